@@ -1,7 +1,7 @@
-"""Models of Keras: ``relay.frontend.from_keras``.
+"""Keras models: ``relay.frontend.from_keras``.
 
-The walk over a model's layers and the table of converters, a file for each family of layers.  Model objects are read
-by their own attributes; Keras itself is imported for files alone.
+The importer walks the layers of a model and looks up converters in a table; each family of layers has a module.  Model
+objects are read by their attributes, so that Keras is imported only to read files.
 """
 
 from compiler.relay.frontend.keras.entry import from_keras

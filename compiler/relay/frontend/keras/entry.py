@@ -1,4 +1,4 @@
-"""``from_keras``: from a model to a module and its parameters."""
+"""``relay.frontend.from_keras``."""
 
 from __future__ import annotations
 
@@ -24,36 +24,35 @@ LAYOUTS = ("NCHW", "NHWC", "NDHWC", "NWC")
 def from_keras(
     model: ModelSource, shape: Mapping[str, Sequence[int]] | None = None, layout: str = "NCHW"
 ) -> tuple[IRModule, dict[str, NDArray]]:
-    """Convert a model of Keras 3 to a module of graphs.
+    """Convert a Keras 3 model to a Relay module.
 
     Parameters
     ----------
     model : keras.Model, str or path
-        A functional or sequential model that is built, or the ``.keras`` file of one, which Keras itself reads.
+        A built functional or sequential model, or a path of its ``.keras`` file, which Keras reads.
     shape : mapping of str to sequence of int, optional
-        Shapes of inputs by their names, in the layout below; by default those of the model, where an extent that it
-        leaves open is 1.
+        Shapes of inputs by name, in the layout below; by default those of the model, with 1 for unknown extents.
     layout : str
-        Where tensors of four dimensions have their channels in the module: ``NCHW`` or ``NHWC``, inputs and outputs
-        included.  Those of any other number of dimensions have them last, as in Keras (``NWC``, ``NDHWC``).
+        The layout of four-dimensional tensors, including inputs and outputs: ``NCHW`` or ``NHWC``.  Tensors of other
+        ranks have their channels last, as in Keras (``NWC``, ``NDHWC``).
 
     Returns
     -------
     mod : IRModule
-        Its ``main`` has the inputs in their order, then the weights.
+        The parameters of ``main`` are the inputs, followed by the weights.
     params : dict of str to NDArray
-        The weights by the names that ``main`` has for them: ``layer/weight``.
+        The weights by their parameter names in ``main``: ``layer/weight``.
 
     Raises
     ------
     ModelError
         If the model or its file cannot be read.
     UnsupportedOperatorError
-        Naming all layers that nothing converts.
+        If layers are not supported; names all of them.
     ConversionError
-        If a layer cannot be converted; it names the layer.
+        If a layer cannot be converted; names the layer.
     ArgumentError
-        If ``model``, ``shape`` or ``layout`` is not what it must be.
+        If ``model``, ``shape`` or ``layout`` is invalid.
     UnavailableError
         If a file is given and Keras is not installed.
     """

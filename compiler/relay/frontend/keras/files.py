@@ -1,4 +1,4 @@
-"""Files of Keras, which Keras itself reads."""
+"""Loading of model files with Keras."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from compiler.relay.frontend.shared.errors import ModelError
 
 if find_spec("tensorflow") is None:
-    # Keras computes with TensorFlow where nothing else is said; the extra installs PyTorch for it.
+    # Keras defaults to the TensorFlow backend; the extra installs PyTorch instead.
     os.environ.setdefault("KERAS_BACKEND", "torch")
 import keras
 
@@ -21,7 +21,7 @@ __all__ = ["load"]
 
 
 def load(path: str | os.PathLike[str]) -> Model:
-    """Return the model in a file, ``.keras`` or ``.h5``.
+    """Load a model from a ``.keras`` or ``.h5`` file.
 
     Parameters
     ----------
@@ -38,5 +38,5 @@ def load(path: str | os.PathLike[str]) -> Model:
     try:
         model: Model = keras.saving.load_model(path, compile=False, safe_mode=True)
         return model
-    except Exception as exc:  # Keras, zipfile, json and h5py each have errors of their own for a damaged file
+    except Exception as exc:  # Keras, zipfile, json and h5py raise different errors for a damaged file
         raise ModelError(f"from_keras: {name!r} cannot be read: {exc}") from None

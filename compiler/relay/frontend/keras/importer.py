@@ -1,4 +1,4 @@
-"""The walk over a model: each layer becomes what its converter makes of it."""
+"""The importer, which walks a model and converts each layer."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ assert _converters is not None  # registers the converters
 def convert_model(
     model: ModelSource, shapes: Mapping[str, Sequence[int]], layout: str, span: Span
 ) -> tuple[IRModule, dict[str, NDArray]]:
-    """Return the module of a model, and its weights; see :func:`from_keras`."""
+    """Convert a model to a module and its weights; see :func:`from_keras`."""
     built = read_model(model)
     _check_layers(built)
     walk = _Walk(layout == "NCHW", span)
@@ -103,7 +103,7 @@ def _variable(tensor: Tensor, given: Sequence[int] | None, channels_first: bool)
 
 
 def _with_values(argument: object, values: Mapping[int, RelayExpr]) -> object:
-    """Return an argument with expressions in place of symbolic tensors."""
+    """Replace symbolic tensors within an argument by expressions."""
     if isinstance(argument, (list, tuple)):
         return type(argument)([_with_values(item, values) for item in argument])
     if isinstance(argument, Mapping):
@@ -121,7 +121,7 @@ def _tensors(arguments: object) -> list[RelayExpr]:
 
 
 def _computed_in(dtype: str, argument: object) -> object:
-    """Return an argument of a layer with its real numbers in the data type in which the layer computes."""
+    """Cast the floating-point tensors of an argument to the compute data type of the layer."""
     if isinstance(argument, (list, tuple)):
         return [_computed_in(dtype, item) for item in argument]
     if isinstance(argument, RelayExpr) and dtype_of(argument).startswith(("float", "bfloat")):
@@ -130,7 +130,7 @@ def _computed_in(dtype: str, argument: object) -> object:
 
 
 class _Walk:
-    """Converts models, those within models too, and remembers the weights.
+    """Converts models, including nested ones, and collects their weights.
 
     Attributes
     ----------
@@ -146,7 +146,7 @@ class _Walk:
         self._span = span
 
     def convert_graph(self, model: Model, inputs: Sequence[RelayExpr]) -> list[RelayExpr]:
-        """Return the outputs of a model, computed of its inputs."""
+        """Convert a model, given its inputs, and return its outputs."""
         values: dict[int, RelayExpr] = {id(t): x for t, x in zip(model.inputs, inputs, strict=True)}
         for application in applications(model):
             results = self._call(application, values)
@@ -165,7 +165,7 @@ class _Walk:
     def apply(
         self, operation: Operation, positional: Sequence[object], keywords: Mapping[str, object] | None = None
     ) -> Sequence[RelayExpr]:
-        """Return what a layer, a function, or a model that is a layer, makes of its arguments."""
+        """Convert a call of a layer, function or nested model."""
         if is_model(operation):
             if any(_tensors([value]) for name, value in (keywords or {}).items() if name.endswith("mask")):
                 raise ConversionError(
@@ -214,7 +214,7 @@ class _Walk:
         )
 
     def _add_parameter(self, name: str, values: np.ndarray[Any, Any]) -> Constant:
-        """Return a weight as a constant; that of a layer which is called twice is one and the same."""
+        """Return a weight as a constant, the same one for each call of a layer."""
         number, unused = 1, name
         while unused in self._by_name:
             entered, constant_of = self._by_name[unused]

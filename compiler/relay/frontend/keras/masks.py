@@ -1,4 +1,4 @@
-"""Masks: tensors of truth values that say which time steps, or which scores of an attention, count."""
+"""Boolean masks of time steps and attention scores."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["all_of", "as_mask", "causal", "lowered", "masked"]
 
 
 def as_mask(mask: object) -> Any:
-    """Return a mask, which may be an array, as an expression; None stays None."""
+    """Convert a mask to an expression, unless it is None."""
     if mask is None or isinstance(mask, RelayExpr):
         return mask if mask is None else cast(mask, "bool")
     return constant(np.asarray(mask, bool))
 
 
 def all_of(*masks: RelayExpr | None) -> Any:
-    """Return what all masks let pass, None if there are none."""
+    """Return the conjunction of masks; None if there are none."""
     together = None
     for mask in masks:
         if mask is not None:
@@ -30,14 +30,14 @@ def all_of(*masks: RelayExpr | None) -> Any:
 
 
 def causal(queries: int, keys: int) -> RelayExpr:
-    """Return the mask of shape (1, queries, keys) with which each query sees the keys up to its own place."""
+    """Return a causal mask of shape (1, queries, keys)."""
     bounded(queries, keys)
     mask: RelayExpr = constant(np.tri(queries, keys, dtype=bool)[None])
     return mask
 
 
 def masked(scores: RelayExpr, mask: RelayExpr | None) -> Any:
-    """Return scores less a penalty where the mask lets nothing pass, so that a softmax leaves them out.
+    """Subtract a penalty from masked scores.
 
     Parameters
     ----------
@@ -52,9 +52,9 @@ def masked(scores: RelayExpr, mask: RelayExpr | None) -> Any:
 
 
 def lowered(scores: RelayExpr, mask: RelayExpr | None) -> Any:
-    """Return scores that are as low as their data type has them where the mask lets nothing pass.
+    """Replace masked scores by the lowest value of their data type.
 
-    A softmax leaves these out, and treats all alike where the mask lets none pass, as Keras's fused attention does.
+    If all scores are masked, a softmax then weights them equally, as in Keras's fused attention.
     """
     if mask is None:
         return scores

@@ -1,4 +1,4 @@
-"""Models as Keras holds them: tensors with the operation that each comes from."""
+"""Reading of Keras models: symbolic tensors and the operations that produce them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class _Node(Protocol):
 
 
 class Operation(Protocol):
-    """What is read of a ``keras.Operation``: a layer, a model, or a function such as an addition."""
+    """The interface of ``keras.Operation``: a layer, a model, or a function such as an addition."""
 
     name: str
     compute_dtype: str
@@ -59,7 +59,7 @@ class Operation(Protocol):
 
 
 class Model(Operation, Protocol):
-    """What is read of a ``keras.Model``."""
+    """The interface of ``keras.Model``."""
 
     inputs: Sequence[Tensor]
     outputs: Sequence[Tensor]
@@ -71,7 +71,7 @@ class _History(Protocol):
 
 
 class Tensor(Protocol):
-    """What is read of a ``keras.KerasTensor``."""
+    """The interface of ``keras.KerasTensor``."""
 
     name: str
     shape: tuple[int | None, ...]
@@ -84,14 +84,14 @@ ModelSource: TypeAlias = "Model | str | os.PathLike[str]"
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """One call of an operation.
+    """A call of an operation.
 
     Attributes
     ----------
     operation : keras.Operation
         A layer, a model, or a function such as an addition.
     positional : sequence of object
-        Arguments: symbolic tensors, constants, and lists of these.
+        The arguments: symbolic tensors, constants, and lists of them.
     keywords : mapping of str to object
     outputs : sequence of keras.KerasTensor
     """
@@ -108,7 +108,7 @@ class Application:
 
 
 def read_model(model: ModelSource) -> Model:
-    """Return a model that is built.
+    """Return a built model, loading it if necessary.
 
     Parameters
     ----------
@@ -117,9 +117,9 @@ def read_model(model: ModelSource) -> Model:
     Raises
     ------
     ModelError
-        If a file cannot be read, or the model has no graph of layers.
+        If the file cannot be read, or the model is not a graph of layers.
     ArgumentError
-        If it is neither a model nor the name of a file.
+        If it is neither a model nor a path.
     """
     if isinstance(model, (str, os.PathLike)):
         model = _loaded(model)
@@ -145,18 +145,18 @@ def _loaded(path: str | os.PathLike[str]) -> Model:
 
 
 def is_model(operation: Operation) -> TypeGuard[Model]:
-    """Return whether an operation is a graph of others."""
+    """Return whether an operation is a model."""
     outputs = getattr(operation, "outputs", None)
     return isinstance(outputs, (list, tuple)) and bool(outputs) and all(map(is_tensor, outputs))
 
 
 def is_layer(operation: Operation) -> bool:
-    """Return whether an operation is a layer, not a function of ``keras.ops``."""
+    """Return whether an operation is a layer, as opposed to a function of ``keras.ops``."""
     return hasattr(operation, "weights")
 
 
 def is_tensor(value: object) -> TypeGuard[Tensor]:
-    """Return whether a value stands for a tensor of the running model."""
+    """Return whether a value is a symbolic tensor."""
     return hasattr(getattr(value, "_keras_history", None), "operation")
 
 
@@ -172,7 +172,7 @@ def weights_of(layer: Operation) -> dict[str, np.ndarray[Any, Any]]:
 
 
 def applications(model: Model) -> list[Application]:
-    """Return the calls that a model is made of, each after those whose results it takes; inputs are none."""
+    """Return the calls of a model in topological order, without inputs."""
     order: list[Application] = []
     given = {id(tensor) for tensor in model.inputs}
     seen: set[tuple[int, int]] = set()
@@ -199,7 +199,7 @@ def _application(tensor: Tensor) -> Application:
 
 
 def _carried_masks(operation: Operation, args: Sequence[object], kwargs: Mapping[str, object]) -> Mapping[str, object]:
-    """Return the masks that a layer takes and that its arguments carry along, by the names of its parameters."""
+    """Return the masks that are implicitly passed to a layer, by parameter name."""
     names = getattr(operation, "call_signature_parameters", ())
     given = {
         name: value
@@ -223,7 +223,7 @@ def _carried(value: object) -> object:
 
 
 def settings_of(operation: Operation) -> dict[str, Any]:
-    """Return what a layer or function was made with."""
+    """Return the configuration of a layer or function."""
     if is_layer(operation):
         return operation.get_config()
     return {name: value for name, value in vars(operation).items() if not name.startswith("_")}

@@ -1,4 +1,4 @@
-"""The tables of converters: which layer, and which function of ``keras.ops``, becomes what."""
+"""The tables of converters of layers and of functions of ``keras.ops``."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def converter(*names: str, masks: bool = False) -> Callable[[Convert], Convert]:
     Parameters
     ----------
     names : str
-        Names of classes of Keras, e.g. ``Conv2D``.
+        Class names, e.g. ``Conv2D``.
     masks : bool
-        Whether it heeds the masks that such a layer is called with.
+        Whether the converter supports masks.
     """
 
     def enter(convert: Convert) -> Convert:
@@ -37,7 +37,7 @@ def converter(*names: str, masks: bool = False) -> Callable[[Convert], Convert]:
 
 
 def converters(rows: Mapping[str, Convert], masks: bool = False) -> None:
-    """Register a table of converters by the names of their layers.
+    """Register converters by layer names.
 
     Parameters
     ----------
@@ -51,9 +51,9 @@ def converters(rows: Mapping[str, Convert], masks: bool = False) -> None:
 
 
 def functions(rows: Mapping[str, Convert]) -> None:
-    """Register a table of converters by the names that the functions of ``keras.ops`` have as operations.
+    """Register converters of functions of ``keras.ops`` by the names of their operations.
 
-    Some of these are names of layers too: ``Softmax``.
+    Some of these are also names of layers: ``Softmax``.
     """
     _FUNCTIONS.update(rows)
 
@@ -64,7 +64,7 @@ def find(operation: Operation) -> Convert | None:
 
 
 def takes_masks(name: str) -> bool:
-    """Return whether the converter of a layer heeds masks."""
+    """Return whether the converter of a layer supports masks."""
     return name in _MASKED
 
 

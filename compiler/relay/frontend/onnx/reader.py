@@ -156,7 +156,7 @@ def dtype_name(elem_type: int, what: str) -> str:
     Raises
     ------
     ModelError
-        If there are no tensors of it here.
+        If it is not supported.
     """
     try:
         name: str = onnx.TensorProto.DataType.Name(elem_type)

@@ -1,7 +1,7 @@
-"""Models of PyTorch: ``relay.frontend.from_pytorch``.
+"""PyTorch models: ``relay.frontend.from_pytorch``.
 
-The walk over TorchScript and over exported programs, and the table of converters, a file for each family of ATen
-operators.  PyTorch itself is imported when a model is converted, not before.
+The importers walk TorchScript and exported programs, and look up the converters of ATen operators in a table; each
+operator family has a module.  PyTorch is imported only when a model is converted.
 """
 
 from compiler.relay.frontend.pytorch.entry import from_pytorch

@@ -1,4 +1,4 @@
-"""``if`` and loops of scripts: decided while importing where that is possible, else expressions and functions."""
+"""Control flow of scripts: evaluated during import where possible, otherwise converted to Relay."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 __all__ = ["MAX_ITERATIONS", "branch", "loop"]
 
 MAX_ITERATIONS = 256
-"""Loops of at most as many turns are unrolled, where their number is known."""
+"""The maximum trip count of loops that are unrolled, if it is known."""
 
 
 def branch(importer: Importer, node: Any, condition: Any) -> Sequence[Any]:
-    """Return the values of an ``if``.
+    """Convert an ``if`` and return its values.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def branch(importer: Importer, node: Any, condition: Any) -> Sequence[Any]:
 
 @contextmanager
 def _undecided(importer: Importer) -> Iterator[None]:
-    """Convert blocks that may not run: they must not write into what is outside of them."""
+    """Convert the blocks of a dynamic branch, which must not mutate values from outside."""
     held = [(value, _contents(value)) for value in importer.values.values() if isinstance(value, (list, dict))]
     importer.views.branch_depth += 1
     try:
@@ -70,7 +70,7 @@ def _undecided(importer: Importer) -> Iterator[None]:
 
 
 def _contents(value: list[Any] | dict[Any, Any]) -> list[tuple[Any, int]]:
-    """Return which objects a list or dict holds, to be compared while they live."""
+    """Return the identities of the elements of a list or dict, to detect mutation."""
     pairs = value.items() if isinstance(value, dict) else enumerate(value)
     return [(key, id(item)) for key, item in pairs]
 
@@ -80,7 +80,7 @@ def _scalar(x: Any) -> Any:
 
 
 def _unified(a: Any, b: Any) -> tuple[Any, Any]:
-    """Return the values of two branches as expressions of one data type."""
+    """Promote the values of two branches to a common data type."""
     if not all(isinstance(v, (RelayExpr, bool, int, float)) for v in (a, b)):
         raise ConversionError("both branches of an if must return tensors or numbers")
     left, right = tensor(a), tensor(b)
@@ -90,14 +90,14 @@ def _unified(a: Any, b: Any) -> tuple[Any, Any]:
 
 
 def loop(importer: Importer, node: Any, inputs: Sequence[Any]) -> Sequence[Any]:
-    """Return the carried values after a loop.
+    """Convert a loop and return the final loop-carried values.
 
     Parameters
     ----------
     importer : Importer
     node : torch.Node
     inputs : sequence
-        The number of turns, the condition to begin with, and the values that are carried.
+        The trip count, the initial condition, and the loop-carried values.
     """
     (body,) = node.blocks()
     trips, going, *carried = inputs
@@ -108,7 +108,7 @@ def loop(importer: Importer, node: Any, inputs: Sequence[Any]) -> Sequence[Any]:
 
 
 def _is_decided_inside(body: torch.Block) -> bool:
-    """Return whether a turn computes whether there is another one."""
+    """Return whether the condition of the loop is computed in its body."""
     following = next(iter(body.outputs()))
     return str(following.node().kind()) != "prim::Constant"
 
@@ -125,7 +125,7 @@ def _unrolled(importer: Importer, body: torch.Block, trips: int, going: Any, car
 
 
 def _at_run_time(importer: Importer, body: torch.Block, trips: Any, going: Any, carried: list[Any]) -> Sequence[Any]:
-    """Return the results of a function that calls itself once for each turn."""
+    """Convert a loop to a recursive function and return its results."""
     initial = [tensor(v) for v in carried]
     types = stable_types([type_of(v) for v in initial], lambda before: _types_after(importer, body, before))
     turn, condition, state = _variables(types)

@@ -1,4 +1,4 @@
-"""Data types: their codes in TorchScript, and which one the result of an operator has."""
+"""Data types: codes of TorchScript, and type promotion."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _CODES = {
     0: "uint8", 1: "int8", 2: "int16", 3: "int32", 4: "int64", 5: "float16", 6: "float32", 7: "float64", 11: "bool",
     15: "bfloat16",
 }  # fmt: skip
-"""The numbers of c10::ScalarType; those of complex and quantized types are not among them."""
+"""The codes of ``c10::ScalarType``, without complex and quantized types."""
 
 _DEFAULT_FLOAT: ContextVar[str] = ContextVar("_DEFAULT_FLOAT", default="float32")
 
 
 @contextmanager
 def using_float(dtype: str) -> Iterator[None]:
-    """Within it numbers with a fraction have this data type where nothing else decides."""
+    """Set the default floating-point type within the context."""
     token = _DEFAULT_FLOAT.set(dtype)
     try:
         yield
@@ -36,7 +36,7 @@ def using_float(dtype: str) -> Iterator[None]:
 
 
 def default_float() -> str:
-    """Return the data type of numbers with a fraction."""
+    """Return the default floating-point type."""
     return _DEFAULT_FLOAT.get()
 
 
@@ -46,7 +46,7 @@ def dtype_name(value: Any) -> str:
     Parameters
     ----------
     value : int or torch.dtype or str
-        A number is the code that TorchScript has for it.
+        A data type; an int is TorchScript's code.
     """
     name = _CODES.get(value, "") if isinstance(value, int) else str(value).removeprefix("torch.")
     name = {"float": "float32", "int": "int32", "double": "float64", "half": "float16", "long": "int64"}.get(name, name)
@@ -56,17 +56,17 @@ def dtype_name(value: Any) -> str:
 
 
 def dtype_code(name: str) -> int:
-    """Return TorchScript's number for a data type."""
+    """Return TorchScript's code of a data type."""
     return next(code for code, own in _CODES.items() if own == name)
 
 
 def cast(x: RelayExpr, dtype: str) -> Any:
-    """Return a tensor in a data type; numbers with a fraction become truth values as they compare with zero."""
+    """Cast a tensor; floats are converted to bool by comparison with zero."""
     return x if dtype_of(x) == dtype else ops.cast(x, dtype)
 
 
 def tensor(value: Any, dtype: str | None = None) -> Any:
-    """Return a value as an expression.
+    """Convert a value to an expression.
 
     Parameters
     ----------
@@ -83,9 +83,9 @@ def tensor(value: Any, dtype: str | None = None) -> Any:
 
 
 def result_dtype(*values: Any) -> str:
-    """Return the data type in which PyTorch computes with values.
+    """Promote the data types of values by PyTorch's rules.
 
-    Tensors with dimensions decide; those without, and then numbers, only where they are of a higher category.
+    Tensors with dimensions take precedence over scalar tensors and numbers of the same category.
 
     Parameters
     ----------
@@ -126,13 +126,13 @@ def _category(dtype: str) -> int:
 
 
 def promoted(*values: Any, floating: bool = False) -> list[Any]:
-    """Return values as expressions of one data type.
+    """Promote values to expressions of a common data type.
 
     Parameters
     ----------
     values : Expr or number
     floating : bool
-        Whether integers become numbers with a fraction.
+        Whether integers are promoted to floats.
     """
     dtype = result_dtype(*values)
     if floating and _category(dtype) < 2:

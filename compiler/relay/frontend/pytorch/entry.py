@@ -1,4 +1,4 @@
-"""``from_pytorch``: from a script module or an exported program to a module and its parameters."""
+"""``relay.frontend.from_pytorch``."""
 
 from __future__ import annotations
 
@@ -29,45 +29,45 @@ def from_pytorch(
     use_parser_friendly_name: bool = False,
     keep_quantized_weight: bool = False,
 ) -> tuple[IRModule, dict[str, NDArray]]:
-    """Convert a model of PyTorch to a module of graphs.
+    """Convert a PyTorch model to a Relay module.
 
     Parameters
     ----------
     script_module : torch.jit.ScriptModule, torch.export.ExportedProgram, bytes, str or path
-        A model that was traced, scripted or exported, or the file that ``torch.jit.save`` or ``torch.export.save``
-        made of it.  Put it into eval mode first.
+        A traced, scripted or exported model, or the file saved by ``torch.jit.save`` or ``torch.export.save``.  Models
+        must be in eval mode.
     input_infos : sequence of tuple, optional
-        For each input its name, and its shape, or a pair of shape and data type: ``("x", (1, 3, 224, 224))``,
+        The name of each input, with its shape or a pair of shape and data type: ``("x", (1, 3, 224, 224))``,
         ``("ids", ((1, 128), "int64"))``.  For a dict of tensors, those of each key: ``("batch", {"ids": (1, 128)})``;
-        its tensors are inputs of the name ``batch_ids``.  By default those that it was traced or exported with.
+        its tensors become inputs named like ``batch_ids``.  By default those of the trace or export.
     custom_convert_map : mapping of str to callable, optional
-        Converters of operators by name (``aten::relu``), which come before those that there are: each takes the list
-        of a node's arguments and the list of their data types, and returns an expression.
+        Converters by operator name (``aten::relu``), which override the built-in ones.  Each takes the list of a node's
+        arguments and the list of their data types, and returns an expression.
     default_dtype : str
-        The data type of inputs that are given without one, and of numbers with a fraction.
+        The data type of inputs without one, and of floating-point constants.
     use_parser_friendly_name : bool
-        Whether names of parameters and nodes have underscores instead of colons and dots.
+        Whether colons and dots in names of parameters and nodes are replaced by underscores.
     keep_quantized_weight : bool
-        Whether the weights of layers that PyTorch has quantized are parameters of bytes; by default they are real
-        numbers, which the module quantizes.
+        Whether the weights of quantized layers are integer parameters; by default they are floating-point parameters,
+        which the module quantizes.
 
     Returns
     -------
     mod : IRModule
-        Its ``main`` has the inputs in their order, then the weights.
+        The parameters of ``main`` are the inputs, followed by the weights.
     params : dict of str to NDArray
-        The weights by the names that ``main`` has for them.
+        The weights by their parameter names in ``main``.
 
     Raises
     ------
     UnsupportedOperatorError
-        Naming all operators that nothing converts, with the places in the model.
+        If operators are not supported; names all of them, with their places in the model.
     ModelError
-        If a file is damaged or holds something else.
+        If a file is damaged or not a model.
     ConversionError
-        If a node cannot be converted; it names the node and its line.
+        If a node cannot be converted; names the node and its line.
     ArgumentError
-        If ``input_infos`` does not fit the model.
+        If ``input_infos`` does not match the model.
     UnavailableError
         If PyTorch is not installed.
     """

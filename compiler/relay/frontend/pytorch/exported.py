@@ -1,4 +1,4 @@
-"""The walk over an exported program: each call becomes what its operator's converter makes of it."""
+"""The importer of exported programs, which converts call by call."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ def import_program(
     weights: Weights,
     span: Span,
 ) -> tuple[list[Any], Any]:
-    """Return the inputs of an exported program as variables, and its result.
+    """Convert an exported program; return its input variables and its result.
 
     Parameters
     ----------
     program : torch.export.ExportedProgram
     infos : sequence of tuple
-        The ``input_infos`` of the user.
+        The user's ``input_infos``.
     custom : mapping of str to callable
-        The user's own converters.
+        The user's converters.
     default : str
         The data type of inputs without one.
     weights : Weights
-        Takes up the program's tensors.
+        Collects the tensors of the program.
     span : Span
-        Where the import was asked for.
+        The origin of the import.
     """
     functional = program if _is_functional(program, custom) else program.run_decompositions({})
     _check_operators(functional.graph, custom)
@@ -84,13 +84,13 @@ _OF_PYTHON = {
     torch.sym_max: "prim::max",
     torch.sym_min: "prim::min",
 }
-"""What computes with the extents of tensors, and its name where one is known to the running program alone."""
+"""Python functions on extents, and the operators that replace them for dynamic extents."""
 
 
 def _is_functional(program: Any, custom: Mapping[str, Callable[..., Any]]) -> bool:
-    """Return whether no operator works in place and all have converters, so that the program need not be traced anew.
+    """Return whether no operator is in-place and all have converters, so that no decomposition is needed.
 
-    PyTorch takes most of the time of an import for that.
+    Decomposition takes most of the time of an import.
     """
     if any(spec.kind.name != "USER_OUTPUT" for spec in program.graph_signature.output_specs):
         return False
@@ -124,7 +124,7 @@ def _operator_name(target: Any) -> str:
 
 
 def _weights_and_inputs(program: Any, weights: Weights) -> tuple[dict[Any, Any], list[Any]]:
-    """Return the values of the placeholders that are tensors of the model, and the others."""
+    """Split the placeholders into tensors of the model, with their values, and inputs."""
     values: dict[Any, Any] = {}
     inputs: list[Any] = []
     placeholders = [node for node in program.graph.nodes if node.op == "placeholder"]
@@ -148,7 +148,7 @@ def _dtype_of(node: Any) -> str | None:
 
 
 class _Value:
-    """What a node stands for, hidden from the walk over arguments, which knows no expressions."""
+    """A wrapper of a node's value that ``torch.fx`` does not look into."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -171,12 +171,12 @@ def _call(node: Any, values: Mapping[Any, Any], custom: Mapping[str, Callable[..
         if node.target in _OF_PYTHON and are_plain(args):
             return node.target(*args)
         convert = find(name)
-        assert convert is not None  # _check_operators has seen to it
+        assert convert is not None  # checked by _check_operators
         return settled_value(apply(convert, _arguments(node.target, args, kwargs)))
 
 
 def _plain(argument: Any) -> Any:
-    """Return an argument with the values of nodes in it."""
+    """Replace nodes within an argument by their values."""
     if isinstance(argument, _Value):
         return argument.value
     if isinstance(argument, (list, tuple)):
@@ -185,7 +185,7 @@ def _plain(argument: Any) -> Any:
 
 
 def _arguments(target: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Argument]:
-    """Return the arguments of a call by the names of the schema, those left out with their defaults."""
+    """Return the arguments of a call by schema names, including defaults."""
     if target in _OF_PYTHON:
         return [Argument(name, arg) for name, arg in zip(("self", "other"), args, strict=False)]
     arguments = []
@@ -202,13 +202,13 @@ def _arguments(target: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> l
 
 
 def _scope(node: Any) -> str:
-    """Return the path of the layer that a node belongs to."""
+    """Return the module path of a node."""
     stack = list((node.meta.get("nn_module_stack") or {}).values())
     return str(stack[-1][0]).removeprefix("L['self']").lstrip(".") if stack else ""
 
 
 def _place(node: Any) -> str:
-    """Return the last line of the user's program that a node is of."""
+    """Return the innermost line of the user's program that created a node."""
     lines = [line.strip() for line in str(node.meta.get("stack_trace") or "").splitlines() if "File " in line]
     own = [line for line in lines if "site-packages/torch" not in line]
     if not own:
@@ -218,7 +218,7 @@ def _place(node: Any) -> str:
 
 
 def _results(program: Any, values: Mapping[Any, Any]) -> Any:
-    """Return what the user gets: not the buffers that the program also writes."""
+    """Return the user outputs, without mutated buffers."""
     (outputs,) = next(node for node in program.graph.nodes if node.op == "output").args
     specs = program.graph_signature.output_specs
     own = [out for out, spec in zip(outputs, specs, strict=True) if spec.kind.name == "USER_OUTPUT"]

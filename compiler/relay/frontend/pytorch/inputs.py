@@ -1,4 +1,4 @@
-"""The inputs of a model, as ``input_infos`` gives them."""
+"""The inputs of a model, from ``input_infos``."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ __all__ = ["input_variables", "parameters"]
 
 
 def input_variables(infos: Any, names: Sequence[str], dtypes: Sequence[str | None], default: str) -> list[Any]:
-    """Return the parameters of ``main`` for the inputs of a model.
+    """Create the parameters of ``main`` for the inputs of a model.
 
     Parameters
     ----------
     infos : sequence of tuple
-        What the user gives: ``(name, shape)`` or ``(name, (shape, dtype))``; a list or a dict of them in place of the
-        shape where the input is one.
+        ``(name, shape)`` or ``(name, (shape, dtype))``, with a list or dict of shapes for inputs that are lists or
+        dicts.
     names : sequence of str
-        What the model calls its inputs.
+        The input names of the model.
     dtypes : sequence of (str or None)
         The data types that the model was traced with.
     default : str
-        The data type of inputs that have none.
+        The data type of inputs without one.
 
     Raises
     ------
     ArgumentError
-        If they do not fit the model.
+        If they do not match the model.
     """
     if not isinstance(infos, (list, tuple)):
         raise ArgumentError(f"from_pytorch: input_infos must be a list of (name, shape), got {show(infos)}")
@@ -50,12 +50,12 @@ def input_variables(infos: Any, names: Sequence[str], dtypes: Sequence[str | Non
 
 
 def parameters(given: Sequence[Any]) -> list[Var]:
-    """Return the parameters of ``main`` one by one, those of lists and dicts in their order.
+    """Flatten the parameters of ``main``, including those in lists and dicts.
 
     Parameters
     ----------
     given : sequence of (Var, Tuple or dict)
-        As :func:`input_variables` returns them.
+        The result of :func:`input_variables`.
     """
     own: list[Var] = []
     for item in given:
@@ -85,7 +85,7 @@ def _variable(info: Any, dtype: str) -> Any:
 
 
 def _is_typed(shape: Any) -> bool:
-    """Return whether a description of an input has a data type beside the shape."""
+    """Return whether an input description has a data type."""
     return (
         isinstance(shape, (list, tuple))
         and len(shape) == 2

@@ -1,4 +1,4 @@
-"""Operators in place: what they write shows in every name of the tensor, in its views and in what it is a view of."""
+"""In-place operators, whose writes are visible through all aliases of a tensor: names, views and bases."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ __all__ = ["Views"]
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """A tensor that shares its elements with another one.
+    """A view of a tensor.
 
     Attributes
     ----------
     base : Expr
-        The tensor that it was made of.
+        The viewed tensor.
     convert : callable
-        What made it.
+        The converter of the view operator.
     arguments : tuple of Argument
-        Behind the base.
+        Its further arguments.
     part : int or None
-        Which of several results it is.
+        The index among several results.
     """
 
     base: RelayExpr
@@ -41,18 +41,18 @@ class _View:
     part: int | None
 
     def of(self, base: RelayExpr) -> Any:
-        """Return the same view of another tensor."""
+        """Apply the view to another tensor."""
         result = apply(self.convert, (Argument("self", base), *self.arguments))
         return result if self.part is None else result[self.part]
 
 
 class Views:
-    """Which values of a graph share their elements.
+    """Tracks aliases among the values of a graph.
 
     Parameters
     ----------
     values : dict of str to object
-        What the names of the graph stand for; names get new values as elements are written.
+        The values by name, which are replaced when they are mutated.
     """
 
     def __init__(self, values: dict[str, Any]) -> None:
@@ -63,7 +63,7 @@ class Views:
     def record(
         self, schema: Any, first: RelayExpr, result: Any, convert: Convert, arguments: Sequence[Argument]
     ) -> Any:
-        """Note what the result of a call shares with its first argument, and return the result.
+        """Record aliasing between the result of a call and its first argument, and return the result.
 
         Parameters
         ----------
@@ -86,7 +86,7 @@ class Views:
         return result
 
     def _written(self, old: RelayExpr, new: Any) -> Any:
-        """Put new elements in place of old ones, and return the tensor that has them."""
+        """Replace the elements of a tensor, and propagate the update to its base."""
         if self.branch_depth:
             raise ConversionError(
                 "an in-place operator inside a branch or loop whose condition is known only at run time"
@@ -116,7 +116,7 @@ class Views:
         return replaced[old]
 
     def _rename(self, replaced: dict[RelayExpr, Any]) -> None:
-        """Let every name have the new elements, those of views of what was written too."""
+        """Update all names that refer to a written tensor or to its views."""
         for name, value in list(self._values.items()):
             self._values[name] = self._replacement(value, replaced)
 
@@ -142,6 +142,6 @@ class Views:
 
 
 def _numbered(x: RelayExpr) -> Any:
-    """Return a tensor of the shape of another one whose elements are their places."""
+    """Return a tensor of flat indices with the shape of another one."""
     shape = static_shape(x)
     return constant(np.arange(math.prod(shape)).reshape(shape), "int64")

@@ -1,4 +1,4 @@
-"""Operators of scripts on numbers and strings alone: PyTorch computes them while the model is imported."""
+"""Script operators on numbers and strings, which PyTorch evaluates during import."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _PLAIN = frozenset({"IntType", "FloatType", "BoolType", "StringType", "NumberTyp
 
 
 def takes_plain(schema: torch.FunctionSchema | None) -> bool:
-    """Return whether an operator makes numbers or strings of such, and changes none of its arguments.
+    """Return whether an operator is a pure function of numbers and strings.
 
     Parameters
     ----------
     schema : torch.FunctionSchema or None
-        None for the nodes that have none.
+        None for nodes without a schema.
     """
-    if schema is None or not schema.arguments:  # without arguments it asks for a mode of PyTorch
+    if schema is None or not schema.arguments:  # without arguments it queries a mode of PyTorch
         return False
     values = [*schema.arguments, *schema.returns]
     return all(_is_plain(value.type) and value.alias_info is None for value in values)
@@ -35,7 +35,7 @@ def _is_plain(kind: Any) -> bool:
 
 
 def are_plain(values: Sequence[Any]) -> bool:
-    """Return whether values are numbers, strings, None and lists of these, and none an expression."""
+    """Return whether values are numbers, strings, None or lists of them, without expressions."""
     return all(
         are_plain(value) if isinstance(value, (list, tuple)) else isinstance(value, (bool, int, float, str, type(None)))
         for value in values
@@ -43,19 +43,19 @@ def are_plain(values: Sequence[Any]) -> bool:
 
 
 def compute(schema: torch.FunctionSchema, values: Sequence[Any]) -> Any:
-    """Return what PyTorch makes of numbers and strings.
+    """Evaluate an operator on numbers and strings with PyTorch.
 
     Parameters
     ----------
     schema : torch.FunctionSchema
-        Of an operator that takes them.
+        The schema of the operator.
     values : sequence
-        Its arguments.
+        The arguments.
 
     Raises
     ------
     ConversionError
-        If PyTorch refuses them, as it does a division by zero.
+        If PyTorch raises an error, e.g. for a division by zero.
     """
     namespace, name = schema.name.split("::")
     operator = getattr(getattr(getattr(torch.ops, namespace), name), schema.overload_name or "default")

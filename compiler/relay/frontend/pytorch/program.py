@@ -1,4 +1,4 @@
-"""From a model of either kind to a module."""
+"""Conversion of scripted and exported models."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def convert_model(
     keep_quantized: bool,
     span: Span,
 ) -> tuple[IRModule, dict[str, NDArray]]:
-    """Return the module of a model, and its weights; see :func:`from_pytorch`."""
+    """Convert a model to a module and its weights; see :func:`from_pytorch`."""
     default = dtype_name(default)
     model = read_model(model)
     infos = input_infos_of(model) if infos is None else infos
@@ -55,12 +55,12 @@ def convert_model(
 
 
 def as_expression(value: Any) -> Any:
-    """Return the result of a model as an expression: lists and tuples are tuples.
+    """Convert the result of a model to an expression, with tuples for lists and tuples.
 
     Raises
     ------
     ModelError
-        If it is neither a tensor nor a number.
+        If it contains anything but tensors and numbers.
     """
     if isinstance(value, dict):
         return as_expression(tuple(value.values()))
@@ -105,7 +105,7 @@ def _check_dicts(names: Sequence[str], given: Sequence[Any], inputs: Sequence[An
 
 
 def _traced_dtype(value: Any) -> str | None:
-    """Return the data type that an input of a trace had."""
+    """Return the traced data type of an input."""
     kind = value.type()
     dtype = kind.dtype() if kind.kind() == "TensorType" else None
     return None if dtype is None else dtype_name(dtype)

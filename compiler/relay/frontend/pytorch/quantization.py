@@ -1,4 +1,4 @@
-"""Quantized tensors of PyTorch: bytes, and beside them the scale and the zero point that PyTorch's tensors carry."""
+"""Quantized tensors: integers, associated with a scale and a zero point."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from compiler.relay.frontend.shared.errors import ConversionError
 __all__ = ["Quantized", "keeping_scales", "on_real_numbers", "quantized", "real", "scales_of", "with_scales"]
 
 _DTYPES = {12: "int8", 13: "uint8", 14: "int32", torch.qint8: "int8", torch.quint8: "uint8", torch.qint32: "int32"}
-"""The quantized types of PyTorch, and the numbers that TorchScript has for them."""
+"""PyTorch's quantized types and their codes."""
 
 _OF_THEIR_OWN = {"aten::sigmoid": (1 / 256, 0), "aten::hardsigmoid": (1 / 256, 0), "aten::tanh": (2 / 256, 128)}
-"""Operators whose results have scales of their own; that of any other has those of its first argument."""
+"""Operators that set the scale of their results; others keep that of their first argument."""
 
 _ON_BYTES = frozenset({"aten::dequantize", "aten::int_repr", "aten::size", "aten::dim", "aten::q_scale"})
-"""Operators that want quantized tensors as they are."""
+"""Operators that take quantized tensors without dequantization."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quantized:
-    """What the bytes of a tensor stand for.
+    """The quantization parameters of a tensor.
 
     Attributes
     ----------
     scale : float
     zero : int
     dtype : str
-        Of the bytes.
+        The integer type.
     """
 
     scale: float
@@ -46,7 +46,7 @@ class Quantized:
 
     @property
     def parameters(self) -> tuple[Any, Any]:
-        """Scale and zero point as constants."""
+        """The scale and the zero point as constants."""
         return constant(self.scale, "float32"), constant(self.zero, "int32")
 
 
@@ -55,7 +55,7 @@ _SCALES: ContextVar[dict[RelayExpr, Quantized] | None] = ContextVar("_SCALES", d
 
 @contextmanager
 def keeping_scales() -> Iterator[None]:
-    """Within it tensors keep what they were quantized with, for one import."""
+    """Track quantization parameters within the context, for one import."""
     token = _SCALES.set({})
     try:
         yield
@@ -64,12 +64,12 @@ def keeping_scales() -> Iterator[None]:
 
 
 def scales_of(x: object) -> Quantized | None:
-    """Return what a tensor was quantized with; None if its elements are what they are."""
+    """Return the quantization parameters of a tensor; None if it is not quantized."""
     return (_SCALES.get() or {}).get(x) if isinstance(x, RelayExpr) else None
 
 
 def real(x: RelayExpr) -> Any:
-    """Return the real numbers that a quantized tensor stands for.
+    """Dequantize a tensor.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def real(x: RelayExpr) -> Any:
 
 
 def with_scales(x: RelayExpr, q: Quantized) -> Any:
-    """Return bytes of which it is noted what they stand for."""
+    """Associate a tensor with quantization parameters."""
     notes = _SCALES.get()
     assert notes is not None
     notes[x] = q
@@ -91,7 +91,7 @@ def with_scales(x: RelayExpr, q: Quantized) -> Any:
 
 
 def quantized(x: RelayExpr, scale: float, zero: int, dtype: int | str) -> Any:
-    """Return real numbers as bytes.
+    """Quantize a tensor.
 
     Parameters
     ----------
@@ -99,12 +99,12 @@ def quantized(x: RelayExpr, scale: float, zero: int, dtype: int | str) -> Any:
     scale : float
     zero : int
     dtype : int or str
-        A number is that of TorchScript.
+        A data type; an int is TorchScript's code.
 
     Raises
     ------
     ConversionError
-        If the data type is not a quantized one.
+        If the data type is not a quantized type.
     """
     name = dtype if isinstance(dtype, str) else _DTYPES.get(dtype, "")
     if not name:
@@ -114,7 +114,7 @@ def quantized(x: RelayExpr, scale: float, zero: int, dtype: int | str) -> Any:
 
 
 def on_real_numbers(kind: str, arguments: Sequence[Argument], convert: Convert) -> Any:
-    """Return what an operator makes of its arguments, settled; one that knows nothing of bytes gets real numbers.
+    """Apply a converter, dequantizing the arguments of operators without quantized converters.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""Models of PyTorch as they are stored: a script module (``.pt``) or an exported program (``.pt2``).
+"""Reading of script modules (``.pt``) and exported programs (``.pt2``).
 
-Both are ZIP archives.  A script module is read by TorchScript's own reader and an exported program as JSON with tensors
-beside it, so that neither makes Python objects by name.  A pickled module would, and is refused; so are pickles within
-an exported program that hold more than tensors, which PyTorch itself would load.
+Both are ZIP archives.  A script module is read by TorchScript, and an exported program as JSON with tensors, so that
+neither instantiates arbitrary Python objects.  A pickled module would, and is rejected; so are pickles within an
+exported program that contain more than tensors.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from compiler.relay.frontend.shared.errors import ModelError
 __all__ = ["MAX_UNPACKED", "Model", "ModelSource", "input_infos_of", "read_model"]
 
 MAX_UNPACKED = 1 << 31
-"""Bytes of all members of an archive together."""
+"""The maximum total size of an archive's members, in bytes."""
 
 Model: TypeAlias = "torch.jit.ScriptModule | torch.export.ExportedProgram"
 ModelSource: TypeAlias = "Model | bytes | bytearray | memoryview | str | os.PathLike[str]"
@@ -36,23 +36,22 @@ _OTHER_FILES = {
     b"version https://git-lfs": "it is a pointer of Git LFS; fetch the file itself with git lfs pull",
     b"<": "it is a web page or XML; the download may have failed",
 }
-"""What files that are not archives begin with."""
+"""The magic bytes of other file types."""
 
 _DAMAGE = (
     RuntimeError, ValueError, KeyError, TypeError, AttributeError, IndexError, EOFError, OverflowError, OSError,
     AssertionError, pickle.UnpicklingError,
 )  # fmt: skip
-"""What PyTorch's readers raise for archives that lack a part or contradict themselves."""
+"""The exceptions of PyTorch's readers for incomplete or inconsistent archives."""
 
 
 def read_model(model: ModelSource) -> Model:
-    """Return a model, from its file if it is not loaded yet.
+    """Load a model if it is given as a file.
 
     Parameters
     ----------
     model : torch.jit.ScriptModule, torch.export.ExportedProgram, bytes, str or path
-        Bytes are the contents of a file that ``torch.jit.save`` or ``torch.export.save`` wrote, strings and paths name
-        one.
+        A model, or the contents or the path of a file written by ``torch.jit.save`` or ``torch.export.save``.
 
     Returns
     -------
@@ -61,7 +60,7 @@ def read_model(model: ModelSource) -> Model:
     Raises
     ------
     ModelError
-        If the file cannot be read, is damaged, or holds something else.
+        If the file cannot be read, is damaged, or is not a model.
     ArgumentError
         If it is not one of these.
     """
@@ -90,7 +89,7 @@ def read_model(model: ModelSource) -> Model:
 
 
 def _reader_of(name: str, data: bytes) -> Callable[[io.BytesIO], Model]:
-    """Return what reads an archive; its names tell which kind it is."""
+    """Return the reader of an archive, whose kind follows from its member names."""
     label = f"from_pytorch: {name} ({len(data):,} bytes)"
     if not data.startswith(b"PK\x03\x04"):
         guess = next((text for start, text in _OTHER_FILES.items() if data.startswith(start)), "")
@@ -115,7 +114,7 @@ def _reader_of(name: str, data: bytes) -> Callable[[io.BytesIO], Model]:
 
 
 def _members(data: bytes) -> list[zipfile.ZipInfo] | None:
-    """Return the directory of an archive, None if it has none of its own; one that it holds has another."""
+    """Return the member directory of an archive, or None."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             members = archive.infolist()
@@ -142,7 +141,7 @@ _ONLY = "TORCH_FORCE_WEIGHTS_ONLY_LOAD"
 
 @contextmanager
 def _tensors_only() -> Iterator[None]:
-    """Let ``torch.load`` make tensors and plain containers only, even where its caller asks for all objects."""
+    """Restrict ``torch.load`` to tensors and plain containers, within the context."""
     before = os.environ.get(_ONLY)
     os.environ[_ONLY] = "1"
     try:
@@ -154,7 +153,7 @@ def _tensors_only() -> Iterator[None]:
 
 
 def input_infos_of(model: Model) -> list[tuple[str, tuple[tuple[int, ...], str]]]:
-    """Return names, shapes and data types of the inputs that a model was traced or exported with.
+    """Return the names, shapes and data types of the inputs from the trace or export of a model.
 
     Parameters
     ----------
@@ -163,13 +162,13 @@ def input_infos_of(model: Model) -> list[tuple[str, tuple[tuple[int, ...], str]]
     Returns
     -------
     list of (str, (shape, str))
-        As ``input_infos`` of :func:`from_pytorch` are given.  Extents that an exported program leaves open are those
-        of its example.
+        In the form of ``input_infos`` of :func:`from_pytorch`.  Dynamic extents of an exported program are replaced by
+        those of its example inputs.
 
     Raises
     ------
     ArgumentError
-        If the model does not say them, which scripted ones never do.
+        If the model does not record them, as is always the case for scripted ones.
     """
     if isinstance(model, torch.export.ExportedProgram):
         return _exported_inputs(model)

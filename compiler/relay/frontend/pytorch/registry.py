@@ -1,4 +1,4 @@
-"""The table of converters: which operator of PyTorch becomes what.
+"""The table of converters of PyTorch operators.
 
 A converter is a function whose parameters are those of the operator's schema: the first by position, the others by
 name, where ``self`` is called ``x`` and ``b`` is called ``other``.  One function therefore serves all overloads of an
@@ -18,17 +18,17 @@ from compiler.relay.frontend.shared.errors import ConversionError
 __all__ = ["Argument", "Convert", "apply", "converter", "converters", "find", "supported"]
 
 Convert = Callable[..., Any]
-"""``convert(first, **others)`` returns a value, or a tuple of them where the operator has several results."""
+"""``convert(first, **others)`` returns a value, or a tuple of several results."""
 
 _TABLE: dict[str, Convert] = {}
 
 _WITHOUT_MEANING = frozenset(
     {"layout", "device", "pin_memory", "memory_format", "non_blocking", "generator", "requires_grad", "copy"}
 )
-"""Arguments that say where and how a tensor lies in memory: it is the same tensor."""
+"""Arguments about memory, which do not affect the value of a tensor."""
 
 _RENAMED = {"self": "x", "b": "other"}
-"""What converters call arguments: the overloads for numbers say ``b`` where those for tensors say ``other``."""
+"""Parameter names of converters that differ from those of schemas."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Argument:
     value : object
         An expression, a number, a string, None, or a list of these.
     is_default : bool
-        Whether it is what the schema takes when the argument is left out.
+        Whether it is the default value of the schema.
     """
 
     name: str
@@ -55,7 +55,7 @@ def converter(*names: str) -> Callable[[Convert], Convert]:
     Parameters
     ----------
     names : str
-        E.g. ``relu``; those of other namespaces than ATen's with it: ``torchvision::nms``.
+        E.g. ``relu``; with the namespace if it is not ``aten``: ``torchvision::nms``.
     """
 
     def enter(convert: Convert) -> Convert:
@@ -72,7 +72,7 @@ def converters(rows: Mapping[str, Convert]) -> None:
     Parameters
     ----------
     rows : mapping of str to callable
-        By the names of operators, several of which may stand in one key, separated by spaces.
+        Converters by operator names; a key may have several, separated by spaces.
     """
     for names, convert in rows.items():
         converter(*names.split())(convert)
@@ -83,12 +83,12 @@ def _full(name: str) -> str:
 
 
 def find(name: str) -> Convert | None:
-    """Return the converter of an operator, if there is one; an in-place form has that of the operator.
+    """Look up the converter of an operator, also for its in-place form.
 
     Parameters
     ----------
     name : str
-        With its namespace: ``aten::relu_``.
+        The name with its namespace: ``aten::relu_``.
     """
     if name in _TABLE:
         return _TABLE[name]
@@ -101,7 +101,7 @@ def supported() -> list[str]:
 
 
 def apply(convert: Convert, arguments: Sequence[Argument]) -> Any:
-    """Return what a converter makes of the arguments of a call.
+    """Apply a converter to the arguments of a call.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def apply(convert: Convert, arguments: Sequence[Argument]) -> Any:
     Raises
     ------
     ConversionError
-        If an argument is given that the converter does not have.
+        If the converter does not support a given argument.
     """
     accepted = _parameters(convert)
     named: dict[str, Any] = {}
@@ -126,7 +126,7 @@ def apply(convert: Convert, arguments: Sequence[Argument]) -> Any:
 
 @cache
 def _parameters(convert: Convert) -> frozenset[str] | None:
-    """Return the names that a converter takes; None if it takes any."""
+    """Return the parameter names of a converter; None if it takes any."""
     parameters = inspect.signature(convert).parameters.values()
     if any(p.kind == inspect.Parameter.VAR_KEYWORD for p in parameters):
         return None

@@ -1,4 +1,4 @@
-"""The walk over TorchScript: each node becomes what its converter makes of it."""
+"""The importer of TorchScript, which converts node by node."""
 
 from __future__ import annotations
 
@@ -31,29 +31,29 @@ _STRUCTURE = frozenset(
         "prim::Uninitialized", "prim::Print", "aten::warn", "aten::format", "prim::data", "prim::CreateObject",
     }
 )  # fmt: skip
-"""Nodes that the walk itself knows."""
+"""Structural nodes, which the importer handles itself."""
 
 _USER_LINE = re.compile(r'(?:File "(?P<file>[^"]+)", line (?P<line>\d+))|(?:^(?P<path>\S+)\((?P<number>\d+)\):)', re.M)
 
 
 def _is_quantization_parameter(value: Any) -> bool:
-    """Return whether an attribute is a scale or zero point alone, which is part of the program and no weight."""
+    """Return whether an attribute is a scale or zero point, which is a constant instead of a weight."""
     uses = value.uses()
     return bool(uses) and all(use.user.kind() == "aten::quantize_per_tensor" and use.offset in (1, 2) for use in uses)
 
 
 class Importer:
-    """Converts the graph of one script module.
+    """Converts the graph of a script module.
 
     Parameters
     ----------
     module : torch.jit.ScriptModule
     weights : Weights
-        Takes up the module's tensors as they are used.
+        Collects the tensors of the module that are used.
     custom : mapping of str to callable
-        The user's own converters.
+        The user's converters.
     span : Span
-        Where the import was asked for.
+        The origin of the import.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Importer:
         self.views = Views(self.values)
 
     def _check_operators(self, nodes: Iterable[Any]) -> None:
-        """Raise an error that names every operator that nothing converts, with its places."""
+        """Raise an error that lists all unsupported operators with their places."""
         missing: dict[str, list[str]] = {}
         for node in nodes:
             kind = node.kind()
@@ -81,18 +81,18 @@ class Importer:
             raise UnsupportedOperatorError("from_pytorch", missing)
 
     def graph(self, graph: Any, inputs: Sequence[Any]) -> Any:
-        """Convert a graph and return its result; the first of its inputs is the module.
+        """Convert a graph, whose first input is the module, and return its result.
 
         Parameters
         ----------
         graph : torch.Graph
         inputs : sequence of Expr
-            What its other inputs stand for.
+            The values of its other inputs.
 
         Raises
         ------
         UnsupportedOperatorError
-            If it has operators that nothing converts, unless they stand in branches that are not taken.
+            If it has unsupported operators, except in branches that are not taken.
         """
         self._graph = graph
         self._check_operators(_all_nodes(graph, branches=False))
@@ -106,7 +106,7 @@ class Importer:
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     def _name_nodes(self, graph: Any) -> None:
-        """Number the nodes of each kind in their order, as names of nodes and weights."""
+        """Number the nodes of each kind, for the names of nodes and weights."""
         counts: dict[str, int] = {}
         for node in _all_nodes(graph):
             if node.kind() != "prim::GetAttr":
@@ -118,13 +118,13 @@ class Importer:
         return next((self._names.get(value.debugName(), "") for value in node.outputs()), node.kind())
 
     def block(self, block: Any) -> list[Any]:
-        """Convert the nodes of a block whose inputs have values, and return its outputs."""
+        """Convert the nodes of a block, whose inputs are bound, and return its outputs."""
         for node in block.nodes():
             self._node(node)
         return [self.values[value.debugName()] for value in block.outputs()]
 
     def bind(self, values: Sequence[Any], results: Sequence[Any]) -> None:
-        """Give values of the graph what they stand for."""
+        """Bind values of the graph."""
         for value, result in zip(values, results, strict=True):
             self.values[value.debugName()] = result
 
@@ -183,7 +183,7 @@ class Importer:
         raise UnsupportedOperatorError("from_pytorch", {kind: []})
 
     def _attribute(self, node: Any) -> None:
-        """Give an attribute of a module its value: a tensor of it is a weight."""
+        """Bind an attribute of a module; tensors become weights."""
         (owner,) = node.inputs()
         (output,) = node.outputs()
         attribute = node.s("name")
@@ -201,14 +201,14 @@ class Importer:
         self.values[output.debugName()] = value
 
     def _weight_name(self, output: Any, path: str) -> str:
-        """Return the name of a weight: that of the node that takes it first, and its own."""
+        """Return the name of a weight: that of its first user, followed by its own."""
         users = [use.user for use in output.uses()]
         consumer = self._name(users[0]) if users else ""
         return f"{consumer}.{path.rpartition('.')[2]}" if consumer else path
 
 
 def _all_nodes(block: Any, branches: bool = True) -> Iterator[Any]:
-    """Yield the nodes of a block, and of those inside it; of those of an ``if`` only where it is asked for."""
+    """Yield the nodes of a block and its nested blocks, optionally without those of branches."""
     for node in block.nodes():
         yield node
         if branches or node.kind() != "prim::If":
@@ -226,16 +226,16 @@ def _is_plain(value: Any) -> bool:
 
 
 def type_name(value: Any) -> str:
-    """Return the data type of a tensor, and the kind of anything else, as custom converters get them."""
+    """Return the data type of a tensor, or the kind of another value, for custom converters."""
     if isinstance(value, RelayExpr):
         return dtype_of(value)
     return "ListType" if isinstance(value, (list, tuple)) else type(value).__name__
 
 
 def _place(node: Any) -> str:
-    """Return the line of the user's program that a node is of; that of PyTorch's own code if there is no other.
+    """Return the line of the user's program that created a node, or else that of PyTorch's code.
 
-    It is empty if a file tells none that PyTorch can read.
+    Empty if the file has no readable source locations.
     """
     try:
         text = node.sourceRange()
@@ -247,7 +247,7 @@ def _place(node: Any) -> str:
 
 
 def _structure(node: Any, kind: str, inputs: list[Any]) -> Sequence[Any]:
-    """Return the outputs of a node that makes, or takes apart, lists and the like."""
+    """Return the outputs of a node that constructs or unpacks lists, tuples or dicts."""
     if kind == "prim::Constant":
         return [_constant(node)]
     if kind == "prim::ListConstruct":

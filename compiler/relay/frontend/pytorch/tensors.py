@@ -1,4 +1,4 @@
-"""What converters ask about tensors, and make of them in several places."""
+"""Queries on tensors, and operations shared by converters."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ __all__ = [
 
 
 def axis_of(dim: int, rank: int) -> int:
-    """Return an axis counted from the front.
+    """Normalise an axis.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def axis_of(dim: int, rank: int) -> int:
 
 
 def axes_of(dim: int | Sequence[int] | None, rank: int) -> list[int]:
-    """Return axes counted from the front; all of them if None or no one is given."""
+    """Normalise axes; None or an empty sequence selects all."""
     if dim is None or (not isinstance(dim, int) and not len(dim)):
         return list(range(rank))
     return sorted(axis_of(d, rank) for d in ([dim] if isinstance(dim, int) else dim))
@@ -63,7 +63,7 @@ def static_shape(x: RelayExpr) -> tuple[int, ...]:
     Raises
     ------
     ConversionError
-        If an extent is only known to the running program.
+        If an extent is only known at run time.
     """
     dims = dims_of(x)
     if not all(isinstance(d, int) for d in dims):
@@ -73,7 +73,7 @@ def static_shape(x: RelayExpr) -> tuple[int, ...]:
 
 
 def size(x: RelayExpr, dim: int) -> Any:
-    """Return an extent: an int where it is known, else an expression."""
+    """Return an extent, as an int if it is known."""
     axis = axis_of(dim, rank_of(x))
     own = dims_of(x)[axis]
     if isinstance(own, int):
@@ -82,12 +82,12 @@ def size(x: RelayExpr, dim: int) -> Any:
 
 
 def number(value: Any, what: str) -> Any:
-    """Return a value as a Python number.
+    """Convert a value to a Python number.
 
     Raises
     ------
     ConversionError
-        If only the running program knows it.
+        If it is only known at run time.
     """
     if not isinstance(value, RelayExpr):
         return value
@@ -98,7 +98,7 @@ def number(value: Any, what: str) -> Any:
 
 
 def extent(value: Any) -> int:
-    """Return an extent as an int."""
+    """Convert an extent to an int."""
     return int(number(value, "an extent"))
 
 
@@ -113,13 +113,13 @@ def extents(values: Any) -> list[int]:
 
 
 def repeated(values: Any, count: int) -> list[int]:
-    """Return one number for each of some axes; a single one stands for all."""
+    """Expand an argument to one number per axis."""
     numbers = extents(values)
     return numbers * count if len(numbers) == 1 else numbers
 
 
 def settled_value(value: Any) -> Any:
-    """Return what a converter gives, with every new expression in it typed."""
+    """Infer the types of all new expressions in the result of a converter."""
     if isinstance(value, list):
         for i, item in enumerate(value):
             value[i] = settled_value(item)

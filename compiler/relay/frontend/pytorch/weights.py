@@ -1,4 +1,4 @@
-"""The weights of a model: parameters of ``main``, and the arrays behind them."""
+"""The weights of a model, as parameters of ``main`` with their arrays."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ __all__ = ["PackedWeight", "Weights", "friendly", "tensor_constant", "tensor_dat
 
 
 def friendly(name: str) -> str:
-    """Return a name without the characters that the text format does not have in names."""
+    """Replace the characters of a name that the text format does not allow."""
     return re.sub(r":|\.", "_", name)
 
 
 def tensor_data(tensor: torch.Tensor) -> Any:
-    """Return the elements of a tensor as a NumPy array.
+    """Convert a tensor to a NumPy array.
 
     Raises
     ------
@@ -41,22 +41,22 @@ def tensor_data(tensor: torch.Tensor) -> Any:
 
 
 def tensor_constant(tensor: torch.Tensor) -> Any:
-    """Return a tensor of a model as a typed constant."""
+    """Convert a tensor of a model to a typed constant."""
     return constant(tensor_data(tensor), dtype_name(tensor.dtype))
 
 
 @dataclass(frozen=True, slots=True)
 class PackedWeight:
-    """The weight and the bias of a quantized layer, as PyTorch packs them.
+    """The packed weight and bias of a quantized layer.
 
     Attributes
     ----------
     variable : Var
-        The weight, as bytes or as real numbers.
+        The weight, quantized or not.
     scales : np.ndarray
-        One for each output.
+        One scale per output.
     bias : np.ndarray or None
-        Real numbers.
+        The floating-point bias.
     windows : dict of str to object
         Strides, padding, dilation and groups of a convolution.
     """
@@ -68,17 +68,17 @@ class PackedWeight:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The extents of the weight."""
+        """The shape of the weight."""
         return tuple(int(extent) for extent in self.variable.checked_type.concrete_shape)
 
     def integers(self) -> Any:
-        """Return the weight as bytes."""
+        """Return the quantized weight."""
         if self.variable.checked_type.dtype == "int8":
             return self.variable
         return ops.qnn.quantize(self.variable, constant(self.scales), constant(0, "int32"), axis=0, out_dtype="int8")
 
     def real(self) -> Any:
-        """Return the weight as real numbers."""
+        """Return the dequantized weight."""
         if self.variable.checked_type.dtype == "float32":
             return self.variable
         return ops.qnn.dequantize(self.variable, constant(self.scales), constant(0, "int32"), axis=0)
@@ -89,7 +89,7 @@ class PackedWeight:
 
 
 def _scales(weight: torch.Tensor) -> np.ndarray[Any, Any]:
-    """Return the scales of a quantized weight, one for each output."""
+    """Return the scales of a quantized weight, one per output."""
     if weight.qscheme() in (torch.per_tensor_affine, torch.per_tensor_symmetric):
         scales, zeros = torch.full(weight.shape[:1], weight.q_scale()), torch.tensor(weight.q_zero_point())
     else:
@@ -100,14 +100,14 @@ def _scales(weight: torch.Tensor) -> np.ndarray[Any, Any]:
 
 
 class Weights:
-    """The variables of a model's weights, made when they are first used.
+    """The variables of a model's weights, created on first use.
 
     Parameters
     ----------
     use_friendly_names : bool
-        Whether names have underscores instead of colons and dots.
+        Whether colons and dots in names are replaced by underscores.
     keep_quantized : bool
-        Whether quantized weights are parameters as bytes, not as real numbers.
+        Whether quantized weights are integer parameters instead of floating-point ones.
     """
 
     def __init__(self, use_friendly_names: bool, keep_quantized: bool = False) -> None:
@@ -127,9 +127,9 @@ class Weights:
         Parameters
         ----------
         path : str
-            Where the model has it: ``layer1.0.conv1.weight``.
+            Its path in the model: ``layer1.0.conv1.weight``.
         name : str
-            What ``main`` calls it, if no other weight is called so.
+            The preferred parameter name.
         tensor : torch.Tensor
         """
         if path not in self._by_path:
@@ -142,7 +142,7 @@ class Weights:
         return self._by_path[path]
 
     def packed(self, path: str, name: str, packed: torch.ScriptObject) -> PackedWeight:
-        """Return what a quantized layer has packed.
+        """Unpack the weight of a quantized layer.
 
         Parameters
         ----------
@@ -153,7 +153,7 @@ class Weights:
         Raises
         ------
         ConversionError
-            If it holds something else than a weight of eight bits.
+            If it is not an 8-bit weight.
         """
         kind = str(packed._type()).rpartition(".")[2]
         unpack = _UNPACK.get(kind)

@@ -1,7 +1,7 @@
-"""Models of TensorFlow: ``relay.frontend.from_tensorflow``.
+"""TensorFlow models: ``relay.frontend.from_tensorflow``.
 
-The walk over a graph and the table of converters, a file for each family of operators; SavedModels are frozen first.
-TensorFlow itself is not needed: files are read by the definitions of their messages.
+The importer walks a graph and looks up converters in a table; each operator family has a module.  SavedModels are
+frozen first.  TensorFlow is not needed, as files are parsed by their protobuf definitions.
 """
 
 from compiler.relay.frontend.shared.errors import ConversionError, ModelError, UnsupportedOperatorError

@@ -1,4 +1,4 @@
-"""Branches of TensorFlow, of which a number chooses one."""
+"""Switches over branches by an integer."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["selected"]
 
 
 def selected(number: RelayExpr, branches: Sequence[Sequence[RelayExpr]]) -> Sequence[RelayExpr]:
-    """Return the results of the branch of a number; those of the last one where there is none of that number.
+    """Select the results of a branch by index; an index out of range selects the last branch.
 
     Parameters
     ----------
     number : Expr
-        A single integer.
+        An integer scalar.
     branches : sequence of sequence of Expr
         The results of each branch.
     """

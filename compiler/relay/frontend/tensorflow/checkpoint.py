@@ -1,4 +1,4 @@
-"""Checkpoints of TensorFlow: an index of sorted keys, and files that hold the elements of all variables.
+"""TensorFlow checkpoints: an index with sorted keys, and data files.
 
 References
 ----------
@@ -23,19 +23,19 @@ __all__ = ["Checkpoint", "StoredTensor"]
 _FOOTER_BYTES = 48
 _MAGIC = 0xDB4775248B80FB57
 _TRAILER_BYTES = 5
-"""After each block: how it is compressed, and a checksum."""
+"""The size of a block trailer: the compression type and a checksum."""
 MAX_KEY_BYTES = 1 << 26
-"""Bytes of all keys together: a key says how much of the one before it begins with, so few bytes can stand for many."""
+"""The maximum total size of keys, which are prefix-compressed and may expand far beyond the file size."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredTensor:
-    """A tensor as it lies in a checkpoint.
+    """A tensor in a checkpoint.
 
     Attributes
     ----------
     dtype : int
-        TensorFlow's number.
+        TensorFlow's data type code.
     shape : tuple of int
     content : bytes
     """
@@ -46,14 +46,14 @@ class StoredTensor:
 
 
 class Checkpoint:
-    """Tensors by their keys.
+    """A checkpoint: tensors by key.
 
     Parameters
     ----------
     index : bytes
         The contents of ``variables.index``.
     shard : callable
-        Returns the contents of one of the files with elements, by its number and how many there are.
+        Returns the contents of a data file, by its index and the number of files.
 
     Raises
     ------
@@ -73,7 +73,7 @@ class Checkpoint:
         return list(self._entries)
 
     def tensor(self, key: str) -> StoredTensor | None:
-        """Return a tensor; None if there is none of that key.
+        """Look up a tensor by key; None if there is none.
 
         Parameters
         ----------
@@ -82,7 +82,7 @@ class Checkpoint:
         Raises
         ------
         ModelError
-            If its file does not hold as much as the index says.
+            If its data file is too short.
         """
         if key not in self._entries:
             return None
@@ -113,7 +113,7 @@ def _message(message: Message, data: bytes, what: str) -> Any:
 
 
 def _entries(index: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Return keys and values of a table, block after block."""
+    """Yield the keys and values of a table."""
     if len(index) < _FOOTER_BYTES or struct.unpack("<Q", index[-8:])[0] != _MAGIC:
         raise ModelError(
             f"from_tensorflow: the index of the checkpoint ({len(index):,} bytes) is not one, or is truncated"
@@ -137,7 +137,7 @@ def _entries(index: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _handle(data: bytes, at: int) -> tuple[tuple[int, int], int]:
-    """Return offset and size of a block, and where the next number begins."""
+    """Parse a block handle: offset, size, and the position after it."""
     offset, at = _varint(data, at)
     size, at = _varint(data, at)
     return (offset, size), at
@@ -156,7 +156,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _block(index: bytes, offset: int, size: int) -> Iterator[tuple[bytes, bytes]]:
-    """Return the entries of a block, each of whose keys says how much of the one before it begins with."""
+    """Parse the prefix-compressed entries of a block."""
     if offset + size + _TRAILER_BYTES > len(index) or size < 4:
         raise ModelError(
             f"from_tensorflow: the index of the checkpoint is damaged: a block of {size:,} bytes at byte {offset:,}"

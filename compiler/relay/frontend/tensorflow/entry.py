@@ -1,4 +1,4 @@
-"""``from_tensorflow``: from a frozen graph or a SavedModel to a module and its parameters."""
+"""``relay.frontend.from_tensorflow``."""
 
 from __future__ import annotations
 
@@ -32,30 +32,29 @@ def from_tensorflow(
     outputs: Sequence[str] | None = None,
     convert_config: Mapping[str, Any] | None = None,
 ) -> tuple[IRModule, dict[str, NDArray]]:
-    """Convert a frozen graph or a SavedModel of TensorFlow to a module of graphs.
+    """Convert a frozen graph or SavedModel of TensorFlow to a Relay module.
 
     Parameters
     ----------
     graph : GraphDef, bytes, str or path
-        A graph without variables, the contents of its file, or where the file lies; or the directory of a SavedModel,
-        or a ZIP archive of it.
+        A graph without variables, the contents of its file, or its path; or the directory or a ZIP archive of a
+        SavedModel.
     layout : str, optional
-        ``NHWC`` for convolutions and pools as they are in the graph, ``NCHW`` for such with channels first, between
-        transpositions.
+        ``NHWC`` keeps the layout of convolutions and pooling; ``NCHW`` converts them, with transpositions.
     shape : mapping of str to sequence of int, optional
-        Shapes of inputs by their names; by default those of the graph, where an extent that it leaves open is 1.
+        Shapes of inputs by name; by default those of the graph, with 1 for unknown extents.
     outputs : sequence of str, optional
-        Names of nodes, with ``:1`` for the second result of one; by default those of a SavedModel's
-        signature in the order of their keys, or all results of a graph's last node.
+        Names of nodes, with ``:1`` for their second result; by default the outputs of a SavedModel's signature in the
+        order of their keys, or all results of a graph's last node.
     convert_config : mapping of str to object, optional
-        Taken for compatibility.
+        Accepted for compatibility.
 
     Returns
     -------
     mod : IRModule
-        Its ``main`` has the inputs in their order, then the weights.
+        The parameters of ``main`` are the inputs, followed by the weights.
     params : dict of str to NDArray
-        The weights by the names that ``main`` has for them.
+        The weights by their parameter names in ``main``.
 
     Raises
     ------
@@ -66,7 +65,7 @@ def from_tensorflow(
     ConversionError
         If a node cannot be converted; names the node.
     ArgumentError
-        If ``layout``, ``shape`` or ``outputs`` does not fit the graph.
+        If ``layout``, ``shape`` or ``outputs`` does not match the graph.
     """
     from compiler.relay.frontend.tensorflow.importer import convert_graph
     from compiler.relay.transform.convert_layout import ConvertLayout

@@ -1,8 +1,8 @@
-"""Control flow of TensorFlow's first generation: loops as frames, branches as values of which one is dead.
+"""Control flow of TensorFlow 1: frames for loops, dead values for branches.
 
-A loop is a frame.  ``Enter`` brings values in, ``Merge`` takes that of the first turn or the one that ``NextIteration``
-hands on, and ``Switch`` sends it to ``Exit`` when ``LoopCond`` says no.  Outside frames, ``Switch`` sends a value to
-one branch of two (``_SwitchN`` to one of several), and ``Merge`` takes the one that comes.
+A loop is a frame.  ``Enter`` passes values in, ``Merge`` takes the initial value or the one from ``NextIteration``, and
+``Switch`` forwards it to ``Exit`` when ``LoopCond`` is false.  Outside of frames, ``Switch`` forwards a value to one of
+two branches (``_SwitchN`` to one of several), and ``Merge`` takes the live one.
 
 References
 ----------
@@ -27,14 +27,14 @@ _SWITCHES = frozenset({"Switch", "_SwitchN"})
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """How a ``Merge`` node takes one of its inputs.
+    """The selection of an input by a ``Merge`` node.
 
     Attributes
     ----------
     condition : str
-        What decides: a truth value, or the number of a branch.
+        The condition: a bool, or the index of a branch.
     branches : tuple of int
-        From which branch each input comes; 0 is that of a condition which is false.
+        The branch of each input; 0 is the false branch.
     """
 
     condition: str
@@ -48,15 +48,15 @@ class Frame:
     Attributes
     ----------
     entries : tuple of str
-        What comes in, invariants included.
+        The values passed in, including loop invariants.
     merges : tuple of str
-        The nodes that have the carried values at the beginning of a turn.
+        The nodes with the loop-carried values at the start of an iteration.
     initial, handed_on : tuple of str
-        What each carried value is in the first turn, and what the end of a turn makes of it.
+        The initial loop-carried values, and those at the end of an iteration.
     condition : str
-        Whether there is another turn.
+        The condition of the loop.
     exits : dict of str to int
-        The nodes that have a carried value after the last turn, with its place.
+        The nodes with the final loop-carried values, by position.
     """
 
     entries: tuple[str, ...]
@@ -68,7 +68,7 @@ class Frame:
 
 
 def node_of(name: str) -> str:
-    """Return the node that an input names: without its place among the results, or the mark of mere order."""
+    """Return the node of an input, without its output index or control dependency marker."""
     return name.removeprefix("^").split(":")[0]
 
 
@@ -83,12 +83,12 @@ class Flow:
     Parameters
     ----------
     nodes : mapping of str to NodeDef
-        By their names.
+        The nodes by name.
 
     Raises
     ------
     ModelError
-        If a loop or a branch is not built as TensorFlow does.
+        If a loop or a branch is malformed.
     """
 
     def __init__(self, nodes: Mapping[str, Message]) -> None:
@@ -106,7 +106,7 @@ class Flow:
             self._guards = {name: self._guard(frame, under) for name, frame in self._frame_of.items()}
 
     def needs(self, name: str) -> list[str]:
-        """Return the values that a node cannot be computed without."""
+        """Return the values that a node depends on."""
         node = self._nodes[name]
         if name in self._frame_of:
             entries = [self._data(entry)[0] for entry in self._frame_of[name].entries]
@@ -115,19 +115,19 @@ class Flow:
         return [source for source in node.input if not source.startswith("^")] + condition
 
     def frame(self, name: str) -> Frame:
-        """Return the loop that an ``Exit`` node is of.
+        """Return the loop of an ``Exit`` node.
 
         Raises
         ------
         ModelError
-            If it is of none.
+            If it belongs to none.
         """
         if name not in self._frame_of:
             raise ModelError("it is not a value that a loop carries")
         return self._frame_of[name]
 
     def guards(self, name: str) -> list[tuple[str, bool]]:
-        """Return the conditions of the branches that the loop of an ``Exit`` node lies in, and what each has to be.
+        """Return the conditions of the branches around the loop of an ``Exit`` node, with their required values.
 
         Parameters
         ----------
@@ -136,7 +136,7 @@ class Flow:
         return self._guards[name]
 
     def choice(self, name: str) -> Choice:
-        """Return what decides which of its inputs a ``Merge`` node takes.
+        """Return the selection of a ``Merge`` node.
 
         Raises
         ------
@@ -199,7 +199,7 @@ class Flow:
         return self._data(node_of(source))[0]
 
     def _unwrapped(self, name: str) -> str:
-        """Return the value that passes through ``Identity`` and ``LoopCond`` nodes."""
+        """Look through ``Identity`` and ``LoopCond`` nodes."""
         seen: set[str] = set()
         while node_of(name) in self._nodes and node_of(name) not in seen:
             node = self._nodes[node_of(name)]
@@ -210,13 +210,13 @@ class Flow:
         return name
 
     def _guard(self, frame: Frame, under: Mapping[str, frozenset[tuple[str, int]]]) -> list[tuple[str, bool]]:
-        """Return the conditions under which a loop is alive, but for those of the loops around it."""
+        """Return the conditions under which a loop is live, without those of enclosing loops."""
         loops = {other.condition for other in self._frame_of.values()}
         alive: frozenset[tuple[str, int]] = frozenset().union(*(under.get(entry, ()) for entry in frame.entries))
         return [(condition, branch == 1) for condition, branch in sorted(alive) if condition not in loops]
 
     def _branches(self, under: dict[str, frozenset[tuple[str, int]]]) -> Iterator[tuple[str, Choice]]:
-        """Return the ``Merge`` nodes of branches with their choices, and note under which each node is alive."""
+        """Return the ``Merge`` nodes of branches with their selections, recording the conditions of all nodes."""
         for name in self._in_order():
             node = self._nodes[name]
             came = [self._under(under, source) for source in node.input]
@@ -231,7 +231,7 @@ class Flow:
                     yield name, choice
 
     def _under(self, under: Mapping[str, frozenset[tuple[str, int]]], source: str) -> frozenset[tuple[str, int]]:
-        """Return the conditions under which a value is alive, each with the branch."""
+        """Return the conditions under which a value is live, each with its branch."""
         name = node_of(source)
         known = under.get(name, frozenset())
         node = self._nodes.get(name)
@@ -241,7 +241,7 @@ class Flow:
         return known | {(self._unwrapped(self._data(name, 2)[1]), int(branch) if branch.isdigit() else 0)}
 
     def _in_order(self) -> list[str]:
-        """Return all nodes, each after those that it waits for; turns of loops are handed on to no one."""
+        """Sort all nodes topologically, ignoring back edges."""
         graph = {
             name: [] if node.op == "NextIteration" else [s for s in map(node_of, node.input) if s in self._nodes]
             for name, node in self._nodes.items()
@@ -254,7 +254,7 @@ class Flow:
 
 
 def _choice(came: Sequence[frozenset[tuple[str, int]]]) -> Choice | None:
-    """Return by what values differ that come under conditions: each from another branch of the same one."""
+    """Return the condition by which conditional values differ, each from another branch."""
     for condition, _ in sorted(came[0]):
         branches = [[branch for name, branch in sorted(alive) if name == condition] for alive in came]
         if all(len(numbers) == 1 for numbers in branches):

@@ -1,4 +1,4 @@
-"""The walk over a graph: each node becomes what its converter makes of it."""
+"""The importer, which walks a graph and converts each node."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ __all__ = ["convert_graph"]
 assert _converters is not None  # registers the converters
 
 Values: TypeAlias = dict[str, list[Any]]
-"""The results of nodes by their names."""
+"""The results of nodes by name."""
 
 _INPUTS = frozenset({"Placeholder", "PlaceholderWithDefault"})
 _WITHOUT_RESULT = frozenset({"NoOp", "Assert"})
 _STRUCTURE = _INPUTS | _WITHOUT_RESULT | CONTROL_NODES | TABLES | {"Const"}
-"""Operators that the walk itself knows."""
+"""Structural operators, which the importer handles itself."""
 
 
 def convert_graph(
     model: ModelSource, shapes: Mapping[str, Sequence[int]], outputs: Sequence[str] | None, span: Span
 ) -> tuple[IRModule, dict[str, NDArray]]:
-    """Return the module of a graph, and its weights; see :func:`from_tensorflow`."""
+    """Convert a graph to a module and its weights; see :func:`from_tensorflow`."""
     graph, own = read_graph(model)
     outputs = outputs if outputs is not None else own or None
     nodes = {node.name: node for node in graph.node}
@@ -80,7 +80,7 @@ def convert_graph(
 
 
 def _parts(name: str) -> tuple[str, int]:
-    """Return the node that a name is of, and which of its results: ``node``, ``node:1`` or ``node:values:0``."""
+    """Split the name of a value into its node and output: ``node``, ``node:1`` or ``node:values:0``."""
     node, *place = name.removeprefix("^").split(":")
     if len(place) == 2:
         return node, _SECOND_RESULTS.get(place[0], int(place[1]) if place[1].isdigit() else 0)
@@ -88,7 +88,7 @@ def _parts(name: str) -> tuple[str, int]:
 
 
 _SECOND_RESULTS = {"indices": 1, "batch_mean": 1, "batch_variance": 2}
-"""Results that functions call by a name of their own, by their places among all of the node's."""
+"""Named outputs within functions, with their output indices."""
 
 
 def _last_node(graph: Message) -> list[str]:
@@ -155,13 +155,13 @@ def _result(values: Mapping[str, list[Any]], name: str, who: str) -> Any:
 
 
 class _Library:
-    """The functions of a graph, which its nodes call by their names.
+    """The function library of a graph.
 
     Parameters
     ----------
     graph : GraphDef
     span : Span
-        Where the import was asked for.
+        The origin of the import.
     """
 
     def __init__(self, graph: Message, span: Span) -> None:
@@ -171,19 +171,19 @@ class _Library:
         self._tables = contents_of(graph) if any(node.op in TABLES for node in graph.node) else {}
 
     def table(self, name: str) -> RelayExpr:
-        """Return the keys and values of a table.
+        """Return the keys and values of a hash table.
 
         Parameters
         ----------
         name : str
-            Of its node.
+            The name of its node.
         """
         if name not in self._tables:
             raise ConversionError("no node of the graph fills this table with constants")
         return Tuple(tuple(constant(values) for values in self._tables[name]))
 
     def run(self, name: str, arguments: Sequence[RelayExpr]) -> list[RelayExpr]:
-        """Return the results of a function.
+        """Convert a function and return its results.
 
         Parameters
         ----------
@@ -214,14 +214,14 @@ class _Library:
 
 
 class _Walk:
-    """The nodes of a graph or of a function, each converted after those that it uses.
+    """Converts the nodes of a graph or function in topological order.
 
     Parameters
     ----------
     nodes : mapping of str to NodeDef
-        By their names.
+        The nodes by name.
     library : _Library
-        The functions that they call.
+        The function library.
     """
 
     def __init__(self, nodes: Mapping[str, Message], library: _Library) -> None:
@@ -230,7 +230,7 @@ class _Walk:
         self._flow = Flow(nodes)
 
     def order(self, outputs: Sequence[str], given: Container[str] = ()) -> list[str]:
-        """Return the nodes that the outputs need, each after those that it uses; what is given needs no node."""
+        """Sort the nodes that the outputs depend on topologically, except given ones."""
         needs: dict[str, list[str]] = {}
         left = [name for name in (_parts(name)[0] for name in outputs) if name not in given]
         for name in left:
@@ -253,7 +253,7 @@ class _Walk:
             raise ModelError(f"from_tensorflow: the graph has a cycle: {circle}") from None
 
     def convert(self, order: Sequence[str], values: Values) -> None:
-        """Enter the results of nodes, each after those that it uses, among the values."""
+        """Convert nodes in topological order, adding their results to the values."""
         for name in order:
             node = self._nodes[name]
             if name in values or node.op in _WITHOUT_RESULT:
@@ -276,7 +276,7 @@ class _Walk:
             return [settle(item) for item in ([result] if isinstance(result, RelayExpr) else result)]
 
     def _control(self, node: Message, values: Values) -> list[RelayExpr]:
-        """Return the results of a node of a loop or a branch; both branches get what a ``Switch`` gets."""
+        """Convert a node of a loop or branch; a ``Switch`` forwards its input to both branches."""
         if node.op == "Exit":
             frame = self._flow.frame(node.name)
             after = self._loop(frame, values, self._alive(self._flow.guards(node.name), values))
@@ -292,7 +292,7 @@ class _Walk:
         return [inputs[0]] * max(2, int(attributes_of(node).get("num_outs") or 2))
 
     def _alive(self, guards: Sequence[tuple[str, bool]], values: Values) -> RelayExpr | None:
-        """Return whether the conditions of branches are what they have to be; None if there are none."""
+        """Return the conjunction of branch conditions; None if there are none."""
         conditions = [(_result(values, name, "it"), wanted) for name, wanted in guards]
         alive = [condition if wanted else ops.logical_not(condition) for condition, wanted in conditions]
         return reduce(ops.logical_and, alive) if alive else None

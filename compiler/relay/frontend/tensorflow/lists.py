@@ -1,7 +1,7 @@
-"""Lists of tensors, as loops of TensorFlow fill and read them.
+"""Tensor lists, as used by loops.
 
-A list is a tensor whose first axis counts its elements.  Where a graph reserves a list without the shape of its
-elements, that is the shape of the first one that is stored; until then the list has the shape ``(n, 0)``.
+A list is a tensor with the element index as its first axis.  If a graph reserves a list of unknown element shape, the
+shape is that of the first stored element; until then the list has the shape ``(n, 0)``.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ __all__ = ["element", "list_of", "stored", "with_element_shapes"]
 
 
 def list_of(count: int, shape: Sequence[int], dtype: str) -> RelayExpr:
-    """Return a list of zeros.
+    """Create a list of zeros.
 
     Parameters
     ----------
     count : int
-        How many elements it has.
+        The number of elements.
     shape : sequence of int
-        Of an element; negative numbers are unknown.
+        The shape of an element; negative extents are unknown.
     dtype : str
     """
     dims = (count, 0) if any(d < 0 for d in shape) else (count, *shape)
@@ -41,7 +41,7 @@ def _is_unknown(elements: RelayExpr) -> bool:
 
 
 def stored(elements: RelayExpr, index: RelayExpr, item: RelayExpr) -> Any:
-    """Return a list with another element at a place.
+    """Replace an element of a list.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def stored(elements: RelayExpr, index: RelayExpr, item: RelayExpr) -> Any:
 
 
 def element(elements: RelayExpr, index: RelayExpr) -> Any:
-    """Return the element at a place.
+    """Return an element of a list.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def element(elements: RelayExpr, index: RelayExpr) -> Any:
     Raises
     ------
     ConversionError
-        If nothing was stored yet, so that its shape is unknown.
+        If its shape is unknown, because nothing has been stored yet.
     """
     if _is_unknown(elements):
         raise ConversionError("it reads an empty list whose element shape is unknown")
@@ -70,12 +70,12 @@ def element(elements: RelayExpr, index: RelayExpr) -> Any:
 
 
 def with_element_shapes(initial: Sequence[RelayExpr], after: Sequence[RelayExpr]) -> list[RelayExpr]:
-    """Return the values that a loop begins with, where its first turn says what the elements of lists are.
+    """Complete the initial values of a loop with the element shapes of lists, from its first iteration.
 
     Parameters
     ----------
     initial, after : sequence of Expr
-        The values before and after a turn.
+        The values before and after an iteration.
     """
     return [
         list_of(static_dims(later, "a list")[0], static_dims(later, "a list")[1:], dtype_of(later))

@@ -1,4 +1,4 @@
-"""Loops of both generations of TensorFlow: unrolled where the number of turns is known, functions where it is not."""
+"""Loops of TensorFlow 1 and 2: unrolled if the trip count is known, otherwise recursive functions."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ def looped(
     body: Callable[[Sequence[RelayExpr]], Sequence[RelayExpr]],
     alive: RelayExpr | None = None,
 ) -> Sequence[RelayExpr]:
-    """Return the values after a loop.
+    """Convert a loop and return its final values.
 
     Parameters
     ----------
     initial : sequence of Expr
         The initial values.
     condition, body : callable
-        From the values before a turn to whether there is one, and to those after it.
+        Map the values before an iteration to the condition, and to those after it.
     alive : Expr, optional
-        Whether the branch that the loop lies in is taken.  Where it is not, the loop's condition may never become
-        false, and a loop that several results of the branch need is run before the branch is chosen.
+        Whether the enclosing branch is taken.  A loop that several results of the branch share is run before the branch
+        is selected, and might never end if the branch is not taken.
     """
     if alive is not None and (taken := known(alive)) is not None:
         if not taken.item():

@@ -1,4 +1,4 @@
-"""The messages of TensorFlow's files that an importer reads, as a table: name, number and kind of each field.
+"""The protobuf messages of TensorFlow's files, as a table of field names, numbers and types.
 
 References
 ----------
@@ -51,7 +51,7 @@ _FIELDS = {
     "BundleEntry": "dtype 1 int32, shape 2 TensorShape, shard_id 3 int32, offset 4 int64, size 5 int64, "
     "slices 7 *BundleSlice",
 }
-"""A star marks what is repeated; a map is repeated entries of a key and a value."""
+"""Fields by message; a star marks repeated fields, and maps are repeated key-value entries."""
 
 _PACKAGE = "strata.tensorflow"
 _FIELD = descriptor_pb2.FieldDescriptorProto
@@ -75,7 +75,7 @@ def _definition() -> descriptor_pb2.FileDescriptorProto:
 
 
 def _choose_one(message: descriptor_pb2.DescriptorProto) -> None:
-    """Make all fields of a message alternatives."""
+    """Put all fields of a message into a oneof."""
     message.oneof_decl.add(name="value")
     for field in message.field:
         field.oneof_index = 0

@@ -1,4 +1,4 @@
-"""A node of a graph as its converter sees it: inputs that are expressions, attributes that are values."""
+"""Graph nodes, with converted inputs and decoded attributes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Node:
     inputs : sequence of Expr
     attributes : dict of str to object
     run : callable
-        Converts a function of the graph's library, from its name and its arguments.
+        Converts a library function, given its name and arguments.
     """
 
     name: str

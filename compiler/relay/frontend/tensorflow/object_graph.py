@@ -1,4 +1,4 @@
-"""The objects of a SavedModel: which variable a function is bound to, and where the checkpoint keeps it.
+"""The object graph of a SavedModel, which maps variables of functions to checkpoint keys.
 
 References
 ----------
@@ -14,17 +14,17 @@ from google.protobuf.message import Message
 __all__ = ["bound_variables"]
 
 _VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"
-"""What the key of a variable ends with, after the path that leads to it from the root."""
+"""The suffix of a variable's key, after its path from the root."""
 
 
 def bound_variables(meta: Message, keys: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Return the names of nodes that stand for variables, with the keys of these in the checkpoint.
+    """Map the nodes of variables to their checkpoint keys.
 
     Parameters
     ----------
     meta : MetaGraph
     keys : iterable of str
-        All that the checkpoint has.
+        All keys of the checkpoint.
     """
     objects = meta.object_graph_def
     key_of: dict[int, str] = {}
@@ -44,7 +44,7 @@ def bound_variables(meta: Message, keys: Iterable[str]) -> Iterator[tuple[str, s
 
 
 def _object_at(objects: Message, key: str) -> int | None:
-    """Return the number of the object that a key leads to, None if there is none."""
+    """Return the id of the object with a key, or None."""
     if not key.endswith(_VALUE) or not objects.nodes:
         return None
     place = 0

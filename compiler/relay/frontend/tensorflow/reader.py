@@ -1,4 +1,4 @@
-"""Graphs as they come: checked before anything is made of them, since they may come from anybody."""
+"""Reading and validation of graphs, which may come from untrusted sources."""
 
 from __future__ import annotations
 
@@ -25,27 +25,26 @@ _DTYPES = {
     1: "float32", 2: "float64", 3: "int32", 4: "uint8", 5: "int16", 6: "int8", 9: "int64", 10: "bool", 14: "bfloat16",
     17: "uint16", 19: "float16", 22: "uint32", 23: "uint64",
 }  # fmt: skip
-"""The numbers of tensorflow.DataType."""
+"""The codes of ``tensorflow.DataType``."""
 _VALUES = {
     "float32": "float_val", "float64": "double_val", "int64": "int64_val", "bool": "bool_val", "uint32": "uint32_val",
     "uint64": "uint64_val",
 }  # fmt: skip
-"""Which field has the elements that are listed one by one; those of the other data types are ints."""
+"""The fields of listed elements by data type; others use the int field."""
 
 
 def read_graph(model: ModelSource) -> tuple[Any, list[str]]:
-    """Return a graph, and the names of its outputs where the model says them.
+    """Read a graph, and the names of its outputs if the model has them.
 
     Parameters
     ----------
     model : GraphDef, bytes, str or path
-        TensorFlow's own message or any that is written like it; bytes are a file's, strings and paths name one, or the
-        directory of a SavedModel.
+        TensorFlow's message or an equivalent one, the contents of a file, or the path of a file or SavedModel.
 
     Raises
     ------
     ModelError
-        If it cannot be read, or is not a graph.
+        If it cannot be read or is not a graph.
     ArgumentError
         If it is not one of these.
     """
@@ -107,7 +106,7 @@ def _parsed(kind: type[Message], data: bytes) -> Any:
 
 
 def attributes_of(node: Message) -> dict[str, Any]:
-    """Return the attributes of a node as Python values: tensors as arrays, shapes as lists, data types by name."""
+    """Decode the attributes of a node: tensors to arrays, shapes to lists, data types to names."""
     return {entry.key: _value(entry.key, entry.value) for entry in node.attr}
 
 
@@ -141,12 +140,12 @@ def _list(value: Message) -> list[Any]:
 
 
 def dtype_of_number(number: int) -> str:
-    """Return the name of a data type by TensorFlow's number.
+    """Return the name of a data type by its code.
 
     Raises
     ------
     ConversionError
-        If there are no tensors of it here.
+        If it is not supported.
     """
     if number not in _DTYPES:
         raise ConversionError(f"elements of TensorFlow's data type {number} are not supported")
@@ -154,7 +153,7 @@ def dtype_of_number(number: int) -> str:
 
 
 def shape_of_message(shape: Message) -> list[int] | None:
-    """Return the extents of a shape, -1 if one is open; None if not even their number is known."""
+    """Return the extents of a shape, -1 for unknown ones; None for unknown rank."""
     return None if shape.unknown_rank else [int(dim.size) for dim in shape.dim]
 
 
@@ -178,7 +177,7 @@ def _array(key: str, tensor: Message) -> np.ndarray[Any, Any]:
 
 
 def _listed_elements(key: str, tensor: Message, dtype: str, count: int) -> np.ndarray[Any, Any]:
-    """Return elements that are listed one by one; the last of fewer stands for all the rest."""
+    """Decode listed elements, of which the last is repeated to fill the tensor."""
     half = dtype in ("float16", "bfloat16")
     listed = list(getattr(tensor, "half_val" if half else _VALUES.get(dtype, "int_val")))
     if len(listed) > count:

@@ -1,4 +1,4 @@
-"""The table of converters: which operator of TensorFlow becomes what."""
+"""The table of converters of TensorFlow operators."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""SavedModels: a graph, signatures of what it computes, and a checkpoint of its variables.
+"""Freezing of SavedModels: a graph, its signatures, and a checkpoint of its variables.
 
-Which variable has which key in the checkpoint is said by the nodes of the graph that restore the variables, or, where
-functions are called with other handles of the same variables, by the objects that these functions are bound to.
+The checkpoint keys of variables follow from the nodes that restore them or, if functions are called with other handles
+of the same variables, from the objects that these functions are bound to.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _INDEX = "variables/variables.index"
 _VARIABLES = frozenset({"VarHandleOp", "VariableV2", "Variable"})
 _ASSIGNMENTS = frozenset({"Assign", "AssignVariableOp"})
 MAX_UNPACKED = 1 << 31
-"""Bytes of all files of an archive together."""
+"""The maximum total size of the files of an archive, in bytes."""
 
 Files = Callable[[str], "bytes | None"]
-"""The contents of a file of a SavedModel by its name there; None if it has none."""
+"""Returns the contents of a file of a SavedModel by name, or None."""
 
 
 def directory_files(path: str | os.PathLike[str]) -> Files:
@@ -50,18 +50,18 @@ def directory_files(path: str | os.PathLike[str]) -> Files:
 
 
 def archive_files(data: bytes, label: str) -> Files:
-    """Return the files of a SavedModel in a ZIP archive, which may lie in a folder of it.
+    """Return the files of a SavedModel in a ZIP archive, possibly in a directory.
 
     Parameters
     ----------
     data : bytes
     label : str
-        What errors call the archive.
+        The name of the archive, for messages.
 
     Raises
     ------
     ModelError
-        If the archive is damaged or too large when unpacked, or holds no SavedModel, or several.
+        If the archive is damaged, too large, or does not contain exactly one SavedModel.
     """
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
@@ -91,13 +91,13 @@ def archive_files(data: bytes, label: str) -> Files:
 
 
 def freeze(files: Files, label: str) -> tuple[Any, list[str]]:
-    """Return the graph of a SavedModel with its variables as constants, and the names of its outputs.
+    """Freeze a SavedModel: return its graph with variables as constants, and the names of its outputs.
 
     Parameters
     ----------
     files : callable
     label : str
-        What errors call the model.
+        The name of the model, for messages.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def freeze(files: Files, label: str) -> tuple[Any, list[str]]:
 
 
 def _outputs(meta: Message) -> list[str]:
-    """Return the results of the signature that servers call, in the order of their keys."""
+    """Return the outputs of the serving signature, in the order of their keys."""
     signatures = {entry.key: entry.value for entry in meta.signature_def if entry.value.outputs}
     chosen = signatures.get("serving_default") or next(iter(signatures.values()), None)
     entries = [] if chosen is None else sorted(chosen.outputs, key=lambda entry: str(entry.key))
@@ -129,7 +129,7 @@ def _outputs(meta: Message) -> list[str]:
 
 
 def _put_variables(meta: Message, files: Files) -> None:
-    """Make constants of the variables that are restored."""
+    """Replace restored variables by constants."""
     graph = meta.graph_def
     variables = {node.name: node for node in graph.node if node.op in _VARIABLES}
     if not variables:
@@ -172,7 +172,7 @@ def _become_constant(node: Message, stored: StoredTensor) -> None:
 
 
 def _keys(graph: Message) -> Iterator[tuple[str, str]]:
-    """Return the names of variables with their keys, as the nodes of the graph and of its functions restore them."""
+    """Map variables to checkpoint keys, from the restore nodes of the graph and its functions."""
     yield from _restored({node.name: node for node in graph.node})
     functions = {function.signature.name: function for function in graph.library.function}
     for node in graph.node:
@@ -187,7 +187,7 @@ def _keys(graph: Message) -> Iterator[tuple[str, str]]:
 
 
 def _restored(nodes: Mapping[str, Message]) -> Iterator[tuple[str, str]]:
-    """Return what a set of nodes restores: the first input of each assignment, and the key of what it is given."""
+    """Return the restored variables among nodes: the assigned handle and the checkpoint key."""
     for node in nodes.values():
         if node.op in _ASSIGNMENTS and len(node.input) >= 2:
             key = _key_of(nodes, node.input[1])
@@ -196,7 +196,7 @@ def _restored(nodes: Mapping[str, Message]) -> Iterator[tuple[str, str]]:
 
 
 def _key_of(nodes: Mapping[str, Message], value: str) -> str | None:
-    """Return the key that a value is read from; None if it is not read from a checkpoint."""
+    """Return the checkpoint key of a value, or None."""
     source, *place = value.split(":")
     seen: set[str] = set()
     while source in nodes and nodes[source].op == "Identity" and nodes[source].input and source not in seen:

@@ -1,4 +1,4 @@
-"""Hash tables whose keys and values are constants of the graph, from the nodes that fill them."""
+"""Hash tables with constant keys and values, from the nodes that initialise them."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from compiler.relay.frontend.tensorflow.reader import attributes_of
 __all__ = ["TABLES", "Contents", "contents_of"]
 
 TABLES = frozenset({"HashTable", "HashTableV2", "MutableHashTable", "MutableHashTableV2"})
-"""Operators whose result is a table."""
+"""Operators that create tables."""
 _IMPORTS = frozenset({"LookupTableImport", "LookupTableImportV2", "InitializeTable", "InitializeTableV2"})
 
 Contents = tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
-"""Keys, and the value of each of them."""
+"""Keys and values."""
 
 
 def contents_of(graph: Message) -> dict[str, Contents]:
-    """Return the contents of tables by the names of their nodes.
+    """Return the contents of tables by node name.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def contents_of(graph: Message) -> dict[str, Contents]:
 
 
 def _imported(nodes: Mapping[str, Message], arguments: Mapping[str, Message]) -> Iterator[tuple[str, Contents]]:
-    """Return what a set of nodes fills tables with: of each the node that it is, keys, and values."""
+    """Return the initialised tables among nodes: the table node, keys and values."""
 
     def source(name: str) -> Message | None:
         name = name.split(":")[0]

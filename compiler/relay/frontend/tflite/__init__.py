@@ -1,7 +1,7 @@
-"""Models of TensorFlow Lite: ``relay.frontend.from_tflite``.
+"""TensorFlow Lite models: ``relay.frontend.from_tflite``.
 
-The walk over a model and the table of converters, a file for each family of operators.  The package ``tflite``, which
-reads the files, is imported when a model is converted, not before.
+The importer walks a model and looks up converters in a table; each operator family has a module.  The package
+``tflite``, which reads the files, is imported only when a model is converted.
 """
 
 from compiler.relay.frontend.shared.errors import ConversionError, ModelError, UnsupportedOperatorError

@@ -1,4 +1,4 @@
-"""``from_tflite``: from a model to a module and its parameters."""
+"""``relay.frontend.from_tflite``."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ def from_tflite(
     shape_dict: Mapping[str, Sequence[int]] | None = None,
     dtype_dict: Mapping[str, str] | None = None,
 ) -> tuple[IRModule, dict[str, NDArray]]:
-    """Convert a model of TensorFlow Lite to a module of graphs.
+    """Convert a TensorFlow Lite model to a Relay module.
 
     Parameters
     ----------
     model : tflite.Model, bytes, str or path
-        A model, the contents of its file, or where the file lies.
+        A model, the contents of its file, or its path.
     shape_dict : mapping of str to sequence of int, optional
-        Shapes of inputs by their names; by default those of the model, where an extent that it leaves open is 1.
+        Shapes of inputs by name; by default those of the model, with 1 for unknown extents.
     dtype_dict : mapping of str to str, optional
-        Data types of inputs by their names; they must be those of the model.
+        Data types of inputs by name, which must agree with the model.
 
     Returns
     -------
     mod : IRModule
-        Its ``main`` has the inputs in their order, then the weights.
+        The parameters of ``main`` are the inputs, followed by the weights.
     params : dict of str to NDArray
-        The weights by the names that ``main`` has for them.
+        The weights by their parameter names in ``main``.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def from_tflite(
     ConversionError
         If a node cannot be converted; names the node.
     ArgumentError
-        If a shape or data type does not fit the model.
+        If a shape or data type does not match the model.
     UnavailableError
         If the package ``tflite`` is not installed.
     """

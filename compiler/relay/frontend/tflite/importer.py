@@ -45,7 +45,7 @@ assert _converters is not None  # registers the converters
 def convert_model(
     model: ModelSource, shapes: Mapping[str, Sequence[int]], dtypes: Mapping[str, str], span: Span
 ) -> tuple[IRModule, dict[str, NDArray]]:
-    """Return the module of a model, and its weights; see :func:`from_tflite`."""
+    """Convert a model to a module and its weights; see :func:`from_tflite`."""
     graphs = read_model(model)
     _check_operators(graphs)
     graph = graphs[0]
@@ -70,7 +70,7 @@ def _unused(name: str, taken: set[str]) -> str:
 
 
 def _check_operators(graphs: Sequence[Subgraph]) -> None:
-    """Reject a model with operators that nothing converts, in its main graph or in one that this runs."""
+    """Raise an error for unsupported operators in the main graph or the graphs that it calls."""
     missing: dict[str, list[str]] = {}
     left, seen = [0], {0}
     while left:
@@ -87,7 +87,7 @@ def _check_operators(graphs: Sequence[Subgraph]) -> None:
 
 
 def _label(graph: Subgraph, operation: Operation) -> str:
-    """Return what a node is called: as its first result is."""
+    """Return the name of a node, that of its first result."""
     return graph.tensors[operation.outputs[0]].name if operation.outputs else ""
 
 
@@ -130,13 +130,13 @@ def _value(graph: Subgraph, values: Mapping[int, Any], number: int) -> Any:
 
 
 class _Program:
-    """The graphs of a model, which its nodes run by their numbers.
+    """The subgraphs of a model.
 
     Parameters
     ----------
     graphs : sequence of Subgraph
     span : Span
-        Where the import was asked for.
+        The origin of the import.
     """
 
     def __init__(self, graphs: Sequence[Subgraph], span: Span) -> None:
@@ -147,7 +147,7 @@ class _Program:
         self._variables = Variables()
 
     def constants(self, number: int) -> dict[int, Any]:
-        """Return what is known of a graph's tensors by their numbers; a loop's turns share it."""
+        """Return the constants of a graph by tensor number, shared by all iterations of a loop."""
         if number not in self._constants:
             self._constants[number] = {
                 i: constant(tensor.data if tensor.data is not None else np.zeros(tensor.shape), tensor.dtype)
@@ -157,7 +157,7 @@ class _Program:
         return self._constants[number]
 
     def run(self, number: int, arguments: Sequence[RelayExpr]) -> list[RelayExpr]:
-        """Return the results of a graph.
+        """Convert a graph and return its results.
 
         Parameters
         ----------
@@ -186,7 +186,7 @@ class _Program:
         label = _label(graph, operation)
         made_of = mint_layer(f"{operation.operator} {label}".strip(), label, self._span)
         convert = find(operation.operator)
-        assert convert is not None  # _check_operators has seen to it
+        assert convert is not None  # checked by _check_operators
         with derived_from(made_of), naming_node("from_tflite", f"node {label!r} ({operation.operator})"):
             inputs = [_value(graph, values, i) for i in operation.inputs]
             tensors = [graph.tensors[i] if i >= 0 else None for i in operation.inputs]
@@ -199,7 +199,7 @@ class _Program:
 
 
 def _results(node: Node, convert: Convert) -> list[RelayExpr]:
-    """Return what a converter makes of a node: of its integers if it can, else of the numbers that they stand for."""
+    """Convert a node on quantized tensors if its converter supports them, otherwise on dequantized ones."""
     operation = node.operation
     if passes_on(operation.operator) or _stays_quantized(node):
         return _listed(convert(node))
@@ -215,13 +215,13 @@ def _results(node: Node, convert: Convert) -> list[RelayExpr]:
 
 
 def _is_quantized_node(node: Node) -> bool:
-    """Return whether the first input and the result are 8-bit integers that stand for real numbers."""
+    """Return whether the first input and the result are quantized to 8 bits."""
     ends = (node.tensors[0] if node.tensors else None, *node.outputs)
     return all(t is not None and is_quantized(t) and t.dtype in ("int8", "uint8") for t in ends)
 
 
 def _stays_quantized(node: Node) -> bool:
-    """Return whether a node only moves elements, and its results have the scale of its inputs."""
+    """Return whether a node only moves elements and keeps the scale."""
     if not moves_elements(node.operation.operator) or has_activation(node):
         return False
     every = [t.quantization for t in (*node.tensors, *node.outputs) if t is not None and is_quantized(t)]

@@ -1,4 +1,4 @@
-"""A node of a graph as its converter sees it: inputs that are expressions, options that are values."""
+"""Graph nodes, with converted inputs and decoded options."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from compiler.relay.frontend.tflite.variables import Variables
 __all__ = ["Node", "Run"]
 
 Run: TypeAlias = Callable[[int, Sequence[RelayExpr]], list[RelayExpr]]
-"""Converts a graph of the model, from its number and its arguments."""
+"""Converts a subgraph, given its number and arguments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +28,16 @@ class Node:
     ----------
     operation : Operation
     inputs : sequence of Expr or None
-        None stands for an optional input that is left out.  Quantized ones are real numbers here, but for operators
-        that only move elements and for converters of quantized operators.
+        None for omitted optional inputs.  Quantized inputs are dequantized, except for operators that only move
+        elements and for quantized converters.
     outputs : sequence of TensorInfo
-        What the model says of the results.
+        The descriptions of the results.
     tensors : sequence of TensorInfo or None
-        What it says of the inputs.
+        The descriptions of the inputs.
     run : callable
-        Converts a graph of the model, from its number and its arguments.
+        Converts a subgraph, given its number and arguments.
     variables : Variables
-        Those of the program.
+        The variables of the program.
     """
 
     operation: Operation
@@ -52,7 +52,7 @@ class Node:
         return self.inputs[index] if index < len(self.inputs) else None
 
     def option(self, name: str, default: object = 0) -> Any:
-        """Return an option by the name of its accessor, or the default where the node has no options."""
+        """Return an option by the name of its accessor, or the default if the node has no options."""
         options = self.operation.options
         return default if options is None else getattr(options, name)()
 

@@ -1,4 +1,4 @@
-"""What the integers of quantized tensors stand for: as expressions, and as calls of ``qnn`` operators."""
+"""Quantization, dequantization and requantization by ``qnn`` operators."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ __all__ = ["is_quantized", "parameters_of", "quantization_of", "quantized", "rea
 
 
 def is_quantized(tensor: TensorInfo) -> bool:
-    """Return whether a tensor's integers stand for real numbers."""
+    """Return whether a tensor is quantized."""
     return tensor.quantization is not None and tensor.dtype.startswith(("int", "uint"))
 
 
 def quantization_of(tensor: TensorInfo | None) -> Quantization:
-    """Return how a tensor's integers stand for real numbers.
+    """Return the quantization parameters of a tensor.
 
     Raises
     ------
     ModelError
-        If it is left out, or not quantized.
+        If it is omitted or not quantized.
     """
     if tensor is None or tensor.quantization is None:
         raise ModelError(f"tensor {'' if tensor is None else tensor.name!r} must be quantized")
@@ -33,7 +33,7 @@ def quantization_of(tensor: TensorInfo | None) -> Quantization:
 
 
 def _parameter(values: np.ndarray[Any, Any]) -> RelayExpr:
-    """Return scales or zero points as a constant: a scalar where all of them are equal, else a vector."""
+    """Convert scales or zero points to a constant, a scalar if all are equal."""
     first = values.reshape(-1)[:1]
     number: RelayExpr = constant(first.reshape(()) if (values == first).all() else values)
     return number
@@ -46,12 +46,12 @@ def parameters_of(tensor: TensorInfo | None) -> tuple[RelayExpr, RelayExpr]:
 
 
 def real(x: RelayExpr, tensor: TensorInfo) -> RelayExpr:
-    """Return the real numbers that a quantized tensor stands for.
+    """Dequantize a tensor.
 
     Parameters
     ----------
     x : Expr
-        Its integers.
+        The integers.
     tensor : TensorInfo
     """
     numbers: RelayExpr = ops.qnn.dequantize(x, *parameters_of(tensor), axis=quantization_of(tensor).axis)
@@ -59,14 +59,14 @@ def real(x: RelayExpr, tensor: TensorInfo) -> RelayExpr:
 
 
 def quantized(x: RelayExpr, tensor: TensorInfo) -> RelayExpr:
-    """Return the integers that stand for real numbers, as near as the data type comes.
+    """Quantize a tensor.
 
     Parameters
     ----------
     x : Expr
-        Real numbers.
+        The real values.
     tensor : TensorInfo
-        What the result is.
+        The description of the result.
     """
     axis = quantization_of(tensor).axis
     integers: RelayExpr = ops.qnn.quantize(
@@ -76,17 +76,17 @@ def quantized(x: RelayExpr, tensor: TensorInfo) -> RelayExpr:
 
 
 def requantized(x: RelayExpr, scale: np.ndarray[Any, Any], zero: RelayExpr, tensor: TensorInfo) -> RelayExpr:
-    """Return integers of one scale and zero point as those of a result.
+    """Requantize integers to the scale and zero point of a result.
 
     Parameters
     ----------
     x : Expr
     scale : np.ndarray
-        Of ``x``: one number, or one for each slice along its last axis.
+        The scale of ``x``, or one scale per slice along its last axis.
     zero : Expr
         The zero point of ``x``.
     tensor : TensorInfo
-        What the result is.
+        The description of the result.
     """
     integers: RelayExpr = ops.qnn.requantize(
         x, _parameter(scale), zero, *parameters_of(tensor), axis=-1, out_dtype=tensor.dtype

@@ -1,4 +1,4 @@
-"""Models as they come: flatbuffers, which are read where they lie, so that every access may meet damage."""
+"""Reading of flatbuffers, in which any access may fail if the file is damaged."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ _OPTIONS_2 = {number: name for name, number in vars(tflite.BuiltinOptions2).item
 
 @dataclass(frozen=True, slots=True)
 class Quantization:
-    """How integers stand for real numbers: ``real = scale * (integer - zero_point)``.
+    """Quantization parameters: ``real = scale * (integer - zero_point)``.
 
     Attributes
     ----------
     scale, zero_point : np.ndarray
-        One number, or one for each slice along ``axis``.
+        Scalars, or one number per slice along ``axis``.
     axis : int
     """
 
@@ -53,7 +53,7 @@ class Quantization:
     axis: int
 
     def same_as(self, other: Quantization | None) -> bool:
-        """Return whether the same integers stand for the same numbers."""
+        """Return whether two quantizations are equal."""
         return (
             other is not None
             and np.array_equal(self.scale, other.scale)
@@ -63,19 +63,19 @@ class Quantization:
 
 @dataclass(frozen=True, slots=True)
 class TensorInfo:
-    """What a model says of a tensor.
+    """The description of a tensor.
 
     Attributes
     ----------
     name : str
     shape : tuple of int
-        Extents that the model leaves open are 1.
+        The shape, with 1 for unknown extents.
     dtype : str
     quantization : Quantization or None
     data : np.ndarray or None
         The elements, if the model has them.
     is_variable : bool
-        Whether a node keeps its state in it, which is zero when a program begins.
+        Whether it holds the state of a node, which is initially zero.
     """
 
     name: str
@@ -88,7 +88,7 @@ class TensorInfo:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One application of an operator: its name, the numbers of its tensors, and its options."""
+    """An operator node: its name, tensor numbers and options."""
 
     operator: str
     inputs: tuple[int, ...]
@@ -108,7 +108,7 @@ class Subgraph:
 
 @contextmanager
 def reading() -> Iterator[None]:
-    """Say that a file is damaged where an access to it goes astray."""
+    """Convert errors of accesses within the context to a ModelError about a damaged file."""
     try:
         yield
     except (struct.error, IndexError, TypeError, ValueError, OverflowError, AttributeError, MemoryError) as exc:
@@ -116,14 +116,14 @@ def reading() -> Iterator[None]:
 
 
 def called(operation: Operation) -> list[int]:
-    """Return the numbers of the graphs that a node runs: branches, and the parts of loops."""
+    """Return the numbers of the subgraphs that a node calls."""
     options = operation.options
     fields = ("Subgraph", *(name for name in dir(options) if name.endswith("SubgraphIndex")))
     return [int(getattr(options, name)()) for name in fields if hasattr(options, name)]
 
 
 def read_model(model: ModelSource) -> tuple[Subgraph, ...]:
-    """Return the graphs of a model, the main one first.
+    """Read the subgraphs of a model, the main one first.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def read_model(model: ModelSource) -> tuple[Subgraph, ...]:
     Raises
     ------
     ModelError
-        If it is not a model of TensorFlow Lite, or damaged.
+        If it is not a TensorFlow Lite model, or damaged.
     ArgumentError
         If it is not one of these.
     """
@@ -181,7 +181,7 @@ def _subgraph(model: tflite.Model, graph: tflite.SubGraph) -> Subgraph:
 
 
 def _numbers(table: tflite.SubGraph | tflite.Operator, field: str, count: int) -> tuple[int, ...]:
-    """Return the numbers of tensors in a field; -1 stands for one that is left out."""
+    """Return the tensor numbers in a field, -1 for omitted ones."""
     length = getattr(table, f"{field}Length")()
     if length > MAX_TENSORS:
         raise ModelError(f"from_tflite: {length:,} {field.lower()} are named; there are {MAX_TENSORS:,} at most")
@@ -252,7 +252,7 @@ def _data(
     dtype: str,
     sparsity: tflite.SparsityParameters | None,
 ) -> np.ndarray[Any, Any]:
-    """Return the elements of a tensor, of which a sparse one stores a part."""
+    """Return the elements of a tensor, densifying sparse ones."""
     if sparsity is None:
         return _elements(name, raw, shape, dtype)
     stored = _elements(name, raw, (raw.size // np.dtype(dtype).itemsize,), dtype)

@@ -1,4 +1,4 @@
-"""The table of converters: which operator of TensorFlow Lite becomes what."""
+"""The table of converters of TensorFlow Lite operators."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def converter(*names: str, moves: bool = False) -> Callable[[Convert], Convert]:
     names : str
         E.g. ``CONV_2D``.
     moves : bool
-        Whether the operator only moves elements or chooses among them, so that quantized ones need not become real
-        numbers where the results have the scale of the inputs.
+        Whether the operator only moves or selects elements, so that quantized tensors need not be dequantized if the
+        scale stays the same.
     """
 
     def enter(convert: Convert) -> Convert:
@@ -65,7 +65,7 @@ def converters(rows: Mapping[str, Convert], moves: bool = False) -> None:
 
 
 def graph_runner(*names: str) -> Callable[[Convert], Convert]:
-    """Register a function as the converter of operators that hand their inputs to graphs, integers as they are.
+    """Register a converter of operators that pass their inputs to subgraphs without dequantization.
 
     Parameters
     ----------
@@ -77,12 +77,12 @@ def graph_runner(*names: str) -> Callable[[Convert], Convert]:
 
 
 def quantized_converter(*names: str) -> Callable[[Convert], Convert]:
-    """Register a function as the converter of operators whose tensors are quantized: it sees integers.
+    """Register a converter of operators on quantized tensors.
 
     Parameters
     ----------
     names : str
-        E.g. ``CONV_2D``, which has a converter of real numbers too.
+        E.g. ``CONV_2D``, which also has a floating-point converter.
     """
 
     def enter(convert: Convert) -> Convert:
@@ -103,12 +103,12 @@ def find(name: str) -> Convert | None:
 
 
 def moves_elements(name: str) -> bool:
-    """Return whether an operator only moves elements or chooses among them."""
+    """Return whether an operator only moves or selects elements."""
     return name in _MOVES
 
 
 def passes_on(name: str) -> bool:
-    """Return whether an operator hands its inputs to graphs as they are."""
+    """Return whether an operator passes its inputs to subgraphs unchanged."""
     return name in _PASSES_ON
 
 

@@ -1,4 +1,4 @@
-"""Sparse tensors: the stored elements and, for each level of a traversal, which coordinates they have.
+"""Decoding of sparse tensors, in the format of TACO.
 
 References
 ----------
@@ -24,21 +24,21 @@ Array = np.ndarray[Any, Any]
 
 
 def dense(values: Array, shape: Sequence[int], sparsity: tflite.SparsityParameters) -> Array:
-    """Return a tensor with zeros where no element is stored.
+    """Convert a sparse tensor to a dense array.
 
     Parameters
     ----------
     values : np.ndarray
-        The stored elements in the order of the traversal.
+        The stored elements in traversal order.
     shape : sequence of int
-        Of the tensor.
+        The shape of the tensor.
     sparsity : SparsityParameters
-        Levels of the traversal: axes of the tensor, then axes within blocks.
+        The levels of the traversal: axes of the tensor, then axes within blocks.
 
     Raises
     ------
     ModelError
-        If the levels do not fit the shape or the elements.
+        If the levels do not match the shape or the elements.
     """
     rank, blocks = len(shape), sparsity.BlockMapLength()
     order = [int(sparsity.TraversalOrder(i)) for i in range(sparsity.TraversalOrderLength())]
@@ -68,7 +68,7 @@ def dense(values: Array, shape: Sequence[int], sparsity: tflite.SparsityParamete
 
 
 def _descended(at: Array, level: tflite.DimensionMetadata, most: int) -> tuple[Array, Array, Array, int]:
-    """Return, one level further down, the places of nodes, the nodes above them, their coordinates, and the extent."""
+    """Descend a level: return the positions of nodes, their parents, their coordinates, and the extent."""
     if level.Format() == tflite.DimensionType.DENSE:
         size = int(level.DenseSize())
         bounded(at.size, size)

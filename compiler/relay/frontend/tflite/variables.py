@@ -1,4 +1,4 @@
-"""The variables of a program, which its graphs share."""
+"""The variables of a program, shared by its subgraphs."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ __all__ = ["Variables"]
 
 
 class Variables:
-    """Values by the numbers of variables.
+    """The values of variables by number.
 
     Attributes
     ----------
     values : dict of int to Expr
     is_open : bool
-        Whether values are assigned: while the program is initialized.
+        Whether assignments are allowed, which is during initialisation only.
     """
 
     def __init__(self) -> None:
@@ -26,12 +26,12 @@ class Variables:
         self._numbers: dict[str, int] = {}
 
     def number(self, name: str) -> int:
-        """Return the number of a variable, the same for the same name."""
+        """Return the number of a variable with a name."""
         return self._numbers.setdefault(name, len(self._numbers))
 
     @contextmanager
     def initialized(self) -> Iterator[None]:
-        """Within it values are assigned."""
+        """Allow assignments within the context."""
         was_open, self.is_open = self.is_open, True
         try:
             yield

@@ -1,4 +1,4 @@
-"""What each layer of Keras becomes, a file for each family; importing them fills the table."""
+"""Converters of Keras layers, by family; importing the modules registers them."""
 
 import importlib
 import pkgutil

@@ -1,4 +1,4 @@
-"""Activation functions, as layers and as what other layers end with."""
+"""Activation functions, as layers and as options of other layers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["activated", "activation", "masked_softmax"]
 
 
 def _relu(x: RelayExpr, slope: float = 0.0, limit: float | None = None, threshold: float = 0.0) -> Any:
-    """min(x, limit) from the threshold on, slope * (x - threshold) below it."""
+    """Compute ``min(x, limit)`` above the threshold and ``slope * (x - threshold)`` below it."""
     if not threshold:
         y = ops.nn.leaky_relu(x, alpha=slope) if slope else ops.nn.relu(x)
     else:
@@ -33,13 +33,13 @@ def _elu(x: RelayExpr, alpha: float = 1.0, scale: float = 1.0) -> Any:
 
 
 def _elu_of_ratio(x: RelayExpr, alpha: float) -> Any:
-    """alpha * (e^(x / alpha) - 1) below zero."""
+    """Compute ``alpha * (e^(x / alpha) - 1)`` below zero."""
     below = ops.multiply(ops.subtract(ops.exp(ops.minimum(ops.divide(x, alpha), 0.0)), 1.0), alpha)
     return ops.where(ops.greater(x, scalar(0, x)), x, below)
 
 
 def _softplus(x: RelayExpr) -> Any:
-    """log(1 + e^x) = max(x, 0) + log(1 + e^-|x|), which does not overflow."""
+    """Compute ``log(1 + e^x)`` as ``max(x, 0) + log(1 + e^-|x|)``, which does not overflow."""
     return ops.add(ops.nn.relu(x), ops.log(ops.add(ops.exp(ops.negative(ops.abs(x))), 1.0)))
 
 
@@ -59,12 +59,12 @@ def _gelu_by_tanh(x: RelayExpr) -> Any:
 
 
 def _outside(x: RelayExpr, value: RelayExpr, limit: float) -> Any:
-    """Return a value where x is beyond a limit on either side, else 0."""
+    """Return a value where ``|x|`` exceeds a limit, else 0."""
     return ops.where(ops.greater(ops.abs(x), scalar(limit, x)), value, ops.zeros_like(x))
 
 
 def _soft_shrink(x: RelayExpr, limit: float = 0.5) -> Any:
-    """Bring elements nearer to zero by a limit, those within it to zero."""
+    """Shrink elements towards zero by a limit."""
     return _outside(x, ops.subtract(x, ops.multiply(ops.sign(x), limit)), limit)
 
 
@@ -120,16 +120,16 @@ _ALONG_CHANNELS: dict[str, Callable[..., Any]] = {
 
 
 def activation(layer: Layer, x: RelayExpr, function: str | Mapping[str, Any]) -> Any:
-    """Return a tensor after an activation function.
+    """Apply an activation function.
 
     Parameters
     ----------
     layer : Layer
-        Whose function it is.
+        The layer with the function.
     x : Expr
         In the layout of the module.
     function : str or mapping
-        Its name, or the configuration of the layer that it is.
+        The name of the function, or the configuration of an activation layer.
     """
     if isinstance(function, Mapping):
         return _configured(x, function)
@@ -143,7 +143,7 @@ def activation(layer: Layer, x: RelayExpr, function: str | Mapping[str, Any]) ->
 
 
 def activated(layer: Layer, x: RelayExpr) -> Any:
-    """Return a result after the activation function that its layer ends with."""
+    """Apply the activation function of a layer to its result."""
     return activation(layer, x, layer.option("activation", "linear"))
 
 
@@ -155,7 +155,7 @@ _LAYERS: dict[str, Callable[[RelayExpr, Callable[..., Any]], Any]] = {
         ops.greater(x, scalar(option("theta", 1.0), x)), x, ops.zeros_like(x)
     ),
 }
-"""Layers of elements that have no weights, from their options."""
+"""Elementwise layers without weights, as functions of their options."""
 
 
 def _configured(x: RelayExpr, function: Mapping[str, Any]) -> Any:
@@ -187,11 +187,11 @@ def _softmax(layer: Layer) -> Any:
 
 
 _LEAST, _LEAST_HALF = -1e9, -3e4
-"""What Keras puts for scores that a softmax leaves out."""
+"""Keras's scores of masked positions in a softmax."""
 
 
 def masked_softmax(x: RelayExpr, axes: Sequence[int], mask: RelayExpr | None) -> Any:
-    """Return the softmax of those elements that a mask lets pass, and 0 for the others."""
+    """Compute a masked softmax, which is 0 at masked positions."""
     if mask is None:
         return softmax_over(x, axes)
     least = scalar(_LEAST_HALF if dtype_of(x) == "float16" else _LEAST, x)
@@ -200,7 +200,7 @@ def masked_softmax(x: RelayExpr, axes: Sequence[int], mask: RelayExpr | None) ->
 
 
 def softmax_over(x: RelayExpr, axes: Sequence[int]) -> Any:
-    """Return the softmax of a tensor over several axes together."""
+    """Compute a softmax over several axes."""
     if len(axes) == 1:
         return ops.nn.softmax(x, axis=int(axes[0]))
     powers = ops.exp(ops.subtract(x, ops.max(x, axis=list(axes), keepdims=True)))
@@ -208,7 +208,7 @@ def softmax_over(x: RelayExpr, axes: Sequence[int]) -> Any:
 
 
 def _with(compute: Callable[..., Any], **names: str) -> Convert:
-    """Return the converter of a function of elements, by the names of its parameters and those of Keras's settings."""
+    """Return the converter of an elementwise function, given its parameters and their names in Keras."""
 
     def convert(layer: Layer) -> Any:
         return compute(layer.x, **{own: layer.option(theirs) for own, theirs in names.items()})
@@ -217,7 +217,7 @@ def _with(compute: Callable[..., Any], **names: str) -> Convert:
 
 
 def _along_axis(compute: Callable[..., Any]) -> Convert:
-    """Return the converter of a function along an axis, the last one by default."""
+    """Return the converter of a function along an axis, by default the last."""
 
     def convert(layer: Layer) -> Any:
         x = layer.channels_last(layer.x)
@@ -266,7 +266,7 @@ functions(
 
 @converter("PReLU")
 def _prelu(layer: Layer) -> Any:
-    """The slopes have the axes of an element of the batch, some of them of extent 1."""
+    """Convert ``PReLU``, whose slopes have the shape of a batch element, with extent 1 for shared axes."""
     alpha = layer.weight("alpha")[None]
     if layer.is_first(alpha.ndim):
         alpha = alpha.transpose(0, 3, 1, 2)

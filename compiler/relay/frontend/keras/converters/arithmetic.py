@@ -1,4 +1,4 @@
-"""Functions of ``keras.ops`` on elements, and reductions."""
+"""Elementwise functions and reductions of ``keras.ops``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["operands"]
 
 
 def _real(layer: Layer) -> Any:
-    """Return the input as real numbers: integers become those of Keras's own data type."""
+    """Convert integers to Keras's floating-point type."""
     x = layer.x
     return x if dtype_of(x).startswith(("float", "bfloat")) else cast(x, str(layer.source.output.dtype))
 
@@ -70,13 +70,13 @@ functions({"Round": _round})
 
 
 def operands(layer: Layer, values: Sequence[object] | None = None) -> list[Any]:
-    """Return the arguments of a function as tensors of one data type and in Keras's order of axes.
+    """Return the arguments of a function as tensors of a common data type, in Keras's axis order.
 
     Parameters
     ----------
     layer : Layer
     values : sequence of object, optional
-        Tensors, numbers and arrays; by default all that are given by place.
+        Tensors, numbers and arrays; by default all positional arguments.
     """
     given = list(layer.positional if values is None else values)
     kinds = [np.dtype(dtype_of(v)) for v in given if isinstance(v, RelayExpr)]
@@ -109,7 +109,7 @@ def _floor_divided(a: RelayExpr, b: RelayExpr) -> Any:
 
 
 def _logaddexp(a: RelayExpr, b: RelayExpr) -> Any:
-    """log(e^a + e^b), of which the larger power is taken out."""
+    """Compute ``log(e^a + e^b)`` without overflow."""
     gap = ops.negative(ops.abs(ops.subtract(a, b)))
     return ops.add(ops.maximum(a, b), ops.log(ops.add(ops.exp(gap), 1.0)))
 

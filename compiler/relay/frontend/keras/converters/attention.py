@@ -1,4 +1,4 @@
-"""Attention: of several heads, of groups of heads, and of single tensors by products or sums."""
+"""Attention layers: multi-head, grouped-query, dot-product and additive."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from compiler.relay.frontend.shared.tensors import cast, static_dims, unsqueeze
 
 
 def _attention_mask(layer: Layer, query: RelayExpr, value: RelayExpr) -> Any:
-    """Return what an attention of heads may look at: a tensor of batch, queries, keys, or None."""
+    """Return the attention mask of multi-head attention, (batch, queries, keys), or None."""
     given = {name: as_mask(layer.keywords.get(name)) for name in ("query_mask", "value_mask", "key_mask")}
     rows = None if given["query_mask"] is None else ops.expand_dims(given["query_mask"], -1)
     columns = [None if given[n] is None else unsqueeze(given[n], [1]) for n in ("value_mask", "key_mask")]
@@ -29,7 +29,7 @@ def _attention_mask(layer: Layer, query: RelayExpr, value: RelayExpr) -> Any:
 
 
 def _spread(mask: RelayExpr | None, rank: int, axes: int) -> Any:
-    """Return a mask with axes of extent 1 for the heads, in front of those of queries and keys."""
+    """Insert axes of extent 1 for the heads into a mask."""
     if mask is None:
         return None
     for _ in range(rank - rank_of(mask)):
@@ -40,7 +40,7 @@ def _spread(mask: RelayExpr | None, rank: int, axes: int) -> Any:
 def _heads(
     spread: Callable[[Layer, Any], Any], equations: Callable[[Layer], tuple[str, str, int]], width: str
 ) -> Convert:
-    """Return the converter of an attention whose projections are layers of their own."""
+    """Return the converter of an attention layer with projection layers."""
 
     def convert(layer: Layer) -> Any:
         for option in ("sliding_window", "use_gate"):
@@ -71,7 +71,7 @@ def _heads(
 
 
 def _of_heads(layer: Layer) -> tuple[str, str, int]:
-    """Return Keras's equations for scores (key, query) and results (weights, value), and the number of axes."""
+    """Return Keras's einsum equations for scores and results, and the rank."""
     equations = str(layer.held("_dot_product_equation")), str(layer.held("_combine_equation"))
     return *equations, len(layer.source._attention_axes)  # type: ignore[attr-defined]
 
@@ -80,7 +80,7 @@ converter("MultiHeadAttention", masks=True)(_heads(lambda layer, x: x, _of_heads
 
 
 def _repeated(layer: Layer, x: RelayExpr) -> Any:
-    """Return keys or values of groups once for each query head of the group."""
+    """Repeat the keys or values of a group for each of its query heads."""
     times = int(layer.option("num_query_heads")) // int(layer.option("num_key_value_heads"))
     return x if times == 1 else ops.repeat(x, times, axis=2)
 
@@ -91,7 +91,7 @@ converter("GroupedQueryAttention", "GroupQueryAttention", masks=True)(
 
 
 def _looked_up(layer: Layer, scores: RelayExpr, value: RelayExpr, masks: Sequence[Any]) -> Any:
-    """Return the values in the proportions of the softmax of scores."""
+    """Weight the values by the softmax of the scores."""
     queries, keys = static_dims(scores, "the scores")[-2:]
     order = causal(queries, keys) if layer.keywords.get("use_causal_mask") else None
     seen = None if masks[1] is None else ops.expand_dims(masks[1], -2)
@@ -103,7 +103,7 @@ def _looked_up(layer: Layer, scores: RelayExpr, value: RelayExpr, masks: Sequenc
 
 
 def _parts(layer: Layer) -> tuple[list[RelayExpr], list[Any]]:
-    """Return query, value and key, and the masks of query and value."""
+    """Return query, value, key, and the masks of query and value."""
     query, value, *key = layer.positional[0] if layer.positional else layer.keywords["inputs"]
     given = layer.keywords.get("mask") or []
     masks = [as_mask(mask) for mask in given[:2]]
@@ -111,7 +111,7 @@ def _parts(layer: Layer) -> tuple[list[RelayExpr], list[Any]]:
 
 
 def _sum_of_pairs(query: RelayExpr, key: RelayExpr) -> Any:
-    """Return the sum of each query and each key: batch, queries, keys, features."""
+    """Add all pairs of queries and keys: (batch, queries, keys, features)."""
     return ops.add(ops.expand_dims(query, 2), ops.expand_dims(key, 1))
 
 
@@ -139,7 +139,7 @@ def _additive_attention(layer: Layer) -> Any:
 
 @converter("EinsumDense")
 def _einsum_dense(layer: Layer) -> Any:
-    """A sum of products with a matrix of as many axes as the equation says; the bias has the axes of the result."""
+    """Convert ``EinsumDense``, whose bias has the axes of the result."""
     x = layer.channels_last(layer.x)
     kernel = layer.parameter("kernel")
     y = ops.einsum([x, kernel], explicit_equation(str(layer.option("equation")), [rank_of(x), rank_of(kernel)]))

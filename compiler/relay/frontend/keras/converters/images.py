@@ -1,4 +1,4 @@
-"""Layers that prepare images and categories for a model, and the functions of ``keras.ops`` behind them."""
+"""Preprocessing layers for images and categories, and the functions of ``keras.ops`` that they use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _METHODS = {"bilinear": "linear", "nearest": "nearest_neighbor"}
 
 
 def _resized(x: RelayExpr, size: tuple[int, int], interpolation: str, antialias: bool) -> Any:
-    """Return an image with channels last in another size; places are centres of pixels."""
+    """Resize an NHWC image, with half-pixel centres."""
     if interpolation not in _METHODS:
         raise ConversionError(f"interpolation {interpolation!r} is not supported, {', '.join(_METHODS)} are")
     height, width = static_dims(x, "the image")[1:3]
@@ -32,7 +32,7 @@ def _resized(x: RelayExpr, size: tuple[int, int], interpolation: str, antialias:
 
 
 def _cropped(x: RelayExpr, size: tuple[int, int]) -> Any:
-    """Return the largest part from the middle of an image that has the proportions of a size."""
+    """Crop the largest central part of an image with the aspect ratio of a size."""
     height, width = static_dims(x, "the image")[1:3]
     rows = max(min(height, int(width * size[0] / size[1])), 1)
     columns = max(min(width, int(height * size[1] / size[0])), 1)
@@ -41,7 +41,7 @@ def _cropped(x: RelayExpr, size: tuple[int, int]) -> Any:
 
 
 def _padded(x: RelayExpr, size: tuple[int, int], fill: float) -> Any:
-    """Return an image between two equal margins, so that it has about the proportions of a size."""
+    """Pad an image symmetrically to the aspect ratio of a size."""
     height, width = static_dims(x, "the image")[1:3]
     rows = max(height, int(width * size[0] / size[1]))
     columns = max(width, int(height * size[1] / size[0]))
@@ -76,7 +76,7 @@ def _resize_function(layer: Layer) -> Any:
 
 @converter("CenterCrop")
 def _center_crop(layer: Layer) -> Any:
-    """The middle of an image; one that is smaller than the size is resized."""
+    """Convert ``CenterCrop``, which resizes images that are too small."""
     layer.check_channels_last()
     x, size = layer.channels_last(layer.x), (int(layer.option("height")), int(layer.option("width")))
     rows, columns = (have - want for have, want in zip(static_dims(x, "the image")[1:3], size, strict=True))
@@ -108,7 +108,7 @@ functions({"Resize": _resize_function, "RGBToGrayscale": _gray})
 
 
 def _encoded(layer: Layer, indices: RelayExpr, depth: int) -> Any:
-    """Return categories as numbers, or as a row with a place for each of them."""
+    """Encode categories as integers, one-hot, multi-hot or counts."""
     mode, dtype = layer.option("output_mode", "int"), layer.dtype
     if mode == "int":
         return indices
@@ -132,7 +132,7 @@ def _encoded(layer: Layer, indices: RelayExpr, depth: int) -> Any:
 
 @converter("Discretization")
 def _discretization(layer: Layer) -> Any:
-    """The number of bounds that an element reaches."""
+    """Convert ``Discretization``: count the bounds that an element reaches."""
     bounds = np.asarray(layer.option("bin_boundaries"), "float32")
     reached = ops.greater_equal(ops.expand_dims(cast(layer.x, "float32"), -1), constant(bounds))
     indices = ops.sum(cast(reached, "int32"), axis=[-1])

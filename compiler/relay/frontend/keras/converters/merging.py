@@ -1,4 +1,4 @@
-"""Layers that make one tensor of several, and the arithmetic of functional models."""
+"""Merging layers, and arithmetic of functional models."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _concatenate(layer: Layer) -> Any:
 
 @converter("Dot")
 def _dot(layer: Layer) -> Any:
-    """Products along one axis of each tensor, for each element of the batch."""
+    """Convert ``Dot``: batched contraction along one axis of each tensor."""
     sides, axes = layer.inputs, layer.option("axes")
     first, second = (axes, axes) if isinstance(axes, int) else axes
     rows = []

@@ -1,4 +1,4 @@
-"""Functions of ``keras.ops`` that move, choose and repeat elements, and products of tensors."""
+"""Shape, indexing and contraction functions of ``keras.ops``."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from compiler.relay.frontend.shared.tensors import (
 
 
 def _of_tensor(compute: Callable[[Layer, RelayExpr], Any]) -> Convert:
-    """Return the converter of a function of one tensor, in Keras's order of axes."""
+    """Return the converter of a function of one tensor, in Keras's axis order."""
 
     def convert(layer: Layer) -> Any:
         result = compute(layer, layer.channels_last(layer.x))
@@ -74,7 +74,7 @@ def _squeeze(layer: Layer, x: RelayExpr) -> Any:
 
 
 def _getitem(layer: Layer, x: RelayExpr) -> Any:
-    """Take a part of a tensor by numbers, slices, an ellipsis and new axes, as Python writes it."""
+    """Convert subscripts: integers, slices, ellipses and new axes."""
     key = layer.argument(1, "key")
     parts = list(key) if isinstance(key, tuple) else [key]
     taken = sum(part is not None and part is not Ellipsis for part in parts)
@@ -268,7 +268,7 @@ def _product(a: RelayExpr, b: RelayExpr) -> Any:
 
 
 def _dot(layer: Layer) -> Any:
-    """Sums of products along the last axis of the one and the second to last of the other."""
+    """Convert ``dot``: contract the last axis with the second to last of the other tensor."""
     a, b = operands(layer)
     if rank_of(b) > 2:
         raise ConversionError(f"products with tensors of {rank_of(b)} dimensions are not supported, matrices are")

@@ -1,4 +1,4 @@
-"""Layers that normalise."""
+"""Normalization layers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from compiler.relay.frontend.shared.folding import constant, ops, rank_of
 from compiler.relay.frontend.shared.tensors import reshape, static_dims
 
 _LEAST_DEVIATION = 1e-7
-"""Keras's epsilon, below which it takes no standard deviation."""
+"""Keras's lower bound of standard deviations."""
 
 
 def _single_axis(layer: Layer) -> int:
@@ -38,14 +38,14 @@ def _batch_normalization(layer: Layer) -> Any:
 
 
 def _axes(layer: Layer) -> list[int]:
-    """Return the axes that a layer normalizes over, as those of Keras."""
+    """Return the normalized axes of a layer, in Keras's axis order."""
     axis = layer.option("axis", -1)
     rank = rank_of(layer.x)
     return sorted(int(a) % rank for a in (axis if isinstance(axis, (list, tuple)) else [axis]))
 
 
 def _scaled(layer: Layer, x: RelayExpr, axes: Sequence[int], **weights: str) -> Any:
-    """Return a tensor times and plus weights that have the extents of some of its axes."""
+    """Scale and shift a tensor by weights along some of its axes."""
     dims = static_dims(x, "the input")
     along = [d if i in axes else 1 for i, d in enumerate(dims)]
     for operator, name in weights.items():
@@ -76,7 +76,7 @@ def _rms_normalization(layer: Layer) -> Any:
 
 @converter("GroupNormalization")
 def _group_normalization(layer: Layer) -> Any:
-    """Each group of channels of an element of the batch has the mean 0 and the variance 1."""
+    """Convert ``GroupNormalization``."""
     (axis,), x = _axes(layer), layer.channels_last(layer.x)
     dims = static_dims(x, "the input")
     groups = int(layer.option("groups", 32))
@@ -93,7 +93,7 @@ def _group_normalization(layer: Layer) -> Any:
 
 @converter("UnitNormalization")
 def _unit_normalization(layer: Layer) -> Any:
-    """Bring the sum of squares along the axes to 1."""
+    """Convert ``UnitNormalization``: divide by the L2 norm along axes."""
     x = layer.channels_last(layer.x)
     squares = ops.sum(ops.multiply(x, x), axis=_axes(layer), keepdims=True)
     return layer.placed(ops.multiply(x, ops.rsqrt(ops.maximum(squares, 1e-12))))
@@ -101,7 +101,7 @@ def _unit_normalization(layer: Layer) -> Any:
 
 @converter("SpectralNormalization")
 def _spectral_normalization(layer: Layer) -> Any:
-    """The weights of the layer within have been normalized while it was trained."""
+    """Convert ``SpectralNormalization``, which has no effect at inference."""
     return layer.apply(layer.held("layer"), layer.inputs)
 
 
@@ -115,7 +115,7 @@ def _rescaling(layer: Layer) -> Any:
 
 @converter("Normalization")
 def _normalization(layer: Layer) -> Any:
-    """Bring inputs to the mean 0 and the variance 1, by statistics that the layer has learned or was given."""
+    """Convert ``Normalization``: standardize by stored statistics."""
     mean, variance = (np.asarray(layer.held(name), layer.dtype) for name in ("mean", "variance"))
     deviation = np.maximum(np.sqrt(variance), _LEAST_DEVIATION)
     x = layer.channels_last(ops.cast(layer.x, layer.dtype))
@@ -126,5 +126,5 @@ def _normalization(layer: Layer) -> Any:
 
 @converter("LayerScale")
 def _layer_scale(layer: Layer) -> Any:
-    (scale,) = layer.weights.values()  # Keras gives it a number for a name
+    (scale,) = layer.weights.values()  # its name in Keras is a number
     return layer.placed(ops.multiply(layer.channels_last(layer.x), layer.parameter("gamma", scale)))

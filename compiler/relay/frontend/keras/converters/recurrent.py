@@ -1,4 +1,4 @@
-"""Recurrent layers, unrolled over their time steps."""
+"""Recurrent layers, unrolled over time."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from compiler.relay.frontend.shared.tensors import bounded, split, static_dims, 
 __all__ = ["run_steps", "time_steps"]
 
 MAX_STEPS = 1000
-"""How many time steps a layer is unrolled over."""
+"""The maximum number of time steps that are unrolled."""
 
 State = tuple[RelayExpr, ...]
 Step = Callable[[RelayExpr, State], State]
-"""From the input of a time step and the state before it to the state after it, whose first part is the output."""
+"""Maps the input and the state of a time step to the next state, whose first part is the output."""
 
 
 def _product(x: RelayExpr, weight: RelayExpr, bias: RelayExpr | None) -> Any:
@@ -33,13 +33,13 @@ def _product(x: RelayExpr, weight: RelayExpr, bias: RelayExpr | None) -> Any:
 
 
 def _functions(layer: Layer) -> tuple[Callable[[RelayExpr], Any], Callable[[RelayExpr], Any]]:
-    """Return what gates end with, and what new values end with."""
+    """Return the recurrent activation and the activation of a layer."""
     gate, value = layer.option("recurrent_activation", "sigmoid"), layer.option("activation", "tanh")
     return lambda x: activation(layer, x, gate), lambda x: activation(layer, x, value)
 
 
 def _kernels(layer: Layer) -> tuple[RelayExpr, RelayExpr]:
-    """Return the weights of inputs and of states, a row for each unit of each gate."""
+    """Return the kernel and the recurrent kernel, one row per unit and gate."""
     kernel, recurrent = layer.weight("kernel").T, layer.weight("recurrent_kernel").T
     return layer.parameter("kernel", kernel), layer.parameter("recurrent_kernel", recurrent)
 
@@ -55,7 +55,7 @@ def _simple_step(layer: Layer) -> Step:
 
 
 def _lstm_step(layer: Layer) -> Step:
-    """The gates are input, forget, cell, output."""
+    """Compute a step of an LSTM, with the gates input, forget, cell, output."""
     (kernel, recurrent), (gate, function) = _kernels(layer), _functions(layer)
     bias = layer.parameter("bias") if _has_bias(layer) else None
     units = int(layer.option("units"))
@@ -72,7 +72,7 @@ def _lstm_step(layer: Layer) -> Step:
 
 
 def _gru_step(layer: Layer) -> Step:
-    """The gates are update, reset, new; the reset acts on the state's product or, in the older form, on the state."""
+    """Compute a step of a GRU; the reset gate applies after or, in the older form, before the product."""
     (gate, function), units = _functions(layer), int(layer.option("units"))
     after = bool(layer.option("reset_after", True))
     biases: list[Any] = [None, None]
@@ -100,15 +100,15 @@ def _gru_step(layer: Layer) -> Step:
 
 @dataclass(frozen=True)
 class _Cell:
-    """What a layer does at each time step.
+    """The cell of a recurrent layer.
 
     Attributes
     ----------
     step : callable
     widths : tuple of int
-        Of the parts of its state.
+        The widths of the parts of its state.
     output : int
-        Which part of the state is its output.
+        The index of the part that is its output.
     """
 
     step: Step
@@ -121,11 +121,11 @@ _STEPS: dict[str, tuple[Callable[[Layer], Step], int]] = {
     "GRU": (_gru_step, 1),
     "LSTM": (_lstm_step, 2),
 }
-"""How to make the step of a layer, and how many parts its state has."""
+"""The step functions of layers, and the numbers of parts of their states."""
 
 
 def _cell(layer: Layer) -> _Cell:
-    """Return the cell that a layer of a kind in the table is, or that stands by itself."""
+    """Return the cell of a recurrent layer, or a cell layer itself."""
     kind = layer.kind.removesuffix("Cell")
     if layer.kind == "StackedRNNCells":
         return _stacked([_cell(layer.view(held)) for held in layer.source.cells])  # type: ignore[attr-defined]
@@ -136,7 +136,7 @@ def _cell(layer: Layer) -> _Cell:
 
 
 def _stacked(cells: Sequence[_Cell]) -> _Cell:
-    """Return cells as one: each takes the output of the one before it."""
+    """Stack cells: each takes the output of the one before."""
 
     def step(x: RelayExpr, state: State) -> State:
         after: State = ()
@@ -161,7 +161,7 @@ def _recurrent(layer: Layer) -> Any:
 
 
 def time_steps(layer: Layer, x: RelayExpr) -> list[RelayExpr]:
-    """Return the elements of a sequence, in the order in which the layer reads them, with a time axis of extent 1."""
+    """Split a sequence into time steps, in processing order, each with a time axis of extent 1."""
     time = static_dims(x, "the input")[1]
     if time > MAX_STEPS:
         raise ConversionError(f"sequences of more than {MAX_STEPS} steps are not unrolled, got {time}")
@@ -182,9 +182,9 @@ def _initial(layer: Layer, batch: int, widths: Sequence[int]) -> State:
 def run_steps(
     layer: Layer, step: Step, steps: Sequence[RelayExpr], state: State, output: int = 0
 ) -> tuple[list[RelayExpr], State]:
-    """Return the outputs in the order in which they are computed, and the last state.
+    """Run all time steps; return the outputs in processing order and the final state.
 
-    Steps that a mask leaves out keep the state, and repeat the output before them.
+    Masked steps keep the state and repeat the previous output.
     """
     mask = as_mask(layer.keywords.get("mask"))
     if mask is None:
@@ -203,7 +203,7 @@ def run_steps(
 
 
 def _spread(counts: RelayExpr, x: RelayExpr) -> Any:
-    """Return a column of truth values with as many axes as a tensor."""
+    """Reshape a mask column to broadcast against a tensor."""
     return unsqueeze(counts, range(2, rank_of(x)))
 
 
@@ -219,7 +219,7 @@ _MERGES: dict[str, Callable[[RelayExpr, RelayExpr], Any]] = {
 
 @converter("Bidirectional", masks=True)
 def _bidirectional(layer: Layer) -> Any:
-    """Both directions, each by a layer of its own; outputs of the backward one are turned to the order of time."""
+    """Convert ``Bidirectional``; the outputs of the backward layer are reversed."""
     given = list(layer.inputs[1:])
     halves = [given[: len(given) // 2], given[len(given) // 2 :]]
     masks = {"mask": layer.keywords.get("mask")}

@@ -1,4 +1,4 @@
-"""Recurrent layers whose products are convolutions: ConvLSTM, unrolled over its time steps."""
+"""Convolutional LSTM, unrolled over time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from compiler.relay.frontend.shared.tensors import bounded, split, static_dims
 
 
 def _gates(layer: Layer, entering: RelayExpr, state: State) -> State:
-    """The gates are input, forget, cell, output; what enters has been convolved already."""
+    """Compute a step with the gates input, forget, cell, output, from convolved inputs."""
     h, cell = state
     count = rank_of(h) - 2
     axis = layer.axis(-1, rank_of(h))
@@ -60,7 +60,7 @@ def _conv_lstm(count: int) -> Convert:
 
 
 def _nothing(layer: Layer, entering: RelayExpr) -> State:
-    """Return the state before the first step: zeros."""
+    """Return the zero initial state."""
     dims = list(static_dims(entering, "a step"))
     dims[layer.axis(-1, len(dims))] = int(layer.option("filters"))
     bounded(*dims)

@@ -1,4 +1,4 @@
-"""Layers that move elements, and those that do nothing once a model is trained."""
+"""Shape layers, and layers without effect at inference."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ def _repeat_vector(layer: Layer) -> Any:
 
 @converter("Embedding")
 def _embedding(layer: Layer) -> Any:
-    """Layers behind one with ``mask_zero`` are called with a mask that functions of Keras compute."""
+    """Convert ``Embedding``; the masks of ``mask_zero`` are computed by functions of Keras."""
     indices = layer.x if rank_of(layer.x) != 4 else layer.channels_last(layer.x)
     return layer.placed(ops.take(layer.parameter("embeddings"), ops.cast(indices, "int32"), axis=0))
 
 
 @converter("Masking")
 def _masking(layer: Layer) -> Any:
-    """Steps all of whose elements are the value that stands for nothing become zero."""
+    """Convert ``Masking``: zero the steps that consist of the mask value."""
     x = layer.channels_last(layer.x)
     counts = ops.any(
         ops.not_equal(x, scalar(float(layer.option("mask_value", 0.0)), x)), axis=[rank_of(x) - 1], keepdims=True
@@ -67,7 +67,7 @@ def _masking(layer: Layer) -> Any:
 
 @converter("TimeDistributed", masks=True)
 def _time_distributed(layer: Layer) -> Any:
-    """The layer within sees the time steps of all sequences as one batch."""
+    """Convert ``TimeDistributed``, folding time steps into the batch."""
     held = layer.held("layer")
     if layer.keywords.get("mask") is not None and "mask" in getattr(held, "call_signature_parameters", ()):
         raise ConversionError("it is called with 'mask', and masks of the layer within are not supported")

@@ -1,4 +1,4 @@
-"""Layers that slide windows over sequences, images and volumes."""
+"""Sliding-window layers: convolutions and pooling."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
 
 
 def _padding(layer: Layer, x: RelayExpr, kernel: Sequence[int], strides: Sequence[int]) -> tuple[int, ...]:
-    """Return the padding in front of each axis, then behind each; a kernel's extents include its dilation."""
+    """Return the padding before each axis, then after each; the kernel's extents include dilation."""
     kind = layer.option("padding", "valid")
     if kind == "valid":
         return (0,) * (2 * len(kernel))
@@ -50,7 +50,7 @@ def convolved(
     dilations: Sequence[int],
     padding: Sequence[int] | None = None,
 ) -> Any:
-    """Return the convolution of a tensor with a weight.
+    """Build a convolution.
 
     Parameters
     ----------
@@ -59,11 +59,11 @@ def convolved(
     name : str
         Of the weight.
     weight : np.ndarray
-        With the spatial axes, then input and output channels.
+        The spatial axes, followed by input and output channels.
     groups : int
     strides, dilations : sequence of int
     padding : sequence of int, optional
-        In front of each spatial axis, then behind each; by default as the layer pads.
+        Before each spatial axis, then after each; by default that of the layer.
     """
     *kernel, _, outputs = weight.shape
     count = len(kernel)
@@ -95,7 +95,7 @@ def _conv(count: int) -> Convert:
 
 
 def _each_channel(weight: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return kernels of single channels (…, channel, kernels of the channel) as those of a grouped convolution."""
+    """Convert depthwise kernels (…, channel, multiplier) to those of a grouped convolution."""
     *kernel, channels, multiplier = weight.shape
     return weight.reshape(*kernel, 1, channels * multiplier)
 
@@ -125,7 +125,7 @@ def _separable(count: int) -> Convert:
 
 
 def _conv_transpose(count: int) -> Convert:
-    """The gradient of a convolution; what is computed with channels first is cut to the extents that Keras gives it."""
+    """Convert transposed convolutions, cropping the result to Keras's extents."""
 
     def convert(layer: Layer) -> Any:
         layer.check_channels_last()
@@ -150,7 +150,7 @@ def _conv_transpose(count: int) -> Convert:
 
 
 def _dilated(weight: np.ndarray[Any, Any], dilations: Sequence[int]) -> np.ndarray[Any, Any]:
-    """Return a weight with zeros between the elements of its spatial axes."""
+    """Dilate the spatial axes of a weight with zeros."""
     if max(dilations) == 1:
         return weight
     count = len(dilations)
@@ -160,7 +160,7 @@ def _dilated(weight: np.ndarray[Any, Any], dilations: Sequence[int]) -> np.ndarr
 
 
 def _cuts(layer: Layer, extents: Sequence[int], kernel: Sequence[int], strides: Sequence[int]) -> list[tuple[int, int]]:
-    """Return by how much each axis of ``(extent - 1) * stride + kernel`` places grows; negative numbers cut off."""
+    """Return the padding of each axis of extent ``(extent - 1) * stride + kernel``; negative values crop."""
     cuts, is_same = [], layer.option("padding", "valid") == "same"
     given = layer.option("output_padding")
     behind: Sequence[int | None] = (
@@ -222,7 +222,7 @@ for _count in (1, 2, 3):
 
 
 def _masked_mean(layer: Layer) -> Any:
-    """The mean over the time steps that the mask, if there is one, lets pass."""
+    """Average over the unmasked time steps."""
     mask = as_mask(layer.keywords.get("mask"))
     if mask is None:
         return _global_pool(ops.mean, 1)(layer)
@@ -253,7 +253,7 @@ for _count in (1, 2, 3):
 
 
 def _pairs(layer: Layer, name: str) -> list[tuple[int, int]]:
-    """Return an option that is a pair of numbers for each spatial axis, or a single one for a sequence."""
+    """Return an option with a pair of numbers per spatial axis."""
     given = layer.option(name)
     rows = [given] if isinstance(given[0], int) else given
     return [(int(before), int(after)) for before, after in rows]
@@ -306,7 +306,7 @@ for _count in (1, 2, 3):
 
 
 def _linear(layer: Layer) -> Any:
-    """A product with a matrix along the last axis of Keras."""
+    """Convert ``Dense``: a product along Keras's last axis."""
     x, kernel = layer.channels_last(layer.x), layer.weight("kernel")
     dims = static_dims(x, "the input")
     rows = x if len(dims) == 2 else ops.reshape(x, [-1, dims[-1]])
@@ -321,13 +321,13 @@ converters({"Dense": _linear})
 
 
 def _window_function(layer: Layer) -> Any:
-    """A pool of ``keras.ops``, whose operation has the settings of the layer."""
+    """Convert pooling functions of ``keras.ops``, which have the options of the layers."""
     count = rank_of(layer.x) - 2
     return _pool({"MaxPool": "max", "AveragePool": "avg"}[layer.kind], count)(layer)
 
 
 def _convolution_function(layer: Layer) -> Any:
-    """A convolution of ``keras.ops``, whose weight is an argument: spatial axes, input channels, output channels."""
+    """Convert convolution functions of ``keras.ops``, whose weight is an argument."""
     layer.check_channels_last()
     weight = layer.argument(1, "kernel")
     if not isinstance(weight, np.ndarray):

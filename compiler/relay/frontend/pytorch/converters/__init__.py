@@ -1,4 +1,4 @@
-"""Converters of ATen operators, a file for each family; importing them fills the table."""
+"""Converters of ATen operators, by family; importing the modules registers them."""
 
 import importlib
 import pkgutil

@@ -30,7 +30,7 @@ def hard_sigmoid(x: RelayExpr) -> Any:
 
 
 def softplus(x: RelayExpr) -> Any:
-    """log(1 + e^x) = max(x, 0) + log(1 + e^-|x|), which does not overflow."""
+    """Compute ``log(1 + e^x)`` as ``max(x, 0) + log(1 + e^-|x|)``, which does not overflow."""
     return ops.add(ops.nn.relu(x), ops.log(ops.add(ops.exp(ops.negative(ops.abs(x))), 1.0)))
 
 

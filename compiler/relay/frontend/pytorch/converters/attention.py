@@ -1,4 +1,4 @@
-"""Attention of transformers."""
+"""Transformer attention."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def attention(query: RelayExpr, key: RelayExpr, value: RelayExpr, attn_mask: Any
 
 
 def _masked(scores: Any, mask: Any) -> Any:
-    """Add a mask, or leave out what a mask of truth values does not hold for."""
+    """Apply a mask, which is added or, if boolean, excludes positions."""
     if mask is None:
         return scores
     if dtype_of(mask) == "bool":
@@ -85,7 +85,7 @@ def _encoder_layer(src: Any, embed_dim: int, num_heads: int, qkv_weight: Any, qk
                    proj_bias: Any, use_gelu: bool, norm_first: bool, eps: float, norm_weight_1: Any, norm_bias_1: Any,
                    norm_weight_2: Any, norm_bias_2: Any, ffn_weight_1: Any, ffn_bias_1: Any, ffn_weight_2: Any,
                    ffn_bias_2: Any, mask: Any = None, mask_type: Any = None) -> Any:  # fmt: skip
-    """Return a whole layer: attention and two dense layers, each added to its input and normalized."""
+    """Convert a transformer encoder layer."""
 
     def attend(x: RelayExpr) -> Any:
         return _multi_head(x, x, x, embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, mask, False)[0]

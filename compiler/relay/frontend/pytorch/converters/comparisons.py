@@ -1,4 +1,4 @@
-"""Comparisons and truth values."""
+"""Comparisons and logical operators."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _logical(compute: Callable[..., Any]) -> Convert:
 
 
 def _truth(x: Any) -> Any:
-    """Return whether elements are not zero."""
+    """Convert to bool: whether elements are nonzero."""
     x = tensor(x)
     return x if dtype_of(x) == "bool" else ops.not_equal(x, scalar(0, x))
 
@@ -86,5 +86,5 @@ def _equal(a: Any, other: Any) -> Any:
 
 
 def is_expression(*values: Any) -> bool:
-    """Return whether one of some values is only known to the running program."""
+    """Return whether any of the values is an expression."""
     return any(isinstance(v, RelayExpr) for v in values)

@@ -1,4 +1,4 @@
-"""Tensors that are made of numbers."""
+"""Tensor creation."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _filled(shape: Any, value: Any, dtype: str) -> Any:
 
 
 def _of(value: Any) -> Convert:
-    """Return the converter of a function that makes a tensor of one number."""
+    """Return a converter that creates a tensor filled with a number."""
 
     def convert(size: Any, dtype: Any = None, **_unused: Any) -> Any:
         return _filled(size, value, default_float() if dtype is None else dtype_name(dtype))

@@ -1,4 +1,4 @@
-"""Arithmetic of single elements."""
+"""Elementwise arithmetic."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["floating", "is_number"]
 
 
 def is_number(*values: Any) -> bool:
-    """Return whether values are Python's numbers, which are computed while importing."""
+    """Return whether values are Python numbers, which are evaluated during import."""
     return not any(isinstance(v, RelayExpr) for v in values)
 
 
 def floating(x: Any) -> Any:
-    """Return a tensor in a data type with a fraction."""
+    """Convert a tensor to a floating-point type."""
     return promoted(x, floating=True)[0]
 
 
@@ -95,7 +95,7 @@ converters(
 
 @converter("expm1", "special_expm1")
 def _expm1(x: Any) -> Any:
-    """e^x - 1 = tanh(x / 2) * (e^x + 1), which keeps its digits near zero."""
+    """Compute ``e^x - 1`` as ``tanh(x / 2) * (e^x + 1)``, which is accurate near zero."""
     x = floating(x)
     small = ops.multiply(ops.tanh(ops.multiply(x, 0.5)), ops.add(ops.exp(x), 1.0))
     return ops.where(ops.less(ops.abs(x), 1.0), small, ops.subtract(ops.exp(x), 1.0))
@@ -103,7 +103,7 @@ def _expm1(x: Any) -> Any:
 
 @converter("log1p", "special_log1p")
 def _log1p(x: Any) -> Any:
-    """log(1 + x) = 2 * atanh(x / (2 + x)), which keeps its digits near zero."""
+    """Compute ``log(1 + x)`` as ``2 * atanh(x / (2 + x))``, which is accurate near zero."""
     x = floating(x)
     small = ops.multiply(ops.atanh(ops.divide(x, ops.add(x, 2.0))), 2.0)
     return ops.where(ops.less(ops.abs(x), 0.5), small, ops.log(ops.add(x, 1.0)))
@@ -282,7 +282,7 @@ def _fmod(a: Any, other: Any) -> Any:
 
 @converter("float_power")
 def _float_power(a: Any, exponent: Any) -> Any:
-    """Both sides are ``float64``."""
+    """Compute the power in ``float64``."""
     left, right = promoted(a, exponent)
     return ops.power(cast(left, "float64"), cast(right, "float64"))
 
@@ -305,7 +305,7 @@ def _pow(a: Any, exponent: Any) -> Any:
 
 @converter("atan2", "arctan2")
 def _atan2(a: Any, other: Any) -> Any:
-    """The angle of (other, a): atan of the quotient, moved into the quadrant that the signs tell."""
+    """Compute the four-quadrant arctangent of ``a / other``."""
     y, x = promoted(a, other, floating=True)
     angle = ops.atan(ops.divide(y, x))
     turned = ops.where(ops.less(y, 0.0), ops.subtract(angle, math.pi), ops.add(angle, math.pi))

@@ -1,4 +1,4 @@
-"""Images of another size, and samples of images."""
+"""Image resizing and sampling."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ _INNER = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 
 
 def _resized(x: RelayExpr, output_size: Any, scales: list[Any], method: str, align_corners: bool) -> Any:
-    """Return images in another size.
+    """Resize images.
 
     Parameters
     ----------
     x : Expr
     output_size : list or None
     scales : list of float or None
-        By how much each axis grows; those that are given decide about positions too.
+        Scale factors; if given, they also determine the sampling positions.
     method : str
     align_corners : bool
-        Whether the centers of the outermost pixels stay where they are, not the edges of the image.
+        Whether the centres of the corner pixels are aligned, instead of the edges of the image.
     """
     own = static_shape(x)[2:]
     given = [s for s in scales if s is not None]
@@ -71,7 +71,7 @@ def _nearest(x: RelayExpr, output_size: Any = None, scale_factors: Any = None, *
 
 @converter("_upsample_nearest_exact1d", "_upsample_nearest_exact2d", "_upsample_nearest_exact3d")
 def _nearest_exact(x: RelayExpr, output_size: Any = None, scale_factors: Any = None, **scales: Any) -> Any:
-    """The element in which the middle of each new one lies."""
+    """Nearest-neighbour resizing by pixel centres."""
     own = static_shape(x)[2:]
     factors = _scales(scale_factors, scales, rank_of(x)) or [None] * len(own)
     wanted = [int(n * f) for n, f in zip(own, factors, strict=True)] if output_size is None else extents(output_size)
@@ -109,7 +109,7 @@ def _grid_sampler(x: RelayExpr, grid: Any, interpolation_mode: int, padding_mode
 
 @converter("affine_grid_generator")
 def _affine_grid(theta: Any, size: Any, align_corners: bool) -> Any:
-    """Affine maps of the points of a regular grid between -1 and 1, x first."""
+    """Generate the sampling grid of affine transforms, in coordinates from -1 to 1, x first."""
     spatial = extents(size)[2:]
     bounded(*spatial)
     lines = [np.linspace(-1, 1, n) if align_corners else (2 * np.arange(n) + 1) / n - 1 for n in spatial]

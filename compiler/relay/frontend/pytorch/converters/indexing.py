@@ -1,4 +1,4 @@
-"""Elements at indices: reading them, and writing them into a copy."""
+"""Indexing: gathering elements, and functional updates."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from compiler.relay.frontend.shared.tensors import expand
 
 
 def _from_front(index: Any, whole: Any) -> Any:
-    """Return indices that count from the front: negative ones count from the end."""
+    """Normalise negative indices, which count from the end."""
     array = known(index)
     if array is not None and (array >= 0).all():
         return index
@@ -39,7 +39,7 @@ def _from_front(index: Any, whole: Any) -> Any:
 
 @converter("select", "select_copy")
 def select(x: Any, dim: int, index: Any) -> Any:
-    """Return one slice of an axis, without the axis."""
+    """Select one index along an axis, and remove the axis."""
     axis = axis_of(dim, rank_of(x))
     whole = size(x, axis)
     if not isinstance(index, RelayExpr) and isinstance(whole, int):
@@ -66,7 +66,7 @@ def _gather(x: Any, dim: int, index: Any, sparse_grad: bool = False) -> Any:
 
 
 def _cut_to(x: Any, index: Any, dim: int) -> Any:
-    """Return the part of a tensor that has the extents of an index, but for one axis."""
+    """Slice a tensor to the extents of an index tensor, except along one axis."""
     axis, have, need = axis_of(dim, rank_of(x)), static_shape(x), static_shape(index)
     axes = [i for i in range(len(have)) if i != axis and have[i] != need[i]]
     return ops.strided_slice(x, [0] * len(axes), [need[i] for i in axes], axes=axes) if axes else x
@@ -109,7 +109,7 @@ def _index(x: Any, indices: Sequence[Any]) -> Any:
 
 
 def _spelled_out(x: Any, indices: Sequence[Any]) -> dict[int, Any]:
-    """Return the indices of each indexed axis; a mask becomes the places where it holds."""
+    """Return one index tensor per indexed axis; boolean masks become coordinates."""
     spelled: dict[int, Any] = {}
     axis = 0
     for index in indices:
@@ -126,7 +126,7 @@ def _spelled_out(x: Any, indices: Sequence[Any]) -> dict[int, Any]:
 
 
 def _places(mask: Any) -> list[Any]:
-    """Return the coordinates of the elements of a mask that hold, those of each axis for itself."""
+    """Return the coordinates of the true elements of a mask, one tensor per axis."""
     array = known(mask)
     if array is not None:
         return [constant(places, "int64") for places in np.nonzero(array)]
@@ -141,7 +141,7 @@ def _nonzero(x: Any) -> Any:
 
 @converter("nonzero_numpy")
 def places_of(x: Any) -> Any:
-    """Return the coordinates of the elements that are not zero, a tensor for each axis."""
+    """Return the coordinates of the nonzero elements, one tensor per axis."""
     return [cast(places, "int64") for places in _places(x if dtype_of(x) == "bool" else ops.not_equal(x, scalar(0, x)))]
 
 
@@ -188,7 +188,7 @@ def _index_put(x: Any, indices: Sequence[Any], values: Any, accumulate: bool = F
 
 
 def _in_front(values: Any, axes: list[int], others: list[int], count: int) -> Any:
-    """Return values with the axes of the indices first; PyTorch has them in place of the indexed axes."""
+    """Move the axes of the indices, which PyTorch puts at the indexed axes, to the front."""
     before = sum(o < axes[0] for o in others)
     if axes != list(range(axes[0], axes[0] + len(axes))) or not before:
         return values
@@ -214,7 +214,7 @@ def _scatter(x: Any, dim: int, index: Any, src: Any = None, value: Any = None, r
 
 
 def _without_self(x: Any, dim: int, index: Any, reduction: str) -> Any:
-    """Return a tensor in which elements that others are combined into do not count."""
+    """Replace the elements that are reduced into by the neutral element (``include_self=False``)."""
     if reduction == "mean":
         raise ConversionError("means with include_self=False are not supported")
     is_float, limits = "float" in dtype_of(x), np.finfo if "float" in dtype_of(x) else np.iinfo
@@ -235,7 +235,7 @@ def _scatter_add(x: Any, dim: int, index: Any, src: Any) -> Any:
 
 
 def _spread(x: Any, axis: int, index: Any) -> Any:
-    """Return the indices of an axis for every element of the slices that they name."""
+    """Expand the indices of an axis to all elements of the selected slices."""
     shape = [static_shape(index)[0] if i == axis else d for i, d in enumerate(static_shape(x))]
     return expand(reshape(index, [-1 if i == axis else 1 for i in range(rank_of(x))]), shape)
 

@@ -1,4 +1,4 @@
-"""Powers and products of vectors and matrices beside the common ones."""
+"""Linear algebra besides matrix products."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MAX_POWER = 64
 
 @converter("cross", "linalg_cross")
 def _cross(x: RelayExpr, other: Any, dim: int | None = None) -> Any:
-    """The product a2 b3 - a3 b2, a3 b1 - a1 b3, a1 b2 - a2 b1 along an axis, by default the first of extent 3."""
+    """Compute the cross product along an axis, by default the first of extent 3."""
     dims = static_shape(x)
     axis = axis_of(dim, rank_of(x)) if dim is not None else dims.index(3)
     turns = [constant((np.arange(3) + shift) % 3, "int64") for shift in (1, 2)]

@@ -1,4 +1,4 @@
-"""Losses: how far results are from what they should be."""
+"""Loss functions."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _binary_cross_entropy(x: RelayExpr, target: Any, weight: Any = None, reducti
 @converter("binary_cross_entropy_with_logits")
 def _binary_cross_entropy_with_logits(x: RelayExpr, target: Any, weight: Any = None, pos_weight: Any = None,
                                       reduction: int = 1) -> Any:  # fmt: skip
-    """(1 - t) x + (1 + (w - 1) t) log(1 + e^-x), where the logarithm does not overflow."""
+    """Compute ``(1 - t) x + (1 + (w - 1) t) log(1 + e^-x)`` without overflow."""
     softplus = ops.add(ops.nn.relu(ops.negative(x)), ops.log(ops.add(ops.exp(ops.negative(ops.abs(x))), 1.0)))
     if pos_weight is not None:
         softplus = ops.multiply(softplus, ops.add(ops.multiply(ops.subtract(pos_weight, 1.0), target), 1.0))
@@ -61,7 +61,7 @@ def _binary_cross_entropy_with_logits(x: RelayExpr, target: Any, weight: Any = N
 @converter("cross_entropy_loss")
 def _cross_entropy(x: RelayExpr, target: Any, weight: Any = None, reduction: int = 1, ignore_index: int = -100,
                    label_smoothing: float = 0.0) -> Any:  # fmt: skip
-    """The target is a class, or the probability of each; the classes lie along the second axis."""
+    """Cross entropy with class indices or probabilities; the classes are along the second axis."""
     if label_smoothing:
         raise ConversionError(f"label_smoothing={label_smoothing} is not supported")
     axis = 1 if rank_of(x) > 1 else 0
@@ -78,7 +78,7 @@ def _cross_entropy(x: RelayExpr, target: Any, weight: Any = None, reduction: int
 
 @converter("kl_div")
 def _kl_div(x: RelayExpr, target: Any, reduction: int = 1, log_target: bool = False) -> Any:
-    """t (log t - x), which is 0 where t is."""
+    """Compute ``t (log t - x)``, which is 0 where ``t`` is 0."""
     if log_target:
         return _loss(ops.multiply(ops.exp(target), ops.subtract(target, x)), reduction)
     positive = ops.greater(target, constant(0, dtype_of(target)))

@@ -1,4 +1,4 @@
-"""Products of matrices."""
+"""Matrix products."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def matmul(a: RelayExpr, other: Any = None, mat2: Any = None, vec: Any = None) -
 
 @converter("dot", "vdot", "inner")
 def dot(a: RelayExpr, tensor: Any = None, other: Any = None) -> Any:
-    """Return the sums of products along the last axes."""
+    """Compute inner products along the last axes."""
     right = tensor if other is None else other
     if rank_of(a) == rank_of(right) == 1:
         return ops.sum(ops.multiply(a, right))
@@ -48,7 +48,7 @@ def _outer(a: RelayExpr, vec2: Any = None, other: Any = None) -> Any:
 
 @converter("linear")
 def linear(x: RelayExpr, weight: Any, bias: Any = None) -> Any:
-    """Return x times the transposed weight, plus a bias."""
+    """Build a linear layer: ``x @ weight.T + bias``."""
     rank, dims = rank_of(x), dims_of(x)
     rows = x if rank == 2 else reshape(x, [-1 if rank > 1 else 1, dims[-1]])
     if rank_of(weight) == 1:
@@ -61,7 +61,7 @@ def linear(x: RelayExpr, weight: Any, bias: Any = None) -> Any:
 
 
 def _plus(added: Any, y: Any, beta: Any, alpha: Any) -> Any:
-    """Return beta * added + alpha * y."""
+    """Compute ``beta * added + alpha * y``."""
     if not (is_number(alpha) and alpha == 1):
         y = ops.multiply(y, tensor(alpha, dtype_of(y)))
     if is_number(beta) and beta == 0:
@@ -109,7 +109,7 @@ def _tensordot(a: RelayExpr, other: Any, dims_self: Sequence[int], dims_other: S
 
 
 def _contract(a: RelayExpr, b: Any, axes_a: Sequence[int], axes_b: Sequence[int]) -> Any:
-    """Sum the products of two tensors along pairs of axes."""
+    """Contract two tensors along pairs of axes."""
     free_a = [i for i in range(rank_of(a)) if i not in axes_a]
     free_b = [i for i in range(rank_of(b)) if i not in axes_b]
     shape_a, shape_b = static_shape(a), static_shape(b)

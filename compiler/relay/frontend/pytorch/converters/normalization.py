@@ -1,4 +1,4 @@
-"""Normalization over batches, channels and layers."""
+"""Batch, group, instance and layer normalization."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from compiler.relay.frontend.pytorch.tensors import (
 
 
 def _per_channel(value: Any, fill: float, x: RelayExpr, count: int) -> Any:
-    """Return a vector with an element for each channel; None stands for one number."""
+    """Return a vector with one element per channel; None for a constant one."""
     return ops.full(scalar(fill, x), [count], dtype_of(x)) if value is None else value
 
 
@@ -38,7 +38,7 @@ def _batch_norm(x: RelayExpr, weight: Any, bias: Any, running_mean: Any, running
 
 
 def static_shape_of_axis(x: RelayExpr, axis: int) -> int:
-    """Return the extent of an axis, whatever those of the others."""
+    """Return the extent of an axis, which must be static."""
     extent = dims_of(x)[axis]
     if not isinstance(extent, int):
         raise ValueError(f"the extent of axis {axis} must be known while importing")
@@ -53,14 +53,14 @@ def _native_batch_norm(x: RelayExpr, weight: Any, bias: Any, running_mean: Any, 
 
 
 def _scaled(x: RelayExpr, weight: Any, bias: Any, shape: Sequence[Any]) -> Any:
-    """Return x * weight + bias, whose elements lie along some axes."""
+    """Compute ``x * weight + bias``, broadcast along some axes."""
     if weight is not None:
         x = ops.multiply(x, reshape(weight, shape))
     return x if bias is None else ops.add(x, reshape(bias, shape))
 
 
 def _standardized(x: RelayExpr, axes: list[int], eps: float) -> tuple[Any, Any, Any]:
-    """Return a tensor of mean 0 and variance 1 over axes, the mean, and the reciprocal deviation."""
+    """Standardize a tensor over axes; return the result, the mean, and the reciprocal standard deviation."""
     center = ops.mean(x, axis=axes, keepdims=True)
     distance = ops.subtract(x, center)
     spread = ops.mean(ops.multiply(distance, distance), axis=axes, keepdims=True)

@@ -1,4 +1,4 @@
-"""Pools that also say where the greatest element of each window lies, and what puts these back."""
+"""Max pooling with indices, and max unpooling."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.tensors import bounded, cast
 
 _MAX_WINDOW = 256
-"""How many elements a window may have whose places are asked for."""
+"""The maximum number of elements of a window with indices."""
 
 
 def _greatest(x: RelayExpr, windows: Sequence[Sequence[tuple[int, ...]]]) -> Any:
-    """Return the place of the greatest element of each window, counted over the flattened spatial axes.
+    """Return the index of the maximum of each window, over the flattened spatial axes.
 
     Parameters
     ----------
     x : Expr
-        With axes of batches and channels in front.
+        The batch and channel axes come first.
     windows : sequence of sequence of tuple of int
-        For each spatial axis the coordinates of each window's elements, -1 for none; all are equally long.
+        The coordinates of each window's elements along each spatial axis, padded with -1 to equal length.
     """
     batch, channels, *spatial = static_shape(x)
     columns = [np.asarray(axis) for axis in windows]
@@ -65,7 +65,7 @@ def _greatest(x: RelayExpr, windows: Sequence[Sequence[tuple[int, ...]]]) -> Any
 
 
 def _of_strides(x: RelayExpr, count: int, **given: Any) -> Any:
-    """Return the greatest elements of windows at every stride, and their places."""
+    """Return the maxima of strided windows and their indices."""
     y = max_pool(x, count, **given)
     kernel = repeated(given["kernel_size"], count)
     strides = steps_of(kernel, given.get("stride"), count)
@@ -88,7 +88,7 @@ def _max_pool_with_places(x: RelayExpr, kernel_size: Any, stride: Any = None, pa
 
 
 def _adaptive_max(x: RelayExpr, count: int, output_size: Any) -> Any:
-    """Return the greatest elements of so many windows as there are to be results, and their places."""
+    """Return the maxima of adaptive windows and their indices."""
     y = adaptive("max")(x, count, output_size)
     windows = []
     for extent, many in zip(static_shape(x)[2:], static_shape(y)[2:], strict=True):
@@ -104,7 +104,7 @@ for _count in (1, 2, 3):
 
 @converter("max_unpool2d", "max_unpool3d")
 def _max_unpool(x: RelayExpr, indices: Any, output_size: Any, stride: Any = None, padding: Any = None) -> Any:
-    """Put elements where they came from, and zero everywhere else."""
+    """Scatter elements to their indices in a tensor of zeros."""
     size = extents(output_size)
     front = list(static_shape(x)[: -len(size)])
     rows = [math.prod(front), math.prod(static_shape(x)[-len(size) :])]

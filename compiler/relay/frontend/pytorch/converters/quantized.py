@@ -1,4 +1,4 @@
-"""Layers that PyTorch has quantized: sums of products of bytes, in the units of another scale."""
+"""Quantized layers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _units(x: RelayExpr) -> Quantized:
 
 
 def _requantized(total: Any, q: Quantized, weight: PackedWeight, scale: float, zero: int, relu: bool, axis: int) -> Any:
-    """Return sums of products, and a bias in their units, as bytes of a result's scale."""
+    """Add a bias to accumulators, and requantize them to the scale of the result."""
     units = (np.float32(q.scale) * weight.scales).astype("float32")
     if weight.bias is not None:
         total = ops.nn.bias_add(total, constant(np.rint(weight.bias / units).astype("int32")), axis=axis)
@@ -114,7 +114,7 @@ converters({"quantized::linear": _dense(False), "quantized::linear_relu": _dense
 
 def _dynamic(relu: bool) -> Callable[..., Any]:
     def convert(X: RelayExpr, W_prepack: PackedWeight, reduce_range: bool = False) -> Any:
-        """Quantize the input by its own range, seven bits of it where ``reduce_range`` is set."""
+        """Quantize the input by its range, to seven bits if ``reduce_range`` is set."""
         top = 127.0 if reduce_range else 255.0
         low, high = ops.minimum(ops.min(X), 0.0), ops.maximum(ops.max(X), 0.0)
         scale = ops.maximum(ops.divide(ops.subtract(high, low), top), float(np.finfo(np.float32).tiny))
@@ -148,7 +148,7 @@ converters(
 
 @converter("quantized::mul_scalar")
 def _mul_scalar(qa: RelayExpr, other: float) -> Any:
-    """The bytes stay; a negative factor would turn them round."""
+    """Scale the quantization parameters, which requires a positive factor."""
     q = _units(qa)
     if other <= 0:
         raise ConversionError(f"a product with {other} is not supported, only with positive numbers")
@@ -188,7 +188,7 @@ def _leaky_relu(
 
 
 def _of_reals(name: str) -> Callable[..., Any]:
-    """Return the converter of an operator on the real numbers that bytes stand for, by that of these."""
+    """Return a converter that dequantizes, applies a floating-point converter, and quantizes."""
 
     def convert(x: RelayExpr, output_scale: float, output_zero_point: int, **arguments: Any) -> Any:
         compute = find(name)

@@ -1,4 +1,4 @@
-"""Recurrent layers, unrolled over their time steps: RNN, GRU, LSTM, and their cells."""
+"""Recurrent layers and cells, unrolled over time: RNN, GRU, LSTM."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.tensors import split
 
 MAX_STEPS = 1000
-"""How many time steps a layer is unrolled over."""
+"""The maximum number of time steps that are unrolled."""
 
 State = tuple[Any, ...]
 Step = Callable[[Any, State, Sequence[Any]], State]
@@ -21,7 +21,7 @@ Step = Callable[[Any, State, Sequence[Any]], State]
 
 
 def _projections(x: RelayExpr, h: Any, weights: Sequence[Any], gates: int) -> tuple[list[Any], list[Any]]:
-    """Return what each gate gets from the input, and from the state."""
+    """Return the projections of the input and the state, per gate."""
     biases = list(weights[2:4]) if len(weights) >= 4 else [None, None]
     products = [linear(v, w, b) for v, w, b in zip((x, h), weights[:2], biases, strict=True)]
     width = static_shape(weights[0])[0] // gates
@@ -30,7 +30,7 @@ def _projections(x: RelayExpr, h: Any, weights: Sequence[Any], gates: int) -> tu
 
 
 def lstm_step(x: RelayExpr, state: State, weights: Sequence[Any]) -> State:
-    """Return the next state of a long short-term memory."""
+    """Compute a step of an LSTM."""
     h, cell = state
     own, past = _projections(x, h, weights, 4)
     enter, forget, new, out = (ops.add(a, b) for a, b in zip(own, past, strict=True))
@@ -42,7 +42,7 @@ def lstm_step(x: RelayExpr, state: State, weights: Sequence[Any]) -> State:
 
 
 def gru_step(x: RelayExpr, state: State, weights: Sequence[Any]) -> State:
-    """Return the next state of a gated recurrent unit."""
+    """Compute a step of a GRU."""
     (h,) = state
     own, past = _projections(x, h, weights, 3)
     reset, update = (ops.sigmoid(ops.add(own[i], past[i])) for i in (0, 1))
@@ -60,7 +60,7 @@ def _simple_step(activation: Callable[[Any], Any]) -> Step:
 
 def _layers(step: Step, x: RelayExpr, states: State, params: Sequence[Any], has_biases: bool, num_layers: int,
             train: bool, dropout: float, bidirectional: bool, batch_first: bool) -> tuple[Any, ...]:  # fmt: skip
-    """Return the outputs of a stack of layers, and the last states of all of them."""
+    """Run a stack of layers; return the outputs and the final states of all layers."""
     if train and dropout:
         raise ConversionError("dropout between layers draws random numbers; put the model into eval mode")
     if rank_of(x) == 2:
@@ -92,7 +92,7 @@ def _layers(step: Step, x: RelayExpr, states: State, params: Sequence[Any], has_
 def _run(
     step: Step, steps: Sequence[Any], state: State, weights: Sequence[Any], backwards: bool
 ) -> tuple[list[Any], State]:
-    """Return the outputs in the order of time, and the last state."""
+    """Run a layer; return the outputs in order of time and the final state."""
     outputs: list[Any] = [None] * len(steps)
     for t in range(len(steps))[:: -1 if backwards else 1]:
         state = step(steps[t], state, weights)

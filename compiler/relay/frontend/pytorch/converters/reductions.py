@@ -1,4 +1,4 @@
-"""Sums, extremes and norms over axes."""
+"""Reductions: sums, extrema and norms."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from compiler.relay.frontend.pytorch.tensors import (
 )
 
 Dim = Any
-"""An axis, several, or None for all of them."""
+"""One or several axes, or None for all."""
 
 
 def _reduced(compute: Callable[..., Any], x: RelayExpr, dim: Dim, keepdim: bool) -> Any:
@@ -38,7 +38,7 @@ def _as(x: RelayExpr, dtype: Any) -> Any:
 
 
 def _summand(x: RelayExpr, dtype: Any) -> Any:
-    """Return what is added up: integers as wide ones."""
+    """Widen integers for summation."""
     return _as(x, dtype) if dtype is not None or "float" in dtype_of(x) else cast(x, "int64")
 
 
@@ -59,12 +59,12 @@ def _nansum(x: RelayExpr, dim: Dim = None, keepdim: bool = False, dtype: Any = N
 
 @converter("mean")
 def mean(x: RelayExpr, dim: Dim = None, keepdim: bool = False, dtype: Any = None) -> Any:
-    """Return the mean over axes."""
+    """Compute the mean over axes."""
     return _reduced(ops.mean, _as(x, dtype), dim, keepdim)
 
 
 def _extreme(compute: Callable[..., Any], arg: Callable[..., Any], elementwise: Callable[..., Any]) -> Convert:
-    """Return the converter of ``max`` or ``min``: of all elements, along an axis with the places, or of two tensors."""
+    """Return the converter of ``max`` or ``min``: of all elements, along an axis with indices, or of two tensors."""
 
     def convert(x: RelayExpr, dim: Any = None, keepdim: bool = False, other: Any = None) -> Any:
         if other is not None:
@@ -121,16 +121,16 @@ def _count_nonzero(x: RelayExpr, dim: Dim = None) -> Any:
 
 
 def variance(x: RelayExpr, dim: Dim, unbiased: bool, correction: Any, keepdim: bool) -> tuple[Any, Any]:
-    """Return the variance and the mean over axes.
+    """Compute the variance and the mean over axes.
 
     Parameters
     ----------
     x : Expr
     dim : int or sequence of int or None
     unbiased : bool
-        Whether the sum of squares is divided by one less than their number.
+        Whether to divide by one less than the number of elements.
     correction : int or None
-        By how much less, where it is given.
+        The difference of the divisor from the number of elements, if given.
     keepdim : bool
     """
     axes = axes_of(dim, rank_of(x))
@@ -181,7 +181,7 @@ def _logsumexp(x: RelayExpr, dim: Dim, keepdim: bool = False) -> Any:
 def vector_norm(
     x: Any, p: Any = None, ord: Any = None, dim: Dim = None, keepdim: bool = False, dtype: Any = None
 ) -> Any:
-    """Return the p-norm over axes."""
+    """Compute the p-norm over axes."""
     power = next((v for v in (p, ord) if v is not None), 2)
     size = ops.abs(_as(x, dtype))
     if power in (math.inf, -math.inf):

@@ -1,4 +1,4 @@
-"""Numbers and lists of scripts: what is known while importing is computed by Python."""
+"""Scalars and lists of scripts, which are evaluated in Python where known."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from compiler.relay.frontend.shared.errors import ConversionError
 
 
 def _number_of(kind: Callable[[Any], Any], dtype: str | None) -> Convert:
-    """Return the converter that makes a number of a tensor with one element."""
+    """Return a converter of one-element tensors to numbers."""
 
     def convert(a: Any) -> Any:
         if not isinstance(a, RelayExpr):
@@ -149,7 +149,7 @@ def _extend(values: list[Any], other: Sequence[Any]) -> None:
 
 @converter("_set_item")
 def _set_item(values: Any, el: Any = None, idx: Any = None, v: Any = None, **_unused: Any) -> Any:
-    """``values[idx] = el``: schemas call them ``l``, ``idx`` and ``el`` for lists, ``idx`` and ``v`` for dicts."""
+    """Convert ``values[idx] = el``, with the parameter names of list and dict schemas."""
     values[idx] = el if v is None else v
     return values
 
@@ -183,7 +183,7 @@ def _list(values: Any) -> Any:
     "_assert_scalar", "_assert_async", "_assert_tensor_metadata", "sym_constrain_range", "sym_constrain_range_for_size"
 )
 def _assertion(*_values: Any, **_others: Any) -> None:
-    """What ``torch.export`` notes of shapes, data types and ranges, which hold for the types of the inputs."""
+    """Drop assertions of ``torch.export`` on shapes, data types and ranges, which hold for the input types."""
 
 
 @converter("__range_length")

@@ -1,4 +1,4 @@
-"""Operators that move elements without looking at them: views, joins, parts, repetitions."""
+"""Shape operators: views, concatenation, slicing, repetition."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ converters(
 
 
 def _target(values: Any) -> list[Any] | RelayExpr:
-    """Return the extents of a shape: ints, or a vector where only the running program knows some."""
+    """Return the extents of a shape as ints, or as a vector if some are dynamic."""
     if isinstance(values, RelayExpr):
         if known(values) is None:
             return values
@@ -55,7 +55,7 @@ def _target(values: Any) -> list[Any] | RelayExpr:
 
 @converter("view", "reshape", "_unsafe_view", "_reshape_alias", "view_copy", "reshape_copy")
 def view(x: Any, size: Any = None, shape: Any = None, dtype: Any = None, **_strides: Any) -> Any:
-    """Return the elements in another shape."""
+    """Reshape a tensor."""
     if dtype is not None:
         raise ConversionError("a view in another data type is not supported")
     target = _target(size if shape is None else shape)
@@ -194,7 +194,7 @@ converters(
 
 @converter("as_strided", "as_strided_copy")
 def _as_strided(x: Any, size: Any, stride: Any, storage_offset: Any = 0) -> Any:
-    """Elements of the flattened tensor, which is taken to lie in order."""
+    """Gather elements of the flattened tensor, which is assumed to be contiguous."""
     places = np.asarray(extent(storage_offset or 0))
     bounded(*extents(size))
     for count, step in zip(extents(size), extents(stride), strict=True):
@@ -348,7 +348,7 @@ def _bound(value: Any) -> Any:
 
 
 def _slice_at_run_time(x: Any, axis: int, first: Any, last: Any, step: int) -> Any:
-    """Cut out a part whose bounds are known only at run time."""
+    """Slice with bounds that are only known at run time."""
     rank = rank_of(x)
     shape = ops.shape_of(x, dtype="int64")
     own = size(x, axis)
@@ -363,7 +363,7 @@ def _slice_at_run_time(x: Any, axis: int, first: Any, last: Any, step: int) -> A
 
 
 def _inside(bound: Any, own: Any) -> Any:
-    """Return a bound that counts from the front and does not pass the end."""
+    """Normalise a bound: resolve negative values and clamp to the extent."""
     value, whole = tensor(bound, "int64"), tensor(own, "int64")
     value = ops.where(ops.less(value, tensor(0)), ops.add(value, whole), value)
     return ops.minimum(ops.maximum(value, tensor(0)), whole)

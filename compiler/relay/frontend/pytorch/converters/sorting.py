@@ -1,4 +1,4 @@
-"""Order: sorting, the greatest elements, places in a sorted sequence."""
+"""Sorting, top-k and binary search."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _bucketize(x: RelayExpr, boundaries: Any, out_int32: bool = False, right: bo
 
 
 def _running(x: RelayExpr, dim: int, greatest: bool) -> Any:
-    """Return the extreme so far along an axis: that of the elements up to each."""
+    """Compute the cumulative maximum or minimum along an axis."""
     axis = axis_of(dim, rank_of(x))
     order = [*(i for i in range(rank_of(x)) if i != axis), axis]
     moved = transpose(x, order)

@@ -1,4 +1,4 @@
-"""Running and weighted sums, and which elements are among others."""
+"""Cumulative and weighted sums, and membership tests."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _BAGS = ("sum", "mean", "max")
 
 @converter("logcumsumexp")
 def _logcumsumexp(x: RelayExpr, dim: int) -> Any:
-    """log of the running sum of e^x, of which the largest power is taken out."""
+    """Compute the log of the cumulative sum of ``e^x``, after subtracting the maximum."""
     axis = axis_of(dim, rank_of(x))
     most = ops.max(x, axis=[axis], keepdims=True)
     return ops.add(ops.log(ops.cumsum(ops.exp(ops.subtract(x, most)), axis=axis)), most)
@@ -45,7 +45,7 @@ def _trapezoid(x: RelayExpr, dx: float = 1.0, dim: int = -1) -> Any:
 def _embedding_bag(weight: RelayExpr, indices: Any, offsets: Any, scale_grad_by_freq: bool = False, mode: int = 0,
                    sparse: bool = False, per_sample_weights: Any = None, include_last_offset: bool = False,
                    padding_idx: int | None = None) -> Any:  # fmt: skip
-    """Sums, means or greatest elements of bags of rows that are equally long; other results are left out."""
+    """Reduce bags of embeddings of equal length; further outputs are not converted."""
     starts = getattr(getattr(offsets, "value", None), "reshape", None)
     begins = None if starts is None else [int(b) for b in starts(-1)]
     if begins is None or (padding_idx or -1) >= 0 or include_last_offset:
@@ -71,7 +71,7 @@ def _isin(elements: Any, test_elements: Any, assume_unique: bool = False, invert
 def _quantile(
     x: RelayExpr, q: Any, dim: int | None = None, keepdim: bool = False, interpolation: str = "linear"
 ) -> Any:
-    """The value below which a share of the elements lies, between the two that are nearest."""
+    """Compute quantiles, interpolated between the two nearest elements."""
     if isinstance(q, RelayExpr):
         raise ConversionError("the share must be a number")
     if interpolation != "linear":
@@ -109,7 +109,7 @@ def _put(x: RelayExpr, index: Any, source: Any, accumulate: bool = False) -> Any
 
 @converter("sinc")
 def _sinc(x: RelayExpr) -> Any:
-    """sin(pi x) / (pi x), which is 1 at 0."""
+    """Compute ``sin(pi x) / (pi x)``, which is 1 at 0."""
     is_zero = ops.equal(x, scalar(0, x))
     turned = ops.multiply(ops.where(is_zero, ops.ones_like(x), x), math.pi)
     return ops.where(is_zero, ops.ones_like(x), ops.divide(ops.sin(turned), turned))
@@ -117,5 +117,5 @@ def _sinc(x: RelayExpr) -> Any:
 
 @converter("real")
 def _real(x: RelayExpr) -> Any:
-    """There are no complex tensors here."""
+    """Return the tensor itself, as there are no complex ones."""
     return x

@@ -1,4 +1,4 @@
-"""Operators that slide windows over images: convolution, pooling, padding."""
+"""Sliding-window operators: convolution, pooling, padding."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def _both_sides(padding: Sequence[int]) -> list[int]:
 
 
 def _same(kernel: Sequence[int], dilation: Sequence[int]) -> list[int]:
-    """Return the padding before and after each axis that keeps the extents; the odd element comes after."""
+    """Return ``same`` padding; an odd element is added after."""
     total = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
     return [t // 2 for t in total] + [t - t // 2 for t in total]
 
 
 def convolution(x: RelayExpr, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
                 groups: int = 1) -> Any:  # fmt: skip
-    """Return a convolution over as many axes as the weight has beyond two."""
+    """Build a convolution, whose rank follows from that of the weight."""
     count = rank_of(weight) - 2
     if rank_of(x) == count + 1:
         return ops.squeeze(convolution(unsqueeze(x, [0]), weight, bias, stride, padding, dilation, groups), axis=[0])
@@ -65,7 +65,7 @@ def convolution(x: RelayExpr, weight: Any, bias: Any = None, stride: Any = 1, pa
 
 def transposed(x: RelayExpr, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0,
                groups: int = 1, dilation: Any = 1) -> Any:  # fmt: skip
-    """Return a transposed convolution over as many axes as the weight has beyond two."""
+    """Build a transposed convolution, whose rank follows from that of the weight."""
     count = rank_of(weight) - 2
     if rank_of(x) == count + 1:
         whole = transposed(unsqueeze(x, [0]), weight, bias, stride, padding, output_padding, groups, dilation)
@@ -110,7 +110,7 @@ def _convolution_mode(
 
 
 def in_batches(pool: Convert, count: int) -> Convert:
-    """Return a converter of pooling that takes a single image, without an axis of batches, too."""
+    """Return a pooling converter that also accepts a single image without a batch axis."""
 
     def convert(x: RelayExpr, **arguments: Any) -> Any:
         if rank_of(x) != count + 1:
@@ -183,14 +183,14 @@ for _count in (1, 2, 3):
 
 
 def _around(pad: Any, rank: int) -> list[tuple[int, int]]:
-    """Return how much is added before and after each axis; PyTorch names the last axis first."""
+    """Return the padding per axis, from PyTorch's order, which starts with the last axis."""
     numbers = extents(pad)
     pairs = list(zip(numbers[::2], numbers[1::2], strict=True))[::-1]
     return [(0, 0)] * (rank - len(pairs)) + pairs
 
 
 def _cropped(x: RelayExpr, around: list[tuple[int, int]]) -> Any:
-    """Cut off what negative padding takes away."""
+    """Crop by negative padding."""
     for axis, (before, after) in enumerate(around):
         if before < 0 or after < 0:
             end = static_shape(x)[axis] + min(after, 0)

@@ -1,4 +1,4 @@
-"""Calls of the functions of a graph's library: branches, loops, and plain calls."""
+"""Functional control flow: branches, loops and calls of library functions."""
 
 from __future__ import annotations
 

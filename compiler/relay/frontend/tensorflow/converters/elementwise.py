@@ -1,4 +1,4 @@
-"""Arithmetic of single elements, and activation functions."""
+"""Elementwise arithmetic and activation functions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _square(x: RelayExpr) -> Any:
 
 
 def _softplus(x: RelayExpr) -> Any:
-    """log(1 + e^x) = max(x, 0) + log(1 + e^-|x|), which does not overflow."""
+    """Compute ``log(1 + e^x)`` as ``max(x, 0) + log(1 + e^-|x|)``, which does not overflow."""
     return ops.add(ops.nn.relu(x), ops.log(ops.add(ops.exp(ops.negative(ops.abs(x))), scalar(1, x))))
 
 
@@ -43,7 +43,7 @@ def _selu(x: RelayExpr) -> Any:
 
 
 def _unless_zero(kept: RelayExpr, value: RelayExpr) -> Any:
-    """Return a value where another one is not 0, and 0 there: even if the value is no number."""
+    """Return ``value``, or 0 where ``kept`` is 0, even if ``value`` is NaN there."""
     return ops.where(ops.equal(kept, scalar(0, kept)), ops.zeros_like(value), value)
 
 
@@ -175,7 +175,7 @@ def _fused_batch_norm(node: Node) -> Any:
 
 @converter("LRN")
 def _lrn(node: Node) -> Any:
-    """x / (bias + alpha * sum of squares in a radius) ** beta; our operator divides alpha by the number of channels."""
+    """Convert local response normalization; Relay's operator divides ``alpha`` by the number of channels."""
     x, size = node.inputs[0], 2 * int(node.attr("depth_radius", 5)) + 1
     alpha, beta, bias = (
         float(node.attr(name, default)) for name, default in (("alpha", 1), ("beta", 0.5), ("bias", 1))

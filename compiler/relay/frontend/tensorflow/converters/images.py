@@ -1,4 +1,4 @@
-"""Parts of images, sampled anew."""
+"""Cropping and resizing of images."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from compiler.relay.frontend.tensorflow.registry import converter
 
 @converter("CropAndResize")
 def _crop_and_resize(node: Node) -> Any:
-    """The size of the crops is known; which boxes of which images they are need not be."""
+    """Convert ``CropAndResize``, whose crop size must be known; the boxes may be dynamic."""
     image, boxes, indices = node.inputs[:3]
     height, width = node.ints(3, "the size of the crops")
     method = node.attr("method", "bilinear")

@@ -16,7 +16,7 @@ from compiler.relay.frontend.tensorflow.registry import converter
 def _reserve(node: Node) -> Any:
     (count,) = node.ints(1, "the number of elements")
     dtype = node.required("element_dtype")
-    is_scalar = not dims_of(node.inputs[0])  # -1: not even the rank is known
+    is_scalar = not dims_of(node.inputs[0])  # -1 for unknown rank
     return list_of(count, [-1] if is_scalar else node.ints(0, "the shape of an element"), dtype)
 
 

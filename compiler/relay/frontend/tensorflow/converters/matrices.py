@@ -1,4 +1,4 @@
-"""Products of tensors along axes that an equation names, and parts of matrices beside their diagonals."""
+"""Einsum, and operators on diagonals of matrices."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _einsum(node: Node) -> Any:
 
 @converter("MatrixBandPart")
 def _band_part(node: Node) -> Any:
-    """Keep some diagonals below and above the main one; a negative number keeps all of that side."""
+    """Convert ``MatrixBandPart``, where a negative number of diagonals keeps the whole triangle."""
     x = node.inputs[0]
     (below,), (above,) = node.ints(1, "the diagonals below"), node.ints(2, "those above")
     *_, rows, columns = static_dims(x, "the input")
@@ -44,14 +44,14 @@ def _matrix_set_diagonals(node: Node) -> Any:
 
 
 def _alignment(node: Node) -> str:
-    """Return on which side shorter diagonals begin; before there was an attribute that was the left one."""
+    """Return the alignment of shorter diagonals, which is left by default in older versions."""
     alignment: str = node.attr("align", "RIGHT_LEFT") if node.operator.endswith("V3") else "LEFT_LEFT"
     return alignment
 
 
 @converter("MatrixDiagV2", "MatrixDiagV3")
 def _matrix_diagonals(node: Node) -> Any:
-    """A matrix of diagonals, by default just large enough for them, and another number everywhere else."""
+    """Build matrices from diagonals, by default of the smallest size, with a padding value elsewhere."""
     diagonal, _, rows, columns, fill = node.inputs
     ks, (rows, columns) = node.ints(1, "the diagonals"), (node.ints(i, "an extent")[0] for i in (2, 3))
     low, high = ks[0], ks[-1]

@@ -1,4 +1,4 @@
-"""Places of elements, counts of values, and the best of boxes that overlap."""
+"""Where, unique, histograms and non-maximum suppression."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _where(node: Node) -> Any:
 
 @converter("Unique", "UniqueWithCounts")
 def _unique(node: Node) -> Any:
-    """Values in the order of their first occurrences, where each element is among them, and counts."""
+    """Convert ``Unique``: values in order of first occurrence, inverse indices, and counts."""
     results = unique(node.inputs[0], node.attr("out_idx", "int32"))
     return results[: 3 if node.operator == "UniqueWithCounts" else 2]
 
@@ -35,7 +35,7 @@ def _unravel_index(node: Node) -> Any:
 
 @converter("Bincount", "DenseBincount")
 def _bincount(node: Node) -> Any:
-    """How often, or with which sum of weights, each number below a limit occurs; in each row of a matrix by itself."""
+    """Count integers below a limit, optionally weighted; for matrices, per row."""
     x, weights = node.inputs[0], node.inputs[2]
     (limit,) = node.ints(1, "the number of bins")
     bounded(limit)
@@ -75,7 +75,7 @@ def _non_max_suppression(node: Node) -> Any:
 
 @converter("BatchNormWithGlobalNormalization")
 def _batch_norm(node: Node) -> Any:
-    """The oldest form, whose last inputs are shift and scale; the scale may be left to a later layer."""
+    """Convert the oldest form of batch normalization, whose last inputs are shift and scale."""
     x, mean, variance, beta, gamma = node.inputs
     factor = ops.rsqrt(ops.add(variance, scalar(float(node.attr("variance_epsilon", 1e-3)), variance)))
     factor = ops.multiply(factor, gamma) if node.attr("scale_after_normalization", True) else factor

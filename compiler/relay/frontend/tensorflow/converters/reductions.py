@@ -1,4 +1,4 @@
-"""Reductions, and what finds places of elements."""
+"""Reductions, argmax, top-k and segments."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ converters({"Cumsum": _running(ops.cumsum), "Cumprod": _running(ops.cumprod)})
 
 
 def _sorted_segments(reduction: str) -> Convert:
-    """A sorted segment without rows is 0, but for a product."""
+    """Return a converter of sorted segment reductions, where empty segments are 0 except for products."""
 
     def convert(node: Node) -> Any:
         x, ids = node.inputs

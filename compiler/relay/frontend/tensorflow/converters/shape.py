@@ -115,7 +115,7 @@ def _reverse_sequence(node: Node) -> Any:
 
 @converter("Roll")
 def _roll(node: Node) -> Any:
-    """Elements move along axes; those that leave at the end come back at the beginning."""
+    """Convert ``Roll``: rotate elements along axes."""
     x = node.inputs[0]
     for shift, axis in zip(node.ints(1, "the shifts"), node.ints(2, "the axes"), strict=True):
         axis %= rank_of(x)
@@ -179,7 +179,7 @@ def _gather(node: Node) -> Any:
 
 
 def _first_axis_last(indices: RelayExpr) -> Any:
-    """Return indices with their coordinates along the first axis."""
+    """Move the last axis of indices, the coordinates, to the front."""
     last = rank_of(indices) - 1
     return transpose(indices, [last, *range(last)])
 

@@ -1,4 +1,4 @@
-"""Look-ups in hash tables, which are pairs of keys and values here."""
+"""Hash table lookups, on constant keys and values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _contents(node: Node) -> Any:
 
 @converter("LookupTableFind", "LookupTableFindV2")
 def _find(node: Node) -> Any:
-    """The value of the key that an element equals, the default where there is none."""
+    """Look up elements, with a default for missing keys."""
     keys, values = _contents(node)
     x, default = node.inputs[1:3]
     if rank_of(values) != 1 or not static_dims(keys, "the keys")[0]:

@@ -1,6 +1,6 @@
-"""Arrays of tensors of TensorFlow's first generation, whose state is the value that is called their flow.
+"""TensorArrays of TensorFlow 1, whose state is their flow value.
 
-Here that value is the list itself: see :mod:`compiler.relay.frontend.tensorflow.lists`.
+Here the flow value is the list itself: see :mod:`compiler.relay.frontend.tensorflow.lists`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _read(node: Node) -> Any:
 
 @converter("TensorArrayScatterV3")
 def _scatter(node: Node) -> Any:
-    """All elements at once, or those of some places."""
+    """Scatter elements to all or to given indices."""
     _, indices, items, flow = node.inputs
     places, (count, *_) = node.ints(1, "the places"), static_dims(flow, "the array")
     if places == list(range(count)):
@@ -66,14 +66,14 @@ def _size(node: Node) -> Any:
 
 @converter("TensorArrayConcatV3")
 def _concat(node: Node) -> Any:
-    """The elements one after the other, and how long each of them is."""
+    """Concatenate the elements, and return their lengths."""
     count, length, *rest = static_dims(node.inputs[1], "the array")
     return [reshape(node.inputs[1], [count * length, *rest]), constant(np.full(count, length), "int64")]
 
 
 @converter("TensorArraySplitV3")
 def _split(node: Node) -> Any:
-    """The reverse of the concatenation, of elements that are equally long."""
+    """Split a tensor into elements of equal length."""
     lengths = node.ints(2, "the lengths")
     if len(set(lengths)) != 1:
         raise ConversionError(f"elements of different lengths are not supported, got {lengths}")

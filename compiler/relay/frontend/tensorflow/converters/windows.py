@@ -1,4 +1,4 @@
-"""Operators that slide windows over images, and products of matrices."""
+"""Sliding-window operators and matrix products."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _TO_NHWC, _TO_NCHW = (0, 2, 3, 1), (0, 3, 1, 2)
 
 
 def _in_nhwc(node: Node, x: RelayExpr, compute: Callable[[RelayExpr], Any]) -> Any:
-    """Compute on an image with channels last, whatever the node has."""
+    """Apply a function to an NHWC image, converting from and to the layout of the node."""
     if node.attr("data_format", "NHWC") == "NCHW":
         return transpose(compute(transpose(x, _TO_NHWC)), _TO_NCHW)
     return compute(x)
@@ -43,7 +43,7 @@ def _spatial(node: Node, name: str) -> tuple[int, int]:
 
 
 def _padding(node: Node) -> str | list[int]:
-    """Return the padding by name, or its numbers: in front of each axis, then behind each."""
+    """Return the padding by name, or its numbers: before each axis, then after each."""
     padding: str = node.required("padding")
     if padding != "EXPLICIT":
         return padding
@@ -91,7 +91,7 @@ def _max_pool(node: Node) -> Any:
 
 
 def _volume(node: Node, name: str) -> list[int]:
-    """Return numbers of a volume's axes: depth, height, width."""
+    """Return the entries for the spatial axes of a volume: depth, height, width."""
     if node.attr("data_format", "NDHWC") != "NDHWC":
         raise ConversionError(f"data_format {node.attr('data_format')} is not supported, only NDHWC")
     return [int(n) for n in (node.attr(name) or [1] * 5)[1:4]]

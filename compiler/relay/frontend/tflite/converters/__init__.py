@@ -1,4 +1,4 @@
-"""What each operator of TensorFlow Lite becomes, a file for each family; importing them fills the table."""
+"""Converters of TensorFlow Lite operators, by family; importing the modules registers them."""
 
 import importlib
 import pkgutil

@@ -1,4 +1,4 @@
-"""Activation functions, those that other operators end with included."""
+"""Activation functions, including those fused into other operators."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FUSED = {
 
 
 def activated(node: Node, x: RelayExpr) -> Any:
-    """Return a result after the activation function that its node ends with."""
+    """Apply the fused activation function of a node."""
     kind = node.option("FusedActivationFunction", tflite.ActivationFunctionType.NONE)
     if kind not in _FUSED:
         raise ConversionError(f"fused activation function {kind} is not supported")
@@ -35,7 +35,7 @@ def activated(node: Node, x: RelayExpr) -> Any:
 
 
 def has_activation(node: Node) -> bool:
-    """Return whether a node ends with an activation function."""
+    """Return whether a node has a fused activation function."""
     options = node.operation.options
     return hasattr(options, "FusedActivationFunction") and bool(options.FusedActivationFunction())
 
@@ -48,7 +48,7 @@ _BOUNDS: dict[int, tuple[float, float]] = {
 
 
 def clipped(node: Node, x: RelayExpr) -> Any:
-    """Return a quantized result after the activation function that its node ends with."""
+    """Apply the fused activation function of a node to a quantized result."""
     if not has_activation(node):
         return x
     kind = node.option("FusedActivationFunction")
@@ -58,7 +58,7 @@ def clipped(node: Node, x: RelayExpr) -> Any:
 
 
 def clip_integers(node: Node, x: RelayExpr, low: float, high: float) -> Any:
-    """Return a quantized result between two real numbers."""
+    """Clip a quantized result to real bounds."""
     q, limits = quantization_of(node.outputs[0]), np.iinfo(node.outputs[0].dtype)
     scale, zero = float(q.scale.reshape(-1)[0]), int(q.zero_point.reshape(-1)[0])
 
@@ -126,7 +126,7 @@ def _l2_normalization(node: Node) -> Any:
 
 @converter("LOCAL_RESPONSE_NORMALIZATION")
 def _local_response_normalization(node: Node) -> Any:
-    """x / (bias + alpha * sum of squares in a radius) ** beta; our operator divides alpha by the number of channels."""
+    """Convert local response normalization; Relay's operator divides ``alpha`` by the number of channels."""
     x, size = node.inputs[0], 2 * int(node.option("Radius")) + 1
     if not isinstance(dims_of(x)[-1], int):
         raise ConversionError("the number of channels must be known while importing")

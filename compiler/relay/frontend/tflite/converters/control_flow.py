@@ -1,4 +1,4 @@
-"""Branches and loops, whose parts are graphs of the model, and plain calls of graphs."""
+"""Control flow: branches, loops and calls of subgraphs."""
 
 from __future__ import annotations
 
@@ -43,5 +43,5 @@ def _call(node: Node) -> Any:
 
 @graph_runner("STABLEHLO_COMPOSITE")
 def _composite(node: Node) -> Any:
-    """A composite operator is what the graph computes that it names as its decomposition."""
+    """Convert a composite operator by its decomposition graph."""
     return node.run(int(node.option("DecompositionSubgraphIndex")), node.inputs)

@@ -1,4 +1,4 @@
-"""The best of boxes that overlap."""
+"""Object detection: non-maximum suppression."""
 
 from __future__ import annotations
 

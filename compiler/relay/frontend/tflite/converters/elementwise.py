@@ -1,4 +1,4 @@
-"""Arithmetic of single elements."""
+"""Elementwise arithmetic."""
 
 from __future__ import annotations
 
@@ -87,13 +87,13 @@ def _cast(node: Node) -> Any:
 
 @converter("QUANTIZE")
 def _quantize(node: Node) -> Any:
-    """The walk has made real numbers of the input, and makes integers of the result."""
+    """Return the input; the importer dequantizes it and quantizes the result."""
     return node.inputs[0]
 
 
 @converter("DENSIFY")
 def _densify(node: Node) -> Any:
-    """Constants are made dense when a model is read."""
+    """Return the input, as constants are densified when a model is read."""
     return node.inputs[0]
 
 
@@ -104,7 +104,7 @@ def _dequantize(node: Node) -> Any:
 
 @converter("FAKE_QUANT")
 def _fake_quant(node: Node) -> Any:
-    """Round to one of ``2 ** bits`` numbers between two bounds, of which one is zero."""
+    """Convert ``FakeQuant``: round to one of ``2 ** bits`` values between two bounds, including zero."""
     x, bits = node.inputs[0], int(node.option("NumBits"))
     low, high = float(node.option("Min")), float(node.option("Max"))
     least = 1 if node.option("NarrowRange", False) else 0

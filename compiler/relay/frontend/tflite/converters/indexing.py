@@ -1,4 +1,4 @@
-"""Operators whose results depend on where values stand: places, segments, parts that are written."""
+"""Indexing operators: where, unique, segments, dynamic updates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators on quantized tensors, as operators of ``qnn``; those that have none here compute on real numbers."""
+"""Operators on quantized tensors, as ``qnn`` operators; others are computed in floating point."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from compiler.relay.op.qnn.arithmetic import fixed_point
 
 
 def _product(node: Node, operator: Callable[..., Any]) -> Callable[..., Any]:
-    """Return an operator on the integers of a node's input and weight, whose sums have 32 bits."""
+    """Build a quantized product of a node's input and weight, with 32-bit accumulators."""
     (scale, zero), (weight_scale, weight_zero) = parameters_of(node.tensors[0]), parameters_of(node.tensors[1])
 
     def apply(x: RelayExpr, weight: RelayExpr, **attrs: object) -> Any:
@@ -32,7 +32,7 @@ def _product(node: Node, operator: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _rescaled(node: Node, x: RelayExpr) -> Any:
-    """Return sums of products, with the bias, as the integers of the result."""
+    """Add the bias to accumulators, and requantize them."""
     bias = node.input(2)
     if bias is not None:
         x = ops.nn.bias_add(x, reshape(bias, [-1]), axis=rank_of(x) - 1)
@@ -65,11 +65,11 @@ def _fully_connected(node: Node) -> Any:
 
 
 _HEADROOM = 20
-"""Fractional bits that the terms of a sum of 8-bit integers have, as in TensorFlow Lite."""
+"""Fractional bits of the terms of a sum of 8-bit integers, as in TensorFlow Lite."""
 
 
 def _sum(operator: Callable[..., Any]) -> Convert:
-    """Return a converter of sums and differences, which are rounded once: ``qnn.add`` rounds each term to 8 bits."""
+    """Return a converter of sums and differences that rounds once, unlike ``qnn.add``, which rounds each term."""
 
     def convert(node: Node) -> Any:
         scales = [float(quantization_of(t).scale.reshape(-1)[0]) for t in (*node.tensors, *node.outputs)]
@@ -108,7 +108,7 @@ quantized_converter("MUL")(_product_of_elements)
 
 @quantized_converter("AVERAGE_POOL_2D")
 def _average_pool(node: Node) -> Any:
-    """Integers have the scale of their mean; halves are rounded away from zero before the zero point is taken off."""
+    """Convert quantized average pooling; halves are rounded away from zero before the zero point is subtracted."""
     source, target = quantization_of(node.tensors[0]), node.outputs[0]
     if not source.same_as(target.quantization):
         raise ModelError("the input and the mean of its windows must have the same scale and zero point")

@@ -1,6 +1,6 @@
-"""Recurrent layers: simple cells, LSTM, and filters of their own memory (SVDF).
+"""Recurrent layers: RNN, LSTM and SVDF.
 
-A state that a layer keeps is zero when a program begins.
+State tensors are initially zero.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def _dense(x: RelayExpr, weight: RelayExpr) -> Any:
 
 
 def _over_time(node: Node, x: RelayExpr, states: Sequence[RelayExpr], step: Step, backwards: bool = False) -> Any:
-    """Return the results of a layer over a sequence, whose first axes are batch and time or time and batch."""
+    """Run a layer over a sequence, which is batch-major or time-major."""
     swap = not node.option("TimeMajor", False)
     results, _ = steps(transpose(x, (1, 0, 2)) if swap else x, states, step, backwards)
     return transpose(results, (1, 0, 2)) if swap else results
@@ -71,14 +71,14 @@ def _bidirectional_rnn(node: Node) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _Gate:
-    """What a gate computes with; what is left out is None.
+    """The weights of a gate, None for omitted ones.
 
     Attributes
     ----------
     weight, recurrent : Expr
-        Of the input and of the last result.
+        The input and recurrent weights.
     bias, peephole, norm : Expr or None
-        Added; multiplied by the cell's state; multiplied by the sum of products, brought to mean 0 and variance 1.
+        The bias, the peephole weights of the cell state, and the layer normalization coefficients.
     """
 
     weight: RelayExpr
@@ -99,7 +99,7 @@ class _Gate:
 
 
 def _gates(given: Sequence[Any], norms: Sequence[Any]) -> list[_Gate | None]:
-    """Return the gates of input, forgetting, cell and output, from weights in the order of the model."""
+    """Return the input, forget, cell and output gates, from weights in the order of the model."""
     peepholes = (given[8], given[9], None, given[10])
     parts = zip(given[:4], given[4:8], peepholes, given[11:15], norms, strict=True)
     return [None if weight is None else _Gate(weight, *rest) for weight, *rest in parts]
@@ -110,7 +110,7 @@ def _limited(x: RelayExpr, limit: float) -> Any:
 
 
 def _lstm_step(node: Node, given: Sequence[Any], norms: Sequence[Any] = (None,) * 4) -> Step:
-    """Return a step of an LSTM; without an input gate its gate is what the one of forgetting leaves."""
+    """Compute a step of an LSTM; without an input gate, input and forget gates are coupled (CIFG)."""
     entering, forgetting, entry, leaving = _gates(given, norms)
     if forgetting is None or entry is None or leaving is None:
         raise ConversionError("the weights of a gate are missing")
@@ -158,7 +158,7 @@ def _lstm(node: Node) -> Any:
 
 
 def _basic_lstm(node: Node) -> Any:
-    """The kernel with one weight for all gates; it gives the products and what they are made of too."""
+    """Convert the basic LSTM kernel, with one weight for all gates, which also outputs intermediate results."""
     x, h, weight, bias, cell = node.inputs
     joined = ops.concatenate([x, h], 1)
     products = ops.add(_dense(joined, weight), bias)
@@ -170,7 +170,7 @@ def _basic_lstm(node: Node) -> Any:
 
 @converter("SVDF")
 def _svdf(node: Node) -> Any:
-    """Each filter multiplies features of the last inputs by weights over time; a unit adds up filters."""
+    """Convert ``SVDF``: feature filters, time filters, and sums over ranks."""
     x, features, over_time, bias, state = node.inputs
     filters, memory = static_dims(over_time, "the weight over time")
     batch, rank = static_dims(x, "the input")[0], int(node.option("Rank", 1))

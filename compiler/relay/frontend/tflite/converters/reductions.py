@@ -1,4 +1,4 @@
-"""Reductions, and what finds places of elements."""
+"""Reductions, argmax, top-k and segments."""
 
 from __future__ import annotations
 

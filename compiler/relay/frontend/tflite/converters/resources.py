@@ -1,4 +1,4 @@
-"""Variables that graphs initialize once and read."""
+"""Resource variables, which are initialised once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from compiler.relay.frontend.tflite.registry import graph_runner
 
 @graph_runner("CALL_ONCE")
 def _call_once(node: Node) -> Any:
-    """Run a graph that gives variables their first values; a run of the program begins with these."""
+    """Convert ``CALL_ONCE``, whose graph sets the initial values of variables."""
     with node.variables.initialized():
         node.run(int(node.option("InitSubgraphIndex")), [])
     return []
@@ -20,7 +20,7 @@ def _call_once(node: Node) -> Any:
 
 @graph_runner("VAR_HANDLE")
 def _handle(node: Node) -> Any:
-    """A handle is a constant that says which variable it stands for."""
+    """Convert ``VAR_HANDLE`` to a constant with the number of the variable."""
     name = f"{node.option('Container', b'')}/{node.option('SharedName', b'')}"
     return constant(node.variables.number(name), "int32")
 

@@ -103,7 +103,7 @@ def _around(node: Node, index: int = 1) -> list[tuple[int, int]]:
 
 @quantized_converter("PAD", "PADV2")
 def _pad_quantized(node: Node) -> Any:
-    """Padding is the integer that stands for zero, unless it is given."""
+    """Pad a quantized tensor, by default with its zero point."""
     (source, *_), target = node.tensors, node.outputs[0]
     zero = quantization_of(source).zero_point.reshape(-1)[0]
     fill = node.input(2) if node.input(2) is not None else constant(zero, target.dtype)

@@ -1,4 +1,4 @@
-"""Operators of StableHLO, which are single steps of arithmetic on tensors of one shape, and what changes shapes."""
+"""StableHLO operators."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def _concatenate(node: Node) -> Any:
 
 @converter("STABLEHLO_BROADCAST_IN_DIM", moves=True)
 def _broadcast_in_dim(node: Node) -> Any:
-    """The options say which axis of the result each axis of the input is."""
+    """Convert ``BROADCAST_IN_DIM``, whose options map input axes to result axes."""
     x, shape, axes = node.inputs[0], node.outputs[0].shape, _numbers(node, "BroadcastDimensions")
     bounded(*shape)
     aligned = [1] * len(shape)
@@ -136,7 +136,7 @@ def _slice(node: Node) -> Any:
 
 @converter("STABLEHLO_DYNAMIC_SLICE", moves=True)
 def _dynamic_slice(node: Node) -> Any:
-    """A part begins where the input has room for it."""
+    """Convert ``DYNAMIC_SLICE``, clamping the start so that the slice fits."""
     x, *starts = node.inputs
     sizes, dims = _numbers(node, "SliceSizes"), static_dims(x, "the input")
     for axis, (start, size, extent) in enumerate(zip(starts, sizes, dims, strict=True)):
@@ -154,7 +154,7 @@ def _dynamic_update_slice(node: Node) -> Any:
 
 @converter("STABLEHLO_PAD")
 def _pad(node: Node) -> Any:
-    """Padding may be negative, which cuts off, and may stand between elements."""
+    """Convert ``PAD``, with negative and interior padding."""
     x, fill = node.inputs
     low, high, between = (_numbers(node, f) for f in ("EdgePaddingLow", "EdgePaddingHigh", "InteriorPadding"))
     if any(between):
@@ -186,7 +186,7 @@ def _iota(node: Node) -> Any:
 
 @converter("STABLEHLO_DOT_GENERAL")
 def _dot_general(node: Node) -> Any:
-    """The result has the axes of the batch, then those that only the first input has, then those of the second."""
+    """Convert ``DOT_GENERAL``; the result has the batch axes, then the free axes of both inputs."""
     a, b = node.inputs
     fields = ("LhsBatchingDimensions", "RhsBatchingDimensions", "LhsContractingDimensions", "RhsContractingDimensions")
     batch_a, batch_b, summed_a, summed_b = (_numbers(node, name) for name in fields)

@@ -1,4 +1,4 @@
-"""Operators that slide windows over images, and products of matrices."""
+"""Sliding-window operators and matrix products."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _PADDINGS = {tflite.Padding.SAME: "SAME", tflite.Padding.VALID: "VALID"}
 
 
 def padding_of(node: Node) -> str:
-    """Return how a node pads: ``SAME`` or ``VALID``."""
+    """Return the padding of a node: ``SAME`` or ``VALID``."""
     number = node.option("Padding")
     if number not in _PADDINGS:
         raise ModelError(f"padding {number} is unknown")
@@ -57,14 +57,14 @@ def _biased(node: Node, x: RelayExpr, index: int = 2) -> Any:
 
 @converter("CONV_2D")
 def _conv_2d(node: Node) -> Any:
-    """The weight's axes are output channel, height, width, input channel."""
+    """Convert ``CONV_2D``, whose weight is OHWI."""
     x, weight = node.inputs[:2]
     weight = transpose(weight, (1, 2, 3, 0))
     return _biased(node, conv2d(x, weight, strides_of(node), dilations_of(node), padding_of(node)))
 
 
 def depthwise_weight(node: Node) -> Any:
-    """Return the weight with the axes height, width, channel, kernel of the channel."""
+    """Return a depthwise weight with the axes height, width, channel, multiplier."""
     x, weight = node.inputs[:2]
     channels = static_dims(x, "the input")[-1]
     one, height, width, outputs = static_dims(weight, "the weight")
@@ -75,7 +75,7 @@ def depthwise_weight(node: Node) -> Any:
 
 @converter("DEPTHWISE_CONV_2D")
 def _depthwise_conv_2d(node: Node) -> Any:
-    """The weight's axes are 1, height, width, output channel."""
+    """Convert ``DEPTHWISE_CONV_2D``, whose weight has the axes 1, height, width, output channel."""
     x = node.inputs[0]
     weight = depthwise_weight(node)
     return _biased(node, depthwise_conv2d(x, weight, strides_of(node), dilations_of(node), padding_of(node)))
@@ -83,7 +83,7 @@ def _depthwise_conv_2d(node: Node) -> Any:
 
 @converter("TRANSPOSE_CONV")
 def _transpose_conv(node: Node) -> Any:
-    """The inputs are the shape of the result, the weight (output channel, height, width, input channel), the image."""
+    """Convert ``TRANSPOSE_CONV``, whose inputs are the shape of the result, the weight (OHWI) and the image."""
     shape, weight, x = node.ints(0, "the shape"), node.inputs[1], node.inputs[2]
     weight = transpose(weight, (1, 2, 0, 3))
     return _biased(node, conv2d_transpose(x, weight, shape, strides_of(node), padding_of(node)), 3)
@@ -99,14 +99,14 @@ def _of_volume(node: Node, name: str) -> tuple[int, ...]:
 
 @converter("CONV_3D")
 def _conv_3d(node: Node) -> Any:
-    """The weight's axes are depth, height, width, input channel, output channel."""
+    """Convert ``CONV_3D``, whose weight is DHWIO."""
     strides, dilations = _of_volume(node, "Stride{}"), _of_volume(node, "Dilation{}Factor")
     return _biased(node, conv3d(node.inputs[0], node.inputs[1], strides, dilations, padding_of(node)))
 
 
 @converter("CONV_3D_TRANSPOSE")
 def _conv_3d_transpose(node: Node) -> Any:
-    """The inputs are a shape, the weight (depth, height, width, output channel, input channel) and the volume."""
+    """Convert ``CONV_3D_TRANSPOSE``, whose inputs are a shape, the weight (DHWOI) and the volume."""
     if any(d != 1 for d in _of_volume(node, "Dilation{}Factor")):
         raise ConversionError("a dilated kernel is not supported")
     shape, weight, x = node.ints(0, "the shape"), node.inputs[1], node.inputs[2]
