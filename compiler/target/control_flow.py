@@ -1,4 +1,4 @@
-"""Control flow of printed code: basic blocks of LLVM IR and assembly, the jumps between them, and their loops.
+"""Control-flow graphs of printed LLVM IR and assembly: basic blocks, edges and loops.
 
 Dominators after Cooper, Harvey and Kennedy, "A simple, fast dominance algorithm" (2001); loops are natural loops: a
 back edge leads to a block that dominates its source (Aho, Lam, Sethi and Ullman, "Compilers", section 9.6).
@@ -16,7 +16,7 @@ from compiler.target.instruction_kinds import architecture_of
 __all__ = ["Block", "FlowGraph", "Jump", "JumpKind", "control_flow", "hot_loop"]
 
 JumpKind = Literal["true", "false", "next", "case"]
-"""Of a condition that holds or not, without a condition, or one of a switch."""
+"""The kinds of edges: a condition that holds or not, unconditional, or a case of a switch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +26,11 @@ class Jump:
     Attributes
     ----------
     target : int
-        Position of the block that it leads to.
+        The index of the target block.
     kind : str
-        ``"true"`` or ``"false"`` of a condition, ``"next"`` without one, ``"case"`` of a switch.
+        ``"true"`` or ``"false"`` of a conditional branch, ``"next"`` if unconditional, ``"case"`` of a switch.
     back : bool
-        Whether it leads back to the head of a loop.
+        Whether it is a back edge.
     """
 
     target: int
@@ -45,15 +45,15 @@ class Block:
     Attributes
     ----------
     name : str
-        Its label; a block without one has the name of the block before it, with a ``+``.
+        Its label; an unlabelled block has the name of the preceding one with a ``+``.
     first, last : int
-        Positions of its lines in the text, ``last`` included.
+        The numbers of its first and last line.
     instructions : int
     jumps : tuple of Jump
     depth : int
-        How many loops it is in.
+        Its loop depth.
     hot : bool
-        Whether it is in the hot loop of its function: of the innermost loops the one with the most instructions.
+        Whether it is in the hot loop of its function, the most deeply nested loop with the most instructions.
     """
 
     name: str
@@ -81,18 +81,18 @@ class FlowGraph:
 
     @property
     def depth(self) -> int:
-        """How deep its deepest loop is."""
+        """The maximum loop depth."""
         return max((block.depth for block in self.blocks), default=0)
 
     @property
     def hot_lines(self) -> list[int]:
-        """Positions of the lines of its hot loop."""
+        """The line numbers of its hot loop."""
         return [line for block in self.blocks if block.hot for line in range(block.first, block.last + 1)]
 
 
 @dataclass(slots=True)
 class _Open:
-    """A block while the text is read: where its last instruction may lead, by label."""
+    """A block during parsing, with the labels of its successors."""
 
     name: str
     first: int
@@ -100,25 +100,25 @@ class _Open:
     instructions: int = 0
     targets: list[tuple[str, JumpKind]] = field(default_factory=list)
     falls: JumpKind | None = "next"
-    """How it leads to the block below it; None if it does not."""
+    """The kind of the edge to the following block; None if it does not fall through."""
     labels: list[str] = field(default_factory=list)
-    """Further labels of the same place."""
+    """Further labels of the block."""
 
 
 def control_flow(lines: Sequence[str], language: str) -> list[FlowGraph]:
-    """Return the control-flow graphs of a text's functions.
+    """Build the control-flow graphs of functions.
 
     Parameters
     ----------
     lines : sequence of str
-        LLVM IR, or assembly of x86-64, AArch64 or RISC-V as LLVM prints it.
+        LLVM IR, or assembly of x86-64, AArch64 or RISC-V, as printed by LLVM.
     language : str
         ``"llvm"``, or ``"gas"`` for assembly.
 
     Returns
     -------
     list of FlowGraph
-        In the order of the text; those of other languages, and of structured assembly like WebAssembly's, are empty.
+        The graphs in order; empty for other languages and for structured assembly such as WebAssembly.
     """
     if language == "llvm":
         functions = _llvm_functions(lines)
@@ -130,7 +130,7 @@ def control_flow(lines: Sequence[str], language: str) -> list[FlowGraph]:
 
 
 def hot_loop(graphs: Sequence[FlowGraph]) -> FlowGraph | None:
-    """Return the function whose hot loop is nested deepest, of several the one with the most instructions.
+    """Return the function with the most deeply nested hot loop, by instructions if there are several.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def hot_loop(graphs: Sequence[FlowGraph]) -> FlowGraph | None:
     Returns
     -------
     FlowGraph or None
-        None if nothing loops.
+        None if there are no loops.
     """
     looping = [graph for graph in graphs if graph.depth]
     size = {id(graph): sum(block.instructions for block in graph.blocks if block.hot) for graph in looping}
@@ -172,7 +172,7 @@ def _llvm_functions(lines: Sequence[str]) -> Iterator[tuple[str, list[_Open]]]:
 
 
 def _llvm_instruction(block: _Open, text: str, number: int) -> None:
-    """Add a line to a block; the cases of a switch stand on lines of their own."""
+    """Parse a line of a block; the cases of a switch are on separate lines."""
     block.last = number
     block.instructions += text not in ("]", "[") and not text.startswith((";", "i32 ", "i64 ", "i8 ", "i1 "))
     targets = [label.strip('"') for label in _LABELS.findall(text)]
@@ -192,7 +192,7 @@ _JUMPS = {
     "aarch64": (re.compile(r"b"), re.compile(r"b\.\w+|[ct]bn?z"), re.compile(r"ret|br|brk|udf")),
     "riscv64": (re.compile(r"j"), re.compile(r"b(?:eq|ne|lt|ge|gt|le)u?z?"), re.compile(r"ret|jr|tail|unimp|ebreak")),
 }
-"""By architecture: mnemonics of jumps without a condition, of those with one, and of what leaves the function."""
+"""Mnemonics of unconditional branches, conditional branches and returns, by architecture."""
 _COMMENT = re.compile(r"\s*(?:#|//).*")
 
 
@@ -218,7 +218,7 @@ def _assembly_functions(lines: Sequence[str]) -> Iterator[tuple[str, list[_Open]
 def _assembly_instruction(
     blocks: list[_Open], instruction: tuple[str, str], number: int, patterns: tuple[re.Pattern[str], ...]
 ) -> None:
-    """Add an instruction to the last block, or to a new one below a jump."""
+    """Add an instruction to the last block, or to a new one after a branch."""
     if blocks[-1].targets or blocks[-1].falls is None:
         blocks.append(_Open(f"{blocks[-1].name}+", number, number))
     block, (mnemonic, operands) = blocks[-1], instruction
@@ -235,7 +235,7 @@ def _assembly_instruction(
 
 
 def _with_code(blocks: Sequence[_Open]) -> list[_Open]:
-    """Return the blocks but those of constants; what jumps to an empty block comes to the one below it."""
+    """Drop blocks without code; branches to an empty block are redirected to the following one."""
     coded, labels = list[_Open](), list[str]()
     for block in blocks:
         if block.instructions:
@@ -277,7 +277,7 @@ def _graph(name: str, blocks: Sequence[_Open]) -> FlowGraph:
 
 
 def _edges(blocks: Sequence[_Open]) -> list[list[Jump]]:
-    """Return where each block leads to; what leaves the function leads nowhere."""
+    """Return the successors of each block; function exits have none."""
     position = {label: index for index, block in enumerate(blocks) for label in (block.name, *block.labels)}
     rows = []
     for index, block in enumerate(blocks):
@@ -289,7 +289,7 @@ def _edges(blocks: Sequence[_Open]) -> list[list[Jump]]:
 
 
 def _postorder(successors: Sequence[Sequence[int]]) -> list[int]:
-    """Return the blocks that are reached from the entry, each after those that it leads to but for back edges."""
+    """Return the reachable blocks in postorder."""
     order, seen, todo = list[int](), {0}, [(0, iter(successors[0]))]
     while todo:
         rest = todo[-1][1]
@@ -303,7 +303,7 @@ def _postorder(successors: Sequence[Sequence[int]]) -> list[int]:
 
 
 def _dominators(successors: Sequence[Sequence[int]]) -> dict[int, int]:
-    """Return the immediate dominator of each block that is reached; the entry is its own."""
+    """Return the immediate dominator of each reachable block; the entry is its own."""
     order = _postorder(successors)
     rank = {block: number for number, block in enumerate(order)}
     sources: dict[int, list[int]] = {block: [] for block in order}
@@ -334,7 +334,7 @@ def _common(one: int, other: int, dominator: dict[int, int], rank: dict[int, int
 
 
 def _dominates(block: int, other: int, dominator: dict[int, int]) -> bool:
-    """Return whether every way to ``other`` leads through ``block``."""
+    """Return whether ``block`` dominates ``other``."""
     if other not in dominator or block not in dominator:
         return False
     while other != block and dominator[other] != other:
@@ -343,7 +343,7 @@ def _dominates(block: int, other: int, dominator: dict[int, int]) -> bool:
 
 
 def _natural_loop(head: int, source: int, successors: Sequence[Sequence[int]]) -> set[int]:
-    """Return the blocks from which a back edge's source is reached without passing its head."""
+    """Return the natural loop of a back edge."""
     sources: list[list[int]] = [[] for _ in successors]
     for block, row in enumerate(successors):
         for target in row:
@@ -358,7 +358,7 @@ def _natural_loop(head: int, source: int, successors: Sequence[Sequence[int]]) -
 
 
 def _hottest(loops: Sequence[set[int]], depth: Sequence[int], blocks: Sequence[_Open]) -> set[int]:
-    """Return of the loops that are nested deepest the one with the most instructions; none where nothing loops."""
+    """Return the most deeply nested loop with the most instructions; empty if there are no loops."""
 
     def weight(loop: set[int]) -> tuple[int, int]:
         return min(depth[block] for block in loop), sum(blocks[block].instructions for block in loop)

@@ -1,4 +1,4 @@
-"""Features of a CPU that programs ask for, as LLVM knows them."""
+"""Detection of x86 CPU features by compiling with LLVM."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _REGISTER_BITS = {"x": 128, "y": 256, "z": 512}
 def has_sse41(triple: str, cpu: str, features: str) -> bool:
     """Return whether LLVM uses SSE 4.1 for a CPU.
 
-    LLVM is asked by compiling what one of its instructions does, as no list of CPUs is ever complete.
+    It is detected by compiling an expression that one of its instructions computes.
 
     Parameters
     ----------
     triple, cpu, features : str
-        As for :func:`~compiler.target.llvm_machine.target_machine`.
+        As in :func:`~compiler.target.llvm_machine.target_machine`.
 
     Returns
     -------
@@ -49,14 +49,14 @@ def has_sse41(triple: str, cpu: str, features: str) -> bool:
 
 @cache
 def int16_vector_bits(triple: str, cpu: str, features: str) -> int:
-    """Return the width in bits of the registers in which LLVM computes with 16-bit integers on x86.
+    """Return the width in bits of the vectors that LLVM uses for 16-bit integers on x86.
 
-    It may be less than for floats: AVX has no integers of 256 bits, and AVX-512F alone has none of 16 bits.
+    It may be less than for floats: AVX lacks 256-bit integer vectors, and AVX-512F those of 16-bit integers.
 
     Parameters
     ----------
     triple, cpu, features : str
-        As for :func:`~compiler.target.llvm_machine.target_machine`.
+        As in :func:`~compiler.target.llvm_machine.target_machine`.
 
     Returns
     -------

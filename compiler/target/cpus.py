@@ -2,7 +2,7 @@
 
     python -m compiler.target.cpus
 
-asks LLVM for them, which takes seconds, and writes the table that answers at once.
+asks LLVM for them, which takes seconds, and writes the table that :func:`cpus` reads.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TRIPLES: Mapping[str, str] = {
     "riscv64": "riscv64-unknown-linux-gnu",
     "wasm32": "wasm32-unknown-unknown",
 }
-"""Target triples by architecture: those whose instructions this package can describe."""
+"""Target triples of the architectures whose instructions this package describes."""
 _ASK = """
 import os, re, sys
 from llvmlite import binding
@@ -64,15 +64,15 @@ while left:
             print(cpu)
     del left[:1]
 """
-"""LLVM tells the names once in the life of a process, and ends one that makes 64-bit code for a CPU without it: the
-next child goes on with the CPU after that one."""
+"""LLVM prints the names once per process, and aborts when generating 64-bit code for a 32-bit CPU; the next child then
+continues with the following CPU."""
 _SECONDS = 30
 _TABLE = Path(cpu_names.__file__)
 
 
 @cache
 def cpus(architecture: str) -> tuple[str, ...]:
-    """Return the names of an architecture's CPUs for which LLVM makes code, as ``-mcpu`` takes them.
+    """Return the CPUs of an architecture that LLVM supports, as values of ``-mcpu``.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def cpus(architecture: str) -> tuple[str, ...]:
 
 
 def ask_llvm(architecture: str) -> tuple[str, ...]:
-    """Return what :func:`cpus` does, from LLVM itself.
+    """Return the same as :func:`cpus`, by asking LLVM.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def _check(architecture: str) -> None:
 
 
 def _write_table() -> None:
-    """Write the table of what this LLVM knows."""
+    """Write the table of the CPUs that this LLVM supports."""
     rows = []
     for architecture in TRIPLES:
         names = textwrap.fill(" ".join(ask_llvm(architecture)), 112, break_on_hyphens=False)

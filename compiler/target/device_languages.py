@@ -1,4 +1,4 @@
-"""The languages of kernels that the explorer shows side by side."""
+"""The device languages that the explorer shows."""
 
 from __future__ import annotations
 
@@ -12,4 +12,4 @@ DEVICE_LANGUAGES: dict[str, str] = {
     "nvptx": "PTX by LLVM",
     "rocm": "GCN by LLVM",
 }
-"""What a selector calls them, by the kind of target; the first is that of schedules which are built for no device."""
+"""Their labels by target kind; the first is the default for schedules without a device target."""

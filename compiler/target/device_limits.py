@@ -1,4 +1,4 @@
-"""The limits of devices, for targets that do not say them themselves."""
+"""Default device limits of target kinds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["device_limits"]
 
 _CUDA = {
     "max_shared_memory_per_block": 48 << 10,
-    "max_dynamic_shared_memory_per_block": 227 << 10,  # of sm_90; a launch asks for what is beyond 48 KiB
+    "max_dynamic_shared_memory_per_block": 227 << 10,  # of sm_90; more than 48 KiB require an opt-in at launch
     "max_thread_z": 64,
     "max_vector_bytes": 16,
 }
@@ -21,16 +21,16 @@ _LIMITS: dict[str, dict[str, int]] = {
     "vulkan": {"max_shared_memory_per_block": 16 << 10, "max_vector_bytes": 16},
     "webgpu": {"max_shared_memory_per_block": 16 << 10, "max_thread_z": 64, "max_vector_bytes": 16},
 }
-"""By kind: what every device of the kind has, as its language's specification guarantees it."""
+"""The limits that the specification guarantees for every device, by target kind."""
 
 
 def device_limits(target: Target) -> dict[str, int]:
-    """Return the limits that kernels for a target must keep, under the names that ``verify_gpu_code`` has for them.
+    """Return the limits of kernels for a target, under the names of ``verify_gpu_code``.
 
     Parameters
     ----------
     target : Target
-        What it says itself comes before what all devices of its kind have.
+        Its attributes override the defaults of its kind.
 
     Returns
     -------

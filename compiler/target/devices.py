@@ -1,4 +1,4 @@
-"""Targets of families of devices, by functions: ``tvm.target.cuda``, ``tvm.target.arm_cpu`` and their like."""
+"""Functions that create targets of device families: ``tvm.target.cuda``, ``tvm.target.arm_cpu``, …"""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = [
 ]  # fmt: skip
 
 Options = str | Sequence[str] | None
-"""More options of a target string: one text, or a list of them."""
+"""Further options of a target: a string or a list of strings."""
 
 _ARM_BOARDS: dict[str, tuple[str, str]] = {
     "pixel2": ("snapdragon835", "-mtriple=arm64-linux-android -mattr=+neon"),
@@ -33,7 +33,7 @@ _ARM_BOARDS: dict[str, tuple[str, str]] = {
     "stm32mp1": ("stm32mp1", "-mtriple=armv7a-linux-gnueabihf -mattr=+neon,+vfp4,+thumb2 -mcpu=cortex-a7"),
     "thunderx": ("thunderx", "-mtriple=aarch64-linux-gnu -mattr=+neon,+crc,+lse -mcpu=thunderxt88"),
 }
-"""Boards with ARM CPUs: the model, and the options of the compiler."""
+"""ARM boards, with their models and compiler options."""
 
 _RISCV_BOARDS: dict[str, str] = {
     "sifive-e31": "-mtriple=riscv32-unknown-elf -mcpu=sifive-e31 -mabi=ilp32",
@@ -42,14 +42,14 @@ _RISCV_BOARDS: dict[str, str] = {
     "sifive-u74": "-mtriple=riscv64-unknown-linux-gnu -mcpu=sifive-u74 -mabi=lp64d",
     "licheerv": "-mtriple=riscv64-unknown-linux-gnu -mcpu=generic-rv64 -mattr=+m,+a,+f,+d,+c -mabi=lp64d",
 }
-"""Boards with RISC-V CPUs, with the options of the compiler."""
+"""RISC-V boards, with their compiler options."""
 
 _MICRO_BOARDS = {
     "stm32f746xx": "-mcpu=cortex-m7",
     "nrf52840": "-mcpu=cortex-m4",
     "mps2_an521": "-mcpu=cortex-m33",
 }
-"""Boards with microcontrollers, with the options of the compiler."""
+"""Microcontroller boards, with their compiler options."""
 
 
 HEXAGON_VERSIONS = ("v65", "v66", "v67", "v67t", "v68", "v69", "v71", "v73", "v75")
@@ -75,7 +75,7 @@ def cuda(model: str = "unknown", arch: str | None = None, options: Options = Non
     arch : str, optional
         The architecture, e.g. ``sm_61``.
     options : str or list of str, optional
-        More options.
+        Further options.
 
     Returns
     -------
@@ -92,7 +92,7 @@ def rocm(model: str = "unknown", options: Options = None) -> Target:
     model : str
         The model.
     options : str or list of str, optional
-        More options.
+        Further options.
 
     Returns
     -------
@@ -109,7 +109,7 @@ def mali(model: str = "unknown", options: Options = None) -> Target:
     model : str
         The model.
     options : str or list of str, optional
-        More options.
+        Further options.
 
     Returns
     -------
@@ -126,7 +126,7 @@ def bifrost(model: str = "unknown", options: Options = None) -> Target:
     model : str
         The model.
     options : str or list of str, optional
-        More options.
+        Further options.
 
     Returns
     -------
@@ -143,9 +143,9 @@ def adreno(model: str = "unknown", options: Options = None, cfg: str | None = No
     model : str
         The model.
     options : str or list of str, optional
-        More options.
+        Further options.
     cfg : str, optional
-        Accepted for compatibility: which generation of kernels to use.
+        Accepted for compatibility.
     backend : str
         ``opencl`` or ``vulkan``.
 
@@ -164,7 +164,7 @@ def intel_graphics(model: str = "unknown", options: Options = None) -> Target:
     model : str
         The model.
     options : str or list of str, optional
-        More options.
+        Further options.
 
     Returns
     -------
@@ -174,14 +174,14 @@ def intel_graphics(model: str = "unknown", options: Options = None) -> Target:
 
 
 def opengl(model: str = "unknown", options: Options = None) -> Target:
-    """Return the target of a GPU that OpenCL programs, in place of OpenGL, which TVM has given up.
+    """Return an OpenCL target, as OpenGL is no longer supported by TVM.
 
     Parameters
     ----------
     model : str
         The model.
     options : str or list of str, optional
-        More options.
+        Further options.
 
     Returns
     -------
@@ -196,9 +196,9 @@ def arm_cpu(model: str = "unknown", options: Options = None) -> Target:
     Parameters
     ----------
     model : str
-        The board, e.g. ``rasp4b64`` or ``rk3399``; of others the name of the model.
+        The board, e.g. ``rasp4b64`` or ``rk3399``, or another model name.
     options : str or list of str, optional
-        More options, which win over those of the board.
+        Further options, which override those of the board.
 
     Returns
     -------
@@ -214,7 +214,7 @@ def rasp(options: Options = None) -> Target:
     Parameters
     ----------
     options : str or list of str, optional
-        More options.
+        Further options.
 
     Returns
     -------
@@ -231,7 +231,7 @@ def riscv_cpu(model: str = "sifive-u54", options: Options = None) -> Target:
     model : str
         The board, e.g. ``sifive-u74``.
     options : str or list of str, optional
-        More options, which win over those of the board.
+        Further options, which override those of the board.
 
     Returns
     -------
@@ -249,7 +249,7 @@ def micro(model: str = "unknown", options: Options = None) -> Target:
     model : str
         The chip, e.g. ``nrf52840``.
     options : str or list of str, optional
-        More options.
+        Further options.
 
     Returns
     -------
@@ -266,7 +266,7 @@ def stm32(series: str = "unknown", options: Options = None) -> Target:
     series : str
         E.g. ``stm32F7xx``.
     options : str or list of str, optional
-        More options.
+        Further options.
 
     Returns
     -------
@@ -298,9 +298,9 @@ def hexagon(
     llvm_options : str
         More options of LLVM.
     num_cores : int
-        How many cores it has.
+        The number of cores.
     vtcm_capacity : int
-        Bytes of its tightly coupled memory.
+        The size of its tightly coupled memory in bytes.
 
     Returns
     -------
@@ -335,7 +335,7 @@ def vta(model: str = "unknown", options: Options = None) -> Target:
     model : str
         The model.
     options : str or list of str, optional
-        More options.
+        Further options.
 
     Returns
     -------

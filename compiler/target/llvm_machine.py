@@ -95,7 +95,7 @@ def data_layout(triple: str, cpu: str, features: str, opt_level: int) -> str:
     Parameters
     ----------
     triple, cpu, features : str
-        As for :func:`target_machine`.
+        As in :func:`target_machine`.
     opt_level : int
         The optimisation level of LLVM's code generator, 0 to 3.
 
@@ -114,7 +114,7 @@ def emitted_for(program: str, triple: str, cpu: str, features: str) -> str:
     program : str
         LLVM IR without a triple.
     triple, cpu, features : str
-        As for :func:`target_machine`.
+        As in :func:`target_machine`.
 
     Returns
     -------

@@ -86,7 +86,7 @@ def used_features(triple: str, cpu: str, features: str) -> frozenset[str]:
     Parameters
     ----------
     triple, cpu, features : str
-        As for :func:`~compiler.target.llvm_machine.target_machine`.
+        As in :func:`~compiler.target.llvm_machine.target_machine`.
 
     Returns
     -------

@@ -116,7 +116,7 @@ def find_llvm_mca() -> str:
     Raises
     ------
     UnavailableError
-        If it is not installed; the message says how to.
+        If it is not installed; the message has instructions.
     """
     beside = Path(sys.executable).parent
     path = shutil.which("llvm-mca", path=str(beside)) or shutil.which("llvm-mca")

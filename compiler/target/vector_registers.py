@@ -32,7 +32,7 @@ def vector_bits(triple: str, cpu: str, features: str) -> int:
     Parameters
     ----------
     triple, cpu, features : str
-        As for :func:`~compiler.target.llvm_machine.target_machine`.
+        As in :func:`~compiler.target.llvm_machine.target_machine`.
 
     Returns
     -------
@@ -47,7 +47,7 @@ def vector_registers(triple: str, cpu: str, features: str) -> int:
     Parameters
     ----------
     triple, cpu, features : str
-        As for :func:`~compiler.target.llvm_machine.target_machine`.
+        As in :func:`~compiler.target.llvm_machine.target_machine`.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""NVIDIA's own tools, where they are installed: CUDA C to PTX, its resources, SASS, and occupancy."""
+"""NVIDIA's tools, if installed: PTX, SASS, resource usage and occupancy of CUDA C."""
 
 from compiler.target.cuda_tools.compile import (
     DISASSEMBLER,

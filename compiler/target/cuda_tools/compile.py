@@ -1,4 +1,4 @@
-"""From CUDA C to a report: PTX, SASS, resources and occupancy of each kernel."""
+"""Compilation of CUDA C to PTX and SASS, with resource usage and occupancy."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ __all__ = [
 ]
 
 DEFAULT_ARCH = "sm_90"
-"""The architecture that is compiled for where nothing says another."""
+"""The default architecture."""
 DISASSEMBLER = ("bin/nvdisasm", "-gi", "-c")
-"""The tool that shows machine code, and its options: each instruction with its line, and where that is inlined."""
+"""The disassembler and its options: line information, including inlining."""
 _NVRTC = str(Path(__file__).with_name("nvrtc.py"))
 _BOUNDS = re.compile(r"__launch_bounds__\((\d+)\) (\w+)\(")
 
 
 @dataclass(frozen=True, slots=True)
 class KernelReport:
-    """One kernel.
+    """The report on a kernel.
 
     Attributes
     ----------
     name : str
     threads : int, optional
-        Of a block; None if the program does not say.
+        Threads per block; None if the program does not specify them.
     resources : KernelResources
     occupancy : Occupancy, optional
-        None if the threads are unknown.
+        None if the number of threads is unknown.
     """
 
     name: str
@@ -60,14 +60,14 @@ class KernelReport:
 
 @dataclass(frozen=True, slots=True)
 class CudaReport:
-    """What NVIDIA's compilers make of a program.
+    """The results of NVIDIA's compilers for a program.
 
     Attributes
     ----------
     arch : str
-        The architecture that it was compiled for.
+        The architecture.
     ptx, sass : list of CodeLine
-        The code, each line with the line of the CUDA C.
+        The code, each line with its source line.
     kernels : list of KernelReport
     """
 
@@ -79,7 +79,7 @@ class CudaReport:
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """What NVRTC makes of a program.
+    """The output of NVRTC.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class Translation:
     cubin : bytes
         Machine code as an ELF file.
     log : str
-        What ``ptxas -v`` says of its kernels.
+        The output of ``ptxas -v``.
     """
 
     ptx: str
@@ -96,14 +96,14 @@ class Translation:
 
 
 def compile_cuda(source: str, arch: str = DEFAULT_ARCH) -> CudaReport:
-    """Compile CUDA C with NVRTC and ptxas, and disassemble the result, each in a process with limits.
+    """Compile CUDA C with NVRTC and ptxas, and disassemble the result, in resource-limited processes.
 
     Parameters
     ----------
     source : str
-        A program as ``get_source()`` gives it.
+        A program, as returned by ``get_source()``.
     arch : str
-        ``sm_75`` to ``sm_120``, as far as the installed compilers know it.
+        ``sm_75`` to ``sm_120``, if the installed compilers support it.
 
     Returns
     -------
@@ -116,7 +116,7 @@ def compile_cuda(source: str, arch: str = DEFAULT_ARCH) -> CudaReport:
     ArgumentError
         If the architecture is not in the table.
     BuildError
-        If a compiler refuses the program; the message has its first lines.
+        If a compiler rejects the program; the message has the first lines of its output.
     """
     _check_arch("compile_cuda", arch)
     with tempfile.TemporaryDirectory() as folder:
@@ -126,13 +126,13 @@ def compile_cuda(source: str, arch: str = DEFAULT_ARCH) -> CudaReport:
 
 
 def sass_of(source: str, arch: str = DEFAULT_ARCH) -> str:
-    """Return the machine code that ptxas makes of CUDA C, as ``nvdisasm`` writes it.
+    """Compile CUDA C with ptxas, and return its disassembly by ``nvdisasm``.
 
     Parameters
     ----------
     source : str
     arch : str
-        As for :func:`compile_cuda`.
+        As in :func:`compile_cuda`.
 
     Returns
     -------
@@ -141,7 +141,7 @@ def sass_of(source: str, arch: str = DEFAULT_ARCH) -> str:
     Raises
     ------
     UnavailableError, ArgumentError, BuildError
-        As for :func:`compile_cuda`.
+        As in :func:`compile_cuda`.
     """
     _check_arch("sass_of", arch)
     with tempfile.TemporaryDirectory() as folder:
@@ -150,26 +150,26 @@ def sass_of(source: str, arch: str = DEFAULT_ARCH) -> str:
 
 
 def _assemble(source: str, arch: str, folder: str) -> tuple[str, str]:
-    """Write ``kernel.cubin`` to a folder; return the PTX, and what ptxas says."""
+    """Write ``kernel.cubin`` to a directory; return the PTX and the output of ptxas."""
     _compile_to_ptx(source, arch, folder)
     ptx = Path(folder, "kernel.ptx").read_text(errors="replace")
     return ptx, _run(["bin/ptxas", "-v", "-lineinfo", f"-arch={arch}", "kernel.ptx", "-o", "kernel.cubin"], folder)
 
 
 def report(source: str, arch: str, ptx: str, log: str, sass: str = "") -> CudaReport:
-    """Return what the texts of the compilers say.
+    """Parse the outputs of the compilers.
 
     Parameters
     ----------
     source : str
         The program in CUDA C.
     arch : str
-        The architecture that it was compiled for.
+        The architecture.
     ptx : str
     log : str
-        Of ``ptxas -v``.
+        The output of ``ptxas -v``.
     sass : str
-        Of ``nvdisasm -gi -c``.
+        The output of ``nvdisasm -gi -c``.
 
     Returns
     -------
@@ -184,14 +184,14 @@ def _check_arch(operation: str, arch: str) -> None:
 
 
 def translate(source: str, arch: str = DEFAULT_ARCH) -> Translation:
-    """Compile CUDA C with NVRTC in this process: a sandbox with its own limits, where no other can be started.
+    """Compile CUDA C with NVRTC in this process, for sandboxes that cannot start another one.
 
     Parameters
     ----------
     source : str
-        A program as ``get_source()`` gives it.
+        A program, as returned by ``get_source()``.
     arch : str
-        As for :func:`compile_cuda`.
+        As in :func:`compile_cuda`.
 
     Returns
     -------
@@ -200,7 +200,7 @@ def translate(source: str, arch: str = DEFAULT_ARCH) -> Translation:
     Raises
     ------
     UnavailableError, ArgumentError, BuildError
-        As for :func:`compile_cuda`.
+        As in :func:`compile_cuda`.
     """
     _check_arch("translate", arch)
     library = ctypes.CDLL(str(find_tool("lib/libnvrtc.so.*")))
@@ -213,7 +213,7 @@ def translate(source: str, arch: str = DEFAULT_ARCH) -> Translation:
 
 
 def ptx_of(source: str, arch: str = DEFAULT_ARCH) -> str:
-    """Return the PTX that NVRTC makes of CUDA C.
+    """Compile CUDA C to PTX with NVRTC.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ def ptx_of(source: str, arch: str = DEFAULT_ARCH) -> str:
     Raises
     ------
     UnavailableError, BuildError
-        As for :func:`compile_cuda`.
+        As in :func:`compile_cuda`.
     """
     with tempfile.TemporaryDirectory() as folder:
         _compile_to_ptx(source, arch, folder)
@@ -244,13 +244,13 @@ def _compile_to_ptx(source: str, arch: str, folder: str) -> None:
 
 
 def _options() -> list[str]:
-    """Return the options of NVRTC that are the same for all architectures."""
+    """Return the options of NVRTC that do not depend on the architecture."""
     headers = include_folder()
     return ["-lineinfo", "-default-device", *([f"--include-path={headers}"] if headers else [])]
 
 
 def _run(command: list[str], folder: str) -> str:
-    """Run a tool; return what it writes."""
+    """Run a tool and return its output."""
     tool = find_tool(command[0])
     done = run_limited([str(tool), *command[1:]], folder)
     if done.returncode:

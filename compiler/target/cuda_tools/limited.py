@@ -1,4 +1,4 @@
-"""Starts a tool under limits: a script of its own, as limits are set in the process that they are for."""
+"""Sets resource limits on its own process and replaces it by a tool."""
 
 import os
 import resource

@@ -1,6 +1,6 @@
-"""PTX and SASS as lines that know the line of the CUDA C that they come from.
+"""PTX and SASS with source lines.
 
-Code of a header, such as that of the tensor cores, comes from the line that it is inlined at.
+Code from headers, such as that of tensor cores, is attributed to the line where it is inlined.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from pathlib import Path
 __all__ = ["PROGRAM", "CodeLine", "ptx_lines", "sass_lines"]
 
 PROGRAM = "kernel.cu"
-"""What a program is called where the compilers say which file a line is of."""
+"""The file name of the program in the compilers' line information."""
 _LOC = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)\s+\d+(?:.*inlined_at\s+(\d+)\s+(\d+))?")
 _FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.MULTILINE)
 _FUNCTION = re.compile(r"^(?:\.visible\s+)?\.(?:entry|func)\b|^\.text\.|^\s*\.section\s")
 _FILE_LINE = re.compile(r'^\s*//## File "([^"]*)", line (\d+)')
 _INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(\S.*?)\s*;?\s*$")
 _PADDING = "NOP"
-"""Fills a kernel up to a multiple of 128 bytes."""
+"""The padding of kernels to a multiple of 128 bytes."""
 _LABEL = re.compile(r"^\s*\.(L_x_\d+):")
 
 
@@ -31,7 +31,7 @@ class CodeLine:
     ----------
     text : str
     source_line : int, optional
-        The line of the CUDA C, from 1; None if it comes from none.
+        The line of the CUDA C, from 1; None if unknown.
     is_instruction : bool
     """
 
@@ -41,12 +41,12 @@ class CodeLine:
 
 
 def ptx_lines(text: str) -> list[CodeLine]:
-    """Return the lines of PTX; the directives that say where they come from are left out.
+    """Parse the lines of PTX, removing its line directives.
 
     Parameters
     ----------
     text : str
-        Compiled with ``-lineinfo``.
+        PTX compiled with ``-lineinfo``.
 
     Returns
     -------
@@ -62,7 +62,7 @@ def ptx_lines(text: str) -> list[CodeLine]:
         if match := _LOC.match(line):
             file, number, calling_file, call = match.groups()
             source = int(number) if file in own else None
-            if call:  # which may be in code that is inlined itself: then its own directive came before
+            if call:  # the call may be inlined itself; then its own directive came before
                 source = places.get((calling_file, call), int(call) if calling_file in own else None)
             places[file, number] = source
             continue
@@ -75,12 +75,12 @@ def ptx_lines(text: str) -> list[CodeLine]:
 
 
 def sass_lines(text: str) -> list[CodeLine]:
-    """Return the instructions and labels of a disassembly, without the padding at its end.
+    """Parse the instructions and labels of a disassembly, without padding.
 
     Parameters
     ----------
     text : str
-        As ``nvdisasm -gi -c`` prints it.
+        The output of ``nvdisasm -gi -c``.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def sass_lines(text: str) -> list[CodeLine]:
     source: int | None = None
     for line in text.splitlines():
         if match := _FILE_LINE.match(line):
-            # The places that code is inlined at follow each other, the outermost last.
+            # Inlining locations follow each other, the outermost last.
             source = int(match[2]) if _is_program(match[1]) else None
         elif line.startswith(".text."):
             source = None

@@ -1,7 +1,7 @@
-"""CUDA C to PTX and machine code by NVRTC.
+"""Compilation of CUDA C with NVRTC.
 
-It is a script as well, so that the library can be loaded in a process with limits: its arguments are the library, the
-source file, the file to write PTX to, and the compiler's options.  It imports nothing of this package.
+The module is also a script, so that the library can be loaded in a resource-limited process.  Its arguments are the
+library, the source file, the PTX file to write, and the compiler options.  It imports nothing from this package.
 """
 
 import ctypes
@@ -13,7 +13,7 @@ __all__ = ["Compiled", "NvrtcError", "compile_program"]
 
 
 class NvrtcError(Exception):
-    """The compiler refuses a program; the message is its log."""
+    """A compilation error, with the log of the compiler as its message."""
 
 
 class Compiled(NamedTuple):
@@ -23,9 +23,9 @@ class Compiled(NamedTuple):
     ----------
     ptx : bytes
     cubin : bytes
-        Machine code as an ELF file; empty if the options name no architecture of machines, such as ``sm_90``.
+        Machine code as an ELF file; empty if the options name no real architecture, such as ``sm_90``.
     log : str
-        What the compiler says, and ptxas, where its options ask for it.
+        The log of the compiler, and of ptxas if requested by options.
     """
 
     ptx: bytes
@@ -42,9 +42,9 @@ def compile_program(library: ctypes.CDLL, source: bytes, name: bytes, options: l
         NVRTC.
     source : bytes
     name : bytes
-        What the program is called in messages.
+        The name of the program in messages.
     options : list of str
-        The compiler's.
+        The compiler options.
 
     Returns
     -------
@@ -53,7 +53,7 @@ def compile_program(library: ctypes.CDLL, source: bytes, name: bytes, options: l
     Raises
     ------
     NvrtcError
-        If the compiler refuses the program.
+        If the compiler rejects the program.
     """
     program = ctypes.c_void_p()
     library.nvrtcCreateProgram(ctypes.byref(program), source, name, 0, None, None)

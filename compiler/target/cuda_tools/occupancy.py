@@ -1,4 +1,4 @@
-"""How many warps a multiprocessor holds at once, and what limits them."""
+"""Occupancy: the number of resident warps per multiprocessor, and what limits it."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ __all__ = ["Occupancy", "occupancy"]
 
 _WARP = 32
 _REGISTER_UNIT = 256
-"""Registers are given to a warp in multiples of so many."""
+"""The allocation granularity of registers per warp."""
 _PARTS = 4
-"""Parts of a multiprocessor: each has a fourth of its registers, and a warp stays in one part."""
+"""The number of partitions of a multiprocessor, which divide its registers and warps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Occupancy:
-    """What a multiprocessor holds of a kernel.
+    """The occupancy of a kernel.
 
     Attributes
     ----------
     blocks, warps : int
-        At once; 0 if not even one block fits.
+        Resident blocks and warps; 0 if not even one block fits.
     share : float
-        Warps, of those that there is room for.
+        Resident warps as a fraction of the maximum.
     limiters : tuple of str
-        What allows no more blocks: ``warps``, ``blocks``, ``registers`` or ``shared memory``, several where they agree.
+        The limiting resources: ``warps``, ``blocks``, ``registers`` or ``shared memory``.
     limits : dict of str to int
-        The blocks that each of the four allows.
+        The number of blocks that each of the four allows.
     """
 
     blocks: int
@@ -40,18 +40,18 @@ class Occupancy:
 
 
 def occupancy(arch: str, threads: int, registers: int, shared_bytes: int) -> Occupancy:
-    """Return the occupancy of a kernel.
+    """Compute the occupancy of a kernel.
 
     Parameters
     ----------
     arch : str
         E.g. ``sm_90``.
     threads : int
-        Threads of a block.
+        Threads per block.
     registers : int
-        Registers of a thread.
+        Registers per thread.
     shared_bytes : int
-        Shared memory of a block.
+        Shared memory per block.
 
     Returns
     -------
@@ -60,7 +60,7 @@ def occupancy(arch: str, threads: int, registers: int, shared_bytes: int) -> Occ
     Raises
     ------
     ArgumentError
-        If the architecture is not in the table, or a block has no thread.
+        If the architecture is not in the table, or ``threads`` is not positive.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""What a multiprocessor of an NVIDIA GPU holds, by its architecture.
+"""Resources of the multiprocessors of NVIDIA GPUs, by architecture.
 
 Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
 """
@@ -12,26 +12,26 @@ __all__ = ["PROCESSORS", "Processor"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Processor:
-    """A multiprocessor.
+    """The resources of a multiprocessor.
 
     Attributes
     ----------
     warps, blocks : int
-        How many it holds at once.
+        The maximum numbers of resident warps and blocks.
     shared_bytes : int
-        Shared memory of all blocks together.
+        Total shared memory.
     block_shared_bytes : int
-        The most that one block may have, where the kernel asks for more than the usual 48 KiB.
+        The maximum shared memory per block, if the kernel opts in to more than 48 KiB.
     reserved_bytes : int
-        Shared memory that the system takes of each block.
+        Shared memory per block that the system reserves.
     shared_unit : int
-        Shared memory is given in multiples of so many bytes.
+        The allocation granularity of shared memory, in bytes.
     registers : int
-        Of 32 bits.
+        The number of 32-bit registers.
     gpus : str
-        Some that have it.
+        Examples of GPUs.
     last_release : int, optional
-        The last release of CUDA that compiles for it; None if the newest does.
+        The last CUDA release that supports it; None if the newest does.
     """
 
     warps: int
@@ -79,4 +79,4 @@ PROCESSORS: dict[str, Processor] = {
     "sm_120": Processor(warps=48, blocks=24, shared_bytes=100 * _KIB, block_shared_bytes=99 * _KIB, gpus="RTX 5090"),
     "sm_121": Processor(warps=48, blocks=24, shared_bytes=100 * _KIB, block_shared_bytes=99 * _KIB, gpus="DGX Spark"),
 }
-"""Multiprocessors by the architecture that code is compiled for."""
+"""The multiprocessors by architecture."""

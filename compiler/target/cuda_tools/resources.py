@@ -1,4 +1,4 @@
-"""What ``ptxas -v`` says of kernels."""
+"""Parsing of the output of ``ptxas -v``."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _FIELDS = {
 
 @dataclass(frozen=True, slots=True)
 class KernelResources:
-    """What a kernel uses.
+    """The resource usage of a kernel.
 
     Attributes
     ----------
     registers : int
-        Of a thread.
+        Registers per thread.
     shared_bytes : int
-        Of a block, as far as the program says it.
+        Static shared memory per block.
     stack_bytes, spill_store_bytes, spill_load_bytes : int
-        Of a thread: memory for arrays that registers cannot hold, and what is moved there and back.
+        Stack size and spill traffic per thread.
     barriers : int
-        Of a block.
+        Barriers per block.
     """
 
     registers: int = 0
@@ -43,7 +43,7 @@ class KernelResources:
 
 
 def parse_resources(log: str) -> dict[str, KernelResources]:
-    """Return what a log of ``ptxas -v`` says.
+    """Parse a log of ``ptxas -v``.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def parse_resources(log: str) -> dict[str, KernelResources]:
     Returns
     -------
     dict of str to KernelResources
-        By the names of the kernels.
+        The resources by kernel name.
     """
     pieces = _ENTRY.split(log)
     return {

@@ -1,4 +1,4 @@
-"""Where NVIDIA's tools are, and running them with limits: they read programs that are made of untrusted schedules."""
+"""Lookup and resource-limited execution of NVIDIA's tools, whose inputs derive from untrusted schedules."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _LIMITED = str(Path(__file__).with_name("limited.py"))
 
 @cache
 def _folders() -> tuple[Path, ...]:
-    """Return the folders of the packages' files: ``nvidia/cu13`` and those like it, the newest first."""
+    """Return the directories of NVIDIA's packages, such as ``nvidia/cu13``, the newest first."""
     spec = importlib.util.find_spec("nvidia")
     places = [] if spec is None or spec.submodule_search_locations is None else spec.submodule_search_locations
     return tuple(sorted((folder for place in places for folder in Path(place).glob("cu*")), reverse=True))
 
 
 def find_tool(pattern: str) -> Path:
-    """Return the path of a tool.
+    """Find a tool.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def find_tool(pattern: str) -> Path:
     Raises
     ------
     UnavailableError
-        If the package is not installed; the message says how to.
+        If the package is not installed; the message has instructions.
     """
     for folder in _folders():
         for path in sorted(folder.glob(pattern)):
@@ -59,12 +59,12 @@ def find_tool(pattern: str) -> Path:
 
 
 def missing_tools() -> str:
-    """Return what to install so that CUDA C can be compiled.
+    """Return installation instructions for missing tools.
 
     Returns
     -------
     str
-        Empty if nothing is missing.
+        Empty if all tools are installed.
     """
     missing = []
     for pattern, package in _PACKAGES.items():
@@ -74,7 +74,7 @@ def missing_tools() -> str:
 
 
 def include_folder() -> Path | None:
-    """Return the folder of CUDA's headers, such as ``cuda_fp16.h``; None if they are not installed.
+    """Return the directory of CUDA's headers, such as ``cuda_fp16.h``; None if not installed.
 
     Returns
     -------
@@ -84,14 +84,14 @@ def include_folder() -> Path | None:
 
 
 def run_limited(command: Sequence[str], folder: str) -> subprocess.CompletedProcess[str]:
-    """Run a tool with limits on its time, memory and files, and without this process's environment.
+    """Run a tool with limits on time, memory and files, and with an empty environment.
 
     Parameters
     ----------
     command : sequence of str
-        A tool and its arguments, or a script of this room (ending in ``.py``) and its own.
+        A tool, or a script of this package (ending in ``.py``), and its arguments.
     folder : str
-        Where it runs and writes.
+        The working directory.
 
     Returns
     -------
@@ -100,7 +100,7 @@ def run_limited(command: Sequence[str], folder: str) -> subprocess.CompletedProc
     Raises
     ------
     BuildError
-        If it takes too long.
+        If the time limit is exceeded.
     """
     limited = [sys.executable, "-I", "-S", _LIMITED, str(_SECONDS), str(_BYTES), *command]
     try:
@@ -113,7 +113,7 @@ def run_limited(command: Sequence[str], folder: str) -> subprocess.CompletedProc
 
 
 def knows(arch: str) -> bool:
-    """Return whether the installed release of CUDA compiles for an architecture.
+    """Return whether the installed CUDA release supports an architecture.
 
     Parameters
     ----------
