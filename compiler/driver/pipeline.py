@@ -45,6 +45,7 @@ from compiler.tir.transform.simplify import Simplify
 from compiler.tir.transform.skip_assert import SkipAssert
 from compiler.tir.transform.storage_flatten import StorageFlatten
 from compiler.tir.transform.storage_rewrite import StorageRewrite
+from compiler.tir.transform.transform_mma_buffer_layout import TransformMmaBufferLayout
 from compiler.tir.transform.unify_thread_binding import UnifyThreadBinding
 from compiler.tir.transform.unroll_loop import UnrollLoop
 from compiler.tir.transform.vectorize_loop import VectorizeLoop
@@ -111,6 +112,7 @@ def lower_blocks() -> list[Pass]:
         UnifyThreadBinding(),
         LowerMatchBuffer(),
         InjectSoftwarePipeline(separate_commits=True),
+        TransformMmaBufferLayout(),
         LowerOpaqueBlock(),
     ]
 

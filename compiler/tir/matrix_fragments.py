@@ -33,6 +33,7 @@ _TILE = 4
 
 _TYPES: Mapping[str, tuple[str, int]] = {
     "fp16": ("float16", 2),
+    "float16": ("float16", 2),
     "bf16": ("bfloat16", 2),
     "tf32": ("float32", 1),
     "int8": ("int8", 4),
@@ -40,6 +41,7 @@ _TYPES: Mapping[str, tuple[str, int]] = {
     "int4": ("int8", 8),
     "uint4": ("uint8", 8),
     "fp32": ("float32", 1),
+    "float32": ("float32", 1),
     "int32": ("int32", 1),
     "fp64": ("float64", 1),
 }

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from itertools import product
 
+from compiler.ir.primexpr import PrimExpr
+from compiler.tir.buffer import Buffer
 from compiler.tir.function import PrimFunc
 from compiler.tir.intrinsics.fragment_layouts import (
+    fragment_number,
     ldmatrix_32x8_to_shared_16x16_layout,
     shared_16x16_to_ldmatrix_32x8_layout,
     shared_16x32_to_ldmatrix_32x16_layout,
@@ -19,22 +22,46 @@ from compiler.tir.intrinsics.mma import (
     get_mma_intrin_group,
     get_mma_store_intrin,
 )
+from compiler.tir.intrinsics.mma_m16n8k8 import (
+    get_index_A,
+    get_index_B,
+    get_index_C,
+    get_mma_init_intrin,
+    get_mma_load_intrin,
+    get_mma_store_dummy_intrin,
+    get_mma_sync_intrin,
+    index_map_m16n8k8_matrixC,
+    index_map_shared_16x16_to_ldmatrix_32x8_layout,
+)
 from compiler.tir.intrinsics.products import register_intrinsic
 from compiler.tir.matrix_fragments import WARP as WARP_SIZE
 from compiler.tir.script import from_source
 
 __all__ = [
+    "HALF_WARP",
+    "M_DIM",
+    "N_DIM",
     "WARP_SIZE",
+    "get_index_A",
+    "get_index_B",
+    "get_index_C",
     "get_ldmatrix_intrin",
     "get_mma_fill_intrin",
+    "get_mma_init_intrin",
     "get_mma_intrin",
     "get_mma_intrin_group",
+    "get_mma_load_intrin",
+    "get_mma_store_dummy_intrin",
     "get_mma_store_intrin",
+    "get_mma_sync_intrin",
     "get_wmma_fill_intrin",
+    "get_wmma_fragment_index",
     "get_wmma_intrin_group",
     "get_wmma_load_intrin",
     "get_wmma_store_intrin",
     "get_wmma_sync_intrin",
+    "index_map_m16n8k8_matrixC",
+    "index_map_shared_16x16_to_ldmatrix_32x8_layout",
     "ldmatrix_32x8_to_shared_16x16_layout",
     "shared_16x16_to_ldmatrix_32x8_layout",
     "shared_16x32_to_ldmatrix_32x16_layout",
@@ -44,6 +71,9 @@ __all__ = [
 Pair = tuple[PrimFunc, PrimFunc]
 _SHORT = {"float16": "f16", "float32": "f32", "int8": "s8", "int4": "s4", "int32": "s32"}
 _ACCUMULATOR = "wmma.accumulator"
+M_DIM = N_DIM = 16
+"""Rows and columns of a product."""
+HALF_WARP = WARP_SIZE // 2
 
 
 def _function(source: str) -> PrimFunc:
@@ -54,7 +84,7 @@ def _function(source: str) -> PrimFunc:
 
 def _buffer(name: str, shape: tuple[int, int], dtype: str, scope: str, strides: bool = False) -> str:
     form = f"strides=[{name}_s0, {name}_s1], " if strides else ""
-    memory = f'{form}align=64, offset_factor=16, scope="{scope}"'
+    memory = f'{form}align=64, offset_factor={shape[1]}, scope="{scope}"'
     return f'    {name} = T.match_buffer({name.lower()}, {shape}, "{dtype}", {memory})\n'
 
 
@@ -69,6 +99,25 @@ def _fragment(name: str, shape: tuple[int, int]) -> str:
     return f"{name}.elem_offset // {name}.strides[0] // {shape[0]} * ({name}.strides[0] // {shape[1]}) + " + (
         f"{name}.elem_offset % {name}.strides[0] // {shape[1]}"
     )
+
+
+def get_wmma_fragment_index(buffer: Buffer, stride: PrimExpr, m_dim: int, n_dim: int) -> PrimExpr:
+    """Return the number of the fragment that begins where a buffer does.
+
+    Parameters
+    ----------
+    buffer : Buffer
+        A view of the memory of fragments.
+    stride : PrimExpr
+        The distance of its rows, in elements.
+    m_dim, n_dim : int
+        Rows and columns of a fragment.
+
+    Returns
+    -------
+    PrimExpr
+    """
+    return fragment_number(buffer.elem_offset, stride, m_dim, n_dim)
 
 
 def _copy(shape: tuple[int, int], dtype: str, source: str, target: str) -> str:
@@ -314,6 +363,20 @@ def _register(name: str, intrinsic: Pair) -> None:
     _CONSTANTS["_".join([family.upper(), kind.upper(), shape, *rest, "INTRIN"])] = name
 
 
+def _register_four_bits() -> None:
+    """Register the products of numbers of four bits, whose second operand lies transposed in memory."""
+    shape = (8, 8, 32)
+    for operand, is_b in (("a", False), ("b_trans", True)):
+        for scope in ("shared", "shared.dyn"):
+            name = f"wmma_load_8x8x32_s4_{operand}_{scope.replace('.', '_')}"
+            _register(name, get_wmma_load_intrin(*shape, "int4", scope, is_b, is_b))
+    _register("wmma_fill_8x8x32_s32", get_wmma_fill_intrin(*shape, "int32"))
+    for scope in ("shared", "shared.dyn", "global"):
+        name = f"wmma_store_8x8x32_s32_{scope.replace('.', '_')}"
+        _register(name, get_wmma_store_intrin(*shape, "int32", scope))
+    _register("wmma_sync_8x8x32_s4s4s32_trans", get_wmma_sync_intrin(*shape, "int4", "int32", True))
+
+
 def _register_all() -> None:
     cube = (16, 16, 16)
     for dtype, scope, is_b, trans in product(
@@ -324,6 +387,7 @@ def _register_all() -> None:
             f"wmma_load_16x16x16_{_SHORT[dtype]}_{operand}",
             get_wmma_load_intrin(*cube, dtype, scope, is_b, trans),
         )
+    _register_four_bits()
     for dtype in ("float32", "float16", "int32"):
         _register(f"wmma_fill_16x16x16_{_SHORT[dtype]}", get_wmma_fill_intrin(*cube, dtype))
         for scope in ("shared", "shared.dyn", "global"):

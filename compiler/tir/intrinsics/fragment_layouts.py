@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from compiler.ir.primexpr import PrimExpr
 from compiler.tir.matrix_fragments import Number, fragment_element, fragment_place
 
 __all__ = [
     "MFMA_LAYOUTS",
     "MMA_LAYOUTS",
+    "fragment_number",
     "ldmatrix_32x8_to_shared_16x16_layout",
     "shared_4x16_to_local_64x1_layout_B",
     "shared_16x4_to_local_64x1_layout_A",
@@ -25,6 +27,11 @@ __all__ = [
     "shared_16x16_to_local_64x4_layout_C",
     "shared_16x32_to_ldmatrix_32x16_layout",
     "shared_32x16_to_ldmatrix_32x16_layout",
+    "thread_id_shared_access_64x1_to_4x16_layout_B",
+    "thread_id_shared_access_64x1_to_16x4_layout_A",
+    "thread_id_shared_access_64x4_to_16x16_layout_A",
+    "thread_id_shared_access_64x4_to_16x16_layout_B",
+    "thread_id_shared_access_64x4_to_16x16_layout_C",
 ]
 
 _TILE = 16
@@ -108,6 +115,71 @@ def shared_16x4_to_local_64x1_layout_A(i: Number, j: Number) -> tuple[Number, in
 @_layout_of("a second operand of 4 x 16 of matrix cores", elements=1)
 def shared_4x16_to_local_64x1_layout_B(i: Number, j: Number) -> tuple[Number, int]:
     return i * 16 + j, 0
+
+
+def _inverse_of(layout: Callable[..., Any]) -> Callable[[Layout], Layout]:
+    """Document the function that says which element a thread has, where ``layout`` says which thread has an element."""
+
+    def document(inverse: Layout) -> Layout:
+        inverse.__doc__ = f"""Return which element a thread has: the inverse of ``{layout.__name__}``.
+
+        Parameters
+        ----------
+        thread_id : int or PrimExpr
+            The thread of the wavefront.
+        local_id : int or PrimExpr
+            Which one of its elements.
+
+        Returns
+        -------
+        tuple of int or PrimExpr
+            The row and the column.
+        """
+        return inverse
+
+    return document
+
+
+@_inverse_of(shared_16x4_to_local_64x1_layout_A)
+def thread_id_shared_access_64x1_to_16x4_layout_A(thread_id: Number, local_id: Number) -> tuple[Number, Number]:
+    return thread_id % 16, thread_id // 16 + local_id
+
+
+@_inverse_of(shared_4x16_to_local_64x1_layout_B)
+def thread_id_shared_access_64x1_to_4x16_layout_B(thread_id: Number, local_id: Number) -> tuple[Number, Number]:
+    return thread_id // 16, thread_id % 16 + local_id
+
+
+@_inverse_of(shared_16x16_to_local_64x4_layout_A)
+def thread_id_shared_access_64x4_to_16x16_layout_A(thread_id: Number, local_id: Number) -> tuple[Number, Number]:
+    return thread_id % 16, thread_id // 16 * 4 + local_id
+
+
+@_inverse_of(shared_16x16_to_local_64x4_layout_B)
+def thread_id_shared_access_64x4_to_16x16_layout_B(thread_id: Number, local_id: Number) -> tuple[Number, Number]:
+    return local_id + thread_id // 16 * 4, thread_id % 16
+
+
+thread_id_shared_access_64x4_to_16x16_layout_C = thread_id_shared_access_64x4_to_16x16_layout_B
+
+
+def fragment_number(offset: PrimExpr, stride: PrimExpr, rows: int, columns: int) -> PrimExpr:
+    """Return the number of the matrix that begins at an element of a buffer that is divided into matrices.
+
+    Parameters
+    ----------
+    offset : PrimExpr
+        The element.
+    stride : PrimExpr
+        The distance of the buffer's rows.
+    rows, columns : int
+        Of one matrix.
+
+    Returns
+    -------
+    PrimExpr
+    """
+    return offset // stride // rows * (stride // columns) + offset % stride // columns
 
 
 def _by_name(*layouts: Callable[..., Any]) -> dict[str, Callable[..., Any]]:

@@ -5,13 +5,17 @@ from __future__ import annotations
 from compiler.ir import dtype as dt
 from compiler.tir.function import PrimFunc
 from compiler.tir.intrinsics.products import DotProduct, register_intrinsic
+from compiler.tir.intrinsics.program_text import parse_function
 
 __all__ = [
+    "DMA_READ_128_i8",
+    "DMA_READ_128_u8",
     "VDMPY_i16i16i32_INTRIN",
     "VRMPY_u8i8i32_INTRIN",
     "VRMPY_u8i8i32_VTCM_INTRIN",
     "VRMPY_u8u8i32_INTRIN",
     "VRMPY_u8u8i32_VTCM_INTRIN",
+    "generate_dma_load_intrin",
     "generate_dot_product_32x2_i16i16i32",
     "generate_dot_product_32x4_u8i8i32",
     "generate_dot_product_32x4_u8u8i32",
@@ -88,3 +92,42 @@ VRMPY_u8u8i32_VTCM_INTRIN = register_intrinsic(
 VRMPY_u8i8i32_VTCM_INTRIN = register_intrinsic(
     "dot_32x4_u8i8i32_vtcm_vrmpy", *generate_dot_product_32x4_u8i8i32("global.vtcm")
 )
+
+
+def generate_dma_load_intrin(size: int, dtype: str) -> tuple[PrimFunc, PrimFunc]:
+    """Return the copy of elements to tightly coupled memory, and the call that lets the DMA engine do it.
+
+    Parameters
+    ----------
+    size : int
+        How many elements.
+    dtype : str
+        Of one byte.
+
+    Returns
+    -------
+    tuple of PrimFunc
+        The description and the implementation.
+    """
+    head = f"""def main(a: T.handle, c: T.handle):
+    A = T.match_buffer(a, ({size},), "{dtype}", offset_factor=1, scope="global")
+    C = T.match_buffer(c, ({size},), "{dtype}", offset_factor=1, scope="global.vtcm")
+    with T.block("root"):
+        T.reads(A[0:{size}])
+        T.writes(C[0:{size}])
+"""
+    loop = f"""        for i in T.serial({size}):
+            with T.block("load"):
+                vii = T.axis.remap("S", [i])
+                C[vii] = A[vii]
+"""
+    to, source = (
+        f'T.tvm_stack_make_array(T.address_of({name}[0]), T.tvm_stack_make_shape({size}), 0, 1, "{dtype}", 0)'
+        for name in "CA"
+    )
+    call = f'        T.call_packed("device_api.hexagon.dma_copy_dltensor", {to}, {source}, {size}, False)\n'
+    return parse_function(head + loop), parse_function(head + call)
+
+
+DMA_READ_128_u8 = register_intrinsic("dma_read_128_u8", *generate_dma_load_intrin(128, "uint8"))
+DMA_READ_128_i8 = register_intrinsic("dma_read_128_i8", *generate_dma_load_intrin(128, "int8"))

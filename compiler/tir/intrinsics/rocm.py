@@ -7,6 +7,11 @@ from compiler.tir.intrinsics.fragment_layouts import (
     shared_16x16_to_local_64x4_layout_A,
     shared_16x16_to_local_64x4_layout_B,
     shared_16x16_to_local_64x4_layout_C,
+    thread_id_shared_access_64x1_to_4x16_layout_B,
+    thread_id_shared_access_64x1_to_16x4_layout_A,
+    thread_id_shared_access_64x4_to_16x16_layout_A,
+    thread_id_shared_access_64x4_to_16x16_layout_B,
+    thread_id_shared_access_64x4_to_16x16_layout_C,
 )
 from compiler.tir.intrinsics.mfma import (
     CONSTANTS,
@@ -36,6 +41,11 @@ __all__ = [
     "shared_16x16_to_local_64x4_layout_A",
     "shared_16x16_to_local_64x4_layout_B",
     "shared_16x16_to_local_64x4_layout_C",
+    "thread_id_shared_access_64x1_to_4x16_layout_B",
+    "thread_id_shared_access_64x1_to_16x4_layout_A",
+    "thread_id_shared_access_64x4_to_16x16_layout_A",
+    "thread_id_shared_access_64x4_to_16x16_layout_B",
+    "thread_id_shared_access_64x4_to_16x16_layout_C",
 ]
 
 dp4a_desc, _ = get_dp4a_intrin("int8", "int8", "int32")

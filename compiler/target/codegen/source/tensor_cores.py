@@ -70,6 +70,7 @@ class _Operand(NamedTuple):
 
 _OPERANDS = {
     "fp16": _Operand("f16", 16),
+    "float16": _Operand("f16", 16),
     "bf16": _Operand("bf16", 16),
     "tf32": _Operand("tf32", 32),
     "int8": _Operand("s8", 8),
@@ -77,6 +78,7 @@ _OPERANDS = {
     "int4": _Operand("s4", 4),
     "uint4": _Operand("u4", 4),
     "fp32": _Operand("f32", 32, "f"),
+    "float32": _Operand("f32", 32, "f"),
     "int32": _Operand("s32", 32),
     "fp64": _Operand("f64", 64, "d"),
 }
