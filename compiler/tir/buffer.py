@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
-from compiler.ir.error import ArgumentError, show
+from compiler.ir.error import ArgumentError, DTypeError, show
 from compiler.ir.extension import public_module
 from compiler.ir.memory import ALIGNMENT
 from compiler.ir.node import Node, node, rebuild
@@ -118,7 +118,14 @@ class Buffer(Node):
         Returns
         -------
         BufferLoad
+
+        Raises
+        ------
+        DTypeError
+            If ``dtype`` is not that of elements of this buffer.
         """
+        if dtype is not None and dt.element(dtype) != dt.element(self.dtype):
+            raise DTypeError(f"vload: elements of {self.name!r} are {dt.element(self.dtype)}, not {dtype}")
         return BufferLoad(self, self._vector_indices(begin, dtype), predicate)
 
     def vstore(self, begin: ExprLike, value: ExprLike, predicate: PrimExpr | None = None) -> BufferStore:

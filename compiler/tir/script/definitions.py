@@ -248,8 +248,8 @@ class HandleType(DataType):
 
     Parameters
     ----------
-    dtype : str, optional
-        Type of the elements that it points to.
+    dtype : str or DataType, optional
+        Type of the elements that it points to; ``T.float32`` is one, too.
     storage_scope : str
         Where they are: ``global``, ``shared``, ``local``, …
     is_size_var : bool
@@ -261,9 +261,14 @@ class HandleType(DataType):
     def __call__(  # type: ignore[override]
         self, dtype: Any = None, storage_scope: Any = "global", *, is_size_var: bool = False
     ) -> Declaration:
-        pointer = None if dtype is None else PointerType(PrimType(dtype), storage_scope)
+        element = dtype.dtype if isinstance(dtype, DataType) else dtype
+        pointer = None if element is None else PointerType(PrimType(element), storage_scope)
         kind = SizeVar if is_size_var else Var
         return declared(Declaration(lambda name: kind(name, "handle", pointer)), "v")  # type: ignore[no-any-return]
+
+    def __getitem__(self, of: Any) -> Declaration:
+        """Return ``T.Ptr[T.int32]``, as releases before 0.12 spell ``T.handle("int32")``."""
+        return self(*of) if isinstance(of, tuple) else self(of)
 
 
 class BufferSlice(ExprOperators):

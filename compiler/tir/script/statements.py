@@ -213,6 +213,8 @@ class Statements(BlockStatements):
         var = self.variable(n.annotation, self._target(n.target), n)
         if not isinstance(var, Var):
             raise self.source.error(n, "expected the type of a variable, such as T.int32")
+        if dt.is_integral(var.dtype) and dt.is_float(value.dtype):
+            raise self.source.error(n.value, f"{var.name!r} is of type {var.dtype}, got a value of type {value.dtype}")
         if dt.is_float(var.dtype) or dt.is_integral(var.dtype):
             value = cast(var.dtype, value)
         return self._let_statement(self._target(n.target), var, value)

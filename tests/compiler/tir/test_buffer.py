@@ -7,7 +7,7 @@ import pytest
 
 import compiler as tvm
 from compiler import tir
-from compiler.ir.error import ArgumentError
+from compiler.ir.error import ArgumentError, DTypeError
 from compiler.ir.primexpr import ExprLike
 from compiler.ir.structural import structural_equal
 from compiler.tir.script import from_source
@@ -53,3 +53,10 @@ def test_slices_with_steps_are_vectors_of_elements() -> None:
     assert str(buffer[1, 0:8]) == "A[1, 0:8]"
     with pytest.raises(ArgumentError, match="a slice with steps has a constant number of elements, got "):
         buffer[1, 0 : tir.Var("n", "int32") : 2]
+
+
+def test_elements_are_loaded_in_their_own_type() -> None:
+    A = tir.decl_buffer((16,), "float32", "A")
+    assert A.vload([4], "float32x4").dtype == "float32x4"
+    with pytest.raises(DTypeError, match="elements of 'A' are float32, not int32x4"):
+        A.vload([4], "int32x4")

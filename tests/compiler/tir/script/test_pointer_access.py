@@ -122,3 +122,16 @@ def test_reducers_are_read_back(reducer: str) -> None:
 def test_reducers_need_parameters_for_all_values() -> None:
     with pytest.raises(ScriptError, match="expected 4 parameters, got 2"):
         program('T.attr(T.comm_reducer(lambda x, y: x, [1.0, 2.0]), "reduce_scope", 0)\nB[0] = 1.0')
+
+
+@pytest.mark.parametrize(
+    "annotation", ["T.Ptr[T.float32]", "T.Ptr(T.float32)", "T.Ptr('float32')", "T.handle('float32')"]
+)
+def test_a_parameter_points_to_elements_of_a_type(annotation: str) -> None:
+    func = from_source(f"@T.prim_func\ndef f(p: {annotation}):\n    T.evaluate(p)")
+    assert str(func.params[0].type_annotation) == 'T.handle("float32", "global")'
+
+
+def test_a_parameter_points_to_memory_of_a_scope() -> None:
+    func = from_source("@T.prim_func\ndef f(p: T.Ptr[T.int8, 'shared']):\n    T.evaluate(p)")
+    assert str(func.params[0].type_annotation) == 'T.handle("int8", "shared")'

@@ -557,3 +557,8 @@ def test_several_values_are_bound_at_once() -> None:
 def test_parameters_have_names_of_their_own() -> None:
     with pytest.raises(ScriptError, match="there is already a parameter 'a'"):
         from_source("@T.prim_func\ndef f(a: T.handle, a: T.handle):\n    T.evaluate(0)")
+
+
+def test_a_variable_of_an_integer_type_takes_no_float() -> None:
+    with pytest.raises(ScriptError, match="'x' is of type int32, got a value of type float32"):
+        body_of("x: T.int32 = 3.5\nA[x] = 1.0")
