@@ -133,10 +133,15 @@ class _Scopes(Visitor):
     def visit_AttrStmt(self, n: AttrStmt) -> None:
         self.visit(n.value)
         if n.attr_key in THREAD_KEYS and isinstance(n.node, IterVar):
+            outer = self._defined.get(n.node.var, False)
             if n.node.var not in self._threads:
                 self._define((n.node.var,))
             self._threads.add(n.node.var)
-        self.visit(n.body)
+            self._defined[n.node.var] = True
+            self.visit(n.body)
+            self._defined[n.node.var] = outer
+        else:
+            self.visit(n.body)
 
     def visit_Allocate(self, n: Allocate) -> None:
         for extent in (*n.extents, n.condition):

@@ -328,7 +328,7 @@ def _input(value: Json, named: Mapping[str, Any]) -> Any:
     if isinstance(value, list):
         return [_input(item, named) for item in value]
     if isinstance(value, dict):
-        return {key: _input(item, named) for key, item in value.items()}
+        return _annotation(value, named)
     if not isinstance(value, str):
         return value
     if value.startswith('"'):
@@ -338,3 +338,12 @@ def _input(value: Json, named: Mapping[str, Any]) -> Any:
     if value not in named:
         raise ArgumentError(f"Trace.apply_json_to_schedule: no earlier instruction defines {value!r}")
     return named[value]
+
+
+def _annotation(value: Json, named: Mapping[str, Any]) -> Any:
+    """Return a part of an annotation, in which a string that names no random variable stands for itself."""
+    if isinstance(value, dict):
+        return {key: _annotation(item, named) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_annotation(item, named) for item in value]
+    return named.get(value, value) if isinstance(value, str) else value

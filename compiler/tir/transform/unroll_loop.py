@@ -56,7 +56,7 @@ class UnrollLoop(PrimFuncPass, configurable=True):
     auto_max_step : int
         Serial loops are unrolled if at most so many steps are left.
     auto_max_depth : int
-        Deeper nests stay loops.
+        How many loops of a nest are unrolled inside of one that is unrolled as well; those around stay loops.
     auto_max_extent : int
         Loops up to this extent are unrolled whatever they contain.
     explicit_unroll : bool
@@ -158,7 +158,7 @@ class _Unroll(StmtMutator):
             n.kind == ForKind.SERIAL
             and extent >= 0
             and not self.loops_left
-            and self.depth < self.max_depth
+            and self.depth <= self.max_depth
             and (self.steps * extent <= self.max_step or 0 < extent <= self.max_extent)
         )
         registers = n.kind == ForKind.SERIAL and extent > 0 and n.loop_var in self.local_indices

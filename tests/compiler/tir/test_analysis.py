@@ -247,3 +247,13 @@ def test_variables_are_defined_once() -> None:
     assert tir.analysis.verify_well_formed(tir.PrimFunc((), tir.SeqStmt([launch, launch])))
     functions = IRModule({"a": tir.PrimFunc((), launch), "b": tir.PrimFunc((), launch)})
     assert not tir.analysis.verify_well_formed(functions, assert_mode=False)
+
+
+def test_the_index_of_a_thread_is_defined_in_its_launch_only() -> None:
+    tx, A = Var("tx", "int32"), tir.decl_buffer((32,), name="A")
+    thread = tir.IterVar((0, 32), tx, tir.IterVar.ThreadIndex, "threadIdx.x")
+    store = tir.BufferStore(A, 1.0, [tx])
+    launch = tir.AttrStmt(thread, "thread_extent", 32, store)
+    twice, after = tir.SeqStmt([launch, launch]), tir.SeqStmt([launch, store])
+    assert tir.analysis.verify_well_formed(tir.PrimFunc([A.data], twice), assert_mode=False)
+    assert not tir.analysis.verify_well_formed(tir.PrimFunc([A.data], after), assert_mode=False)

@@ -139,8 +139,16 @@ def unsafe_hide_buffer_access(
     Raises
     ------
     ScheduleError
-        If the block has no such region.
+        If the block has no such region, or ``buf_type`` is neither.
     """
+    if buf_type not in ("read", "write"):
+        refuse(
+            state.mod,
+            "The kind of access is neither 'read' nor 'write'",
+            "The buffer type for hide_buffer_access schedule should either be 'read' or 'write', "
+            f"got {buf_type} instead.",
+            block.block,
+        )
     regions = block.block.reads if buf_type == "read" else block.block.writes
     for index in buf_index_array:
         buffer_of(state, block, index, buf_type)

@@ -8,11 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 from compiler.arith import Analyzer
 from compiler.ir.error import ArgumentError, show
-from compiler.ir.node import rebuild
-from compiler.ir.primexpr import IterVar, PrimExpr, Range, Var, as_exprs, const, convert, is_const_int
-from compiler.ir.substitute import free_vars
+from compiler.ir.node import Node, rebuild
+from compiler.ir.primexpr import (
+    FloatImm,
+    IntImm,
+    IterVar,
+    PrimExpr,
+    Range,
+    Var,
+    as_exprs,
+    const,
+    convert,
+    is_const_int,
+)
+from compiler.ir.substitute import free_vars, post_order_visit
 from compiler.tir.block import Block, BlockRealize
-from compiler.tir.buffer import Buffer
+from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.index_map import IndexMap
 from compiler.tir.schedule.buffer_traversal import traversals
 from compiler.tir.schedule.buffers import ReplaceBuffers, renamed_buffer
@@ -114,7 +125,14 @@ class PadValue(Role):
         kind, index = given["buffer"]
         element = buffer_of(sch.state, sch.get_sref(given["block"]), index, kind).dtype
         variables = tuple([Var(f"indices_{axis}", dtype) for axis in range(count)])
-        return IndexMap(variables, (convert(value).astype(element),))
+        return IndexMap(variables, (_padding_of_type(value, element),))
+
+
+def _padding_of_type(value: Any, dtype: str) -> PrimExpr:
+    """Return a Python number as a constant of the type of a buffer's elements, and an expression as it is."""
+    if isinstance(value, float):
+        return FloatImm(dtype, value)
+    return IntImm(dtype, value) if isinstance(value, int) and not isinstance(value, bool) else convert(value)
 
 
 @primitive("TransformLayout", block=BLOCK, buffer=BufferChoice(), index_map=IndexMapping(True), pad_value=PadValue())
@@ -161,8 +179,8 @@ def transform_layout(
         if not is_const_int(free, 0):
             if pad_value is None:
                 _refuse_padding(state, block, old, new, index_map, free)
-            elif pad_value.final_indices[0].dtype != old.dtype:
-                _refuse_pad_value(state, block, old, pad_value)
+            else:
+                _check_pad_value(state, block, old, pad_value)
             rewrite.padding = Padding(inverse, free, pad_value)
             rewrite.traversals = traversals(home.block, old)
     replace_buffer(state, home, rewrite, {old: new})
@@ -193,14 +211,31 @@ def _refuse_padding(
     )
 
 
-def _refuse_pad_value(state: ScheduleState, block: StmtSRef, old: Buffer, pad_value: IndexMap) -> None:
-    refuse(
-        state.mod,
-        "The padding has another type than the buffer",
-        f"Buffer {old.name} has elements of type {old.dtype}, but the transformation fills padding with {pad_value}, "
-        f"which is of type {pad_value.final_indices[0].dtype}.",
-        block.block,
-    )
+def _check_pad_value(state: ScheduleState, block: StmtSRef, old: Buffer, pad_value: IndexMap) -> None:
+    value = pad_value.final_indices[0]
+    if value.dtype != old.dtype:
+        refuse(
+            state.mod,
+            "The padding has another type than the buffer",
+            f"Buffer {old.name} has elements of type {old.dtype}, but the transformation fills padding with "
+            f"{pad_value}, which is of type {value.dtype}.",
+            block.block,
+        )
+    others: list[str] = []
+
+    def collect(n: Node) -> None:
+        if isinstance(n, BufferLoad) and n.buffer is not old:
+            others.append(n.buffer.name)
+
+    post_order_visit(value, collect)
+    if others:
+        refuse(
+            state.mod,
+            "The padding depends on another buffer",
+            f"The transformation of buffer {old.name} fills padding with {pad_value}, "
+            f"which loads from buffer {others[0]}.",
+            block.block,
+        )
 
 
 @primitive("SetAxisSeparator", block=BLOCK, buffer=BufferChoice())

@@ -245,3 +245,40 @@ def test_the_text_of_a_map_is_read_back() -> None:
     for text in ("lambda i: __import__('os')", "lambda i: i.real", "[1]"):
         with pytest.raises(ArgumentError, match="IndexMap"):
             IndexMap.from_text(text)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "pad_value", "error"),
+    [
+        ("int32", 1.5, "floating-point scalar"),
+        ("float32", 0, "integer or boolean scalar"),
+        ("int32", tvm.tir.const(0, "int8"), "which is of type int8"),
+        ("int32", lambda i, j: tvm.tir.decl_buffer((4,), "int32", "table")[i], "loads from buffer table"),
+    ],
+)
+def test_padding_is_of_the_buffer(dtype: str, pad_value: Any, error: str) -> None:
+    func = tvm.script.from_source(f"""
+@T.prim_func
+def main(A: T.Buffer((14,), "{dtype}")):
+    for i in range(14):
+        with T.block("block"):
+            vi = T.axis.spatial(14, i)
+            A[vi] = T.{dtype}(42)
+""")
+    sch = tvm.tir.Schedule(func)
+    with pytest.raises(tvm.TVMError, match=error):
+        sch.transform_layout("block", "A", lambda i: (i // 4, i % 4), pad_value=pad_value)
+
+
+def test_only_reads_or_writes_are_hidden() -> None:
+    sch = MATMUL.schedule()
+    with pytest.raises(ScheduleError, match="either be 'read' or 'write', got opaque"):
+        sch.unsafe_hide_buffer_access("C", "opaque", [0])
+
+
+def test_the_strings_of_a_saved_annotation_are_read_back() -> None:
+    sch = MATMUL.schedule()
+    sch.annotate(sch.get_block("C"), "hints", {"name": "wide", "sizes": [1, 2], "names": ["a", "b"]})
+    again = MATMUL.schedule()
+    tvm.tir.schedule.Trace.apply_json_to_schedule(sch.trace.as_json(), again)
+    tvm.ir.assert_structural_equal(sch.mod, again.mod)

@@ -64,7 +64,8 @@ def test_serial_loops_are_written_out_up_to_a_number_of_steps(limit: int, expect
     [
         ({"auto_max_extent": 3}, WRITTEN_OUT),
         ({"auto_max_extent": 2}, NEST),
-        ({"auto_max_step": 64, "auto_max_depth": 1}, INNER_WRITTEN_OUT),
+        ({"auto_max_step": 64, "auto_max_depth": 0}, INNER_WRITTEN_OUT),
+        ({"auto_max_step": 64, "auto_max_depth": 1}, WRITTEN_OUT),
         ({"auto_max_step": 64, "explicit_unroll": False}, MARKED),
     ],
 )
