@@ -79,7 +79,7 @@ def make_device_code(
     Parameters
     ----------
     function : FunctionSubject
-        Lowered, with loops that are bound to threads.
+        A lowered function with thread bindings.
     options : Options
         The language and the architecture.
     compiles_cuda : bool

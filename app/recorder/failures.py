@@ -1,7 +1,6 @@
 """Exceptions of a script, as problems at its lines.
 
-An exception of the script's own is hostile: its class, its attributes and what it says of itself may be anything, and
-raise in turn.  What cannot be read is said to be so.
+A script's own exceptions are untrusted: their class, attributes and representation may be anything, and raise in turn.
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ from compiler.relay.inference.errors import Diagnostic, TypeInferenceError
 from compiler.tir.schedule.error import ScheduleError
 
 MAX_DIAGNOSTICS = 20
-"""Type errors that are reported one by one."""
+"""The maximum number of type errors that are reported individually."""
 MESSAGE_LIMIT = 4_000
-"""Characters of a message that are kept."""
+"""The maximum length of a message."""
 MAX_LINE = 10_000_000
-"""Largest line or column that a syntax error is believed."""
+"""The largest plausible line or column of a syntax error."""
 
 _class_name = type.__dict__["__name__"].__get__
 _traceback = BaseException.__dict__["__traceback__"].__get__
@@ -32,7 +31,7 @@ exit_code = SystemExit.__dict__["code"].__get__
 
 
 def problems_of(exc: BaseException, names: Mapping[str, Any]) -> list[Problem]:
-    """Return the problems that an exception stands for.
+    """Convert an exception to problems.
 
     Parameters
     ----------
@@ -48,12 +47,12 @@ def problems_of(exc: BaseException, names: Mapping[str, Any]) -> list[Problem]:
         if isinstance(exc, PlacedError) and (placed := _in_the_script(exc)):
             return placed
         return [problem(class_name(exc), _message(exc, names), exc)]
-    except BaseException as failure:  # whatever the script made of its exception
+    except BaseException as failure:  # the script's exception may do anything
         return [problem(class_name(exc), _cannot_be_shown(exc, failure), exc)]
 
 
 def exit_note(code: object) -> str:
-    """Return a remark on the argument of ``sys.exit``."""
+    """Return a note about the argument of ``sys.exit``."""
     try:
         return f"the script exited with {clean(repr(code))}"
     except BaseException as failure:  # its representation is the script's own
@@ -61,7 +60,7 @@ def exit_note(code: object) -> str:
 
 
 def problem(kind: str, message: str, exc: BaseException) -> Problem:
-    """Return a problem at the script's line that raised an exception."""
+    """Create a problem at the script's line that raised an exception."""
     raised_at: TracebackType | None = _traceback(exc)
     line = deepest_line(raised_at)
     start, end = columns(raised_at, line)
@@ -70,7 +69,7 @@ def problem(kind: str, message: str, exc: BaseException) -> Problem:
 
 
 def class_name(value: object) -> str:
-    """Return the name of a value's class, whatever its metaclass says of it."""
+    """Return the name of a value's class, bypassing its metaclass."""
     name: str = _class_name(type(value))
     return name
 
@@ -81,13 +80,13 @@ def printable(text: str) -> str:
 
 
 def clean(text: str) -> str:
-    """Return a message that can be encoded and is not too long to read."""
-    text = printable(text)  # of a subclass of str it makes a plain one
+    """Make a message encodable, and truncate it."""
+    text = printable(text)  # converts a subclass of str to a plain string
     return text if len(text) <= MESSAGE_LIMIT else text[:MESSAGE_LIMIT] + " …"
 
 
 def brief(exc: BaseException) -> str:
-    """Return what an exception says; of a refused step of a schedule, without the program that it is drawn into."""
+    """Return the message of an exception, without the program that schedule errors include."""
     return exc.brief if isinstance(exc, ScheduleError) else str(exc)
 
 
@@ -98,7 +97,7 @@ def _message(exc: BaseException, names: Mapping[str, Any]) -> str:
         return "the script asked for more memory than a run may have"
     try:
         return (printable(brief(exc)).strip() or class_name(exc)) + suggestion(exc, names) + remark(exc)
-    except BaseException as failure:  # an exception may fail even at saying what it is
+    except BaseException as failure:  # even str() of an exception may raise
         return _cannot_be_shown(exc, failure)
 
 
@@ -115,7 +114,7 @@ def _syntax(exc: SyntaxError) -> Problem:
 
 
 def _in_the_script(exc: PlacedError) -> list[Problem]:
-    """Return the faults of a refused program where the script writes it, not where a decorator reads it."""
+    """Locate the errors of a rejected program at its source lines, instead of at the decorator."""
     return [
         Problem(
             kind=class_name(exc),
@@ -131,12 +130,12 @@ def _in_the_script(exc: PlacedError) -> list[Problem]:
 
 
 def _position(value: object) -> int | None:
-    """Return a line or column that makes sense; a script can raise syntax errors of its own."""
+    """Sanitise a line or column, as scripts can raise their own syntax errors."""
     return value if type(value) is int and 0 <= value <= MAX_LINE else None
 
 
 def _diagnosed(diagnostic: Diagnostic, exc: TypeInferenceError) -> Problem:
-    """Return a type error at the line that made the expression, not at that of the pass which noticed it."""
+    """Locate a type error at the line that created the expression, instead of at the pass."""
     where = diagnostic.location
     if where is None or where.file != SCRIPT_NAME:
         return problem(class_name(exc), diagnostic.message, exc)

@@ -16,7 +16,7 @@ TRACE_ENDS = 10
 
 
 def deepest_line(tb: TracebackType | None, file: str = SCRIPT_NAME) -> int | None:
-    """Return the line of the script, or of another file, that was running, the innermost one."""
+    """Return the innermost line of the script or another file in a traceback."""
     line = None
     while tb is not None:
         if tb.tb_frame.f_code.co_filename == file:
@@ -26,7 +26,7 @@ def deepest_line(tb: TracebackType | None, file: str = SCRIPT_NAME) -> int | Non
 
 
 def columns(tb: TracebackType | None, line: int | None) -> tuple[int | None, int | None]:
-    """Return the columns of the expression that failed, where it is on one line."""
+    """Return the columns of the failed expression, if it is on one line."""
     of_line: tuple[int | None, int | None] = (None, None)
     for frame in traceback.extract_tb(tb):
         if frame.filename == SCRIPT_NAME and frame.lineno == line and frame.end_lineno == line:
@@ -56,17 +56,17 @@ def user_trace(tb: TracebackType | None) -> list[str]:
 
 
 def current_line() -> int | None:
-    """Return the script's line that is running now, seen from inside a call that it made."""
+    """Return the current line of the script, from within a call that it made."""
     return line_of(sys._getframe(1))
 
 
 def main_thread_line() -> int | None:
-    """Return the script's line that is running now, seen from another thread."""
+    """Return the current line of the script, from another thread."""
     return line_of(sys._current_frames().get(threading.main_thread().ident or 0))
 
 
 def line_of(frame: FrameType | None) -> int | None:
-    """Return the script's line in a stack of frames, the innermost one."""
+    """Return the innermost line of the script in a stack."""
     while frame is not None:
         if frame.f_code.co_filename == SCRIPT_NAME:
             return frame.f_lineno

@@ -29,22 +29,22 @@ from compiler.tir import printer
 from compiler.tir.schedule.error import ScheduleError
 
 MAX_PROGRAM_LINES = 30_000
-"""Lines of the programs after the primitives of a schedule; those before are not printed."""
+"""The maximum number of lines of programs after primitives, counted from the last."""
 MAX_LLVM_LINES = 60_000
-"""Lines of the texts after LLVM's passes; those of later passes are not shown."""
+"""The maximum number of lines of modules after LLVM passes; later ones are not shown."""
 LLVM_STEPS = {"emitted": "as emitted", "optimised": "optimised", "c": "C source code"}
 
 
 class FunctionUnits:
-    """Turns functions into units; what was turned once is not turned again.
+    """Converts functions to units, each once.
 
     Parameters
     ----------
     printing : Printing
     rows : OriginRows
-        Where the final loop IR mints a row for each of its nodes.
+        The rows, to which the final loop IR adds one per node.
     filters : collection of str
-        What is shown of assembly.
+        The assembly filters.
     """
 
     def __init__(self, printing: Printing, rows: OriginRows, filters: Collection[AssemblyFilter] = ()) -> None:
@@ -60,9 +60,9 @@ class FunctionUnits:
         self._node_counts: Memo[int] = Memo()
 
     def unit(self, function: FunctionSubject) -> Unit:
-        """Return the unit of a function."""
+        """Build the unit of a function."""
         final = self._final(function)
-        codes = self._code_steps(function, final)  # first, as they matter most where time is short
+        codes = self._code_steps(function, final)  # first, as they matter most if time is short
         lowering = self._lowering_steps(function, final)
         return Unit(
             name=function.name,
@@ -100,9 +100,9 @@ class FunctionUnits:
     def _programs(
         self, schedule: ScheduleRecord, shown: list[tuple[PrimitiveRecord, bool]], function: FunctionSubject
     ) -> list[Listing | None]:
-        """Return the program before any primitive and after each, printed as far as there is room.
+        """Print the program before the first primitive and after each, within the limit on lines.
 
-        Those of primitives that are applied come first, the last one before the others.
+        Programs after applied primitives have priority, starting with the last one.
         """
         steps = [(schedule.initial, None), *((primitive.module, primitive.error) for primitive, _ in shown)]
         chosen = [True, *(applied or primitive.error is not None for primitive, applied in shown)]
@@ -116,14 +116,14 @@ class FunctionUnits:
         return listings
 
     def _program(self, module: IRModule | None, error: TVMError | None, function: FunctionSubject) -> Listing | None:
-        """Return the program after a primitive, or the one that a refused primitive is drawn into."""
+        """Print the program after a primitive, or the one with the error of a rejected primitive."""
         if not isinstance(error, ScheduleError) or not error.drawing:
             return self._program_listing(module, function)
         drawn = self._printing.once(self._drawn, error, partial(from_drawing, error.drawing, function.name))
         return self._printing.keep(drawn) if drawn is not None else None
 
     def _program_listing(self, module: IRModule | None, function: FunctionSubject) -> Listing | None:
-        """Return the listing of a program with blocks; None for tensor expressions."""
+        """Print a TensorIR program; None for tensor expressions."""
         if module is None:
             return None
         listing = self._printing.once(
@@ -134,7 +134,7 @@ class FunctionUnits:
     # loop IR
 
     def _final(self, function: FunctionSubject) -> FinalListing | None:
-        """Return the listing of the loop IR that code generation read, or would read."""
+        """Print the final loop IR, the input of code generation."""
         module = function.final or function.lowered
         if module is None:
             return None
@@ -210,7 +210,7 @@ class FunctionUnits:
         return steps
 
     def _device_steps(self, code: DeviceCode, name: str, final: FinalListing | None) -> list[Step]:
-        """Return a step for each text of a function's kernels."""
+        """Build a step for each listing of a function's kernels."""
         made = self._printing.once(self._devices, code, lambda: device_listings(code, name, final))
         return [
             Step(
@@ -226,7 +226,7 @@ class FunctionUnits:
     def _llvm_pass_steps(
         self, function: FunctionSubject, final: FinalListing | None, emitted: str | None
     ) -> Iterator[Step]:
-        """Yield a step for each of LLVM's passes; one that changes nothing has the text before it."""
+        """Yield a step for each LLVM pass; one without effect repeats the previous listing."""
         room = MAX_LLVM_LINES
         shown, instructions = emitted, None
         for run in function.llvm_passes:
@@ -270,7 +270,7 @@ class _NodeCount(Visitor):
 
 
 def count_nodes(module: IRModule) -> int:
-    """Return the number of statements and expressions of a module."""
+    """Count the statements and expressions of a module."""
     count = _NodeCount()
     for _, func in module.items():
         count.visit(func.body)
@@ -285,7 +285,7 @@ def _stages(function: FunctionSubject, loop_rows: LoopRows | None) -> list[Stage
 
 
 def _shown_primitives(schedule: ScheduleRecord, function: FunctionSubject) -> list[tuple[PrimitiveRecord, bool]]:
-    """Return the primitives that the timeline of a function has, and whether each is applied in it."""
+    """Return the primitives in the timeline of a function, and whether each is applied."""
     shown, done = [], 0
     for primitive in schedule.primitives:
         done += primitive.error is None
@@ -310,18 +310,18 @@ def _primitive_step(
 
 
 def _reason(error: TVMError) -> str:
-    """Return the sentence that says why a primitive was refused, without the conditions that may follow it."""
+    """Return the first sentence of a primitive's error, without further conditions."""
     return clean(brief(error).partition("\n")[0])
 
 
 def _line_delta(before: Listing | None, after: Listing | None) -> dict[str, int]:
-    """Return how many lines a step added, where both texts are there; the first adds all its lines."""
+    """Return the number of lines that a step added, if both listings exist."""
     if after is None:
         return {}
     return {"lines": len(after.lines) - (len(before.lines) if before else 0)}
 
 
 def _size(listing: Listing) -> dict[str, int]:
-    """Return how long code is: in instructions, where its text has some, else in lines."""
+    """Return the size of code, in instructions if it has any, otherwise in lines."""
     instructions = listing.summary.get("instructions")
     return {"lines": len(listing.lines)} if instructions is None else {"instructions": int(instructions)}

@@ -15,17 +15,17 @@ from compiler.driver.launch_plan import LaunchPlan
 def gpu_step(
     step: int, label: str, line: int | None, plan: LaunchPlan, values: Mapping[int, str] | None = None
 ) -> GPUStep:
-    """Return what a step launches.
+    """Describe the launches of a step.
 
     Parameters
     ----------
     step : int
     label : str
     line : int, optional
-        The script's.
+        The line of the script.
     plan : LaunchPlan
     values : mapping of int to str, optional
-        What is in memory from the beginning, packed, by position.
+        The packed initial contents of memory, by position.
     """
     given = values or {}
     memory = [
@@ -47,16 +47,16 @@ def gpu_step(
 
 
 def gpu_result(argument: int, output: Array, compared: int, seed: int) -> GPUResult:
-    """Return what an argument should hold: all elements, or a sample where there are many.
+    """Describe the expected contents of an argument: all elements, or a sample if there are many.
 
     Parameters
     ----------
     argument : int
     output : numpy.ndarray
     compared : int
-        Elements of all outputs together.
+        The number of elements of all outputs.
     seed : int
-        Of the sample.
+        The seed of the sample.
     """
     values = np.ascontiguousarray(output).reshape(-1)
     floating = np.issubdtype(values.dtype, np.floating)
@@ -78,5 +78,5 @@ def gpu_result(argument: int, output: Array, compared: int, seed: int) -> GPURes
 
 
 def packed(values: Array) -> str:
-    """Return numbers in base64, little-endian."""
+    """Encode numbers as little-endian base64."""
     return b64encode(values.tobytes()).decode()

@@ -24,26 +24,26 @@ from compiler.relay.operator import RelayOp
 from compiler.relay.ty import TensorType
 
 MAX_NODES = 4_000
-"""Nodes of a graph that is still drawn."""
+"""The maximum number of nodes of a drawn graph."""
 MAX_SCOPES = 8
-"""Bodies inside of one another that are drawn; what is in deeper ones is not."""
+"""The maximum nesting depth of drawn bodies."""
 MAX_ATTRIBUTE = 60
-"""Characters of an attribute that is told of a node."""
+"""The maximum length of a shown attribute."""
 MAX_LAYERS = 50
-"""Names of layers that are told of one node or kernel."""
+"""The maximum number of layer names per node or kernel."""
 
 
 def draw_module(module: IRModule, name: str, out: TextBuilder | None, weights: Weights | None = None) -> Drawing | None:
-    """Return the drawing of a module's main function; None if it is too large or has none.
+    """Extract the drawing of a module's main function; None if there is none or it is too large.
 
     Parameters
     ----------
     module : IRModule
     name : str
     out : TextBuilder, optional
-        The module's listing: the line of each node.
+        The module's listing, with the line of each node.
     weights : Weights, optional
-        Sums up constants; by default each anew.
+        The statistics of constants; by default computed anew.
     """
     func = next((f for var, f in module.items() if var.name_hint == "main"), None)
     if not isinstance(func, Function):
@@ -58,7 +58,7 @@ def draw_module(module: IRModule, name: str, out: TextBuilder | None, weights: W
 
 
 class _Walk:
-    """Goes through a function in the order of evaluation; values are positions of the nodes that make them."""
+    """Visits a function in evaluation order; values are represented by the indices of their nodes."""
 
     def __init__(self, lines: Mapping[Node | Op, int], weights: Weights) -> None:
         self.nodes: list[GraphNode] = []
@@ -67,7 +67,7 @@ class _Walk:
         self._weights = weights
         self._values: dict[GraphExpr, list[int]] = {}
         self._sources: dict[GraphExpr, GraphExpr] = {}
-        """Of a fused function's parameters what they stand for."""
+        """The arguments of a fused function, by parameter."""
         self._seen: Counter[str] = Counter()
         self._scope: list[str] = []
 
@@ -80,7 +80,7 @@ class _Walk:
         return self.value(func.body, group)
 
     def value(self, root: GraphExpr, group: str) -> list[int]:
-        """Return the nodes that make a value, drawing those that are new; no recursion along chains."""
+        """Return the nodes of a value, drawing new ones without recursion along chains."""
         todo = [root]
         while todo:
             expr = todo[-1]
@@ -144,7 +144,7 @@ class _Walk:
     def _branching(
         self, expr: GraphExpr, label: str, bodies: Sequence[tuple[str, Sequence[Var], GraphExpr]], group: str
     ) -> int:
-        """Draw the bodies of an expression, each in a box, and the node in which their values meet."""
+        """Draw the bodies of an expression in boxes, and the node that joins their values."""
         self._seen[label] += 1
         title = f"{label} {self._seen[label]}"
         values = [
@@ -155,7 +155,7 @@ class _Walk:
         return node
 
     def _body(self, name: str, params: Sequence[Var], body: GraphExpr) -> list[int]:
-        """Draw a body in a box of its own, and return the nodes of its value."""
+        """Draw a body in a box, and return the nodes of its value."""
         if len(self._scope) >= MAX_SCOPES:
             return []
         self._scope.append(name.strip()[:MAX_ATTRIBUTE])
@@ -195,7 +195,7 @@ class _Walk:
         return len(self.nodes) - 1
 
     def _weights_of(self, call: Call) -> list[Weight]:
-        """Return the figures of a call's constant arguments, and of those that a fused function got."""
+        """Return the statistics of a call's constant arguments, including those of a fused function."""
         made = (
             self._weights.of(source, _input_name(call, index), _shape_text(source.tensor_type))
             for index, arg in enumerate(call.args)
@@ -205,12 +205,12 @@ class _Walk:
 
 
 def layer_names(span: Span) -> list[str]:
-    """Return the names of the layers of an imported model that a span comes from, each once, in the model's order.
+    """Return the layers of an imported model from which a span originates, in the model's order.
 
     Parameters
     ----------
     span : Span
-        Of rows of the active origin table.
+        A span of the active origin table.
 
     Returns
     -------
@@ -221,7 +221,7 @@ def layer_names(span: Span) -> list[str]:
 
 
 def _inputs(expr: GraphExpr) -> tuple[GraphExpr, ...]:
-    """Return what must be drawn before an expression; bodies are drawn on their own."""
+    """Return the inputs of an expression, without bodies."""
     if isinstance(expr, Let):
         return ()
     if isinstance(expr, Call):
@@ -236,7 +236,7 @@ def _inputs(expr: GraphExpr) -> tuple[GraphExpr, ...]:
 
 
 def _data_parameters(body: GraphExpr) -> set[Var]:
-    """Return the parameters that data flows in by: all but those that are only ever weights of an operator."""
+    """Return the data parameters: all that are not exclusively weights of operators."""
     data: set[Var] = set()
     seen = set()
     todo = [body]
@@ -256,7 +256,7 @@ def _data_parameters(body: GraphExpr) -> set[Var]:
 
 
 def _pattern_text(pattern: Pattern) -> str:
-    """Return a pattern of a match as the text format writes it: ``Cons(%head, _)``."""
+    """Format a match pattern as in the text format: ``Cons(%head, _)``."""
     match pattern:
         case PatternVar():
             return f"%{pattern.var.name_hint}"
@@ -274,7 +274,7 @@ def _is_fused(op: GraphExpr) -> bool:
 
 
 def _weights(call: Call) -> list[GraphExpr]:
-    """Return the parameters among the arguments of an operator, or of a fused function, that are weights to it."""
+    """Return the parameters that are weight arguments of an operator or fused function."""
     if isinstance(call.op, Function):
         inside = _data_parameters(call.op.body)
         return [a for p, a in zip(call.op.params, call.args, strict=True) if isinstance(a, Var) and p not in inside]
@@ -346,7 +346,7 @@ def _short(value: object) -> str:
 
 
 def _group_name(func: Function) -> str:
-    """Return the names of a fused function's operators, each once, without their namespaces."""
+    """Return the operator names of a fused function, without namespaces."""
     names: list[str] = []
     seen = set()
     todo: list[GraphExpr] = [func.body]

@@ -26,15 +26,15 @@ from compiler.te.script import write_script
 
 
 class GraphUnits:
-    """Turns graphs into units; a module that was printed once is not printed again.
+    """Converts graphs to units, printing each module once.
 
     Parameters
     ----------
     printing : Printing
     table : OriginTable
-        Of the recording: the names of layers that texts and drawings show.
+        The origin table of the recording, with layer names.
     scripts : KernelScripts
-        What the workspace defines of a model itself.
+        The kernels that the workspace defines.
     """
 
     def __init__(self, printing: Printing, table: OriginTable, scripts: KernelScripts) -> None:
@@ -46,7 +46,7 @@ class GraphUnits:
         self._facts: Memo[dict[str, float]] = Memo()
 
     def unit(self, graph: GraphSubject) -> Unit:
-        """Return the unit of a graph: a step for its first form and one for each pass."""
+        """Build the unit of a graph: a step for its initial form and one per pass."""
         with recording(self._table):
             return self._unit(graph)
 
@@ -99,7 +99,7 @@ class GraphUnits:
         )
 
     def _shown(self, module: IRModule) -> tuple[Listing | None, Drawing | None, dict[str, float]]:
-        """Return the listing and the drawing of a module, where there is time for them, and its facts."""
+        """Return the listing and drawing of a module, if time permits, and its statistics."""
 
         def make() -> tuple[Listing, Drawing | None]:
             out = relay_text(module, show_meta_data=False)
@@ -134,7 +134,7 @@ class GraphUnits:
         ]
 
     def _own_kernels(self, graph: GraphSubject) -> list[OwnKernel]:
-        """Return what became of the workspace's own kernels."""
+        """Return the status of the kernels that the workspace defines."""
         if graph.built is None:
             return []
         kernels, problems = kernels_of(graph.built), self._scripts.problems
@@ -164,7 +164,7 @@ def _fact_delta(before: dict[str, float], after: dict[str, float]) -> dict[str, 
 
 
 def graph_facts(module: IRModule) -> dict[str, float]:
-    """Return the number of operators and kernels of a graph, and the bytes that a run of it reads and writes."""
+    """Return the numbers of operators and kernels of a graph, and the memory traffic of a run."""
     traffic = memory_traffic(module)
     return {
         "operators": float(sum(list_op_freqs(module).values())),
@@ -175,7 +175,7 @@ def graph_facts(module: IRModule) -> dict[str, float]:
 
 
 def memory_words(built: BuiltGraph | Executable) -> list[str]:
-    """Return how a graph's buffers are shared, in words."""
+    """Describe the buffer sharing of a graph."""
     if not isinstance(built, BuiltGraph) or not built.memory.unshared:
         return []
     plan = built.memory
@@ -187,10 +187,10 @@ NO_KERNEL = "the model has no kernel of this name now"
 
 
 def kernel_script(kernel: LoweredKernel, target: str) -> str:
-    """Return a script that defines one kernel, schedules it primitive by primitive, and builds it.
+    """Write a script that defines a kernel, schedules it primitive by primitive, and builds it.
 
-    It is what the operators say, whatever the workspace made of it.  A kernel with an operator that tensor expressions
-    alone do not define is the graph that it was made of.
+    It uses the original definition, even if the workspace overrides it.  A kernel with an operator that is not a plain
+    tensor expression is written as its graph.
     """
     title = f"{kernel.name}: one kernel of a model, with the schedule that was made for it."
     usual = kernel.replaced or kernel.definition

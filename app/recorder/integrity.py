@@ -1,7 +1,7 @@
 """Detects whether a script has modified the explorer.
 
-A script may replace built-in functions, empty ``sys.modules`` or patch the compiler: then it is not the explorer that
-failed.  Only functions and classes are compared, since other values of modules change in honest use too.
+A script may replace built-in functions, empty ``sys.modules`` or patch the compiler; subsequent failures are then its
+own fault.  Only functions and classes are compared, as other module attributes may change legitimately.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _COMPARED = frozenset(
         "traceback",
     )
 )
-"""Packages whose definitions are compared."""
+"""The packages whose definitions are compared."""
 _DEFINED = (FunctionType, BuiltinFunctionType, type, property, classmethod, staticmethod)
 
 Place = tuple[str, str, str]
@@ -33,17 +33,17 @@ Place = tuple[str, str, str]
 
 
 class Integrity:
-    """Remembers the definitions of all imported modules that the explorer runs on."""
+    """A snapshot of the definitions of the modules that the explorer uses."""
 
     def __init__(self) -> None:
         self._definitions = dict(_definitions())
 
     def violated(self) -> bool:
-        """Whether a definition is not what it was, or can no longer be reached."""
+        """Whether a definition has changed or disappeared."""
         try:
             now = dict(_definitions())
             return any(now.get(place) is not value for place, value in self._definitions.items())
-        except BaseException:  # not even this works any more
+        except BaseException:  # not even this works
             return True
 
 

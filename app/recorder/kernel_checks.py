@@ -29,11 +29,11 @@ from compiler.tir.function import PrimFunc
 from compiler.tir.sanitizer import Report
 
 FLOPS: dict[Mode, float] = {"run": 5e9}
-"""Operations of a program that is emulated; a mode that is not here checks nothing."""
+"""The maximum number of operations of emulated programs, by mode; other modes check nothing."""
 SANITIZED: dict[Mode, int] = {"compile": 5_000, "run": 100_000}
-"""Accesses that the sanitizer checks."""
+"""The maximum number of accesses that the sanitizer checks, by mode."""
 TOLERANCE = 1e-3
-"""Of the largest value, as far as the emulated result may be away: sums may be added in another order."""
+"""The tolerance of emulated results relative to the largest value, as sums may be reordered."""
 
 Array = np.ndarray[Any, np.dtype[Any]]
 _Verdict = tuple[Literal["ok", "wrong", "unchecked"], float | None, str]
@@ -41,22 +41,22 @@ _Verdict = tuple[Literal["ok", "wrong", "unchecked"], float | None, str]
 
 @dataclass(frozen=True, slots=True)
 class KernelChecks:
-    """What running the kernels of a function showed.
+    """The results of checking the kernels of a function.
 
     Attributes
     ----------
     emulated : str
         ``ok``, ``wrong`` or ``unchecked``.
     error : float, optional
-        Largest difference of that check.
+        The largest difference.
     emulation : str
         What was compared, or why nothing was.
     faults : list of KernelFault
-        The sanitizer's.
+        The faults found by the sanitizer.
     sanitized : str
-        How much it ran: ``all``, ``part`` or ``nothing``.
+        The extent of the sanitizer's run: ``all``, ``part`` or ``nothing``.
     sanitizer : str
-        What the sanitizer ran, or why it did not.
+        What the sanitizer ran, or why it did not run.
     """
 
     emulated: Literal["ok", "wrong", "unchecked"]
@@ -68,18 +68,18 @@ class KernelChecks:
 
 
 def check_kernels(function: FunctionSubject, kind: str, flops: float, mode: Mode) -> KernelChecks:
-    """Run the kernels of a function on the CPU, all at once and thread by thread.
+    """Run the kernels of a function on the CPU, by emulation and in the sanitizer.
 
     Parameters
     ----------
     function : FunctionSubject
-        Lowered, with loops that are bound to threads.
+        A lowered function with thread bindings.
     kind : str
-        Of the device.
+        The kind of device.
     flops : float
-        Operations of the kernels.
+        The number of operations of the kernels.
     mode : str
-        What the user asked for: while they type, only what takes a moment is done.
+        The mode of the request, which limits the work.
     """
     return _Checks(function, Target(kind if kind != "nvptx" else "cuda"), mode).run(flops)
 
@@ -90,7 +90,7 @@ class _Checks:
     def __init__(self, function: FunctionSubject, target: Target, mode: Mode) -> None:
         self._function, self._target, self._mode = function, target, mode
         self._interpreted: list[Array] | None = None
-        """The arguments after the sanitizer ran the whole program; None if it did not."""
+        """The arguments after a complete run of the sanitizer, if there was one."""
 
     def run(self, flops: float) -> KernelChecks:
         faults, sanitized, sanitizer = self._sanitized()
@@ -102,7 +102,7 @@ class _Checks:
         return random_arguments(_only_function(self._function.lowered))
 
     def _sanitized(self) -> tuple[list[KernelFault], Sanitized, str]:
-        """Run the threads of the kernels one by one, and return their faults."""
+        """Run the kernels in the sanitizer, and return their faults."""
         if self._mode not in SANITIZED or self._function.lowered is None:
             return [], "nothing", ""
         try:
@@ -118,7 +118,7 @@ class _Checks:
         return [_fault(report) for report in result.reports], "all" if result.complete else "part", said
 
     def _emulated(self, flops: float) -> _Verdict:
-        """Run the kernels on the CPU, and compare what they write with what they should."""
+        """Emulate the kernels and compare their results with the reference."""
         if self._mode not in FLOPS:
             return "unchecked", None, "Run emulates the kernels on the CPU"
         if self._function.lowered is None:
@@ -158,7 +158,7 @@ class _Checks:
 
 
 def _definition(function: FunctionSubject) -> Callable[..., object] | None:
-    """Return a function that computes the same without threads; None if only its kernels say what it computes."""
+    """Return an equivalent function without threads; None if there is only the scheduled one."""
     if isinstance(function.source, Schedule) and function.args:
         results = [arg.op for arg in function.args if isinstance(arg, Tensor) and not isinstance(arg.op, PlaceholderOp)]
         return build(te.create_schedule(results), function.args, "llvm")
@@ -174,7 +174,7 @@ def _only_function(module: IRModule) -> PrimFunc:
 
 
 def _judged(given: Sequence[Array], expected: Sequence[Array]) -> tuple[Literal["ok", "wrong"], float]:
-    """Compare each argument, relative to its largest value; those that are only read are the same on both sides."""
+    """Compare each argument, relative to its largest value."""
     errors = [_difference(*pair) for pair in zip(given, expected, strict=True)]
     right = all(error <= TOLERANCE * _scale(array) for error, array in zip(errors, expected, strict=True))
     return ("ok" if right else "wrong"), max(errors, default=0.0)
@@ -186,7 +186,7 @@ def _scale(expected: Array) -> float:
 
 
 def _difference(result: Array, expected: Array) -> float:
-    """Return the largest difference; infinite where one side is finite and the other is not."""
+    """Return the largest difference, infinite if only one side is finite."""
     differing = ~np.isclose(result, expected, rtol=0, atol=0, equal_nan=True)
     difference = np.abs(result[differing].astype("float64") - expected[differing].astype("float64"))
     return float(np.nan_to_num(difference, nan=np.inf).max(initial=0.0))

@@ -21,14 +21,14 @@ MAX_ACCESSES, MAX_LAUNCHES = 60, 20
 
 
 def report_kernels(function: FunctionSubject, code: DeviceCode, mode: Mode) -> KernelReport:
-    """Return what is known of a function's kernels.
+    """Report on the kernels of a function.
 
     Parameters
     ----------
     function : FunctionSubject
     code : DeviceCode
     mode : str
-        What the user asked for: while they type, only what takes a moment is done.
+        The mode of the request, which limits the work.
     """
     with uninstrumented():
         kernels = explain_kernels(code.kernels)[:MAX_LAUNCHES]
@@ -61,7 +61,7 @@ def _launch(kernel: KernelAccesses) -> KernelLaunch:
 
 
 def _matrix_types(kernel: KernelAccesses) -> str:
-    """Return what tensor cores do most of a kernel's operations with; empty if they do fewer than the rest."""
+    """Return the tensor core data types that do most of a kernel's operations; empty if other operations dominate."""
     most = max(kernel.matrix_flops, key=lambda types: kernel.matrix_flops[types], default="")
     return most if most and 2 * kernel.matrix_flops[most] > kernel.flops else ""
 
@@ -89,7 +89,7 @@ def _access(kernel: KernelAccesses, access: WarpAccess, shapes: Mapping[str, lis
 
 
 def _steps(walk: Walkthrough) -> WarpSteps:
-    """Return where the lanes go, each pattern of a warp written once."""
+    """Return the access patterns of warps, each once."""
     lanes = walk.addresses.reshape(-1, walk.addresses.shape[-1])
     busy = lanes >= 0
     first = np.where(busy, lanes, np.iinfo("int64").max).min(axis=1)

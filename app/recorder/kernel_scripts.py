@@ -20,23 +20,23 @@ from compiler.te.schedule import Schedule
 from compiler.te.tensor import Tensor
 
 ENDING = ".kernel.py"
-"""Of the names of such files, after the name of the kernel."""
+"""The suffix of the names of such files."""
 MAX_SCRIPTS = 40
-"""Scripts that are read."""
+"""The maximum number of scripts."""
 
 
 class KernelScripts(Instrument):
-    """Gives kernels the definitions that their scripts make; one that fails leaves its kernel as it was.
+    """Replaces kernels by the definitions of scripts; if a script fails, its kernel is kept.
 
     Parameters
     ----------
     sources : mapping of str to str
-        The scripts, by the names of the kernels.
+        The scripts by kernel name.
 
     Attributes
     ----------
     problems : dict of str to str
-        Why a kernel is not what its script says, by name.
+        The reasons why kernels were not replaced, by kernel name.
     """
 
     def __init__(self, sources: Mapping[str, str]) -> None:
@@ -44,7 +44,7 @@ class KernelScripts(Instrument):
         self.problems: dict[str, str] = {}
 
     def kernel_defined(self, name: str, function: Function, definition: KernelDefinition) -> KernelDefinition | None:
-        """Run the script of a kernel, where there is one, and take what it builds under the kernel's name."""
+        """Run the script of a kernel, if there is one, and use the function that it builds under the kernel's name."""
         source = self.sources.get(name)
         if source is None:
             return None
@@ -53,32 +53,32 @@ class KernelScripts(Instrument):
             with uninstrumented(), lowering_to("te", function.span):
                 own = _fitting(_made_by(source, name), definition)
                 lower(own.schedule, [*own.inputs, *own.outputs], name=name)
-        except Exception as error:  # whatever the script raises, its kernel stays as it was
+        except Exception as error:  # if the script fails in any way, its kernel is kept
             self.problems[name] = _words(error, name + ENDING)
             return None
         return own
 
 
 class _Reached(BaseException):
-    """The script builds its kernel.  Not an Exception, so that ``except Exception`` in a script does not swallow it."""
+    """Raised when the script builds its kernel; not an Exception, so that scripts do not catch it by accident."""
 
 
 class _Lowering(Instrument):
-    """Ends a script where it lowers the function of one name: the function's code is made with the model's."""
+    """Ends a script when it lowers a function of a given name, which is then compiled with the model."""
 
     def __init__(self, name: str) -> None:
         self._name = name
         self.lowered: tuple[object, Sequence[Any]] | None = None
 
     def lower_begin(self, name: str, source: object, args: Sequence[Any] | None) -> None:
-        """Keep what is lowered under the name."""
+        """Capture the function that is lowered under the name."""
         if name == self._name:
             self.lowered = source, list(args or ())
             raise _Reached
 
 
 def _made_by(source: str, name: str) -> tuple[object, Sequence[Any]]:
-    """Run a script until it lowers the kernel; return the schedule and its arguments."""
+    """Run a script until it lowers its kernel; return the schedule and its arguments."""
     module = ModuleType("__main__")
     lowering = _Lowering(name)
     with suppress(_Reached), instrumented(lowering):
@@ -89,7 +89,7 @@ def _made_by(source: str, name: str) -> tuple[object, Sequence[Any]]:
 
 
 def _fitting(made: tuple[object, Sequence[Any]], definition: KernelDefinition) -> KernelDefinition:
-    """Return what a script made as a definition that can take the place of another."""
+    """Convert the result of a script to a definition that can replace the original."""
     schedule, args = made
     if not isinstance(schedule, Schedule):
         raise ArgumentError("a kernel of a model must be a schedule of tensor expressions")
@@ -116,7 +116,7 @@ def _words(error: Exception, file: str) -> str:
 
 
 def attached_kernel_scripts() -> dict[str, str]:
-    """Return the scripts in the working directory, by the names of their kernels."""
+    """Return the kernel scripts in the working directory, by kernel name."""
     names = sorted(name for name in os.listdir() if name.endswith(ENDING))[:MAX_SCRIPTS]
     scripts = {}
     for name in names:

@@ -22,14 +22,14 @@ from compiler.runtime.graph_executor import GraphExecutor
 from compiler.runtime.vm import Executable
 
 MEASURING_SECONDS = 3.0
-"""Time that measuring the kernels of a model may take after its script."""
+"""The time limit for measuring the kernels of a model after its script."""
 REPEATS = 7
 
 Built = BuiltGraph | Executable | None
 
 
 def show_kernel(graph: GraphSubject, name: str, recorder: Recorder) -> bool:
-    """Lower and build a kernel again, recorded like a user's own function; return whether there is such a kernel."""
+    """Lower and build a kernel again, recorded like a user's function; return whether it exists."""
     kernel = kernels_of(graph.built).get(name)
     if kernel is None or graph.target is None:
         return False
@@ -38,7 +38,7 @@ def show_kernel(graph: GraphSubject, name: str, recorder: Recorder) -> bool:
     else:
         recorder.schedule_created(kernel.schedule)
         lower(kernel.schedule, [*kernel.inputs, *kernel.outputs], name=name)
-    # The very module that was recorded being lowered: its code belongs to the same function.
+    # The recorded module itself, so that its code belongs to the same function.
     function = recorder.functions.last
     assert function is not None
     assert function.lowered is not None
@@ -47,22 +47,22 @@ def show_kernel(graph: GraphSubject, name: str, recorder: Recorder) -> bool:
 
 
 def hottest_kernel(graph: GraphSubject) -> str | None:
-    """Return the kernel with the most operations in a run of the model."""
+    """Return the kernel that does the most operations in a run of the model."""
     kernels = kernels_of(graph.built)
     groups = kernel_groups(graph.built)
     return max(kernels, key=lambda name: (kernels[name].flops or 0) * len(groups[name]), default=None)
 
 
 def kernels_of(built: Built) -> dict[str, LoweredKernel]:
-    """Return the lowered kernels of a built graph, or of a program of the virtual machine, by name."""
+    """Return the lowered kernels of a built graph or virtual machine program, by name."""
     lib = built.get_lib() if isinstance(built, BuiltGraph) else None if built is None else built.lib
     return lib.kernels if isinstance(lib, KernelModule) else {}
 
 
 def kernel_groups(built: Built) -> dict[str, list[Function]]:
-    """Return the groups of operators that each kernel computes, one for each of its calls in a run of the model.
+    """Return the operator groups of each kernel, one per call in a run of the model.
 
-    A program with control flow does not say how often it calls a kernel: there each has one group.
+    With control flow, the number of calls is unknown, and each kernel has one group.
     """
     kernels = kernels_of(built)
     if not isinstance(built, BuiltGraph):
@@ -76,14 +76,14 @@ def kernel_groups(built: Built) -> dict[str, list[Function]]:
 
 
 def why_unmeasured(built: Built) -> str:
-    """Return why a run does not measure the kernels of a model; empty if it does."""
+    """Return why the kernels of a model are not measured; empty if they are."""
     if not isinstance(built, BuiltGraph):
         return "not measured: control flow decides how often each is called"
     return "not measured: kernels of a device are not launched here" if built.get_lib().imported_modules else ""
 
 
 def measure_kernels(built: Built) -> dict[str, float]:
-    """Return the seconds that all calls of each kernel take in one run; none where there is no time for all of them."""
+    """Measure the time of all calls of each kernel in one run, unless there is not enough time for all."""
     if not isinstance(built, BuiltGraph) or why_unmeasured(built):
         return {}
     until = time.perf_counter() + MEASURING_SECONDS
@@ -93,13 +93,13 @@ def measure_kernels(built: Built) -> dict[str, float]:
         seconds: dict[str, float] = {}
         for name, thunk in executor.thunks():
             if time.perf_counter() > until:
-                return {}  # half of the kernels would look like all of them
+                return {}  # some of the kernels would look like all of them
             seconds[name] = seconds.get(name, 0.0) + _time(thunk)
     return seconds
 
 
 def fill_inputs(executor: GraphExecutor, params: Collection[str] = ()) -> None:
-    """Give a model the same random inputs whenever it is called; parameters keep their values."""
+    """Set reproducible random inputs of a model; parameters keep their values."""
     random = np.random.default_rng(0)
     for name in executor.input_names:
         if name not in params:
@@ -108,7 +108,7 @@ def fill_inputs(executor: GraphExecutor, params: Collection[str] = ()) -> None:
 
 
 def _time(thunk: Callable[[], object]) -> float:
-    """Return the median time of a call, a first one not counted."""
+    """Return the median time of a call, after a warm-up."""
     thunk()
     taken = []
     for _ in range(REPEATS):

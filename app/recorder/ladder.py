@@ -35,33 +35,33 @@ from compiler.tir.analysis.memory_traffic import memory_traffic
 Array = np.ndarray[Any, Any]
 
 BLAS = ThreadpoolController()
-"""NumPy's thread pools, listed at import: later the sandbox closes the file that tells which libraries are loaded."""
+"""NumPy's thread pools, listed at import, before the sandbox blocks access to the list of loaded libraries."""
 
 
 MANY_FLOPS = 2e8
-"""Of a call: plain loops take about a second for them.  Beyond, the last step is measured first and the unscheduled
-definition last, so that whoever does not wait for it has seen the others."""
+"""Operations per call that take unscheduled loops about a second.  Above this, the last step is measured first and the
+unscheduled definition last, so that the others are available earlier."""
 
 SLOW_SECONDS = 4.0
-"""Of a call: a step that would take longer is not measured, but estimated from a part of its work."""
+"""The time of a call above which a step is estimated from part of its work."""
 
 Turn = tuple[str, int | None, Callable[[], Measurement | None]]
-"""A label, the number of primitives of a prefix, and what measures it."""
+"""A label, the number of primitives of a prefix, and a function that measures it."""
 
 
 class Ladder:
-    """Measures one schedule.
+    """Measures the prefixes of a schedule.
 
     Parameters
     ----------
     program : MeasuredProgram
-        With the schedule as the user left it.
+        The program with its complete schedule.
     target : Target
     options : Options
     emit : callable
-        Receives each event as it happens.
+        Receives the events.
     seed : int
-        Of the random inputs.
+        The seed of the random inputs.
     """
 
     def __init__(
@@ -83,18 +83,18 @@ class Ladder:
         self._references: dict[MeasurementKind, Measurement] = {}
 
     def run(self) -> None:
-        """Measure NumPy and the machine's peak, then every prefix from the bare definition on."""
+        """Measure NumPy and the machine's peak, then every prefix from the unscheduled definition on."""
         labels = ["default", *self._program.primitives]
         rungs: list[Turn] = [(label, step, partial(self._rung, step, label)) for step, label in enumerate(labels)]
         self._measure(rungs[::-1] if (self._program.flops or 0) > MANY_FLOPS else rungs)
 
     def run_last(self, name: str) -> None:
-        """Measure NumPy and the machine's peak, then the schedule with all of its primitives.
+        """Measure NumPy and the machine's peak, then the complete schedule.
 
         Parameters
         ----------
         name : str
-            Of the function that is made of it.
+            The name of its function.
         """
         self._measure([(name, None, partial(self._kernel, name))])
 
@@ -117,7 +117,7 @@ class Ladder:
         self._emit(Progress(done=done, total=total, label=label))
         try:
             measurement = measure()
-        except Exception as exc:  # one rung that fails, whatever the reason, is no reason not to climb on
+        except Exception as exc:  # if one step fails for any reason, continue with the others
             problem = Problem(kind=type(exc).__name__, message=_reason(exc))
             self._emit(Failed(label=label, problem=problem, step=step))
             return
@@ -126,7 +126,7 @@ class Ladder:
             self._emit(Measured(measurement=measurement))
 
     def _again(self, measure: Callable[[], Measurement | None]) -> Measurement | None:
-        """Measure a reference once more: the machine may be quicker or slower than when the ladder began."""
+        """Measure a reference again, as the speed of the machine may have changed."""
         second = measure()
         first = second and self._references.get(second.kind)
         return steadied(first, second) if first and second else None
@@ -140,7 +140,7 @@ class Ladder:
         return measurement
 
     def _estimate(self, label: str, module: IRModule, step: int) -> Measurement | None:
-        """Return an estimate of a step that is too slow to be measured; None for any other."""
+        """Estimate a step that is too slow to be measured; None for others."""
         flops = self._program.flops or 0.0
         part = shortened(module, flops / MANY_FLOPS, self._options.threads) if flops > MANY_FLOPS else None
         if part is None:
@@ -154,7 +154,7 @@ class Ladder:
         return msgspec.structs.replace(estimated, estimated=True, note=note, traffic=_modelled_traffic(module))
 
     def _kernel(self, name: str) -> Measurement:
-        """Measure the whole schedule; without a NumPy program it is compared with the bare definition."""
+        """Measure the complete schedule, compared with the unscheduled definition if there is no NumPy program."""
         if self._expected is None and self._program.primitives:
             arrays, call = self._loaded(self._program.lowered(0))
             call()
@@ -162,7 +162,7 @@ class Ladder:
         return self._built("kernel", name, self._program.lowered(), None)
 
     def _loaded(self, module: IRModule) -> tuple[list[NDArray], Callable[[], object]]:
-        """Return the arguments of a function that is built, and what calls it: machine code that is there already."""
+        """Return the arguments of a built function, and a callable for its loaded machine code."""
         function = build(module, target=self._target).get_function("main")
         arrays = [array(a, cpu(0)) for a in self._inputs]
         function.prepare(tuple(arrays))
@@ -184,7 +184,7 @@ class Ladder:
     def _on_one_thread(
         self, kind: MeasurementKind, name: str, call: Callable[[], object], check: Check, step: int
     ) -> Measurement:
-        """Time a step with parallel loops once more, all of whose iterations run on one thread."""
+        """Time a step with parallel loops again, on a single thread."""
         set_num_threads(1)
         try:
             timing = time_calls(call)
@@ -227,7 +227,7 @@ class Ladder:
             self._expected, program = self._program.reference(self._inputs)
             timing = time_calls(program)
         except NoNumPyProgram:
-            self._expected = None  # then the bare definition's own result is what the steps are compared with
+            self._expected = None  # then the steps are compared with the result of the unscheduled definition
             return None
         measurement = self._measurement("numpy", "NumPy", timing, None, None)
         return msgspec.structs.replace(measurement, note=program.source)
@@ -284,17 +284,17 @@ class Ladder:
 
 
 def steadied(first: Measurement, second: Measurement) -> Measurement:
-    """Return the faster of two measurements of a reference, which tells how far they are apart.
+    """Combine two measurements of a reference: the faster one, with their difference as spread.
 
     Parameters
     ----------
     first, second : Measurement
-        Of NumPy or of the peak, before and after all others.
+        Measurements of NumPy or the peak, before and after all others.
 
     Returns
     -------
     Measurement
-        Its ``spread`` is at least the distance of the two, for a peak in GFLOP/s.
+        Its ``spread`` is at least the difference of the two; for a peak, in GFLOP/s.
     """
     rates = [m.gflops if m.kind == "peak" and m.gflops else 1 / m.seconds for m in (first, second)]
     faster = first if rates[0] > rates[1] else second
@@ -307,13 +307,13 @@ def steadied(first: Measurement, second: Measurement) -> Measurement:
 
 
 def _modelled_traffic(module: IRModule) -> float | None:
-    """Return the bytes that a call moves between memory and the largest cache, by the model of its loops."""
+    """Return the modelled traffic of a call between memory and the last-level cache, in bytes."""
     last = (CACHES or TYPICAL)[-1]
     return memory_traffic(only_function(module), last.size, last.line)
 
 
 def _reason(error: Exception) -> str:
-    """Return why a rung was not measured."""
+    """Return why a step was not measured."""
     if isinstance(error, TVMError):
         return str(error)
     if isinstance(error, MemoryError):

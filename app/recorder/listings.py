@@ -30,7 +30,7 @@ def make_listing(
     summary: dict[str, int | float | str],
     loop_summary: dict[str, int | float | str] | None = None,
 ) -> Listing:
-    """Return a listing with its content hash and the share of its lines that are linked."""
+    """Create a listing with its content hash and the share of linked lines."""
     substantial = [line for line in lines if line.text.strip()]
     linked = sum(1 for line in substantial if line.origins) / len(substantial) if substantial else 0.0
     listing = Listing(
@@ -53,12 +53,12 @@ def from_builder(
     level: Level = "loop",
     language: str = "python",
 ) -> Listing:
-    """Return the listing of a printed module whose nodes carry the user's origins."""
+    """Create the listing of a printed module whose nodes have origins."""
     return make_listing(level, name, language, [_printed(line) for line in out.lines], summary)
 
 
 def from_drawing(drawing: Iterable[DrawnLine], name: str) -> Listing:
-    """Return the listing of a program into which is drawn what is wrong with a step of its schedule."""
+    """Create the listing of a program with the error of a schedule primitive."""
     lines = [Line(text) if line is None else _printed(line) for text, line in drawing]
     return make_listing("loop", name, "python", lines, {})
 
@@ -69,20 +69,20 @@ def _printed(line: PrintedLine) -> Line:
 
 
 class Occurrence(NamedTuple):
-    """Where the loop IR has a node: the number of the line, and the row."""
+    """An occurrence of a node in the loop IR: its line number and row."""
 
     line: int
     row: int
 
 
 class FinalListing:
-    """The listing that code generation starts from: each printed node gets a row of its own.
+    """The final loop IR listing, the input of code generation, with a row per printed node.
 
     Attributes
     ----------
     listing : Listing
     places : dict
-        The row of the node printed at a line and column; debug locations name exactly these places.
+        The rows of nodes by line and column, which debug locations refer to.
     """
 
     def __init__(self, out: TextBuilder, name: str, rows: OriginRows, summary: dict[str, int | float | str]) -> None:
@@ -91,7 +91,7 @@ class FinalListing:
         self._first_of_line: dict[int, int] = {}
         self._of_node: dict[Node, Occurrence] = {}
         self._again: dict[Node, dict[int, int]] = {}
-        """Of nodes that several lines share, as copies of an unrolled loop do: the row in each line but the first."""
+        """Further rows of nodes on several lines, such as copies of an unrolled loop."""
         self._buffers: dict[Var, int] = {}
         lines = [self._line(number, line, rows) for number, line in enumerate(out.lines, 1)]
         self.listing = make_listing("loop", name, "python", lines, summary)
@@ -100,7 +100,7 @@ class FinalListing:
         regions: list[Region] = []
         mine: list[int] = []
         accesses = self._accesses(line, rows)
-        # Outer regions come last, so that of several nodes printed from one column the outermost keeps the place.
+        # Outer regions come last, so that the outermost of several nodes at one column is kept.
         for region in line.regions:  # type: ignore[attr-defined]
             text = line.text[region.start : region.end]  # type: ignore[attr-defined]
             parents = [*sorted(region.node.span), *accesses.get(region.start, ())]
@@ -119,9 +119,9 @@ class FinalListing:
         return Line(line.text, mine, regions)  # type: ignore[attr-defined]
 
     def _accesses(self, line: object, rows: OriginRows) -> dict[int, list[int]]:
-        """Return the rows of the buffers that a line loads from and stores to, by the column where each access begins.
+        """Return the rows of the buffers that a line accesses, by the column where each access begins.
 
-        What begins at one column has one place in machine code: the product ``A[i] * 2`` is an access to ``A`` as well.
+        All nodes that begin at a column share its location: the product ``A[i] * 2`` counts as an access to ``A``.
         """
         accesses: dict[int, list[int]] = {}
         for region in line.regions:  # type: ignore[attr-defined]
@@ -133,27 +133,27 @@ class FinalListing:
         return accesses
 
     def loop_rows(self, variable: Var, unique: bool) -> list[int]:
-        """Return the rows of the loops over a variable: there is none where it was unrolled or vectorized.
+        """Return the rows of the loops over a variable, none if it was unrolled or vectorized.
 
         Parameters
         ----------
         variable : Var
         unique : bool
-            Whether no other axis has its name; then loops over a copy of the variable are meant as well.
+            Whether its name is unique; then loops over copies of the variable count, too.
         """
         loops = self._loops.get(variable.name, [])
         same = [row for over, row in loops if over is variable]
         return same or [row for _, row in loops if unique]
 
     def rows_of(self, nodes: Sequence[Node]) -> list[int | None]:
-        """Return the rows of nodes for which one line of code is written; None for one that the loop IR does not have.
+        """Return the rows of the nodes of a line of code; None for nodes that the loop IR does not have.
 
-        What several lines of the loop IR share is meant in the line of the statement that the code is written for.
+        Nodes on several lines are resolved to the line of the statement.
 
         Parameters
         ----------
         nodes : sequence of Node
-            The statement comes last.
+            The nodes; the statement comes last.
         """
         own = (self._of_node[n].line for n in reversed(nodes) if n in self._of_node and n not in self._again)
         line = next(own, None)
@@ -166,7 +166,7 @@ class FinalListing:
         return first.row if line is None else self._again.get(node, {}).get(line, first.row)
 
     def row_at(self, place: Place) -> int | None:
-        """Return the row for a debug location, or for its line when the column is unknown."""
+        """Return the row of a debug location, or of its line if the column is unknown."""
         return self.places.get(place) or self._first_of_line.get(place[0])
 
 
@@ -183,9 +183,9 @@ _INSTRUCTION = re.compile(r"^  \S")
 
 
 def from_llvm(text: str, name: str, final: FinalListing | None) -> Listing:
-    """Return the listing of LLVM IR; instructions map to loop IR through their debug locations.
+    """Create the listing of LLVM IR, linked to loop IR by debug locations.
 
-    Debug metadata is read, then left out: it is the link itself, not part of the program.
+    The debug metadata itself is not shown.
     """
     raw = text.splitlines()
     locations = _llvm_locations(raw)
@@ -207,14 +207,14 @@ def _llvm_locations(raw: Iterable[str]) -> dict[int, Place]:
     for line in raw:
         match = _LOCATION.match(line)
         if match:
-            # llvmlite writes the fields by name, LLVM itself line first; a column of 0 is left out.
+            # llvmlite prints the fields in order of their names, LLVM starts with the line; a column of 0 is omitted.
             fields = dict(_FIELD.findall(match[2]))
             locations[int(match[1])] = (int(fields["line"]), int(fields.get("column", 0)))
     return locations
 
 
 def linked(text: str, place: Place | None, final: FinalListing | None) -> Line:
-    """Return a line of code that links to what the loop IR has at the place that its debug location names."""
+    """Link a line of code to the loop IR at its debug location."""
     row = final.row_at(place) if final is not None and place is not None and place[0] > 0 else None
     if row is None:
         return Line(text)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 RUNG_SECONDS = 1.0
-"""Time that one measurement may take, its first call included; a kernel too slow for that is called once."""
+"""The time limit of a measurement, including the first call; slower kernels are called once."""
 REPEAT_SECONDS = 0.02
 MAX_REPEATS = 20
 
@@ -21,7 +21,7 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Seconds a call, one value for each repeat of ``number`` calls."""
+    """Seconds per call, one value per repeat of ``number`` calls."""
 
     seconds: list[float]
     number: int
@@ -41,20 +41,20 @@ class Timing:
 
 
 def time_call(call: Callable[[], object]) -> float:
-    """Return the seconds that one call takes."""
+    """Time one call, in seconds."""
     started = time.perf_counter()
     call()
     return time.perf_counter() - started
 
 
 def time_calls(call: Callable[[], object], first: float | None = None) -> Timing:
-    """Time ``call`` in repeats that are long enough for the clock.
+    """Time a call in repeats that exceed the resolution of the clock.
 
     Parameters
     ----------
     call : callable
     first : float, optional
-        Seconds that a call took which warmed up; without it, one is made.  Of a slow kernel it is the measurement.
+        The time of a warm-up call; by default one is made.  For a slow kernel, it is the measurement.
     """
     if first is None:
         first = time_call(call)
@@ -74,18 +74,18 @@ def time_calls(call: Callable[[], object], first: float | None = None) -> Timing
 def time_in_turns(
     calls: tuple[Callable[[], object], Callable[[], object]], firsts: tuple[float, float]
 ) -> tuple[Timing, Timing]:
-    """Time two calls alternately, so that both meet the same conditions.
+    """Time two calls alternately, under the same conditions.
 
     Parameters
     ----------
     calls : tuple of callable
     firsts : tuple of float
-        Seconds that a call of each took which warmed up.
+        The times of a warm-up call of each.
 
     Returns
     -------
     tuple of Timing
-        With as many repeats, the n-th ones beside each other.
+        With the same number of repeats, in pairs.
     """
     numbers = [max(1, math.ceil(REPEAT_SECONDS / 2 / max(first, 1e-7))) for first in firsts]
     taken = sum(first * number for first, number in zip(firsts, numbers, strict=True))
@@ -102,14 +102,14 @@ def time_in_turns(
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """How far a result is from what it should be."""
+    """The deviation of a result from its reference."""
 
     ok: bool
     largest_error: float
 
 
 def compare(actual: Sequence[Array], expected: Sequence[Array]) -> Check:
-    """Compare outputs; floats may differ by rounding that a long sum in another order explains."""
+    """Compare outputs, with a tolerance for the reordering of long sums."""
     largest, ok = 0.0, True
     for a, e in zip(actual, expected, strict=True):
         if a.size == 0:
@@ -130,4 +130,4 @@ def compare(actual: Sequence[Array], expected: Sequence[Array]) -> Check:
 
 
 RELATIVE = {2: 2e-2, 4: 1e-4, 8: 1e-10}
-"""Tolerance relative to the largest magnitude of the result, by bytes of the float type."""
+"""The tolerance relative to the largest magnitude of the result, by the size of the float type."""

@@ -31,12 +31,12 @@ from compiler.tir.stmt_functor import StmtVisitor
 Array = np.ndarray[Any, Any]
 
 MAX_TENSOR_BYTES = 512 << 20
-"""Of each tensor: its values are in memory at least twice, as what is computed and as what it is compared with."""
+"""The maximum size of a tensor, which is in memory at least twice, as the result and as the reference."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """An argument of the function that is measured."""
+    """A parameter of the measured function."""
 
     name: str
     shape: tuple[int, ...]
@@ -44,19 +44,19 @@ class Parameter:
 
 
 class MeasuredProgram(ABC):
-    """A function whose prefixes can be lowered, with what its results are compared with.
+    """A measured function: its schedule prefixes and its reference.
 
     Attributes
     ----------
     parameters : list of Parameter
     outputs : list of int
-        Positions of the parameters that it writes.
+        The indices of the output parameters.
     primitives : list of str
-        The calls that shaped its schedule.
+        The calls of its schedule.
     lines : list of int or None
-        The script's line of each, where it is known.
+        Their lines in the script, None if unknown.
     flops : float or None
-        Floating-point operations a call; None if they are not known.
+        Floating-point operations per call; None if unknown.
     """
 
     parameters: list[Parameter]
@@ -67,16 +67,16 @@ class MeasuredProgram(ABC):
 
     @abstractmethod
     def lowered(self, count: int | None = None) -> IRModule:
-        """Return the function ``main`` after ``count`` primitives; after all of them by default."""
+        """Lower ``main`` after ``count`` primitives, by default after all."""
 
     @abstractmethod
     def small(self, ratio: int) -> IRModule:
-        """Return the function ``main`` of a smaller computation under the same schedule.
+        """Lower ``main`` of a smaller computation under the same schedule.
 
         Parameters
         ----------
         ratio : int
-            How many times as long an axis is as its parts, at most.
+            The maximum ratio of an axis to its parts.
 
         Raises
         ------
@@ -86,7 +86,7 @@ class MeasuredProgram(ABC):
 
     @abstractmethod
     def reference(self, inputs: Sequence[Array]) -> tuple[list[Array], NumPyProgram]:
-        """Return the outputs as NumPy computes them, and the calls that do.
+        """Compute the outputs with NumPy, and return them with the NumPy program.
 
         Raises
         ------
@@ -96,19 +96,19 @@ class MeasuredProgram(ABC):
 
 
 class TensorProgram(MeasuredProgram):
-    """A schedule of tensor expressions.
+    """A scheduled tensor expression.
 
     Parameters
     ----------
     schedule : Schedule
-        As the user left it.
+        The complete schedule.
     args : sequence of Tensor
-        The function's arguments, placeholders and outputs, in the user's order.
+        The function's arguments in order, placeholders and outputs.
 
     Raises
     ------
     TVMError
-        An argument is a number, or too large.
+        If an argument is a scalar, or too large.
     """
 
     def __init__(self, schedule: Schedule, args: Sequence[Tensor | Var]) -> None:
@@ -138,7 +138,7 @@ class TensorProgram(MeasuredProgram):
 
 
 class BlockProgram(MeasuredProgram):
-    """A TensorIR schedule: the program before any primitive, and after each.
+    """A TensorIR schedule: the program before the first primitive and after each.
 
     Parameters
     ----------
@@ -147,12 +147,12 @@ class BlockProgram(MeasuredProgram):
     primitives : sequence of str
         The calls.
     trace : str
-        How the last program was made of the first, in JSON; empty if that is not known.
+        The trace of the schedule as JSON; empty if unknown.
 
     Raises
     ------
     TVMError
-        The program is not one function of tensors of constant shape, or one is too large.
+        If the program is not a single function of tensors of constant shape, or a tensor is too large.
     """
 
     def __init__(self, programs: Sequence[IRModule], primitives: Sequence[str], trace: str = "") -> None:
@@ -180,7 +180,7 @@ class BlockProgram(MeasuredProgram):
         return _computed([self._tensors[b] for b in self._buffers], self.outputs, inputs)
 
     def _definitions(self) -> dict[Buffer, Tensor] | None:
-        """Return what the blocks compute as tensor expressions, where it can be said so."""
+        """Recover the tensor expressions of the blocks, if possible."""
         try:
             return definitions_of_blocks(self._functions[0])
         except NotDefinitions:
@@ -212,12 +212,12 @@ def _extents(shape: Iterable[PrimExpr]) -> tuple[int, ...]:
 
 
 def _check_size(name: str, extents: tuple[int, ...], dtype: str) -> None:
-    """Reject a tensor that there is no memory for.
+    """Check the size of a tensor.
 
     Raises
     ------
     TVMError
-        It is larger than :data:`MAX_TENSOR_BYTES`.
+        If it exceeds :data:`MAX_TENSOR_BYTES`.
     """
     size = math.prod(extents) * numpy_dtype(dtype).itemsize
     if size > MAX_TENSOR_BYTES:
@@ -227,7 +227,7 @@ def _check_size(name: str, extents: tuple[int, ...], dtype: str) -> None:
 
 
 def _tensors(args: Sequence[Tensor | Var]) -> list[Tensor]:
-    """Return the arguments of a function, none of which may be a number."""
+    """Return the arguments of a function, which must be tensors."""
     for arg in args:
         if not isinstance(arg, Tensor):
             raise TVMError(f"measuring requires functions of tensors; {show(arg)} is a number")
@@ -235,12 +235,12 @@ def _tensors(args: Sequence[Tensor | Var]) -> list[Tensor]:
 
 
 def only_function(program: IRModule) -> PrimFunc:
-    """Return the function of a program.
+    """Return the only function of a program.
 
     Raises
     ------
     TVMError
-        There is none, or there are several.
+        If there is none, or there are several.
     """
     functions = [func for func in program.functions.values() if isinstance(func, PrimFunc)]
     if len(functions) != 1:
@@ -249,7 +249,7 @@ def only_function(program: IRModule) -> PrimFunc:
 
 
 def has_parallel_loop(program: IRModule) -> bool:
-    """Return whether a function of a program has a loop whose iterations run on several threads."""
+    """Return whether a program has a parallel loop."""
     loops = _ParallelLoops()
     for func in program.functions.values():
         if isinstance(func, PrimFunc):
@@ -269,7 +269,7 @@ class _ParallelLoops(StmtVisitor):
 
 
 class _Writes(StmtVisitor):
-    """Collects the buffers that are stored, or that a block says to write."""
+    """Collects the buffers that are stored to, or that blocks declare to write."""
 
     def __init__(self) -> None:
         self.buffers: set[Buffer] = set()

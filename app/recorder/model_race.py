@@ -16,18 +16,18 @@ from compiler.runtime.graph_factory import GraphExecutorFactory
 
 
 def race_models(built: Built, threads: int) -> ModelRace | None:
-    """Run a model alternately with the same model without the workspace's kernels, on the same inputs.
+    """Time a model with and without the workspace's kernels alternately, on the same inputs.
 
     Parameters
     ----------
     built : BuiltGraph, Executable or None
     threads : int
-        That both run on.
+        The number of threads of both.
 
     Returns
     -------
     ModelRace or None
-        None if there is nothing to race: no such kernel, a program of the virtual machine, or one for a device.
+        None if there is nothing to compare: no such kernel, a virtual machine program, or a device program.
     """
     if not isinstance(built, BuiltGraph) or built.get_lib().imported_modules:
         return None
@@ -57,7 +57,7 @@ def race_models(built: Built, threads: int) -> ModelRace | None:
 
 
 def _prepared(model: GraphExecutorFactory) -> tuple[GraphExecutor, Callable[[], None]]:
-    """Return an executor whose inputs are set, and what runs all of its kernels."""
+    """Return an executor with inputs, and a callable that runs all of its kernels."""
     executor = model[model.libmod_name](cpu(0))
     fill_inputs(executor, model.params)
     thunks = [thunk for _, thunk in executor.thunks()]

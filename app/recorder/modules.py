@@ -1,6 +1,6 @@
 """Modules that scripts import, preloaded before children are forked.
 
-None of them has to find and read the files again, and the weakest sandbox lets them open no file at all.
+Children need not import them again; in the weakest sandbox they could not, as it lets them open no file.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ BESIDE_THE_COMPILER = (
 
 
 EXTRAS = frozenset({"keras", "tflite", "torch"})
-"""Libraries of optional extras that some modules of the compiler import."""
+"""Libraries of optional extras that some compiler modules import."""
 
 
 def import_all() -> None:
-    """Import them, and every module of the compiler, but for those whose extra is not installed."""
-    # Where TensorFlow is installed too, Keras would choose it, and TensorFlow does not load inside the sandbox.
+    """Import these and all compiler modules, except those whose extra is not installed."""
+    # Keras would prefer TensorFlow if it is installed, which does not load inside the sandbox.
     os.environ["KERAS_BACKEND"] = "torch"
     inside = pkgutil.walk_packages(compiler.__path__, f"{compiler.__name__}.")
     for name in (*BESIDE_THE_COMPILER, *(module.name for module in inside)):

@@ -1,7 +1,7 @@
 """Conversion of the compiler's origin table to the rows of an answer.
 
-The table of :mod:`compiler.ir.origin` holds what the user's lines minted.  Listings that code generation reads (the
-final loop IR) mint rows of their own, one for each printed node, so that LLVM IR and assembly can name them.
+The table of :mod:`compiler.ir.origin` has the origins of the user's lines.  The final loop IR listing adds a row per
+printed node, so that LLVM IR and assembly can refer to it.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from compiler.ir.origin import OriginTable
 
 
 class OriginRows:
-    """The rows of an answer: first those of the compiler's table, then those minted for listings."""
+    """The origin rows of an answer: those of the compiler's table, followed by those of listings."""
 
     def __init__(self, table: OriginTable) -> None:
         self._table = table
         self._minted: list[tuple[str, str, int, int, list[int]]] = []
 
     def mint(self, level: str, label: str, line: int, column: int, parents: list[int]) -> int:
-        """Add a row for a place of a listing and return its id."""
+        """Add a row for a position of a listing and return its id."""
         self._minted.append((level, label, line, column, parents))
         return _MINTED_FROM + len(self._minted) - 1
 
@@ -26,7 +26,7 @@ class OriginRows:
         """Return all rows, those of the table first."""
         rows = []
         for row in self._table.rows:
-            # Frames of the explorer itself, e.g. of the build that completes a script, are nobody's lines.
+            # Frames of the explorer itself have no user line.
             at = row.location if row.location and row.location.file == SCRIPT_NAME else None
             line, column = (at.line, at.column) if at else (None, None)
             rows.append(Origin(row.id, row.level, row.label, line, column, sorted(row.parents)))  # type: ignore[arg-type]
@@ -36,4 +36,4 @@ class OriginRows:
 
 
 _MINTED_FROM = 1_000_000
-"""Ids of rows minted for listings start here, out of the way of the compiler's table, which goes on growing."""
+"""The first id of rows of listings, beyond those of the compiler's growing table."""

@@ -17,22 +17,22 @@ from compiler.relay.ty import TensorType
 from compiler.runtime.ndarray import NDArray, numpy_dtype
 
 RELATIVE, ABSOLUTE = 1e-3, 1e-4
-"""Differences up to here are rounding."""
+"""Tolerances for rounding."""
 
 BYTES_A_SECOND = 2e7
-"""What the interpreter moves at least; an evaluation that was begun cannot be broken off."""
+"""The minimum throughput of the interpreter, to predict evaluations, which cannot be interrupted."""
 
 Arrays = list[npt.NDArray[Any]]
 
 
 def check_passes(graph: GraphSubject, seconds: float) -> None:
-    """Note of each pass that changed a graph whether it computes the same, as far as there is time.
+    """Check that each pass that changed a graph preserves its results, within a time limit.
 
     Parameters
     ----------
     graph : GraphSubject
     seconds : float
-        A graph whose evaluation would take longer than that, all passes together, is left unchecked.
+        The time limit for all passes together; graphs that would exceed it are not checked.
     """
     changed = [item for item in graph.passes if item.changed]
     traffic = memory_traffic(graph.first)
@@ -52,7 +52,7 @@ def check_passes(graph: GraphSubject, seconds: float) -> None:
 
 
 def _compare(before: Arrays, after: Arrays) -> tuple[bool, float | None]:
-    """Return whether two results agree, and the largest difference where their shapes do."""
+    """Compare two results; return whether they agree, and the largest difference if the shapes match."""
     if [a.shape for a in before] != [a.shape for a in after]:
         return False, None
     pairs = [(a.astype(np.float64), b.astype(np.float64)) for a, b in zip(before, after, strict=True)]
@@ -63,7 +63,7 @@ def _compare(before: Arrays, after: Arrays) -> tuple[bool, float | None]:
 
 
 def _evaluate(module: IRModule) -> Arrays | None:
-    """Return the values of a module's ``main``; None if it cannot be evaluated on random numbers."""
+    """Evaluate a module's ``main`` on random inputs; None if that is not possible."""
     if "main" not in module:
         return None
     main = module["main"]
@@ -75,8 +75,8 @@ def _evaluate(module: IRModule) -> Arrays | None:
         with np.errstate(all="ignore"):
             return _flat(Interpreter(module).evaluate(main, inputs))
     except Exception:
-        # Random numbers may make no sense to a program, e.g. as indices, a user's operators may do anything, and a
-        # shape may be larger than any memory.
+        # Random inputs may be invalid, e.g. as indices, a user's operators may do anything, and a tensor may not
+        # fit into memory.
         return None
 
 
@@ -91,7 +91,7 @@ def _random(param: Var, random: np.random.Generator) -> npt.NDArray[Any] | None:
 
 
 def _flat(value: Any) -> Arrays | None:
-    """Return a value's arrays, those of tuples in their order; None if it is made of anything else."""
+    """Flatten a value into arrays; None if it contains anything else."""
     if isinstance(value, tuple | list):
         parts = [_flat(part) for part in value]
         return None if any(part is None for part in parts) else [a for part in parts if part for a in part]

@@ -11,7 +11,7 @@ from compiler.tir import transform as loop_passes
 
 @cache
 def pass_summary(name: str) -> str:
-    """Return the first sentence of the documentation of a built-in pass; empty for a user's own."""
+    """Return the first sentence of a built-in pass's docstring; empty for a user's pass."""
     for package in (loop_passes, graph_passes):
         documented = getattr(package, name.rpartition(".")[2], None)
         if documented is not None:

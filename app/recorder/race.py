@@ -30,9 +30,9 @@ class Race(Ladder):
         Of both, so that it is the schedules that race.
     options : Options
     emit : callable
-        Receives each event as it happens.
+        Receives the events.
     seed : int
-        Of the random inputs.
+        The seed of the random inputs.
     """
 
     def __init__(
