@@ -29,13 +29,13 @@ from app.traces import Traced
 from app.webgpu import MAX_PREPARED_BYTES, GPUPrepared
 
 MAX_EVENT_BYTES = 64 << 10
-"""Size of an event of a ladder: decoding that many bytes takes less than a millisecond."""
+"""The maximum size of a ladder event, which takes less than a millisecond to decode."""
 MAX_RECORDED_BYTES = 2 << 20
-"""Size of a recorded program or of a trace, which are a few long strings."""
+"""The maximum size of a recorded program or trace, which consist of a few long strings."""
 _SNAPSHOT = b'{"type":"snapshot"'
-"""How a snapshot begins."""
+"""The prefix of a snapshot message."""
 _PROGRAM = b'{"type":"cuda"'
-"""How a program in CUDA C begins."""
+"""The prefix of a CUDA C program message."""
 _decode_program = msgspec.json.Decoder(CudaProgram).decode
 _decode_event = msgspec.json.Decoder[Event](Event).decode
 LongEvent = Recorded | Proposed | BuiltFile | Traced | GPUPrepared | MachineCode
@@ -47,14 +47,14 @@ _LONG: list[tuple[bytes, int, Callable[[bytes], LongEvent]]] = [
     (b'{"type":"webgpu"', MAX_PREPARED_BYTES, msgspec.json.Decoder(GPUPrepared).decode),
     (b'{"type":"machine code"', MAX_CODE_BYTES, msgspec.json.Decoder(MachineCode).decode),
 ]
-"""Messages that hold a few long strings: how each begins, how large it may be, and what decodes it."""
+"""Messages of a few long strings: prefix, maximum size and decoder."""
 
 
 E = TypeVar("E", Recorded, Proposed, BuiltFile, Traced, GPUPrepared)
 
 
 class Assemble(Protocol):
-    """Makes the complete answer of a job from its messages."""
+    """Assembles the complete answer of a job from its messages."""
 
     def __call__(
         self,
@@ -64,27 +64,27 @@ class Assemble(Protocol):
         client: str,
         kernels: Sequence[CompiledKernels] = (),
     ) -> StoredAnswer:
-        """Return the answer of what ``source`` made on behalf of ``client``, and of its compiled kernels."""
+        """Return the answer of a job by ``source`` on behalf of ``client``, with its compiled kernels."""
 
 
 class AnswerReader:
-    """Reads a job's messages, each claimed before it is kept; a context manager that releases them.
+    """Reads a job's messages within a memory budget; a context manager that releases them.
 
     Parameters
     ----------
     job : Job
     source : str
-        Who makes the measurements; every one is marked with it, whatever the child says.
+        The source with which measurements are labelled, whatever the child claims.
     incoming : Incoming
     client : str
-        Whom it is done for.
+        The client on whose behalf it is done.
     take_part : callable, optional
-        Takes each part of a file, which is then not kept here.
+        Takes each part of a file, which is then not kept.
 
     Attributes
     ----------
     programs : list of CudaProgram
-        What the child printed for CUDA, as far as it was read.
+        The CUDA programs received so far.
     """
 
     def __init__(
@@ -105,12 +105,12 @@ class AnswerReader:
         self.programs: list[CudaProgram] = []
 
     def messages(self) -> Generator[bytes]:
-        """Yield the child's messages as they come, and keep them.
+        """Yield the child's messages as they arrive, and keep them.
 
         Raises
         ------
         Busy
-            There is no room for more, and the job was cancelled.
+            If the memory budget is exhausted; the job was cancelled.
         """
         for raw in self._job.messages():
             if self._take_part is not None and raw.startswith(PART):
@@ -124,19 +124,19 @@ class AnswerReader:
             yield raw
 
     def _take_program(self, raw: bytes) -> None:
-        """Keep a program in CUDA C; one that is none, or one too many, is left out."""
+        """Keep a CUDA C program, unless it is malformed or there are too many."""
         if len(raw) > 2 * MAX_SOURCE or len(self.programs) >= MAX_PROGRAMS:
             return
         with suppress(msgspec.DecodeError, UnicodeDecodeError):
             self.programs.append(_decode_program(raw))
 
     def events(self) -> Generator[Event | LongEvent]:
-        """Yield the events among the child's messages as they come, and keep all messages.
+        """Yield the events among the child's messages as they arrive, and keep all messages.
 
         Raises
         ------
         Busy
-            There is no room for more, and the job was cancelled.
+            If the memory budget is exhausted; the job was cancelled.
         """
         for raw in self.messages():
             event = None if raw.startswith(_SNAPSHOT) else _event(raw)
@@ -144,30 +144,30 @@ class AnswerReader:
                 yield Measured(measurement=attributed(event.measurement, self._source, self._job.machine))
             elif event is not None:
                 if isinstance(event, GPUPrepared | MachineCode | BuiltFile):
-                    self._messages.pop()  # it is long, and no part of the answer
+                    self._messages.pop()  # long, and not part of the answer
                 yield event
 
     def collect(self, kind: type[E]) -> tuple[list[E], list[Problem]]:
-        """Read all messages, and give up the job if the caller goes.
+        """Read all messages, and cancel the job if the caller disconnects.
 
         Parameters
         ----------
         kind : type
-            Class of the events to return.
+            The class of events to return.
 
         Returns
         -------
         tuple of (list of kind, list of Problem)
-            The events of that class, and what went wrong, the first problem first.
+            The events of that class, and the problems in order.
 
         Raises
         ------
         Busy
-            There is no room for more, and the job was cancelled.
+            If the memory budget is exhausted; the job was cancelled.
         Superseded
-            The job was cancelled.
+            If the job was cancelled.
         Unavailable
-            The sandbox could not be set up, or the machine of the job went away.
+            If the sandbox could not be set up, or the machine of the job disappeared.
         """
         collected: list[E] = []
         problems: list[Problem] = []
@@ -180,14 +180,14 @@ class AnswerReader:
         return collected, [*problems, *self.finish().problems]
 
     def outcome(self) -> Outcome:
-        """Return how the job ended, once the messages were read to the end.
+        """Return the outcome of the job, after all messages have been read.
 
         Raises
         ------
         Superseded
-            The job was cancelled.
+            If the job was cancelled.
         Unavailable
-            The sandbox could not be set up, or the machine of the job went away.
+            If the sandbox could not be set up, or the machine of the job disappeared.
         """
         outcome = self._job.outcome
         if outcome.status == "cancelled":
@@ -199,19 +199,19 @@ class AnswerReader:
         return outcome
 
     def finish(self, kernels: Sequence[CompiledKernels] = ()) -> StoredAnswer:
-        """Return the complete answer, once the messages were read to the end.
+        """Return the complete answer, after all messages have been read.
 
         Parameters
         ----------
         kernels : sequence of CompiledKernels
-            What was made of its programs.
+            The compilation results of its programs.
 
         Raises
         ------
         Superseded
-            The job was cancelled.
+            If the job was cancelled.
         Unavailable
-            The sandbox could not be set up.
+            If the sandbox could not be set up.
         """
         outcome = self.outcome()
         try:
@@ -228,14 +228,14 @@ class AnswerReader:
 
 
 class Incoming:
-    """What is done with the messages of children.
+    """Processing of the messages of children.
 
     Parameters
     ----------
     budget : Budget
-        Bytes of messages that may be held at one time.
+        The memory budget of messages.
     assemble : callable
-        Makes a complete answer from the messages of a job.
+        Assembles a complete answer from the messages of a job.
     """
 
     def __init__(self, budget: Budget, assemble: Assemble) -> None:
@@ -249,15 +249,15 @@ class Incoming:
         source: Source = "script",
         take_part: Callable[[bytes], None] | None = None,
     ) -> AnswerReader:
-        """Return a reader of a job's messages.
+        """Create a reader of a job's messages.
 
         Parameters
         ----------
         job : Job
         client : str
-            Whom it is done for.
+            The client on whose behalf it is done.
         source : str
-            Who makes the measurements.
+            The source of measurements.
         take_part : callable, optional
             Takes each part of a file.
         """
@@ -265,7 +265,7 @@ class Incoming:
 
 
 def _event(raw: bytes) -> Event | LongEvent | None:
-    """Return the event of a message; None for one that is none, of which the complete answer says what is wrong."""
+    """Decode an event; None for malformed ones, which the complete answer reports."""
     long = [(limit, decode) for beginning, limit, decode in _LONG if raw.startswith(beginning)]
     limit, decode = long[0] if long else (MAX_EVENT_BYTES, _decode_event)
     if len(raw) > limit:

@@ -13,28 +13,28 @@ from app.sandbox import Machine
 
 Status = Literal["ok", "error", "timeout", "limit", "crash"]
 COMPRESSION = 1
-"""The quickest level of gzip: answers shrink to a seventh, at 250 MB/s."""
+"""The fastest level of gzip, which compresses answers to a seventh at 250 MB/s."""
 
 MAX_PROBLEMS, MAX_CHARACTERS = 20, 4_000
-"""Problems that a server knows of an answer, and characters of their texts."""
+"""The maximum number of problems that the server keeps per answer, and of their characters."""
 
 
 class StoredAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """A complete answer, compressed, and what a server needs to know of it."""
+    """A complete answer, compressed, with what the server needs to know about it."""
 
     key: str
-    """Content hash."""
+    """The content hash."""
     packed: bytes
-    """The answer as JSON, compressed by gzip."""
+    """The answer as gzip-compressed JSON."""
     size: int
-    """Bytes of the JSON."""
+    """The size of the JSON in bytes."""
     status: Status
     listings: list[str]
-    """Keys of its listings."""
+    """The keys of its listings."""
     drawings: list[str]
-    """Keys of its drawings."""
+    """The keys of its drawings."""
     problems: list[Problem] = []
-    """The first of its problems, shortened."""
+    """Its first problems, shortened."""
 
     def json(self) -> bytes:
         """Return the answer as JSON."""
@@ -42,7 +42,7 @@ class StoredAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def pack(answer: Answer) -> StoredAnswer:
-    """Return an answer in the form that is kept."""
+    """Compress an answer for storage."""
     raw = msgspec.json.encode(answer)
     return StoredAnswer(
         key=hashlib.sha256(raw).hexdigest()[:32],
@@ -56,7 +56,7 @@ def pack(answer: Answer) -> StoredAnswer:
 
 
 def attributed(measurement: Measurement, source: Source, machine: Machine | None) -> Measurement:
-    """Return a measurement that says who made it and where, whatever it said."""
+    """Label a measurement with its source and place, overriding its own claims."""
     if machine is None:
         return msgspec.structs.replace(measurement, source=source, host="")
     return msgspec.structs.replace(measurement, source=source, host=machine.host, cpu=machine.cpu)
@@ -69,5 +69,5 @@ def _shortened(problem: Problem) -> Problem:
 
 
 def refused(message: str) -> StoredAnswer:
-    """Return the answer of a run of which nothing can be shown, and why."""
+    """Create the answer of a run without results, with the reason."""
     return pack(Answer(status="limit", problems=[Problem(kind="OutputLimit", message=message)]))

@@ -1,6 +1,6 @@
 """Assembles an answer from the messages of a sandboxed child, after validating and measuring each.
 
-The messages are hostile: this runs in a process of :mod:`app.workers`, which has little memory and little time.
+The messages are untrusted: this runs in a process of :mod:`app.workers`, with limited memory and time.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ from app.sandbox.interface import TOGETHER
 log = logging.getLogger(__name__)
 
 MAX_VALUES = 2_000_000
-"""Commas in the messages of one run, strings included: a bound of how many values they are decoded to.
+"""The maximum number of commas in the messages of a run, a bound on the number of decoded values.
 
 ResNet-18's have 100,000, MobileNetV2's 120,000."""
 MAX_LISTINGS, MAX_DRAWINGS = 4_000, 1_000
 MAX_LINES = 200_000
-"""Lines of one listing; ResNet-18's longest has 1,200."""
+"""The maximum number of lines of a listing; the longest of ResNet-18 has 1,200."""
 MAX_LINE_CHARACTERS = 256 << 10
-"""Characters of one line; constants make long ones."""
+"""The maximum length of a line; lines with constants are long."""
 MAX_NODES, MAX_EDGES = 4_000, 20_000
-"""Of a drawing; ResNet-18's have 300 and 300."""
+"""The maximum size of a drawing; those of ResNet-18 have 300 nodes and 300 edges."""
 
 _decoder: msgspec.json.Decoder[Message] = msgspec.json.Decoder(Message)
 MAX_TRACE = 4_000
-"""Characters of the recorder's traceback in the log."""
+"""The maximum length of the recorder's traceback in the log."""
 MAX_LAST_LINE = 500
-"""Characters of a traceback's last line that are shown."""
+"""The maximum length of a traceback's last line."""
 _DAMAGED = "the script changed Python itself or closed its process's output, so the explorer could not continue"
 _LEFT = "the script ended its own process early"
 _REST_SHOWN = "; what was done until then is shown"
@@ -94,18 +94,18 @@ def _crash(outcome: Outcome, line: int | None, who: str) -> Problem:
 
 WHO: dict[Source, str] = {"script": "the script", "server": "this run"}
 PASS_TRACE = "the trace of LLVM's passes"
-"""Who was stopped where the script had ended already."""
+"""What was stopped, if the script had already ended."""
 ENDS: dict[str, tuple[Status, Describe]] = {
     "timeout": ("timeout", _timeout),
     "memory": ("limit", _memory),
     "output": ("limit", _output),
     "crash": ("crash", _crash),
 }
-"""Outcome of a failed job -> status of the answer, and the function that describes the problem."""
+"""The answer's status and a description of the problem, by the outcome of a failed job."""
 
 
 class _Assembly:
-    """What was taken of a run's messages until now: listings and drawings accumulate, of the rest the last counts."""
+    """The state of a run's messages: listings and drawings accumulate, the latest of everything else applies."""
 
     def __init__(self) -> None:
         self.last = Answer()
@@ -115,11 +115,11 @@ class _Assembly:
         self.traces_passes = False
         self.invalid: str | None = None
         self.excess: dict[str, Severity] = {}
-        """What was left out because it exceeds a limit, in words; distinct ones in their order."""
+        """Descriptions of what was omitted because it exceeds a limit."""
         self._values = 0
 
     def take(self, raw: bytes) -> None:
-        """Decode one message, and take what is valid of it."""
+        """Decode a message, and take its valid parts."""
         self._values += raw.count(b",")
         if self._values > MAX_VALUES:
             self.excess[f"more than {MAX_VALUES:,} values"] = "error"
@@ -152,13 +152,13 @@ class _Assembly:
 
 
 def listing_excess(listing: Listing, others: int = 0) -> str:
-    """Return what of a listing exceeds a limit, in words; empty if nothing does.
+    """Describe how a listing exceeds a limit; empty if it does not.
 
     Parameters
     ----------
     listing : Listing
     others : int
-        Listings that the answer has already.
+        The number of listings that the answer already has.
     """
     if others >= MAX_LISTINGS:
         return f"more than {MAX_LISTINGS:,} texts"
@@ -171,13 +171,13 @@ def listing_excess(listing: Listing, others: int = 0) -> str:
 
 
 def drawing_excess(drawing: Drawing, others: int = 0) -> str:
-    """Return what of a drawing exceeds a limit, in words; empty if nothing does.
+    """Describe how a drawing exceeds a limit; empty if it does not.
 
     Parameters
     ----------
     drawing : Drawing
     others : int
-        Drawings that the answer has already.
+        The number of drawings that the answer already has.
     """
     if others >= MAX_DRAWINGS:
         return f"more than {MAX_DRAWINGS:,} drawings"
@@ -189,14 +189,14 @@ def drawing_excess(drawing: Drawing, others: int = 0) -> str:
 
 
 def assemble(messages: Sequence[bytes], outcome: Outcome, source: Source = "script") -> Answer:
-    """Return the complete answer of a job.
+    """Assemble the complete answer of a job.
 
     Parameters
     ----------
     messages : sequence of bytes
-        What the child sent.
+        The messages of the child.
     outcome : Outcome
-        How it ended.
+        The outcome of the job.
     source : str
         Who made the measurements; every one is marked with it, whatever the child says.
     """
@@ -234,7 +234,7 @@ def _assembled(messages: Sequence[bytes], outcome: Outcome, source: Source) -> A
 
 
 def marked(answer: Answer, source: Source, machine: Machine | None = None) -> Answer:
-    """Return an answer whose measurements say who made them and where, whatever they said."""
+    """Label the measurements of an answer with their source and place, overriding their claims."""
     measurements = [attributed(measurement, source, machine) for measurement in answer.measurements]
     here = {"host": machine.host, "cpu": machine.cpu} if machine is not None else {}
     environment = {name: text for name, text in answer.environment.items() if name != "host"} | here
@@ -242,7 +242,7 @@ def marked(answer: Answer, source: Source, machine: Machine | None = None) -> An
 
 
 def _noted(answer: Answer, note: str) -> Answer:
-    """Return an answer whose measurements carry a note."""
+    """Add a note to the measurements of an answer."""
     measurements = [
         msgspec.structs.replace(m, note=f"{m.note} · {note}" if m.note else note) for m in answer.measurements
     ]
@@ -250,7 +250,7 @@ def _noted(answer: Answer, note: str) -> Answer:
 
 
 def _with_rest_told(answer: Answer) -> Answer:
-    """Return an answer whose problems say that what was done before them is shown, where anything is."""
+    """Add to the problems of an answer that results from before them are shown, if there are any."""
     printed = any(entry.stream != "note" for entry in answer.console)
     if not (answer.units or answer.measurements or printed):
         return answer

@@ -12,7 +12,7 @@ from app.jobs.answers import StoredAnswer
 from app.store.canonical import canonical_bytes
 
 ENTRY_BYTES, KEY_BYTES = 1_000, 200
-"""What an answer takes beside its content, and what each key takes that it is found by."""
+"""The memory overhead of an answer, and of each key that refers to it."""
 
 
 def content_key(mode: Mode, workspace: Workspace) -> bytes:
@@ -25,7 +25,7 @@ def content_key(mode: Mode, workspace: Workspace) -> bytes:
 
 @dataclass(eq=False, slots=True)
 class _Entry:
-    """A kept answer, the client that it was made for, and the workspaces that it answers."""
+    """A cached answer, its owner, and the workspaces that it answers."""
 
     answer: StoredAnswer
     owner: str
@@ -34,15 +34,15 @@ class _Entry:
 
 
 class AnswerCache:
-    """The answers that were made lately, within a number of bytes.
+    """A cache of recent answers, of limited size.
 
-    When room is needed, the least recently used answer of the client that holds the most goes: nobody can drive out
-    the answers of others by making many.
+    It evicts the least recently used answer of the client with the most bytes, so that clients cannot evict each
+    other's answers.
 
     Parameters
     ----------
     capacity : int
-        Bytes to keep, compressed; the newest answer is always kept.
+        The capacity in compressed bytes; the newest answer is always kept.
     """
 
     def __init__(self, capacity: int) -> None:
@@ -57,12 +57,12 @@ class AnswerCache:
 
     @property
     def size(self) -> int:
-        """Bytes kept."""
+        """The number of bytes kept."""
         with self._lock:
             return self._size
 
     def get(self, workspace: bytes) -> StoredAnswer | None:
-        """Return the answer of a workspace by its :func:`content_key`, or None."""
+        """Look up the answer of a workspace by its :func:`content_key`."""
         with self._lock:
             entry = self._entries.get(self._workspaces.get(workspace, ""))
             if entry is None:
@@ -71,21 +71,21 @@ class AnswerCache:
             return entry.answer
 
     def holding(self, content: str) -> StoredAnswer | None:
-        """Return the latest answer that has a listing or a drawing of this key, or None."""
+        """Return the latest answer with a listing or drawing of this key, or None."""
         with self._lock:
             entry = self._entries.get(self._contents.get(content, ""))
             return entry.answer if entry is not None else None
 
     def put(self, answer: StoredAnswer, owner: str, workspace: bytes | None = None) -> None:
-        """Keep an answer.
+        """Cache an answer.
 
         Parameters
         ----------
         answer : StoredAnswer
         owner : str
-            The client that it was made for.
+            The client for which it was made.
         workspace : bytes, optional
-            Content key of the workspace that it answers from now on.
+            The content key of the workspace that it answers.
         """
         with self._lock:
             entry = self._entries.get(answer.key)
@@ -114,7 +114,7 @@ class AnswerCache:
         self._sizes[entry.owner] += size
 
     def _evict(self, newest: _Entry) -> None:
-        """Drop the least recently used answer of the client that holds the most, the newest excepted."""
+        """Evict the least recently used answer of the client with the most bytes, except the newest."""
         owner = max(self._sizes, key=lambda name: self._sizes[name] - (newest.size if name == newest.owner else 0))
         key = next(key for key in self._owned[owner] if key != newest.answer.key)
         entry = self._entries.pop(key)

@@ -1,7 +1,7 @@
 """The callers that wait for a job, which is cancelled when none is left.
 
-A server makes a :class:`Caller` for each request and lets the request's thread run inside :func:`calling`; whatever
-waits there does so inside :func:`waiting`.  Without a caller, as in a test, everything is waited for.
+A server creates a :class:`Caller` for each request and runs the request's thread inside of :func:`calling`; blocking
+operations are wrapped in :func:`waiting`.  Without a caller, as in tests, nothing is cancelled.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextvars import ContextVar
 
 
 class Caller:
-    """A client that waits for an answer, and may go before it comes."""
+    """A client that waits for an answer, and may disconnect before."""
 
     def __init__(self) -> None:
         self._cancels: list[Callable[[], object]] = []
@@ -22,11 +22,11 @@ class Caller:
 
     @property
     def gone(self) -> bool:
-        """Whether the client has gone."""
+        """Whether the client has disconnected."""
         return self._gone
 
     def leave(self) -> None:
-        """Note that the client has gone, and give up what it waits for; once more does nothing."""
+        """Record that the client has disconnected, and cancel what it waits for; idempotent."""
         with self._lock:
             self._gone = True
             cancels, self._cancels = self._cancels, []
@@ -35,18 +35,18 @@ class Caller:
 
     @contextmanager
     def waiting(self, cancel: Callable[[], object]) -> Iterator[None]:
-        """Wait inside the block for what ``cancel`` gives up; servers note here that the thread does not work."""
+        """Mark the thread as blocked on what ``cancel`` cancels, for servers to override."""
         with self.cancelling(cancel):
             yield
 
     @contextmanager
     def cancelling(self, cancel: Callable[[], object]) -> Iterator[None]:
-        """Call ``cancel`` if the client goes during the block, at once if it has gone already.
+        """Call ``cancel`` if the client disconnects within the context or has already done so.
 
         Parameters
         ----------
         cancel : callable
-            Gives up what is waited for, without arguments; any thread calls it, at most once, and it must not wait.
+            Cancels the operation; called without arguments from any thread, at most once, and must not block.
         """
         with self._lock:
             gone = self._gone
@@ -67,7 +67,7 @@ _current: ContextVar[Caller | None] = ContextVar("caller", default=None)
 
 @contextmanager
 def calling(caller: Caller) -> Iterator[None]:
-    """Let what the block does be done for a caller."""
+    """Run the context on behalf of a caller."""
     token = _current.set(caller)
     try:
         yield
@@ -77,20 +77,19 @@ def calling(caller: Caller) -> Iterator[None]:
 
 @contextmanager
 def waiting(cancel: Callable[[], object]) -> Iterator[None]:
-    """Wait for something inside the block, on behalf of the present caller.
+    """Wrap a blocking operation of the current caller.
 
-    While the block waits its thread does not count as working, so that others may work; ``cancel`` is called if the
-    caller goes.
+    Its thread does not count as working in the meantime, and ``cancel`` is called if the caller disconnects.
 
     Parameters
     ----------
     cancel : callable
-        Gives up what is waited for, without arguments; any thread calls it, at most once, and it must not wait.
+        Cancels the operation; called without arguments from any thread, at most once, and must not block.
 
     Raises
     ------
     Busy
-        Too many requests wait already.
+        If too many requests are waiting.
     """
     caller = _current.get()
     if caller is None:

@@ -10,13 +10,13 @@ class Client(NamedTuple):
     """The sender of requests: an address, and a browser tab."""
 
     address: str
-    """Shared by all who sit behind one router."""
+    """The network address, which users behind one router share."""
     tab: str = ""
-    """Name that a page gave itself; empty for clients whose requests never supersede each other."""
+    """The name of a page; empty for clients whose requests never supersede each other."""
 
 
 def network_of(address: str) -> str:
-    """Return the part of an address that identifies a subscriber: all of IPv4, the first 64 bits of IPv6."""
+    """Return the subscriber's part of an address: all of IPv4, the first 64 bits of IPv6."""
     try:
         parsed = ip_address(address.partition("%")[0])
     except ValueError:

@@ -26,16 +26,16 @@ from app.sandbox import Job
 
 HEARTBEAT_SECONDS = 3.0
 UPDATE_SECONDS = 0.25
-"""Least time between two updates of a run: each is decoded and drawn."""
+"""The minimum time between two updates of a run, each of which is decoded and drawn."""
 MAX_TABS = 4096
 REPLACED = "a newer request replaced this one"
 CACHED = frozenset({"ok", "error"})
-"""Statuses of answers that are cached; a run that was stopped may get further the next time."""
+"""Statuses of cached answers, without those of stopped runs, which may get further the next time."""
 
 
 @dataclass(slots=True, eq=False)
 class _Pending:
-    """A request in progress, and what it holds; of a tab it is the newest."""
+    """A request in progress, the newest of its tab, with the resources that it holds."""
 
     seq: int
     ticket: Ticket | None = None
@@ -43,7 +43,7 @@ class _Pending:
     abandoned: bool = False
 
     def abandon(self) -> None:
-        """Give up the place in the queue and the jobs."""
+        """Leave the queue and cancel the jobs."""
         self.abandoned = True
         if self.ticket is not None:
             self.ticket.end()
@@ -51,12 +51,12 @@ class _Pending:
             job.cancel()
 
     def hold(self, ticket: Ticket | None = None, job: Job | None = None) -> None:
-        """Note what a newer request of the tab has to release.
+        """Register a resource that a newer request of the tab releases.
 
         Raises
         ------
         Superseded
-            One came already, or the client has gone.
+            If there is a newer request, or the client has disconnected.
         """
         self.ticket = ticket or self.ticket
         self.jobs += [job] if job is not None else []
@@ -65,25 +65,25 @@ class _Pending:
             raise Superseded(REPLACED)
 
     def finish(self) -> None:
-        """Forget what is held no more: a tab's last request is remembered for long."""
+        """Drop the resources, as a tab's last request is remembered for long."""
         self.ticket = None
         self.jobs = []
 
 
 @dataclass(frozen=True, slots=True)
 class RunUpdate:
-    """How far a run has come."""
+    """The progress of a run."""
 
     place: int = 0
-    """Place in the queue; 0 once it runs."""
+    """The place in the queue; 0 while running."""
     snapshot: bytes | None = None
-    """The child's last message, hostile."""
+    """The child's last message, untrusted."""
     answer: StoredAnswer | None = None
     """The complete answer, in the last update."""
 
 
 def _updates(reader: AnswerReader) -> Iterator[RunUpdate]:
-    """Yield an update when there are messages, of the newest one, and the last update again as a heartbeat."""
+    """Yield an update of the newest message, and repeat the last update as a heartbeat."""
     news: SimpleQueue[RunUpdate | RequestError | None] = SimpleQueue()
 
     def read() -> None:
@@ -102,7 +102,7 @@ def _updates(reader: AnswerReader) -> Iterator[RunUpdate]:
         due = time.monotonic() + UPDATE_SECONDS
         with suppress(Empty):
             update = news.get(timeout=HEARTBEAT_SECONDS)
-            while isinstance(update, RunUpdate):  # and of those that come until the next one is due, the newest
+            while isinstance(update, RunUpdate):  # and the newest of those that arrive until the next one is due
                 update = news.get(timeout=max(0.0, due - time.monotonic()))
     if update is not None:
         raise update
@@ -116,11 +116,11 @@ class Compiler:
     launcher : Launcher
     cache : AnswerCache
     compiling : FairQueue
-        Queue of compilations; several run at a time.
+        The queue of compilations, of which several run at a time.
     measuring : FairQueue
-        Queue of measurements; one runs at a time.
+        The queue of measurements, of which one runs at a time.
     incoming : Incoming
-        What is done with the messages of children.
+        Processes the messages of children.
     """
 
     def __init__(
@@ -142,25 +142,25 @@ class Compiler:
         self._lock = threading.Lock()
 
     def compile(self, workspace: Workspace, client: Client, seq: int | None = None) -> StoredAnswer:
-        """Run the script for a moment and return all that was recorded.
+        """Run the script with a short time limit and return everything recorded.
 
         Parameters
         ----------
         workspace : Workspace
         client : Client
         seq : int, optional
-            Grows from request to request of a tab; an older request still in progress is cancelled.
+            The sequence number of the tab's requests; older requests in progress are cancelled.
 
         Raises
         ------
         Superseded
-            A newer request of the same tab came.
+            If there is a newer request of the same tab.
         Busy
-            Too many requests are waiting.
+            If too many requests are waiting.
         Unavailable
-            The sandbox cannot run scripts.
+            If the sandbox cannot run scripts.
         RequestError
-            The files of the workspace are refused; see :meth:`~app.jobs.launcher.Launcher.check`.
+            If the files of the workspace are rejected; see :meth:`~app.jobs.launcher.Launcher.check`.
         """
         self._launcher.check(workspace)
         pending = self._enrol(client, seq)
@@ -176,38 +176,38 @@ class Compiler:
         return self._cache.get(content_key("compile", workspace))
 
     def holding(self, content: str) -> StoredAnswer | None:
-        """Return the latest answer that has a listing or a drawing of this key, or None."""
+        """Return the latest answer with a listing or drawing of this key, or None."""
         return self._cache.holding(content)
 
     def run(self, workspace: Workspace, client: Client, seq: int | None = None) -> StoredAnswer:
-        """Run the script in full, alone on its cores, and return all that was recorded and measured.
+        """Run the script in full, on exclusive cores, and return everything recorded and measured.
 
         Parameters
         ----------
         workspace : Workspace
         client : Client
         seq : int, optional
-            As for :meth:`compile`; an edit in the same tab cancels the run.
+            As in :meth:`compile`; an edit in the same tab cancels the run.
 
         Raises
         ------
         Superseded, Busy, Unavailable, RequestError
-            As :meth:`compile`.
+            As in :meth:`compile`.
         """
         [last] = deque(self.follow(workspace, client, seq), maxlen=1)
         assert last.answer is not None
         return last.answer
 
     def follow(self, workspace: Workspace, client: Client, seq: int | None = None) -> Generator[RunUpdate]:
-        """Run the script in full and yield updates; the last one holds the complete answer.
+        """Run the script in full and yield updates, of which the last has the complete answer.
 
-        Without news the last update is repeated as a heartbeat: a server notices that a client has gone only when it
-        writes.  A newer request of the same tab cancels the run, and so does closing the iterator.
+        The last update is repeated as a heartbeat, as disconnected clients are only noticed when writing.  A newer
+        request of the same tab cancels the run, and so does closing the iterator.
 
         Raises
         ------
         Superseded, Busy, Unavailable, RequestError
-            As :meth:`compile`.
+            As in :meth:`compile`.
         """
         self._launcher.check(workspace)
         pending = self._enrol(client, seq)
@@ -223,7 +223,7 @@ class Compiler:
                 with self._incoming.read(job, client.address) as reader:
                     try:
                         yield from _updates(reader)
-                    except GeneratorExit:  # the client has gone
+                    except GeneratorExit:  # the client has disconnected
                         job.cancel()
                         raise
                     compiler = self._cuda_compiler(workspace, client, pending)
@@ -251,7 +251,7 @@ class Compiler:
     def _read(
         self, workspace: Workspace, client: Client, pending: _Pending
     ) -> tuple[AnswerReader, list[CompiledKernels]]:
-        """Run the script, read what it sends to the end, and compile its kernels."""
+        """Run the script, read all its messages, and compile its kernels."""
         ticket = self._compiling.enter(client.address, client.tab)
         try:
             with waiting(pending.abandon):
@@ -275,7 +275,7 @@ class Compiler:
             pending.finish()
 
     def _enrol(self, client: Client, seq: int | None) -> _Pending:
-        """Note the newest request of a tab, and cancel the one before."""
+        """Register the newest request of a tab, and cancel the previous one."""
         if seq is None or not client.tab:
             return _Pending(0)
         with self._lock:

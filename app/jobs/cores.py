@@ -11,14 +11,14 @@ from app.sandbox import Limits
 
 
 class Cores:
-    """Divides the CPUs between the one measurement that runs and all other scripts.
+    """Divides the CPUs between the running measurement and all other scripts.
 
     Parameters
     ----------
     measuring : callable
-        Returns whether a measurement runs now.
+        Returns whether a measurement is running.
     cpus : tuple of int, optional
-        CPUs to divide; by default those that this process may use.  If it is empty, nothing is pinned.
+        The CPUs to divide; by default those that this process may use.  If empty, nothing is pinned.
     """
 
     def __init__(self, measuring: Callable[[], bool], cpus: tuple[int, ...] | None = None) -> None:
@@ -29,10 +29,10 @@ class Cores:
         self._measured: tuple[int, ...] = ()
 
     def assign(self, limits: Limits) -> Limits:
-        """Return the limits of a job with its CPUs; an empty tuple means all.
+        """Add CPUs to the limits of a job; an empty tuple means all.
 
-        A measurement gets as many as it has threads, from the end; a script that is compiled meanwhile gets the
-        others, or all if that leaves none.
+        A measurement gets one per thread, from the end; concurrent scripts get the others, or all if there are none
+        left.
         """
         if limits.own_cpus:
             self._measured = self._cpus[-limits.own_cpus :]

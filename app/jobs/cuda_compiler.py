@@ -1,6 +1,6 @@
 """Compiles the kernels of an answer: CUDA C with NVRTC, then SASS with nvdisasm, in separate processes.
 
-Neither is given the script.  What they are given, and what they send, may be forged: it stays text and bytes here.
+Neither gets the script.  Their inputs and outputs are untrusted, and stay text and bytes here.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from app.machine_code import CompiledKernels, CudaProgram, MachineCode
 from app.sandbox import Job, Outcome
 
 MAX_KEPT = 32
-"""Programs whose code is kept."""
+"""The maximum number of programs whose code is kept."""
 MAX_KEPT_BYTES = 1 << 20
-"""Of the code of a program that is kept."""
+"""The maximum size of the code of a kept program."""
 
 
 class KernelCache:
-    """What was made of programs, by their text and architecture: an edit of a script often leaves its kernels alone."""
+    """A cache of compiled programs by text and architecture, as edits often leave kernels unchanged."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[tuple[CudaProgram, bool], CompiledKernels] = OrderedDict()
         self._lock = threading.Lock()
 
     def get(self, program: CudaProgram, sass: bool) -> CompiledKernels | None:
-        """Return what was made of a program, with or without its disassembly; None if it is to be made."""
+        """Look up the results of a program, with or without its disassembly."""
         with self._lock:
             kernels = self._kept.get((program, sass))
             if kernels is not None:
@@ -39,7 +39,7 @@ class KernelCache:
             return kernels
 
     def put(self, kernels: CompiledKernels, sass: bool) -> None:
-        """Keep what was made of a program without problems; the one that was asked for longest ago goes."""
+        """Cache the results of a program without problems, evicting the least recently used."""
         code = kernels.code
         size = len(kernels.program.source) + len(code.ptx) + len(code.log) + len(code.cubin) + len(kernels.sass)
         if code.problem or kernels.sass_problem or size > MAX_KEPT_BYTES:
@@ -51,19 +51,19 @@ class KernelCache:
 
 
 class CudaCompiler:
-    """Compiles what the script of one answer built for CUDA.
+    """Compiles the CUDA programs of an answer.
 
     Parameters
     ----------
     launcher : Launcher
     incoming : Incoming
-        What is done with the messages of children.
+        Processes the messages of children.
     client : str
-        Whom it is done for.
+        The client on whose behalf it is done.
     options : Options
-        Of the workspace.
+        The options of the workspace.
     hold : callable
-        Is given each job that is started, so that it can be stopped.
+        Registers each started job for cancellation.
     cache : KernelCache
     """
 
@@ -85,14 +85,14 @@ class CudaCompiler:
         self._started: dict[CudaProgram, Future[CompiledKernels]] = {}
 
     def begin(self, programs: Sequence[CudaProgram]) -> None:
-        """Start to compile those programs that are new; the script goes on meanwhile.
+        """Start compiling new programs, while the script is still running.
 
         Raises
         ------
         Superseded
-            The client has gone.
+            If the client has disconnected.
         Unavailable
-            The sandbox cannot start a process.
+            If the sandbox cannot start a process.
         """
         for program in programs:
             if program in self._started:
@@ -107,32 +107,32 @@ class CudaCompiler:
             threading.Thread(target=self._make, args=(program, job, made), name="cuda", daemon=True).start()
 
     def _make(self, program: CudaProgram, job: Job, made: Future[CompiledKernels]) -> None:
-        """Let the disassembler work as soon as there is machine code, whatever the script does."""
+        """Disassemble machine code as soon as it is available."""
         try:
             kernels = self._compiled(program, job)
-        except Exception as error:  # whoever waits is told
+        except Exception as error:  # passed on to the waiting thread
             made.set_exception(error)
             return
         self._cache.put(kernels, self._options.sass)
         made.set_result(kernels)
 
     def finish(self) -> list[CompiledKernels]:
-        """Return what was made of all programs.
+        """Return the results of all programs.
 
         Raises
         ------
         Superseded
-            The client has gone.
+            If the client has disconnected.
         Busy
-            There is no room for what was made.
+            If the memory budget is exhausted.
         Unavailable
-            The sandbox cannot run anything.
+            If the sandbox cannot run anything.
         """
         return [made.result() for made in self._started.values()]
 
     def _compiled(self, program: CudaProgram, job: Job) -> CompiledKernels:
         with self._incoming.read(job, self._client, "server") as reader:
-            # All that there are: a job whose messages are not read to their end counts as cancelled.
+            # Read all messages, as otherwise the job would count as cancelled.
             codes = [event for event in reader.events() if isinstance(event, MachineCode)]
             outcome = reader.outcome()
         code = codes[0] if codes else MachineCode(problem=f"NVRTC returned nothing: {_said(outcome)}")
@@ -144,7 +144,7 @@ class CudaCompiler:
         return CompiledKernels(program=program, code=code, sass=sass, sass_problem=problem, sass_milliseconds=took)
 
     def _disassembled(self, cubin: bytes) -> tuple[str, str]:
-        """Return the text of machine code, or why there is none."""
+        """Return the disassembly of machine code, or the reason why there is none."""
         job = self._launcher.start_disassembly(cubin)
         self._hold(job)
         with self._incoming.read(job, self._client, "server") as reader:
@@ -156,6 +156,6 @@ class CudaCompiler:
 
 
 def _said(outcome: Outcome) -> str:
-    """Return how a compiler's process ended: the last line that it wrote, or the sandbox's word."""
+    """Describe the failure of a compiler: its last line of output, or the outcome of its process."""
     last = outcome.console.strip().rpartition("\n")[2]
     return last if outcome.status == "crash" and last else outcome.detail

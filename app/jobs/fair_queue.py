@@ -28,24 +28,24 @@ from app.jobs.callers import waiting
 from app.jobs.slot_time import SlotTime
 
 AGEING = 0.125
-"""Seconds of use that are forgiven for each second of waiting."""
+"""Seconds of use that are forgiven per second of waiting."""
 PATIENCE_QUANTA = 2.0
-"""Quanta of waiting after which anybody who has held a slot for a quantum may be asked to make way."""
+"""The waiting time, in quanta, after which any slot held for a quantum may be reclaimed."""
 REVIEW_SECONDS = 0.25
-"""How often those who wait look whether somebody has to make way."""
+"""The interval at which waiting requests check for slots to reclaim."""
 FRESH_TAB_SECONDS = 30.0
-"""Use that a tab begins with in the order of its address's tabs: who opens a new one for each request gains nothing."""
+"""The initial use of a new tab, so that opening tabs gives no advantage."""
 MAX_REMEMBERED = 4096
-"""Addresses, and tabs, whose use is remembered."""
+"""The maximum number of addresses and of tabs whose use is remembered."""
 MAX_TABS_PER_CLIENT = 48
-"""Tabs of an address that compete as such, more than a class has; the others compete as if they were one."""
+"""The maximum number of competing tabs per address, more than a class has; further ones share a place."""
 TAB_MEMORY_SECONDS = 600.0
-"""How long a tab of which nothing comes counts among those of its address."""
+"""The time after which an idle tab no longer counts among those of its address."""
 _SMOOTHING = 0.2
 
 
 class Flow(NamedTuple):
-    """Whose requests compete with each other: those of a tab of an address."""
+    """A tab of an address, the unit that competes for slots."""
 
     client: str
     tab: str
@@ -55,7 +55,7 @@ Group = TypeVar("Group", str, Flow)
 
 
 class Ticket:
-    """A request's place in the queue: it waits, holds a slot, and releases it.  As a context manager it releases."""
+    """A request in the queue, which waits for, holds and releases a slot; a context manager that releases it."""
 
     def __init__(self, queue: FairQueue, flow: Flow, tab: str, entered: float) -> None:
         self._queue = queue
@@ -66,7 +66,7 @@ class Ticket:
         self.granted = False
         self.ended = False
         self.asked = False
-        """Whether it was asked to make way."""
+        """Whether its slot is reclaimed."""
         self._on_asked: Callable[[], None] | None = None
 
     def places(self, poll_seconds: float | None = None) -> Iterator[int]:
@@ -80,7 +80,7 @@ class Ticket:
         Raises
         ------
         Superseded
-            Another thread ended the ticket while it waited.
+            If another thread ended the ticket.
         """
         return self._queue._places(self, poll_seconds)
 
@@ -91,7 +91,7 @@ class Ticket:
         return self
 
     def when_asked(self, make_way: Callable[[], None]) -> None:
-        """Let ``make_way`` be called, once and from any thread, when others wait for the slot that this one holds."""
+        """Register ``make_way``, which is called once, from any thread, when the slot is reclaimed."""
         self._on_asked = make_way
         if self.asked:
             self._tell()
@@ -102,7 +102,7 @@ class Ticket:
             make_way()
 
     def end(self) -> None:
-        """Release the slot, or leave the queue; calling it again does nothing."""
+        """Release the slot or leave the queue; idempotent."""
         self._queue._end(self)
 
     def __enter__(self) -> Self:
@@ -113,24 +113,24 @@ class Ticket:
 
 
 class FairQueue:
-    """Grants a number of slots to clients by the slot time that they have used.
+    """Grants slots to clients by their recent slot time.
 
     Parameters
     ----------
     capacity : int
-        Slots.
+        The number of slots.
     waiting : int
-        Requests that may wait, all clients together.
+        The maximum number of waiting requests.
     waiting_per_client : int
-        Requests that one client may have waiting.
+        The maximum number of waiting requests per client.
     typical_seconds : float
-        First estimate of how long a slot is held, a running average from then on; gives the retry time of refusals.
+        The initial estimate of the holding time, which determines the retry time of rejected requests.
     quantum_seconds : float
-        How long anybody may hold a slot whoever waits.
+        The guaranteed holding time.
     overtime : int
-        Requests past the quantum that may go on beside those that hold the slots.
+        The number of requests past the quantum that may run in addition to those with slots.
     clock : callable
-        Returns seconds; tests give one of their own.
+        Returns seconds; replaced in tests.
     """
 
     def __init__(
@@ -162,14 +162,14 @@ class FairQueue:
         self._changed = threading.Condition()
 
     def resize(self, capacity: int, overtime: int = 0) -> None:
-        """Grant so many slots from now on; those that are held beyond them stay so until they are released.
+        """Change the number of slots; excess ones are removed when they are released.
 
         Parameters
         ----------
         capacity : int
-            Slots.
+            The number of slots.
         overtime : int
-            Requests past the quantum that may go on beside those that hold the slots.
+            The number of requests past the quantum that may run in addition to those with slots.
         """
         with self._changed:
             self.capacity = capacity
@@ -183,14 +183,14 @@ class FairQueue:
         Parameters
         ----------
         client : str
-            Address; slots are shared between addresses.
+            The address, among which slots are shared.
         tab : str
-            The client's page that asks; the slots of a client are shared between its tabs.
+            The tab, among which the slots of a client are shared.
 
         Raises
         ------
         Busy
-            Too many requests wait already, of this client or in all; carries the seconds after which to retry.
+            If too many requests of this client or in total are waiting; includes the retry time.
         """
         with self._changed:
             mine = sum(ticket.flow.client == client for ticket in self._queue)
@@ -208,7 +208,7 @@ class FairQueue:
 
     @contextmanager
     def turn(self, client: str, tab: str = "") -> Iterator[Ticket]:
-        """Wait for a slot and hold it inside the block; it is given up where the caller goes.
+        """Wait for a slot and hold it within the context; cancelled if the caller disconnects.
 
         Parameters
         ----------
@@ -218,9 +218,9 @@ class FairQueue:
         Raises
         ------
         Busy
-            Too many requests wait already.
+            If too many requests are waiting.
         Superseded
-            The caller has gone.
+            If the caller has disconnected.
         """
         ticket = self.enter(client, tab)
         with waiting(ticket.end):
@@ -232,18 +232,18 @@ class FairQueue:
 
     @property
     def held(self) -> int:
-        """Requests that hold a slot now, or go on in overtime."""
+        """The number of requests that hold a slot or are in overtime."""
         with self._changed:
             return len(self._holding) + len(self._overtime)
 
     @property
     def waiting(self) -> int:
-        """Requests that wait now."""
+        """The number of waiting requests."""
         with self._changed:
             return len(self._queue)
 
     def places_of(self, client: str, tab: str = "") -> list[int]:
-        """Return the places of a client's waiting tickets, nearest first; only those of ``tab`` if it is given."""
+        """Return the places of a client's waiting tickets in ascending order, optionally of one tab."""
         with self._changed:
             return [
                 place
@@ -252,7 +252,7 @@ class FairQueue:
             ]
 
     def review(self) -> None:
-        """Let those who have used most make way for those who wait, where it is due."""
+        """Reclaim slots of the heaviest users for waiting requests, if due."""
         with self._changed:
             now = self._clock()
             self._next_review = now + REVIEW_SECONDS
@@ -263,9 +263,9 @@ class FairQueue:
     # who goes next
 
     def _flow_of(self, client: str, tab: str) -> Flow:
-        """Return whom a request competes as: its tab, unless its address has too many of them already.
+        """Return the flow of a request: its tab, unless its address has too many.
 
-        A page chooses the names of its tabs, so that many tabs prove nothing about how many people there are.
+        Tab names are chosen by the page, so that many tabs do not prove many users.
         """
         flow = Flow(client, tab)
         if flow in self._tabs:
@@ -280,7 +280,7 @@ class FairQueue:
         return flow if absent else Flow(client, "")
 
     def _present(self) -> set[Flow]:
-        """Return those who hold a slot or wait."""
+        """Return the tickets that hold a slot or wait."""
         return {ticket.flow for ticket in (*self._queue, *self._holding, *self._overtime)}
 
     def _remember(self, flow: Flow) -> None:
@@ -293,7 +293,7 @@ class FairQueue:
         self._forget()
 
     def _forget(self) -> None:
-        """Drop those that were away for longest; nobody who holds a slot or waits is among them."""
+        """Forget the flows that have been idle the longest."""
         if len(self._clients) <= MAX_REMEMBERED and len(self._tabs) <= MAX_REMEMBERED:
             return
         present = self._present()
@@ -304,7 +304,7 @@ class FairQueue:
             del self._tabs[flow]
 
     def _in_order(self) -> list[Ticket]:
-        """Return those who wait, in the order in which they would be granted slots if these fell free now."""
+        """Return the waiting tickets in the order in which they would get slots."""
         if not self._ordered:
             now = self._clock()
             by_tab = _ranked(self._queue, lambda ticket: ticket.flow, self._tabs, now)
@@ -313,11 +313,11 @@ class FairQueue:
         return self._queue
 
     def _grant(self) -> None:
-        """Grant free slots; those in overtime that nobody waits for move back into what is left."""
+        """Grant free slots; remaining ones go to requests in overtime."""
         self._ordered = False
         while self._queue and len(self._holding) < self.capacity:
             ticket = self._in_order()[0]
-            if self._at_limit(ticket):  # it holds fewest, so the others are at their limits too
+            if self._at_limit(ticket):  # it holds the fewest, so the others are at their limits, too
                 break
             self._queue.remove(ticket)
             self._hold(ticket, 1)
@@ -354,7 +354,7 @@ class FairQueue:
     # who makes way
 
     def _make_way(self, now: float) -> list[Ticket]:
-        """Grant slots of those who go on in overtime, and return those that are newly asked to end."""
+        """Grant the slots of requests that enter overtime, and return the newly reclaimed tickets."""
         asked: list[Ticket] = []
         passed_over = sum(ticket.asked for ticket in (*self._holding, *self._overtime))
         while passed_over < len(self._queue):
@@ -373,14 +373,14 @@ class FairQueue:
         return asked
 
     def _heaviest(self, waiter: Ticket, now: float) -> Ticket | None:
-        """Return who has to make way for one that waits: of those that may be asked, the one that used most."""
+        """Return the ticket to reclaim for a waiting one: the heaviest user among those that may be asked."""
         candidates = [ticket for ticket in (*self._holding, *self._overtime) if self._may_ask(ticket, waiter, now)]
-        if self._at_limit(waiter):  # a slot of another's would not help
+        if self._at_limit(waiter):  # another flow's slot would not help
             candidates = [ticket for ticket in candidates if ticket.flow.client == waiter.flow.client]
         return max(candidates, key=lambda ticket: self._use(ticket, now), default=None)
 
     def _may_ask(self, holder: Ticket, waiter: Ticket, now: float) -> bool:
-        """Whether a holder is past the quantum, and belongs to a far heavier user, or has been waited for for long."""
+        """Whether a holder is past the quantum and either a much heavier user or has been waited for long."""
         if holder.asked or now - holder.began < self.quantum_seconds:
             return False
         if now - waiter.entered >= PATIENCE_QUANTA * self.quantum_seconds:
@@ -417,7 +417,7 @@ class FairQueue:
 def _ranked(
     tickets: list[Ticket], group_of: Callable[[Ticket], Group], used: Mapping[Group, SlotTime], now: float
 ) -> list[Ticket]:
-    """Return tickets in the order in which their groups get slots: fewest held, then least used, then first come."""
+    """Sort tickets by their groups: fewest slots held, least slot time used, first come."""
     oldest: dict[Group, float] = {}
     for ticket in tickets:
         group = group_of(ticket)

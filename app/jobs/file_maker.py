@@ -1,7 +1,7 @@
 """Builds files from a script in a process of its own, and passes them on.
 
-They come in parts, each of which goes to a temporary file before the next is read: the server never holds a file.
-Machine code of GPUs is made by NVIDIA's compilers, in a process of their own, of the CUDA C that the script's sends.
+Files arrive in parts, which are spooled to a temporary file, so that the server never holds a whole file in memory.
+GPU machine code is compiled by NVIDIA's compilers in a separate process, from CUDA C of the script's process.
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ from app.spool import Spool
 NOTHING = "the script built nothing"
 BROKEN_OFF = "the file is incomplete: the process that built it ended early"
 MEMORY_BYTES = 1 << 18
-"""Size of a file that is kept in memory; larger ones lie on the disk."""
+"""The maximum size of files in memory; larger ones are spooled to disk."""
 
 
 @dataclass(frozen=True)
 class MadeFile:
-    """A file; whoever gets it closes its content."""
+    """A file, whose content the receiver closes."""
 
     name: str
-    """Without the suffix."""
+    """The name without the suffix."""
     content: Spool
 
 
 class Arriving:
-    """The content of a file while its parts arrive: hostile, in any order and of any size.
+    """A file whose parts are arriving; they are untrusted, and may have any order and size.
 
     Parameters
     ----------
     budget : Budget
-        Bytes of files that may be on their way.
+        The budget of files in transit.
     client : str
-        Whom it is made for.
+        The client for which it is made.
     largest : int
-        Bytes that one file may have.
+        The maximum size of a file.
     """
 
     def __init__(self, budget: Budget, client: str, largest: int) -> None:
@@ -57,14 +57,14 @@ class Arriving:
         self.content = self._empty()
 
     def take(self, message: bytes) -> None:
-        """Append a part; the first begins anew, as a job whose machine went away is started on another.
+        """Append a part; a first part starts over, as jobs may be restarted on another machine.
 
         Raises
         ------
         Unbuildable
-            It is no part, or not the next one, or the file is too large.
+            If the part is malformed or out of order, or the file is too large.
         Busy
-            There is no room for more.
+            If the budget is exhausted.
         """
         try:
             place, part = read_part(message)
@@ -79,12 +79,12 @@ class Arriving:
         self.content.write(part)
 
     def replace(self, content: bytes) -> None:
-        """Be another file.
+        """Replace the content.
 
         Raises
         ------
         Busy
-            There is no room for it.
+            If the budget is exhausted.
         """
         self._begin()
         self.content.write(content)
@@ -98,17 +98,17 @@ class Arriving:
 
 
 class FileMaker:
-    """Makes files of functions and models.
+    """Builds files from functions and models.
 
     Parameters
     ----------
     launcher : Launcher
     compiling : FairQueue
-        Queue of compilations.
+        The queue of compilations.
     incoming : Incoming
-        What is done with the messages of children.
+        Processes the messages of children.
     budget : Budget
-        Bytes of files that may be on their way to clients.
+        The budget of files in transit to clients.
     """
 
     def __init__(self, launcher: Launcher, compiling: FairQueue, incoming: Incoming, budget: Budget) -> None:
@@ -119,13 +119,13 @@ class FileMaker:
 
     @property
     def largest(self) -> int:
-        """Bytes that a file may have."""
+        """The maximum size of a file in bytes."""
         return self._launcher.file_bytes
 
     def make(self, workspace: Workspace, client: Client, subject: FileSubject) -> MadeFile:
-        """Run a script, and let its process make a file.
+        """Run a script, and build a file in its process.
 
-        A script can make any file: whoever loads a library that a script made trusts it as they would the script.
+        A script can produce any file: loading a library from a script means trusting the script.
 
         Parameters
         ----------
@@ -140,9 +140,9 @@ class FileMaker:
         Raises
         ------
         Unbuildable
-            The script makes no such file, or one that is too large.
+            If the script does not produce such a file, or it is too large.
         Superseded, Busy, Unavailable, RequestError
-            As :meth:`~app.jobs.recorded_programs.RecordedPrograms.work`.
+            As in :meth:`~app.jobs.recorded_programs.RecordedPrograms.work`.
         """
         self._launcher.check(workspace)
         arriving = Arriving(self.budget, client.address, self.largest)
@@ -159,7 +159,7 @@ class FileMaker:
         return MadeFile(name, arriving.content)
 
     def _receive(self, job: Job, client: Client, arriving: Arriving) -> str:
-        """Read what a job sends of its file to the end, and return the name of the file."""
+        """Receive the file of a job completely, and return its name."""
         with self._incoming.read(job, client.address, take_part=arriving.take) as reader:
             said, problems = reader.collect(BuiltFile)
         if not said:
@@ -171,7 +171,7 @@ class FileMaker:
         return said[-1].name
 
     def _compile(self, arriving: Arriving, client: Client, options: Options) -> None:
-        """Put what NVIDIA's compilers make of a file in CUDA C in its place."""
+        """Replace a CUDA C file by its compiled form."""
         size = arriving.content.size
         problem = self._launcher.no_cuda(options.arch)
         if problem or size > MAX_SOURCE:

@@ -1,6 +1,6 @@
 """Adds the results of NVIDIA's compilers to an answer: listings, steps, occupancy, or why they are missing.
 
-Texts of compilers are hostile like all that comes from children: this runs in a process of :mod:`app.workers`.
+Compiler outputs are untrusted, like everything from children: this runs in a process of :mod:`app.workers`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from compiler.target.cuda_tools import CudaReport, report
 
 
 def with_kernels(answer: Answer, compiled: Sequence[CompiledKernels]) -> Answer:
-    """Return an answer with what was made of its programs in CUDA C.
+    """Add the compilation results of CUDA C programs to an answer.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def with_kernels(answer: Answer, compiled: Sequence[CompiledKernels]) -> Answer:
 
 
 def _problems(kernels: CompiledKernels) -> list[str]:
-    """Return why something of a program is missing, in sentences."""
+    """Describe why parts of a program's results are missing."""
     told = (("PTX", kernels.code.problem), ("SASS", kernels.sass_problem))
     return [f"no {what} is shown: {problem}" for what, problem in told if problem]
 
@@ -43,7 +43,7 @@ def _problems(kernels: CompiledKernels) -> list[str]:
 def _with_code(
     unit: Unit, listings: dict[str, Listing], by_source: dict[str, CompiledKernels], notes: list[Console]
 ) -> Unit:
-    """Return a unit with the steps of its machine code after that of its source; their listings are added."""
+    """Add steps and listings of machine code to a unit, after that of its source."""
     source = next((listings.get(step.listing or "") for step in unit.steps if step.group == "kernel"), None)
     kernels = by_source.get("".join(f"{line.text}\n" for line in source.lines)) if source is not None else None
     if source is None or kernels is None or not kernels.code.ptx:
@@ -73,7 +73,7 @@ def _step(text: DeviceListing, milliseconds: float) -> Step:
 
 
 def _with_occupancy(device: KernelReport, made: CudaReport) -> KernelReport:
-    """Return a report of kernels whose launches know how many of their blocks a processor holds."""
+    """Add the occupancy to the launches of a kernel report."""
     blocks = {kernel.name: kernel.occupancy.blocks for kernel in made.kernels if kernel.occupancy is not None}
     launches = [
         msgspec.structs.replace(launch, resident_blocks=blocks.get(launch.name, 0)) for launch in device.launches

@@ -31,22 +31,22 @@ from app.store.workspace_limits import content_bytes
 log = logging.getLogger(__name__)
 
 MAX_LADDERS = 256
-"""Ladders that are remembered, running or not."""
+"""The maximum number of remembered ladders."""
 PATIENCE_SECONDS = 30.0
-"""How long a ladder goes on while no client is listening."""
+"""How long a ladder continues without listeners."""
 POLL_SECONDS = 5.0
 MAX_EVENTS = 5000
 MAX_EVENT_BYTES = 4 << 20
-"""Bytes of the events of one ladder."""
+"""The maximum size of the events of a ladder."""
 MAX_LISTENERS = 16
 EVENT_BURST = 400
-"""Events of a ladder that are passed on as fast as they come: more than a schedule of a hundred primitives has."""
+"""The number of events of a ladder without rate limit, more than a schedule of a hundred primitives has."""
 EVENTS_PER_SECOND = 50
-"""Beyond those: a child that sends faster waits, because every event costs each listener and the event loop time."""
+"""The rate limit of further events, each of which costs every listener and the event loop time."""
 
 
 class Queued(msgspec.Struct, frozen=True, kw_only=True, tag="queued"):
-    """Another measurement is running; ``place`` 1 is next."""
+    """The ladder is waiting; ``place`` 1 is next."""
 
     place: int
 
@@ -64,22 +64,22 @@ _decode_measured = msgspec.json.Decoder(Measured).decode
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An event as it was recorded: encoded once, for all who listen."""
+    """A recorded event, encoded once for all listeners."""
 
     kind: str
     data: bytes
-    """The event in JSON."""
+    """The event as JSON."""
 
 
 class Ladder:
-    """One ladder: its events until now, and who listens.
+    """A ladder, with its events so far and its listeners.
 
     Parameters
     ----------
     workspace : bytes
-        Hash of what is measured.
+        The hash of the measured workspace.
     name : str, optional
-        That of another server's ladder, of which this one is a copy.
+        The name of another server's ladder, if this is a copy.
     """
 
     def __init__(self, workspace: bytes = b"", name: str | None = None) -> None:
@@ -101,7 +101,7 @@ class Ladder:
         Raises
         ------
         TooLarge
-            There are too many events, or they are too large.
+            If there are too many events, or they are too large.
         """
         entry = Entry(event.__struct_config__.tag, msgspec.json.encode(event))  # type: ignore[arg-type]
         with self._lock:
@@ -118,13 +118,13 @@ class Ladder:
             wake()
 
     def state(self, beat: int) -> State:
-        """Return what other servers see of it."""
+        """Return the state that other servers see."""
         with self._lock:
             entries = [(entry.kind, entry.data) for entry in self._entries]
             return State(workspace=self.workspace, entries=entries, ended=self._ended, beat=beat)
 
     def update(self, state: State) -> None:
-        """Take the events of another server's ladder that are new."""
+        """Take new events from another server's ladder."""
         with self._lock:
             for kind, data in state.entries[len(self._entries) :]:
                 self._entries.append(Entry(kind, data))
@@ -135,17 +135,17 @@ class Ladder:
             wake()
 
     def give_up(self) -> None:
-        """End another server's ladder, as that server has gone."""
+        """End the copy of a ladder whose server has disappeared."""
         self.send(Ended(status="stopped", message="the server that measured has gone"))
 
     @property
     def listened(self) -> bool:
-        """Whether somebody listens."""
+        """Whether there are listeners."""
         with self._lock:
             return bool(self._listeners)
 
     def heard(self) -> None:
-        """Note that somebody listens by way of another server."""
+        """Record that there are listeners on another server."""
         with self._lock:
             self._last_listened = time.monotonic()
 
@@ -163,12 +163,12 @@ class Ladder:
 
     @property
     def size(self) -> int:
-        """Bytes of the events until now."""
+        """The size of the events so far."""
         with self._lock:
             return self._bytes
 
     def admit(self) -> None:
-        """Reject a listener beyond :data:`MAX_LISTENERS`.
+        """Check that another listener is allowed.
 
         Raises
         ------
@@ -181,12 +181,12 @@ class Ladder:
 
     @property
     def abandoned(self) -> bool:
-        """Whether it may be stopped: nobody has listened for a while."""
+        """Whether it may be stopped for lack of listeners."""
         with self._lock:
             return not self._listeners and time.monotonic() - self._last_listened > PATIENCE_SECONDS
 
     def listen(self, listener: object, wake: Callable[[], None]) -> None:
-        """Call ``wake``, in any thread, after each event until ``listener`` leaves."""
+        """Call ``wake``, in any thread, after each event, until ``listener`` leaves."""
         with self._lock:
             self._listeners[listener] = wake
 
@@ -197,20 +197,20 @@ class Ladder:
                 self._last_listened = time.monotonic()
 
     def entry(self, index: int) -> Entry | None:
-        """Return the event with that index, or None if it has not happened yet."""
+        """Return the event with an index, or None if it has not happened yet."""
         with self._lock:
             return self._entries[index] if index < len(self._entries) else None
 
     @property
     def measurements(self) -> list[Measurement]:
-        """What the server itself measured until now, without what the script reported."""
+        """The measurements of the server so far, without those that the script reported."""
         with self._lock:
             encoded = [entry.data for entry in self._entries if entry.kind == "measured"]
         measurements = [_decode_measured(data).measurement for data in encoded]
         return [measurement for measurement in measurements if measurement.source == "server"]
 
     def over(self, index: int) -> bool:
-        """Whether no event with that index or a later one will ever come."""
+        """Whether there will be no event with this index or a later one."""
         with self._lock:
             return self._ended and index >= len(self._entries)
 
@@ -225,12 +225,12 @@ class Ladder:
             job.cancel()
 
     def hold(self, ticket: Ticket | None = None, job: Job | None = None) -> None:
-        """Note what :meth:`stop` has to release.
+        """Register a resource that :meth:`stop` releases.
 
         Raises
         ------
         Superseded
-            It was stopped already.
+            If it was already stopped.
         """
         with self._lock:
             self._ticket = ticket or self._ticket
@@ -242,21 +242,21 @@ class Ladder:
 
 
 class Ladders:
-    """Starts, remembers and stops ladders.
+    """Manages ladders.
 
     Parameters
     ----------
     launcher : Launcher
     measuring : FairQueue
-        Queue of measurements; one runs at a time.
+        The queue of measurements, of which one runs at a time.
     incoming : Incoming
-        What is done with the messages of children.
+        Processes the messages of children.
     workspaces : Budget
-        Bytes of the workspaces of ladders, from their requests to their ends.
+        The budget of the workspaces of ladders in progress.
     events_bytes : int
-        Bytes of events that all ladders may hold; those that ended first are forgotten first.
+        The maximum size of the events of all ladders; those that ended first are forgotten first.
     shared : SharedLadders, optional
-        Where other servers' ladders are found.
+        The ladders of other servers.
     """
 
     def __init__(
@@ -278,14 +278,14 @@ class Ladders:
         self._lock = threading.Lock()
 
     def start(self, workspace: Workspace, client: Client, what: What = "ladder") -> Ladder:
-        """Queue the measurement of a schedule's prefixes, or of a script's functions; it begins when it has a slot.
+        """Enqueue the measurement of a schedule's prefixes or a script's functions.
 
         Raises
         ------
         Busy
-            Too many requests are waiting, or their files are too large together.
+            If too many requests are waiting, or their files are too large in total.
         RequestError
-            The files of the workspace are refused; see :meth:`~app.jobs.launcher.Launcher.check`.
+            If the files of the workspace are rejected; see :meth:`~app.jobs.launcher.Launcher.check`.
         """
         self._launcher.check(workspace)
         claim = self._workspaces.claim(content_bytes(workspace), client.address)
@@ -314,7 +314,7 @@ class Ladders:
         Raises
         ------
         NotFound
-            No ladder has that name, or it is no longer remembered.
+            If there is no such ladder, or it is no longer remembered.
         """
         with self._lock:
             ladder = self._ladders.get(name)
@@ -325,7 +325,7 @@ class Ladders:
         return ladder
 
     def _find_shared(self, name: str) -> Ladder | None:
-        """Return a copy of another server's ladder, which is kept up to date while it is climbed."""
+        """Return a copy of another server's ladder, which is kept up to date."""
         state = self._shared.find(name) if self._shared is not None else None
         if self._shared is None or state is None:
             return None
@@ -342,7 +342,7 @@ class Ladders:
             self._forget_ended()
 
     def _forget_ended(self) -> None:
-        """Forget the ladders that ended first, until the others are few and small enough."""
+        """Forget the ladders that ended first, to stay within the limits."""
         size = sum(ladder.size for ladder in self._ladders.values())
         for name, ladder in list(self._ladders.items()):
             if len(self._ladders) <= MAX_LADDERS and size <= self._events_bytes:
@@ -392,6 +392,6 @@ class Ladders:
 
 
 def _hold(ladder: Ladder, ticket: Ticket, job: Job) -> None:
-    """Let a job be stopped with its ladder, and when others wait."""
+    """Register a job to be stopped with its ladder, or when its slot is reclaimed."""
     ticket.when_asked(job.interrupt)
     ladder.hold(job=job)

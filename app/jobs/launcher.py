@@ -113,7 +113,7 @@ class Launcher:
         Raises
         ------
         InvalidBody, TooLarge, NotFound, Damaged
-            As :meth:`check`.
+            As in :meth:`check`.
         Unavailable
             If the sandbox cannot start a process.
         """
@@ -134,7 +134,7 @@ class Launcher:
         Raises
         ------
         InvalidBody, TooLarge, NotFound, Damaged
-            As :meth:`check`.
+            As in :meth:`check`.
         Unavailable
             If the sandbox cannot start a process.
         """
@@ -154,7 +154,7 @@ class Launcher:
         Raises
         ------
         InvalidBody, TooLarge, NotFound, Damaged
-            As :meth:`check`.
+            As in :meth:`check`.
         Unavailable
             If the sandbox cannot start a process.
         """

@@ -44,9 +44,9 @@ class Measurer:
     ----------
     launcher : Launcher
     incoming : Incoming
-        What is done with the messages of children.
+        Processes the messages of children.
     client : Client
-        Whom it is done for.
+        The client on whose behalf it is done.
     hold : callable
         Is given each job that is started, so that it can be stopped.
 
@@ -74,7 +74,7 @@ class Measurer:
         Superseded
             A job was cancelled.
         Unavailable
-            The sandbox cannot run anything.
+            If the sandbox cannot run anything.
         Busy
             There is no room for what the script made.
         """

@@ -19,9 +19,9 @@ class Proposer:
     ----------
     launcher : Launcher
     compiling : FairQueue
-        Queue of compilations.
+        The queue of compilations.
     incoming : Incoming
-        What is done with the messages of children.
+        Processes the messages of children.
     """
 
     def __init__(self, launcher: Launcher, compiling: FairQueue, incoming: Incoming) -> None:
@@ -46,7 +46,7 @@ class Proposer:
         Raises
         ------
         Superseded, Busy, Unavailable, RequestError
-            As :meth:`~app.jobs.recorded_programs.RecordedPrograms.work`.
+            As in :meth:`~app.jobs.recorded_programs.RecordedPrograms.work`.
         """
         self._launcher.check(workspace)
         with self._compiling.turn(client.address, client.tab) as ticket:

@@ -24,9 +24,9 @@ class RecordedPrograms:
     ----------
     launcher : Launcher
     compiling : FairQueue
-        Queue of compilations.
+        The queue of compilations.
     incoming : Incoming
-        What is done with the messages of children.
+        Processes the messages of children.
     """
 
     def __init__(self, launcher: Launcher, compiling: FairQueue, incoming: Incoming) -> None:
@@ -66,13 +66,13 @@ class RecordedPrograms:
         Raises
         ------
         Superseded
-            The client has gone.
+            If the client has disconnected.
         Busy
-            Too many requests are waiting.
+            If too many requests are waiting.
         Unavailable
-            The sandbox cannot run anything.
+            If the sandbox cannot run anything.
         RequestError
-            The files of the workspace are refused; see :meth:`~app.jobs.launcher.Launcher.check`.
+            If the files of the workspace are rejected; see :meth:`~app.jobs.launcher.Launcher.check`.
         """
         self._launcher.check(workspace)
         with self._compiling.turn(client.address, client.tab) as ticket:

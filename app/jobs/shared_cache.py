@@ -51,9 +51,9 @@ class SharedAnswerCache(AnswerCache):
         ----------
         answer : StoredAnswer
         owner : str
-            The client that it was made for.
+            The client for which it was made.
         workspace : bytes, optional
-            Content key of the workspace that it answers from now on.
+            The content key of the workspace that it answers.
         """
         super().put(answer, owner, workspace)
         names = [f"contents/{content}" for content in (*answer.listings, *answer.drawings)]

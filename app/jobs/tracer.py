@@ -49,7 +49,7 @@ class Tracer:
         Raises
         ------
         Superseded, Busy, Unavailable, RequestError
-            As :meth:`~app.jobs.recorded_programs.RecordedPrograms.work`.
+            As in :meth:`~app.jobs.recorded_programs.RecordedPrograms.work`.
         """
 
         def start(program: str) -> Job:

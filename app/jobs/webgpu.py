@@ -51,7 +51,7 @@ class GPUPreparer:
         Raises
         ------
         Superseded, Busy, Unavailable, RequestError
-            As :meth:`~app.jobs.recorded_programs.RecordedPrograms.work`.
+            As in :meth:`~app.jobs.recorded_programs.RecordedPrograms.work`.
         """
 
         def start(program: str) -> Job:
