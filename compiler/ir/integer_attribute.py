@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["IntAttr", "kept_attr"]
+__all__ = ["BoolAttr", "IntAttr", "kept_attr"]
 
 
 class IntAttr(int):
@@ -28,6 +28,22 @@ class IntAttr(int):
     def dtype(self) -> str:
         """The data type that TVM's constant of the number has."""
         return "int32" if -(1 << 31) <= self < 1 << 31 else "int64"
+
+
+class BoolAttr(IntAttr):
+    """A truth value that is an attribute, and answers as the ``IntImm`` of type ``bool`` that TVM keeps."""
+
+    __slots__ = ()
+
+    @property
+    def dtype(self) -> str:
+        """The data type: ``bool``."""
+        return "bool"
+
+    def __repr__(self) -> str:
+        return str(bool(self))
+
+    __str__ = __repr__
 
 
 def kept_attr(value: Any) -> Any:

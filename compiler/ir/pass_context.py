@@ -11,6 +11,7 @@ from compiler.ir.context_stack import ContextStack
 from compiler.ir.error import AttrsError, did_you_mean, errors_of_program, show
 from compiler.ir.extension import extension_point
 from compiler.ir.instrument import PassInstrument
+from compiler.ir.integer_attribute import BoolAttr, IntAttr
 from compiler.ir.pass_traces import TraceStack
 from compiler.ir.scalars import IntImm
 
@@ -109,8 +110,11 @@ def config_options() -> dict[str, ConfigType]:
     return dict(_CONFIG_OPTIONS)
 
 
-def _type_name(kind: ConfigType) -> str:
+def _type_name(key: str, kind: ConfigType) -> str:
     """Return what TVM calls the type of an option."""
+    if key in _USUAL_OPTIONS:
+        level, name = key.split(".")
+        return f"{level}.transform.{name}Config"
     kinds = kind if isinstance(kind, tuple) else (kind,)
     return next((name for each, name in _TYPE_NAMES.items() if each in kinds), kinds[0].__name__)
 
@@ -132,10 +136,14 @@ def _check_config(config: Mapping[str, object]) -> dict[str, Any]:
             kinds = kind if isinstance(kind, tuple) else (kind,)
             names = " or ".join(k.__name__ for k in kinds)
             raise AttrsError(f"PassContext: option {key!r} must be of type {names}, got {show(value)}")
-    return {
-        key: GivenOptions(key, value) if key in _USUAL_OPTIONS and isinstance(value, Mapping) else value
-        for key, value in given.items()
-    }
+    return {key: _kept(key, value) for key, value in given.items()}
+
+
+def _kept(key: str, value: object) -> object:
+    """Return the value of an option in the form in which a context keeps it: numbers have a ``value``, as in TVM."""
+    if key in _USUAL_OPTIONS and isinstance(value, Mapping):
+        return GivenOptions(key, value)
+    return BoolAttr(value) if isinstance(value, bool) else IntAttr(value) if type(value) is int else value
 
 
 def _number(value: object) -> object:
@@ -243,7 +251,7 @@ class PassContext(TraceStack):
         dict of str to dict
             By name, each with its ``type`` under the name that TVM has for it.
         """
-        return {key: {"type": _type_name(kind)} for key, kind in config_options().items()}
+        return {key: {"type": _type_name(key, kind)} for key, kind in config_options().items()}
 
     def override_instruments(self, instruments: Sequence[PassInstrument] | None) -> None:
         """Replace the instruments of this context.

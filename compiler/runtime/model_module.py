@@ -324,7 +324,10 @@ class ModelModule:
         repeat: int = 5,
         number: int = 5,
         min_repeat_ms: int | None = None,
+        limit_zero_time_iterations: int = 100,
         end_to_end: bool = False,
+        cooldown_interval_ms: int = 0,
+        repeats_to_cooldown: int = 1,
         **inputs: ArrayLike,
     ) -> BenchmarkResult:
         """Measure the model, or one of its functions.
@@ -343,6 +346,8 @@ class ModelModule:
             A measurement lasts at least this many milliseconds.
         end_to_end : bool
             Whether copying the inputs in and the outputs out is part of it.
+        limit_zero_time_iterations, cooldown_interval_ms, repeats_to_cooldown : int
+            Accepted for compatibility.
         **inputs : array_like or NDArray
             Values to set before.
 

@@ -248,7 +248,11 @@ class VirtualMachine(Timed):
         func_name: str = "main",
         repeat: int = 5,
         number: int = 5,
+        min_repeat_ms: int | None = None,
+        limit_zero_time_iterations: int = 100,
         end_to_end: bool = False,
+        cooldown_interval_ms: int = 0,
+        repeats_to_cooldown: int = 1,
         **kwargs: Argument,
     ) -> BenchmarkResult:
         """Measure calls of a function.
@@ -267,6 +271,10 @@ class VirtualMachine(Timed):
             Calls that one measurement averages over.
         end_to_end : bool
             Whether to measure the conversion of the arguments as well.
+        min_repeat_ms : int, optional
+            A measurement lasts at least this many milliseconds.
+        limit_zero_time_iterations, cooldown_interval_ms, repeats_to_cooldown : int
+            Accepted for compatibility.
         **kwargs : array_like or NDArray
             Arguments by name.
 
@@ -275,14 +283,14 @@ class VirtualMachine(Timed):
         BenchmarkResult
             In seconds a call.
         """
+        rounds = (number, repeat, min_repeat_ms or 0)
         if end_to_end:
             params = self._entry(func_name).params
             given = arguments_in_order(f"vm: {func_name}", params, args, kwargs) if args or kwargs else ()
-            converting = Module.time_evaluator(self, "invoke_return_to_device", device, number, repeat)
-            return converting(func_name, *given)
+            return Module.time_evaluator(self, "invoke_return_to_device", device, *rounds)(func_name, *given)
         if args or kwargs:
             self.set_input(func_name, *args, **kwargs)
-        return Module.time_evaluator(self, "invoke", device, number, repeat)(func_name)
+        return Module.time_evaluator(self, "invoke", device, *rounds)(func_name)
 
     def evaluator(self, func_name: str, number: int, repeat: int, min_seconds: float) -> Callable[..., BenchmarkResult]:
         # What is measured is a call by TVM's names; the function to call is the first of its arguments.

@@ -79,8 +79,11 @@ def test_print_ir_writes_the_module_between_passes(capsys: pytest.CaptureFixture
 def test_numbers_are_truth_values_of_options() -> None:
     given = {"relay.backend.use_auto_scheduler": 0, "tir.disable_vectorize": IntImm("bool", 1)}
     config = PassContext(config=given).config
-    assert config["relay.backend.use_auto_scheduler"] is False
-    assert config["tir.disable_vectorize"] is True
+    for option, truth in (("relay.backend.use_auto_scheduler", False), ("tir.disable_vectorize", True)):
+        assert config[option] == truth
+        assert (config[option].value, config[option].dtype, str(config[option])) == (int(truth), "bool", str(truth))
+    depth = PassContext(config={"relay.FuseOps.max_depth": 3}).config["relay.FuseOps.max_depth"]
+    assert (depth, depth.value, depth.dtype) == (3, 3, "int32")
     with pytest.raises(AttrsError):
         PassContext(config={"relay.backend.use_auto_scheduler": 2})
 

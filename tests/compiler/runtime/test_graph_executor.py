@@ -69,7 +69,7 @@ def test_what_times_modules_times_models(module: graph_executor.GraphModule, mon
         return lambda: tvm.runtime.module.BenchmarkResult([1.0, 2.0, 2.0, 5.0])
 
     monkeypatch.setattr(tvm.runtime.module.Module, "time_evaluator", time_evaluator)
-    result = module.benchmark(tvm.cpu(0), repeat=4, number=3, x=X, w=W)
+    result = module.benchmark(tvm.cpu(0), repeat=4, number=3, cooldown_interval_ms=1, repeats_to_cooldown=2, x=X, w=W)
     assert (result.mean, result.median, result.std) == (2.5, 2.0, 1.5)
     assert asked == [(module.module, "run", tvm.cpu(0), 3, 4, 0)]
     np.testing.assert_array_equal(module.get_input("x").numpy(), X)
