@@ -228,7 +228,7 @@ def device(dev_type: str | int, dev_id: int = 0) -> Device:
     Parameters
     ----------
     dev_type : str or int
-        A name, e.g. ``cpu`` or ``llvm -mcpu=native``, or DLPack's number.
+        A name, e.g. ``cpu`` or ``llvm -mcpu=native``, or DLPack's number; ``cuda:1`` says which one of that kind.
     dev_id : int
         Which one of that kind.
 
@@ -241,6 +241,11 @@ def device(dev_type: str | int, dev_id: int = 0) -> Device:
     ArgumentError
         If there is no such kind of device.
     """
+    if isinstance(dev_type, str) and ":" in dev_type.split(" ")[0]:
+        dev_type, _, which = dev_type.partition(":")
+        if not which.isdecimal():
+            raise ArgumentError(f"device: expected a number behind {dev_type}:, got {show(which)}")
+        dev_id = int(which)
     number = DEVICE_TYPES.get(dev_type.split()[0] if dev_type else "") if isinstance(dev_type, str) else dev_type
     if number not in _KINDS:
         raise ArgumentError(f"device: type must be one of {', '.join(DEVICE_TYPES)}, got {show(dev_type)}")

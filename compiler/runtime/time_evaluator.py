@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -12,6 +12,7 @@ from compiler.ir.deprecation import renamed_parameter
 from compiler.ir.error import expected
 from compiler.runtime.device import Device
 from compiler.runtime.measurement import BenchmarkResult
+from compiler.runtime.packed_func import get_global_func, register_func
 
 __all__ = ["Timed", "time_evaluator"]
 
@@ -78,12 +79,17 @@ def time_evaluator(
     cache_flush_bytes : int
         Before each measurement, as many bytes are written, so that the arguments are not in the caches any more.
     f_preproc : str
-        Accepted for compatibility.
+        Name of a registered function that is called with the kernel's arguments before each measurement.
 
     Returns
     -------
     callable
         Returns a :class:`BenchmarkResult` in seconds a call.
+
+    Raises
+    ------
+    ArgumentError
+        If no function is registered as ``f_preproc``.
     """
     counts = (("number", number, 1), ("repeat", repeat, 1), ("min_repeat_ms", min_repeat_ms, 0))
     for name, value, least in (*counts, ("cache_flush_bytes", cache_flush_bytes, 0)):
@@ -92,21 +98,46 @@ def time_evaluator(
     if not isinstance(dev, Device):
         expected("time_evaluator", "dev", "a device such as tvm.cpu(0)", type(dev).__name__)
     dev.require("time_evaluator")
-    if not cache_flush_bytes:
+    preparations: list[Callable[..., object]] = []
+    if f_preproc:
+        preparations.append(get_global_func(f_preproc))
+    if cache_flush_bytes:
+        preparations.append(_cache_flush(cache_flush_bytes))
+    if not preparations:
         return self.evaluator(func_name, number, repeat, min_repeat_ms / 1e3)
-    return _from_cold_caches(self.evaluator(func_name, number, 1, min_repeat_ms / 1e3), repeat, cache_flush_bytes)
+    return _prepared(self.evaluator(func_name, number, 1, min_repeat_ms / 1e3), repeat, preparations)
 
 
-def _from_cold_caches(
-    evaluate: Callable[..., BenchmarkResult], repeat: int, size: int
-) -> Callable[..., BenchmarkResult]:
-    """Return what measures several times, each after as many bytes have been written."""
+def _cache_flush(size: int) -> Callable[..., None]:
+    """Return what writes as many bytes."""
     flushed = np.zeros(size, "uint8")
+
+    def flush(*args: object) -> None:
+        np.add(flushed, 1, out=flushed)
+
+    return flush
+
+
+def _flush_arguments(*args: object) -> None:
+    """Write more bytes than the caches of processors hold, so that no argument is in them any more."""
+    _cache_flush(_MORE_THAN_CACHES)()
+
+
+_MORE_THAN_CACHES = 1 << 27
+
+register_func("cache_flush_cpu_non_first_arg", _flush_arguments)
+
+
+def _prepared(
+    evaluate: Callable[..., BenchmarkResult], repeat: int, preparations: Sequence[Callable[..., object]]
+) -> Callable[..., BenchmarkResult]:
+    """Return what measures several times, each after the preparations have been made."""
 
     def measure(*args: object) -> BenchmarkResult:
         seconds: list[float] = []
         for _ in range(repeat):
-            flushed[:] = flushed[0] + 1
+            for prepare in preparations:
+                prepare(*args)
             seconds += evaluate(*args).results
         return BenchmarkResult(seconds)
 

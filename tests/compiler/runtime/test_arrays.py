@@ -154,3 +154,10 @@ def test_numpy_has_the_bits_of_bfloat16() -> None:
     assert (x.numpy().dtype, x.numpy().tolist()) == ("uint16", [0x3FC0, 0xC000])
     assert empty((2,), "bfloat16").copyfrom(np.array([1.5, -2.0], "float32")).numpy().tolist() == [0x3FC0, 0xC000]
     assert np.asarray(array(np.asarray(x))).tolist() == [1.5, -2.0]
+
+
+def test_the_name_of_a_device_may_say_which_one() -> None:
+    assert device("cuda:2") == cuda(2)
+    assert device("cpu:1", 0) == cpu(1)
+    with pytest.raises(ArgumentError, match="expected a number behind cuda:"):
+        device("cuda:first")

@@ -17,6 +17,7 @@ from compiler.runtime.device import cpu, cuda
 from compiler.runtime.library import MARK, load_module
 from compiler.runtime.module import Module
 from compiler.runtime.ndarray import array, empty
+from compiler.runtime.packed_func import register_func
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.function import PrimFunc
@@ -113,6 +114,21 @@ def test_integers_must_fit() -> None:
     for bad, message in ((128, "must fit int8, got 128"), (1.5, "must be an int, got float")):
         with pytest.raises(ArgumentError, match=message):
             module(bad, result)
+
+
+def test_a_function_prepares_each_measurement(add: Module) -> None:
+    args = (floats(8), floats(8), empty((8,)))
+    seen: list[int] = []
+    register_func("test.prepare", lambda *given: seen.append(len(given)), override=True)
+    result = add.time_evaluator(add.entry_name, cpu(0), number=2, repeat=3, f_preproc="test.prepare")(*args)
+    assert len(result.results) == 3
+    assert seen == [3, 3, 3]
+    flushed = add.time_evaluator(add.entry_name, cpu(0), number=1, repeat=2, f_preproc="cache_flush_cpu_non_first_arg")(
+        *args
+    )
+    assert len(flushed.results) == 2
+    with pytest.raises(ArgumentError, match=re.escape("test.nothing")):
+        add.time_evaluator(add.entry_name, cpu(0), f_preproc="test.nothing")
 
 
 def test_any_number_but_zero_is_true() -> None:
