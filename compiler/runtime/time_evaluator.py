@@ -100,7 +100,9 @@ def time_evaluator(
     dev.require("time_evaluator")
     preparations: list[Callable[..., object]] = []
     if f_preproc:
-        preparations.append(get_global_func(f_preproc))
+        prepare = get_global_func(f_preproc)
+        assert prepare is not None
+        preparations.append(prepare)
     if cache_flush_bytes:
         preparations.append(_cache_flush(cache_flush_bytes))
     if not preparations:
