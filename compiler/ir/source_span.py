@@ -74,6 +74,38 @@ class Span(frozenset[int]):
         span.column, span.end_column = column, end_column
         return span
 
+    @classmethod
+    def of_rows(cls, rows: frozenset[int], name: str) -> Span:
+        """Return rows of the table of origins as the span of a source without lines, such as a layer of a model.
+
+        Parameters
+        ----------
+        rows : frozenset of int
+        name : str
+            Of the source.
+
+        Returns
+        -------
+        Span
+        """
+        span = super().__new__(cls, rows)
+        span.source_name = SourceName(name)
+        span.line = span.end_line = span.column = span.end_column = 0
+        return span
+
+    def is_at(self, other: Span) -> bool:
+        """Return whether two spans are the same range of one source.
+
+        Parameters
+        ----------
+        other : Span
+
+        Returns
+        -------
+        bool
+        """
+        return self.__reduce__() == other.__reduce__()
+
     def __reduce__(self) -> tuple[Any, ...]:
         return Span, (self.source_name, self.line, self.end_line, self.column, self.end_column)
 

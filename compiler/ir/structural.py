@@ -24,6 +24,7 @@ from compiler.ir.node import Node, structure
 from compiler.ir.object_path import AttributeAccessPath, ObjectPath
 from compiler.ir.scalars import IntImm, PrimExpr
 from compiler.ir.scriptable import Scriptable
+from compiler.ir.source_span import SequentialSpan, Span
 from compiler.ir.types import InferredTypes
 
 
@@ -41,7 +42,16 @@ def structural_equal(lhs: object, rhs: object, map_free_vars: bool = False) -> b
     -------
     bool
     """
+    if isinstance(lhs, Span) and isinstance(rhs, Span):
+        return lhs.is_at(rhs)
+    if _is_no_place(lhs) and _is_no_place(rhs):
+        return True
     return _Equality(map_free_vars).equal(_with_number(lhs, rhs), _with_number(rhs, lhs))
+
+
+def _is_no_place(span: object) -> bool:
+    """Return whether a span names no source, as TVM's ``None`` does: where a node was made need not be one."""
+    return span is None or (isinstance(span, frozenset) and not isinstance(span, (Span, SequentialSpan)))
 
 
 def _with_number(a: object, other: object) -> object:

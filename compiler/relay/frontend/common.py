@@ -11,6 +11,7 @@ from compiler.ir.error import ArgumentError, OpNotImplemented
 from compiler.ir.expr import RelayExpr
 from compiler.ir.extension import public_module
 from compiler.ir.module import IRModule
+from compiler.ir.node import rebuild
 from compiler.ir.types import Type
 from compiler.relay import op
 from compiler.relay.analysis import free_vars
@@ -19,6 +20,7 @@ from compiler.relay.expr import Var, const, var
 from compiler.relay.frontend.expr_table import ExprTable
 from compiler.relay.frontend.set_span import set_span
 from compiler.relay.frontend.str_attrs import StrAttrsDict
+from compiler.relay.function import Function
 from compiler.relay.inference import infer_expr
 from compiler.relay.interpreter import Interpreter
 from compiler.relay.op_registry import OpFunction
@@ -60,9 +62,12 @@ def infer_type(node: RelayExpr, mod: IRModule | None = None) -> RelayExpr:
     Returns
     -------
     Expr
-        The expression with its ``checked_type``.
+        The expression with its ``checked_type``; a function says the type of its result.
     """
     infer_expr(node, mod)
+    if isinstance(node, Function) and node.ret_type is None:
+        node = rebuild(node, ret_type=node.body.checked_type)
+        infer_expr(node, mod)
     return node
 
 

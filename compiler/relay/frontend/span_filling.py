@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from compiler.ir.origin import Span, mint, record_for_good
-from compiler.ir.transform import PassContext, register_config_option
+from typing import Any
 
-__all__ = ["FILL_SPAN", "begin_import", "mint_layer"]
+from compiler.ir.origin import Span, mint, record_for_good
+from compiler.ir.source_span import SourceName
+from compiler.ir.source_span import Span as SourceSpan
+from compiler.ir.transform import PassContext, register_config_option
+from compiler.relay.expr import Constant, Var
+
+__all__ = ["FILL_SPAN", "begin_import", "mint_layer", "name_parameter"]
 
 FILL_SPAN = "relay.frontend.fill_span"
 register_config_option(FILL_SPAN, (bool, int))
@@ -34,4 +39,24 @@ def mint_layer(label: str, name: str, parents: Span) -> Span:
     Span
     """
     named = PassContext.current().config.get(FILL_SPAN, True)
-    return mint("graph", label, parents, name if named else "")
+    rows = mint("graph", label, parents, name if named else "")
+    return SourceSpan.of_rows(rows, name) if name and _fills_spans() else rows
+
+
+def _fills_spans() -> bool:
+    return bool(PassContext.current().config.get(FILL_SPAN))
+
+
+def name_parameter(expr: object, source: str) -> None:
+    """Give an input or a constant of a model a span.
+
+    Parameters
+    ----------
+    expr : object
+        Nothing happens unless it is a variable or a constant, has no such span yet, and the option is on.
+    source : str
+        What the model calls the value.
+    """
+    if _fills_spans() and isinstance(expr, (Var, Constant)) and not isinstance(expr.span, SourceSpan):
+        unfrozen: Any = expr
+        unfrozen.span = SourceSpan(SourceName(source), 0, 0, 0, 0)

@@ -39,7 +39,7 @@ from compiler.relay.frontend.shared.errors import (
 from compiler.relay.frontend.shared.folding import constant, dtype_of, keeping, settle
 from compiler.relay.frontend.shared.parameters import module_of
 from compiler.relay.frontend.shared.tensors import cast
-from compiler.relay.frontend.span_filling import mint_layer
+from compiler.relay.frontend.span_filling import mint_layer, name_parameter
 from compiler.relay.inference import infer_expr
 from compiler.relay.ty import TensorType
 from compiler.runtime.ndarray import NDArray
@@ -98,6 +98,7 @@ def _variable(tensor: Tensor, given: Sequence[int] | None, channels_first: bool)
         variable = Var(tensor.name, TensorType(dims if given is None else tuple(given), str(tensor.dtype)))
     except TVMError as exc:
         raise ArgumentError(f"from_keras: input {tensor.name!r}: {exc}") from exc
+    name_parameter(variable, tensor.name)
     infer_expr(variable)
     return variable
 

@@ -20,7 +20,7 @@ from compiler.relay.frontend.onnx.reader import MAX_DEPTH, opset_imports, subgra
 from compiler.relay.frontend.onnx.registry import find
 from compiler.relay.frontend.shared.errors import ConversionError, ModelError
 from compiler.relay.frontend.shared.folding import constant, settle
-from compiler.relay.frontend.span_filling import mint_layer
+from compiler.relay.frontend.span_filling import mint_layer, name_parameter
 
 Scope = dict[str, Any]
 """Expressions by value names; the scope of a subgraph starts as a copy of the enclosing one."""
@@ -68,7 +68,10 @@ class Importer:
 
     def _node(self, proto: onnx.NodeProto, scope: Scope) -> list[Any]:
         label = _label(proto)
-        span = mint_layer(f"{proto.op_type} {label}".strip(), self._layer_name(label), self._span)
+        layer = self._layer_name(label)
+        span = mint_layer(f"{proto.op_type} {label}".strip(), layer, self._span)
+        for name in proto.input if layer else ():  # by the first layer that reads it
+            name_parameter(scope.get(name), f"{layer}.{name}")
         with derived_from(span), _naming(label, proto.op_type):
             inputs = [_lookup(scope, name, "it") if name else None for name in proto.input]
             outputs = self._convert(proto, inputs, scope)

@@ -23,7 +23,7 @@ from compiler.relay.frontend.shared.errors import (
 )
 from compiler.relay.frontend.shared.folding import constant, keeping, ops, settle
 from compiler.relay.frontend.shared.parameters import is_weight, module_of
-from compiler.relay.frontend.span_filling import mint_layer
+from compiler.relay.frontend.span_filling import mint_layer, name_parameter
 from compiler.relay.frontend.tensorflow import converters as _converters
 from compiler.relay.frontend.tensorflow.branches import selected
 from compiler.relay.frontend.tensorflow.frames import CONTROL_NODES, Flow, Frame
@@ -135,6 +135,7 @@ def _variable(node: Message, given: Sequence[int] | None) -> Var:
         variable = Var(node.name, TensorType(dims, attributes.get("dtype", "float32")))
     except TVMError as exc:
         raise ArgumentError(f"from_tensorflow: input {node.name!r}: {exc}") from exc
+    name_parameter(variable, node.name)
     infer_expr(variable)
     return variable
 

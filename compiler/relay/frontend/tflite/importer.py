@@ -17,7 +17,7 @@ from compiler.relay.frontend.shared.errors import ModelError, UnsupportedOperato
 from compiler.relay.frontend.shared.folding import constant, keeping, settle
 from compiler.relay.frontend.shared.parameters import is_weight, module_of
 from compiler.relay.frontend.shared.tensors import bounded
-from compiler.relay.frontend.span_filling import mint_layer
+from compiler.relay.frontend.span_filling import mint_layer, name_parameter
 from compiler.relay.frontend.tflite import converters as _converters
 from compiler.relay.frontend.tflite.converters.activations import has_activation
 from compiler.relay.frontend.tflite.node import Node
@@ -109,6 +109,7 @@ def _inputs(graph: Subgraph, shapes: Mapping[str, Sequence[int]], dtypes: Mappin
             variables[i] = Var(tensor.name, TensorType(_shape(tensor, shapes.get(tensor.name)), dtype))
         except TVMError as exc:
             raise ArgumentError(f"from_tflite: input {tensor.name!r}: {exc}") from exc
+        name_parameter(variables[i], tensor.name)
         infer_expr(variables[i])
     return variables
 

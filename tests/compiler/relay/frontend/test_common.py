@@ -22,6 +22,7 @@ def _x(*shape: Any) -> relay.Var:
 def test_types_and_shapes() -> None:
     double = relay.add(_x(2, 3), _x(2, 3))
     assert common.infer_type(double).checked_type == relay.TensorType((2, 3))
+    assert common.infer_type(relay.Function(relay.analysis.free_vars(double), double)).ret_type == double.checked_type
     assert common.infer_shape(double) == (2, 3)
     assert common.infer_shape(relay.Tuple([_x(1)])) == relay.TupleType([relay.TensorType((1,))])
     assert (common.infer_channels(_x(8, 3, 2, 2)), common.infer_channels(_x(8, 3, 2, 2), True)) == (8, 3)

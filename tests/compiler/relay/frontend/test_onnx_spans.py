@@ -14,9 +14,9 @@ from compiler.ir import origin
 from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
 from compiler.ir.origin import OriginTable, named_origins, recording
-from compiler.ir.structural import structural_equal
+from compiler.ir.structural import assert_structural_equal, structural_equal
 from compiler.ir.transform import PassContext
-from compiler.relay.frontend import from_onnx
+from compiler.relay.frontend import common, from_onnx
 from compiler.relay.transform import AnnotateSpans, FoldConstant, FuseOps, InferType, SimplifyInference
 from compiler.testing import disable_span_filling, enable_span_filling
 
@@ -143,3 +143,50 @@ def test_the_model_is_saved_with_names(tmp_path):
     from_onnx(model, export_node_renamed_model_path=tmp_path / "named.onnx")
     assert [node.name for node in onnx.load(tmp_path / "named.onnx").graph.node] == ["a", "exp"]
     assert model.graph.node[0].name == ""
+
+
+def _place(name):
+    return relay.Span(relay.SourceName(name), 0, 0, 0, 0)
+
+
+def _spans(function):
+    spans = []
+    relay.analysis.post_order_visit(function, lambda expr: spans.append(expr.span))
+    return spans
+
+
+@pytest.mark.parametrize("freeze_params", [True, False])
+def test_spans_are_those_of_a_graph_that_is_written_by_hand(freeze_params):
+    """A parameter is called after the first layer that reads it."""
+    weights = np.ones((3, 3), "float32")
+    nodes = [
+        helper.make_node("Mul", ["x", "w"], ["a"], name="product"),
+        helper.make_node("Add", ["a", "w"], ["y"], name="sum"),
+    ]
+    model = _model(nodes, [numpy_helper.from_array(weights, "w")], shape=(3, 3))
+    with enable_span_filling():
+        mod, _ = from_onnx(model, freeze_params=freeze_params)
+    with disable_span_filling():
+        plain, _ = from_onnx(model, freeze_params=freeze_params)
+    assert_structural_equal(mod, plain)
+
+    x = relay.var("x", shape=(3, 3), span=_place("product.x"))
+    if freeze_params:
+        w, params = relay.const(weights, span=_place("product.w")), [x]
+    else:
+        w = relay.var("w", shape=(3, 3), span=_place("product.w"))
+        params = [x, w]
+    product = common.set_span(relay.multiply(x, w), "product")
+    written = common.infer_type(relay.Function(params, common.set_span(relay.add(product, w), "sum")))
+    assert_structural_equal(mod["main"], written)
+    spans = _spans(mod["main"])
+    assert len(spans) == len(_spans(written))
+    assert all(structural_equal(a, b) for a, b in zip(spans, _spans(written), strict=True))
+    assert {span.source_name.name for span in spans if isinstance(span, relay.Span)} == {
+        "product.x",
+        "product.w",
+        "product",
+        "sum",
+    }
+    assert not structural_equal(_place("product"), _place("sum"))
+    assert not structural_equal(_place("product"), None)
