@@ -51,9 +51,12 @@ def _covered(low: IterSumExpr, extent: PrimExpr, analyzer: Analyzer) -> Interval
     if not low.args:
         return IntSet.from_min_extent(low.base, extent)
     (split,) = low.args
-    if not analyzer.can_prove(extent >= split.scale):
+    first, step = low.base, split.scale
+    if analyzer.can_prove(step < 0):
+        first, step = analyzer.simplify(first + (split.extent - 1) * step), analyzer.simplify(-step)
+    if not analyzer.can_prove(extent >= step):
         return None
-    return IntSet.from_min_extent(low.base, analyzer.simplify((split.extent - 1) * split.scale + extent))
+    return IntSet.from_min_extent(first, analyzer.simplify((split.extent - 1) * step + extent))
 
 
 def estimate_region_lower_bound(

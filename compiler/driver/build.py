@@ -24,7 +24,7 @@ from compiler.tir.analysis import is_lowered
 from compiler.tir.analysis.features import features
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, AttrStmt, For
-from compiler.tir.stmt_functor import StmtVisitor
+from compiler.tir.stmt_functor import StmtExprVisitor, StmtVisitor
 from compiler.tir.transform.bf16_compute_legalize import BF16, BF16ComputeLegalize
 from compiler.tir.transform.bf16_storage_legalize import BF16StorageLegalize
 from compiler.tir.transform.flatten_buffer import FlattenBuffer
@@ -124,7 +124,7 @@ def _uses(types: Set[str], func: PrimFunc) -> bool:
     return uses.any
 
 
-class _Types(StmtVisitor):
+class _Types(StmtExprVisitor):
     def __init__(self, types: Set[str]) -> None:
         self.any = False
         self._types = types

@@ -14,6 +14,7 @@ from compiler.tir.buffer import Buffer, BufferRegion, compact_strides
 from compiler.tir.statement import Stmt
 
 __all__ = [
+    "ALIGNMENTS",
     "Block",
     "BlockRealize",
     "MatchBufferRegion",
@@ -24,6 +25,9 @@ __all__ = [
     "memory_extents",
     "reduction_begins",
 ]
+
+ALIGNMENTS = "buffer_dim_align"
+"""The annotation of a block that lists how dimensions are aligned: which of its writes, axis, factor, offset."""
 
 
 @node

@@ -243,6 +243,11 @@ class IndexMap(Node):
         Returns
         -------
         tuple of PrimExpr
+
+        Raises
+        ------
+        ArgumentError
+            If some elements are mapped to negative indices.
         """
         dims = as_exprs(shape)
         mapped = image_shape(self.final_indices, self._domains(dims))

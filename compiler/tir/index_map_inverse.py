@@ -11,6 +11,7 @@ from functools import reduce
 from typing import NamedTuple
 
 from compiler.arith import Analyzer, IterMapLevel, IterSumExpr, detect_iter_map, eval_set, inverse_affine_iter_map
+from compiler.ir.error import ArgumentError
 from compiler.ir.functor import Mutator
 from compiler.ir.node import Node
 from compiler.ir.primexpr import EQ, And, FloorDiv, FloorMod, IntImm, Max, Not, PrimExpr, Range, Var, binary, const
@@ -80,7 +81,12 @@ def image_shape(indices: Sequence[PrimExpr], domains: Mapping[Var, Range]) -> tu
     analyzer = Analyzer()
     for var, domain in domains.items():
         analyzer.bind(var, domain)
-    return tuple([analyzer.simplify(r.min + r.extent) for r in image_ranges(indices, domains, analyzer)])
+    shape = []
+    for index, values in zip(indices, image_ranges(indices, domains, analyzer), strict=True):
+        if analyzer.can_prove(values.min < 0):
+            raise ArgumentError(f"IndexMap.map_shape: {index} is negative for some elements, from {values.min} on")
+        shape.append(analyzer.simplify(values.min + values.extent))
+    return tuple(shape)
 
 
 def bijective_inverse(indices: Sequence[PrimExpr], domains: Mapping[Var, Range]) -> Inverse | None:

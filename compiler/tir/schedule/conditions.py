@@ -10,6 +10,7 @@ from compiler.ir.primexpr import IterVar, Range, Var, const, is_const_int
 from compiler.ir.substitute import free_vars
 from compiler.tir.block import Block
 from compiler.tir.buffer import Buffer
+from compiler.tir.schedule.dependencies import accessed_buffers
 from compiler.tir.schedule.error import refuse
 from compiler.tir.schedule.regions import covers, facts_at
 from compiler.tir.schedule.sref import StmtSRef
@@ -19,6 +20,7 @@ from compiler.tir.schedule.tree import loop_ranges, loops_above, scope_of
 __all__ = [
     "buffer_of",
     "check_affine_binding",
+    "check_all_values",
     "check_complete_block",
     "check_complete_or_reduction_block",
     "check_not_output_block",
@@ -93,7 +95,7 @@ def _is_dominant(state: ScheduleState, block: StmtSRef, among: StmtSRef) -> bool
     """Return whether a block is the only one below a loop or block that writes its output."""
     written = {region.buffer for region in block.block.writes}
     others = (other for other in state.child_blocks(among) if other is not block)
-    return not any(region.buffer in written for other in others for region in other.block.writes)
+    return not any(buffer in written for other in others for buffer in accessed_buffers(other.block)[1])
 
 
 def _lacks_of_complete_block(state: ScheduleState, block: StmtSRef, among: StmtSRef) -> int:
@@ -273,9 +275,13 @@ def check_not_output_block(state: ScheduleState, block: StmtSRef, scope: StmtSRe
 
 def check_runs_everywhere(state: ScheduleState, block: StmtSRef) -> None:
     """Reject a block with a condition that keeps it from some values of its axes, instead of just from repetitions."""
+    if not is_const_int(state.realize_of(block).predicate, 1):
+        check_all_values(state, block)
+
+
+def check_all_values(state: ScheduleState, block: StmtSRef) -> None:
+    """Reject a block that the loops and the condition around it do not give all values of its axes."""
     realize = state.realize_of(block)
-    if is_const_int(realize.predicate, 1):
-        return
     domains = [axis.dom for axis in realize.block.iter_vars]
     points = [Range.from_fields(value, const(1, value.dtype)) for value in realize.iter_values]
     loops = loop_ranges(loops_above(block))
@@ -285,7 +291,7 @@ def check_runs_everywhere(state: ScheduleState, block: StmtSRef) -> None:
         refuse(
             state.mod,
             "The block has a predicate that cannot be kept",
-            "The predicate of block {0} may keep it from some values of its axes, so it cannot be moved",
+            "The loops and the predicate of block {0} may keep it from some values of its axes, so it cannot be moved",
             block.block,
         )
 

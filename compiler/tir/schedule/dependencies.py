@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
-from compiler.tir.buffer import Buffer
+from compiler.ir.node import Node
+from compiler.ir.substitute import post_order_visit
+from compiler.tir.block import Block
+from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.schedule.sref import BlockScope, Dependency, DepKind, StmtSRef
+from compiler.tir.stmt import BufferStore
 
-__all__ = ["scope_of_blocks"]
+__all__ = ["accessed_buffers", "scope_of_blocks"]
 
 
 def scope_of_blocks(blocks: Sequence[StmtSRef]) -> BlockScope:
-    """Return the scope that some blocks make, with their dependencies as their signatures tell them.
+    """Return the scope that some blocks make, with their dependencies.
 
     Parameters
     ----------
@@ -32,8 +37,7 @@ def scope_of_blocks(blocks: Sequence[StmtSRef]) -> BlockScope:
                 dependencies.setdefault((source, block, kind), Dependency(source, block, kind))
 
     for block in blocks:
-        reads = [region.buffer for region in block.block.reads]
-        writes = [region.buffer for region in block.block.writes]
+        reads, writes = accessed_buffers(block.block)
         for buffer in reads:
             depend(writers.get(buffer, ()), block, DepKind.RAW)
         for buffer in writes:
@@ -45,3 +49,37 @@ def scope_of_blocks(blocks: Sequence[StmtSRef]) -> BlockScope:
         for buffer in writes:
             writers.setdefault(buffer, []).append(block)
     return BlockScope(blocks, dependencies.values())
+
+
+@lru_cache(maxsize=4096)
+def accessed_buffers(block: Block) -> tuple[tuple[Buffer, ...], tuple[Buffer, ...]]:
+    """Return the buffers that a block reads and writes: those of its signature, then those that it lacks.
+
+    The signatures of the blocks around the parts of a partitioned loop lack all of them, and those of blocks whose
+    indices are computed ahead lack the tables.
+
+    Parameters
+    ----------
+    block : Block
+
+    Returns
+    -------
+    tuple of tuple of Buffer
+        Those that it reads, and those that it writes.
+    """
+    reads = dict.fromkeys(region.buffer for region in block.reads)
+    writes = dict.fromkeys(region.buffer for region in block.writes)
+    known = {*reads, *writes}
+    inside: set[Buffer] = set()
+
+    def collect(n: Node) -> None:
+        if isinstance(n, Block):
+            inside.update(n.alloc_buffers)
+            inside.update(match.buffer for match in n.match_buffers)
+        elif isinstance(n, BufferLoad) and n.buffer not in known:
+            reads.setdefault(n.buffer)
+        elif isinstance(n, BufferStore) and n.buffer not in known:
+            writes.setdefault(n.buffer)
+
+    post_order_visit(block, collect)
+    return tuple([b for b in reads if b not in inside]), tuple([b for b in writes if b not in inside])

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from compiler.arith import Analyzer, iter_map_simplify
 from compiler.ir.node import Node, rebuild
 from compiler.ir.origin import current_span, derived_from
-from compiler.ir.primexpr import IterVar, Not, Or, PrimExpr, Range, Var, const
+from compiler.ir.primexpr import IterVar, Not, Or, PrimExpr, Range, Var, cast, const
 from compiler.ir.substitute import free_vars, post_order_visit, substitute
 from compiler.tir.block import Block, BlockRealize, MatchBufferRegion
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
@@ -88,7 +88,9 @@ class Padding:
         """Return whether an index is free, and what it holds then."""
         assert self._value is not None
         condition = substitute(self._free, dict(zip(self.inverse.initial_indices, indices, strict=True)))
-        return condition, self._value.map_indices(indices)[0]
+        variables = self._value.initial_indices
+        places = {var: cast(var.dtype, index) for var, index in zip(variables, indices, strict=True)}
+        return condition, substitute(self._value.final_indices[0], places)
 
 
 class Relayout(ReplaceBuffers):

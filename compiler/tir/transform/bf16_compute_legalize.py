@@ -126,19 +126,49 @@ class BF16ComputeLegalize(PrimFuncPass):
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
-        passed = _PassedPointers()
-        passed.visit(func.body)
-        return func.with_body(_BF16Legalizer(passed.pointers).visit(func.body))
+        return func.with_body(_BF16Legalizer(pointers_to_bits(func)).visit(func.body))
 
 
-class _PassedPointers(StmtExprVisitor):
-    """Collects the pointers that calls are given."""
+def pointers_to_bits(func: PrimFunc) -> set[Var]:
+    """Return the pointers whose memory has to stay what it is: calls get them, or it has elements of several types."""
+    uses = _PointerUses()
+    uses.visit(func.body)
+    return uses.passed | uses.shared
+
+
+def pointers_to_several_types(func: PrimFunc) -> set[Var]:
+    """Return the pointers to memory that has elements of several types, one after the other."""
+    uses = _PointerUses()
+    uses.visit(func.body)
+    return uses.shared
+
+
+class _PointerUses(StmtExprVisitor):
+    """Collects the pointers that calls are given, and those to elements of several types."""
 
     def __init__(self) -> None:
-        self.pointers: set[Var] = set()
+        self.passed: set[Var] = set()
+        self.shared: set[Var] = set()
+        self._elements: dict[Var, str] = {}
+
+    def visit_BufferLoad(self, n: BufferLoad) -> None:
+        self._note(n.buffer.data, n.buffer.dtype)
+        self.visit_Node(n)
+
+    def visit_BufferStore(self, n: BufferStore) -> None:
+        self._note(n.buffer.data, n.buffer.dtype)
+        self.visit_Node(n)
+
+    def visit_Allocate(self, n: Allocate) -> None:
+        self._note(n.buffer_var, n.dtype)
+        self.visit_Node(n)
+
+    def _note(self, pointer: Var, dtype: str) -> None:
+        if self._elements.setdefault(pointer, dt.element(dtype)) != dt.element(dtype):
+            self.shared.add(pointer)
 
     def visit_Call(self, n: Call) -> None:
-        self.pointers.update(arg for arg in n.args if isinstance(arg, Var) and arg.dtype == "handle")
+        self.passed.update(arg for arg in n.args if isinstance(arg, Var) and arg.dtype == "handle")
         self.visit_Node(n)
 
 

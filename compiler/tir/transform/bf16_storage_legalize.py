@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import ClassVar
 
 import numpy as np
@@ -23,6 +24,7 @@ from compiler.tir.transform.bf16_compute_legalize import (
     SINGLE,
     BF16CastElimination,
     BF16Promote,
+    pointers_to_several_types,
     retyped_pointer,
 )
 from compiler.tir.transform.pass_base import PrimFuncPass
@@ -69,6 +71,7 @@ class BF16Legalize(Pass):
 
 def lowered_types(func: PrimFunc, lower: StorageLegalizer) -> PrimFunc:
     """Return a function whose narrow types are stored as bits."""
+    lower.shared = pointers_to_several_types(func)
     buffer_map = {param: lower.parameter(buffer) for param, buffer in func.buffer_map.items()}
     params = tuple(param if param in func.buffer_map else lower.defined(param) for param in func.params)
     body = lower.visit(func.body)
@@ -89,12 +92,15 @@ class StorageLegalizer(StmtExprMutator):
         The element types that there are no values of.
     bits : str
         The integers that take their place.
+    shared : collection of Var
+        Pointers to memory that other elements lie in as well, which stay what they are.
     """
 
     narrow = frozenset({BF16})
     bits = BITS
 
     def __init__(self) -> None:
+        self.shared: Collection[Var] = ()
         self._variables: dict[Var, Var] = {}
         self._buffers: dict[Buffer, Buffer] = {}
 
@@ -172,7 +178,9 @@ class StorageLegalizer(StmtExprMutator):
         if not self.is_narrow(n.dtype):
             return self.visit_Node(n)
         dtype = self.stored(n.dtype)
-        pointer = self._variables[n.buffer_var] = retyped_pointer(n.buffer_var, dtype)
+        pointer = n.buffer_var
+        if pointer not in self.shared:
+            pointer = self._variables[n.buffer_var] = retyped_pointer(n.buffer_var, dtype)
         return rebuild(
             n, buffer_var=pointer, dtype=dtype, extents=self._visit_tuple(n.extents), body=self.visit(n.body)
         )
@@ -202,7 +210,9 @@ class StorageLegalizer(StmtExprMutator):
             return buffer
         if buffer not in self._buffers:
             dtype = self.stored(buffer.dtype)
-            pointer = self._variables.setdefault(buffer.data, retyped_pointer(buffer.data, dtype))
+            pointer = buffer.data
+            if pointer not in self.shared:
+                pointer = self._variables.setdefault(pointer, retyped_pointer(pointer, dtype))
             self._buffers[buffer] = rebuild(buffer, data=pointer, dtype=dtype)
         return self._buffers[buffer]
 

@@ -11,7 +11,7 @@ from compiler.ir.node import rebuild, same_items
 from compiler.ir.primexpr import IntImm, PrimExpr, Range, Var, const, is_const_int
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.block_access import accessed_boxes
-from compiler.tir.block import Block
+from compiler.tir.block import ALIGNMENTS, Block
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.function import PrimFunc
 from compiler.tir.schedule.thread_scope import is_shared_among
@@ -21,7 +21,6 @@ from compiler.tir.transform.flat_memory import align_strides
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 Region = tuple[Range, ...]
-_ALIGN = "buffer_dim_align"
 
 
 class CompactBufferAllocation(PrimFuncPass):
@@ -61,7 +60,7 @@ class _Alignments(Visitor):
         self.of_buffers: dict[Buffer, dict[int, tuple[int, int]]] = {}
 
     def visit_Block(self, n: Block) -> None:
-        for entry in n.annotations.get(_ALIGN, ()):
+        for entry in n.annotations.get(ALIGNMENTS, ()):
             position, axis, factor, offset = (int(number) for number in entry)
             self.of_buffers.setdefault(n.writes[position].buffer, {})[axis] = factor, offset
         self.visit_Node(n)

@@ -12,7 +12,7 @@ from compiler.tir.arithmetic import bitwise_and, bitwise_or, shift_left, shift_r
 from compiler.tir.builtin import reinterpret
 from compiler.tir.function import PrimFunc
 from compiler.tir.op import min as minimum
-from compiler.tir.transform.bf16_compute_legalize import ComputeLegalizer
+from compiler.tir.transform.bf16_compute_legalize import ComputeLegalizer, pointers_to_bits
 from compiler.tir.transform.bf16_storage_legalize import StorageLegalizer, lowered_types
 from compiler.tir.transform.pass_base import PrimFuncPass
 
@@ -66,7 +66,7 @@ class FP8ComputeLegalize(PrimFuncPass):
         if self.promote_dtype_str not in _WIDE:
             kind = show(self.promote_dtype_str)
             raise ArgumentError(f"FP8ComputeLegalize: promote_dtype_str must be float16 or float32, got {kind}")
-        legalize = ComputeLegalizer()
+        legalize = ComputeLegalizer(pointers_to_bits(func))
         legalize.narrow, legalize.wide = FP8, self.promote_dtype_str
         return func.with_body(legalize.visit(func.body))
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node, rebuild
@@ -9,8 +12,8 @@ from compiler.ir.primexpr import IterVar, PrimExpr, Var, const
 from compiler.ir.substitute import free_vars
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.block_access import get_block_read_write_region
-from compiler.tir.block import Block, BlockRealize
-from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
+from compiler.tir.block import ALIGNMENTS, Block, BlockRealize
+from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import For, Stmt
 from compiler.tir.stmt_functor import StmtMutator
@@ -145,7 +148,13 @@ class _Move(StmtMutator):
         outside = [tuple([r for r in regions if r.buffer not in buffers]) for regions in (n.reads, n.writes)]
         init = None if n.init is None else self.visit(n.init)
         return rebuild(
-            n, reads=outside[0], writes=outside[1], alloc_buffers=buffers, init=init, body=self.visit(n.body)
+            n,
+            reads=outside[0],
+            writes=outside[1],
+            alloc_buffers=buffers,
+            init=init,
+            annotations=_with_alignments(n, outside[1]),
+            body=self.visit(n.body),
         )
 
     def visit_For(self, n: For) -> Stmt:
@@ -157,3 +166,14 @@ class _Move(StmtMutator):
         reads, writes = get_block_read_write_region(opaque, self._pointers)
         block = rebuild(opaque, reads=tuple(reads), writes=tuple(writes))
         return rebuild(n, body=BlockRealize((), const(True, "bool"), block))
+
+
+def _with_alignments(n: Block, writes: Sequence[BufferRegion]) -> Mapping[str, Any]:
+    """Return the annotations of a block whose alignments count what is left of the regions that it writes."""
+    if ALIGNMENTS not in n.annotations or len(writes) == len(n.writes):
+        return n.annotations
+    place = {region: index for index, region in enumerate(writes)}
+    entries = [(n.writes[int(position)], rest) for position, *rest in n.annotations[ALIGNMENTS]]
+    left = [[const(place[region]), *rest] for region, rest in entries if region in place]
+    others = {key: value for key, value in n.annotations.items() if key != ALIGNMENTS}
+    return {**others, ALIGNMENTS: left} if left else others

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from compiler.arith import Analyzer
 from compiler.ir.error import ArgumentError, show
-from compiler.ir.primexpr import Range, Var
+from compiler.ir.primexpr import Range, Var, as_exprs
 from compiler.ir.substitute import substitute
 from compiler.tir.buffer import BufferRegion
 from compiler.tir.index_map import IndexMap
@@ -71,7 +71,7 @@ class _Region(Role):
         ends: list[Any] = []
         for part in value(*axes):
             ends += part if isinstance(part, (tuple, list)) else (part, part + 1)
-        return RegionMap(IndexMap(tuple(axes), tuple(ends)))
+        return RegionMap(IndexMap(tuple(axes), as_exprs(ends)))
 
 
 @primitive("AnnotateBufferAccess", block=BLOCK, gen_new_ranges=_Region())

@@ -11,7 +11,7 @@ from compiler.arith import Analyzer, subspace_divide
 from compiler.arith.deep_equal import deep_equal
 from compiler.arith.int_set import IntervalSet, union
 from compiler.arith.interval_arithmetic import eval_set
-from compiler.arith.iter_map import normalize_iter_map_to_expr
+from compiler.arith.iter_map import IterSumExpr, normalize_iter_map_to_expr
 from compiler.ir.error import ArgumentError
 from compiler.ir.node import rebuild
 from compiler.ir.origin import current_span, derived_from
@@ -169,7 +169,10 @@ def _divided(
     for axis, (first, second) in zip(realize.block.iter_vars, marks[:-1], strict=True):
         outer_one, inner_one = is_const_int(first.extent, 1), is_const_int(second.extent, 1)
         outer_value = normalize_iter_map_to_expr(first.source)
-        inner_value = normalize_iter_map_to_expr(second.source)
+        # What neither part runs over, as the axis of a block further out, is added where the old axis is used.
+        assert isinstance(second.source, IterSumExpr)
+        base = second.source.base
+        inner_value = normalize_iter_map_to_expr(rebuild(second.source, base=const(0, base.dtype)))
         outer = _axis(axis, "_o", first.extent)
         # An axis of one iteration that need not stay is 0 inside.
         value: PrimExpr = const(0, axis.var.dtype) if outer_one and not preserve_unit_iters else outer.var
@@ -178,7 +181,7 @@ def _divided(
             own = _axis(axis, "_i", second.extent)
             division.inner.append(_Part(own, inner_value))
             value = own.var if outer_one else outer.var * second.extent + own.var
-        division.values[axis.var] = value
+        division.values[axis.var] = value if is_const_int(base, 0) else value + base
     return division
 
 
@@ -264,7 +267,12 @@ def _init(old: Block, inner: Sequence[StmtSRef], division: _Division) -> Stmt:
     """Return the loops and the block that set the initial values of the new block."""
     spatial = [part for part in division.inner if part.axis.iter_type == IterVar.DataPar]
     renamed: dict[Var, PrimExpr] = {p.axis.var: Var(f"{p.axis.var.name}_init", p.axis.var.dtype) for p in spatial}
-    used = {var for part in spatial for var in free_vars(part.value)}
+    reduced = {var for p in division.inner if p not in spatial for var in free_vars(p.value)}
+    predicate: PrimExpr = const(True, "bool")
+    for condition in conjuncts(division.inner_predicate):
+        if not reduced & set(free_vars(condition)):
+            predicate = conjunction(predicate, condition)
+    used = {var for expr in (predicate, *[part.value for part in spatial]) for var in free_vars(expr)}
     loops = [sref.loop for sref in inner if sref.loop.loop_var in used]
     fresh: dict[Var, PrimExpr] = {n.loop_var: Var(n.loop_var.name, n.loop_var.dtype) for n in loops}
     assert old.init is not None
@@ -276,10 +284,6 @@ def _init(old: Block, inner: Sequence[StmtSRef], division: _Division) -> Stmt:
         f"{old.name_hint}_init",
         substitute(old.init, values),
     )
-    kept = set(fresh)
-    predicate = division.inner_predicate
-    if set(free_vars(predicate)) - kept:
-        predicate = const(True, "bool")
     stmt: Stmt = BlockRealize(
         tuple([substitute(part.value, fresh) for part in spatial]), substitute(predicate, fresh), block
     )

@@ -10,12 +10,15 @@ from compiler.arith import Analyzer
 from compiler.arith.int_set import union
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import IterVar, Range, Var, const
+from compiler.ir.primexpr import IterVar, PrimExpr, Range, Var, const
+from compiler.ir.substitute import free_vars
 from compiler.tir.block import Block, BlockRealize
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
+from compiler.tir.schedule.bindings import conjunction, conjuncts
 from compiler.tir.schedule.buffers import BlockMutator, ReplaceBuffers, inserted, renamed_buffer, statements_of
 from compiler.tir.schedule.conditions import buffer_of, scope_root
 from compiler.tir.schedule.error import refuse
+from compiler.tir.schedule.initial_values import check_made, stores
 from compiler.tir.schedule.primitives.navigation import consumers_of
 from compiler.tir.schedule.regions import accessed_box, facts_at, relaxed_loops
 from compiler.tir.schedule.registry import primitive
@@ -161,10 +164,11 @@ def cache_write(
     scope = scope_root(state, block)
     only_writer(state, scope, buffer)
     chosen = list(consumer_blocks or ())
+    check_made(state, block, buffer)
     place = place_behind(block, scope, consumers_of(state, block))
     region = region_below(state, block, buffer, place.around)
     copy = renamed_buffer(buffer, f"{buffer.name}_{storage_scope}", storage_scope)
-    stage = copy_stage(copy, buffer, region)
+    stage = copy_stage(copy, buffer, region, _condition_outside(state, block, place))
     replace = ReplaceBuffers({buffer: copy})
     return insert_stage(state, scope, Insertion(place, stage, copy), replace, [block, *chosen])
 
@@ -305,7 +309,26 @@ def only_writer(state: ScheduleState, scope: StmtSRef, buffer: Buffer) -> StmtSR
             "write it.",
             *[writer.block for writer in writers],
         )
+    if writers and scope.block.init is not None and stores(scope.block.init, buffer):
+        refuse(
+            state.mod,
+            "The initial values of the buffer are set outside of the block.",
+            f"Block {{0}} adds to the values of {buffer.name} that the init statement of block {{1}} sets, so the "
+            "buffer cannot be replaced by a copy of it.",
+            writers[0].block,
+            scope.block,
+        )
     return writers[0] if writers else None
+
+
+def _condition_outside(state: ScheduleState, block: StmtSRef, place: Place) -> PrimExpr:
+    """Return what of the condition of a block is about the loops around a place."""
+    inside = set(relaxed_loops(block, place.around))
+    condition: PrimExpr = const(True, "bool")
+    for part in conjuncts(state.realize_of(block).predicate):
+        if inside.isdisjoint(free_vars(part)):
+            condition = conjunction(condition, part)
+    return condition
 
 
 def readers_of(state: ScheduleState, scope: StmtSRef, buffer: Buffer) -> list[StmtSRef]:
@@ -373,7 +396,7 @@ def region_below(state: ScheduleState, block: StmtSRef, buffer: Buffer, around: 
     return tuple([side.cover_range(all, analyzer) for side, all in zip(sides, full_region(buffer), strict=True)])
 
 
-def copy_stage(source: Buffer, target: Buffer, region: Sequence[Range]) -> Stmt:
+def copy_stage(source: Buffer, target: Buffer, region: Sequence[Range], condition: PrimExpr | None = None) -> Stmt:
     """Return loops and a block that copy a region of a buffer to the same place of another one.
 
     Parameters
@@ -398,7 +421,7 @@ def copy_stage(source: Buffer, target: Buffer, region: Sequence[Range]) -> Stmt:
     name = max(source.name, target.name, key=len)
     body = BufferStore(target, BufferLoad(source, indices), indices)
     block = Block(tuple(axes), (BufferRegion(source, point),), (BufferRegion(target, point),), name, body)
-    stmt: Stmt = BlockRealize(values, const(True, "bool"), block)
+    stmt: Stmt = BlockRealize(values, const(True, "bool") if condition is None else condition, block)
     for var, bound in zip(reversed(loops), reversed(region), strict=True):
         stmt = For(var, const(0, var.dtype), bound.extent, ForKind.SERIAL, stmt)
     return stmt

@@ -38,7 +38,8 @@ from compiler.tir.schedule.registry import primitive
 from compiler.tir.schedule.roles import BLOCK, LOOP
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
-from compiler.tir.schedule.tree import ancestors, blocks_in, changed, loops_above, scope_of
+from compiler.tir.schedule.stated_accesses import check_closed, check_reads_stated, check_writes_stated
+from compiler.tir.schedule.tree import ancestors, blocks_in, changed, loop_ranges, loops_above, scope_of
 from compiler.tir.stmt import For, ForKind, SeqStmt, Stmt
 
 __all__ = ["compute_at", "reverse_compute_at"]
@@ -120,6 +121,7 @@ def reverse_compute_at(
     scope = _checked_scope(state, block, loop)
     producers = producers_of(state, block)
     _check_under(state, block, loop, producers, "producer")
+    check_reads_stated(state, block, producers)
     _check_no_partial_sums(state, block, loop, scope, producers)
     _move(state, block, loop, scope, producers, preserve_unit_loops, index, is_reverse=True)
 
@@ -155,6 +157,8 @@ def _checked_scope(state: ScheduleState, block: StmtSRef, loop: StmtSRef) -> Stm
             loop.loop,
         )
     check_runs_everywhere(state, block)
+    check_closed(state, block)
+    check_writes_stated(state, block)
     return scope
 
 
@@ -177,7 +181,7 @@ def _check_under(state: ScheduleState, block: StmtSRef, loop: StmtSRef, others: 
 def _check_no_partial_sums(
     state: ScheduleState, block: StmtSRef, loop: StmtSRef, scope: StmtSRef, producers: Sequence[StmtSRef]
 ) -> None:
-    """Refuse to add up what a reduction has not completed."""
+    """Reject to add up what a reduction has not completed."""
     if not is_reduction_block(state, block, scope):
         return
     variables = {sref.loop.loop_var for sref in [*loops_above(loop), loop]}
@@ -232,6 +236,8 @@ def _move(
     analyzer = facts_at(loop)
     analyzer.bind(loop.loop.loop_var, Range.from_fields(loop.loop.min, loop.loop.extent), override=True)
     domains = _needed(state, block, loop, others, analyzer, is_reverse)
+    if is_reverse:
+        _check_none_left_out(state, block, loop, domains)
     nest = _nest(state.realize_of(block), domains, preserve_unit_loops, analyzer)
     rewrite = _Move(removed, loop.loop, nest, position)
     new = changed(scope.block, body=rewrite.visit(scope.block.body))
@@ -313,6 +319,32 @@ def _needed(
     return domains
 
 
+def _check_none_left_out(
+    state: ScheduleState, block: StmtSRef, loop: StmtSRef, domains: dict[Var, IntervalSet]
+) -> None:
+    """Reject a block with iterations that need nothing of the producers, and so belong to no iteration of the loop."""
+    ranges = loop_ranges([*loops_above(loop), loop])
+    analyzer = facts_at(block)
+    for axis in block.block.iter_vars:
+        if axis.var not in domains:
+            continue
+        whole = IntSet.from_range(_domain(axis))
+        made = union([eval_set(end, ranges, analyzer) for end in _ends(domains[axis.var])], analyzer)
+        if analyzer.can_prove(made.min_value > whole.min_value) or analyzer.can_prove(made.max_value < whole.max_value):
+            refuse(
+                state.mod,
+                "The block has iterations that none of the iterations of the loop needs",
+                f"Under loop {{1}} block {{0}} would be computed only for the values of axis {axis.var.name} from "
+                f"{made.min_value} to {made.max_value}",
+                block.block,
+                loop.loop,
+            )
+
+
+def _ends(values: IntervalSet) -> tuple[PrimExpr, PrimExpr]:
+    return values.min_value, values.max_value
+
+
 def _solve(
     state: ScheduleState,
     block: StmtSRef,
@@ -330,7 +362,11 @@ def _solve(
         solved = _solved(side, used[0], need, analyzer, is_reverse) if len(used) == 1 else None
         if solved is not None:
             former = domains.get(used[0])
-            domains[used[0]] = solved if former is None else union([former, solved], analyzer)
+            if former is not None and is_reverse:
+                solved = _smaller(state, block, region.buffer, former, solved, analyzer)
+            elif former is not None:
+                solved = union([former, solved], analyzer)
+            domains[used[0]] = solved
         elif used:
             unsolved = True
         elif is_reverse and not covers((need,), (IntSet.from_range(side),), analyzer):
@@ -341,6 +377,17 @@ def _solve(
             _refuse_pattern(state, block, region.buffer)
         for var, values in inverse.items():
             domains.setdefault(var, values)
+
+
+def _smaller(
+    state: ScheduleState, block: StmtSRef, buffer: Buffer, a: IntervalSet, b: IntervalSet, analyzer: Analyzer
+) -> IntervalSet:
+    """Return those iterations for which two accesses both find what they need."""
+    if covers((a,), (b,), analyzer):
+        return b
+    if not covers((b,), (a,), analyzer):
+        _refuse_pattern(state, block, buffer)
+    return a
 
 
 def _solved(side: Range, var: Var, need: IntervalSet, analyzer: Analyzer, is_exact: bool) -> IntervalSet | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compiler.arith import Analyzer
-from compiler.arith.int_set import union
+from compiler.arith.int_set import IntSet, union
 from compiler.ir.error import ArgumentError
 from compiler.ir.node import rebuild
 from compiler.ir.origin import current_span, derived_from
@@ -13,10 +13,11 @@ from compiler.ir.primexpr import IterVar, Range, Var, const
 from compiler.ir.substitute import free_vars, substitute
 from compiler.tir.block import Block, BlockRealize
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
+from compiler.tir.schedule.bindings import conjuncts
 from compiler.tir.schedule.buffers import ReplaceBuffers, inserted, renamed_buffer, statements_of
 from compiler.tir.schedule.conditions import buffer_of, scope_root
 from compiler.tir.schedule.primitives.cache import BufferIndex, full_region
-from compiler.tir.schedule.regions import accessed_box, facts_at, relaxed_loops
+from compiler.tir.schedule.regions import accessed_box, covers, facts_at, merged, relaxed_loops, written_box
 from compiler.tir.schedule.registry import primitive
 from compiler.tir.schedule.roles import BLOCK, LOOP
 from compiler.tir.schedule.sref import StmtSRef
@@ -121,6 +122,8 @@ def _copied_at(
     users = [other for other in state.child_blocks(loop) if _accesses(other.block, buffer)]
     if is_read and any(region.buffer is buffer for user in users for region in user.block.writes):
         raise ArgumentError(f"read_at: a block under loop {loop.loop.loop_var.name!r} writes {buffer.name}")
+    if not is_read:
+        _check_all_written(state, loop, users, buffer, storage_scope)
     copy = renamed_buffer(buffer, f"{buffer.name}_{storage_scope.replace('.', '_')}", storage_scope)
     source, target = (buffer, copy) if is_read else (copy, buffer)
     region = _accessed(state, loop, users, buffer, storage_scope)
@@ -136,6 +139,36 @@ def _copied_at(
     state.replace(scope, new, {**replace.reuse, scope.block: new})
     state.refresh(scope)
     return state.sref_of(stage.block)
+
+
+def _check_all_written(
+    state: ScheduleState, loop: StmtSRef, users: Sequence[StmtSRef], buffer: Buffer, storage_scope: str
+) -> None:
+    """Reject to copy out elements that the blocks under a loop read before they write them, or leave as they are."""
+    first = next(user for user in users if _accesses(user.block, buffer)).block
+    analyzer = facts_at(users[0])
+    writers = [user for user in users if any(region.buffer is buffer for region in user.block.writes)]
+    always = all(_depends_on_loops(state, writer, loop, analyzer) for writer in writers)
+    boxes = [
+        written_box(state.realize_of(user), region, relaxed_loops(user, loop, storage_scope), analyzer)
+        for user in users
+        for region in user.block.writes
+        if region.buffer is buffer
+    ]
+    region = tuple([IntSet.from_range(side) for side in _accessed(state, loop, users, buffer, storage_scope)])
+    written = any(covers(box, region, analyzer) for box in merged([box for box in boxes if box], analyzer))
+    if not written or not always or any(read.buffer is buffer for read in first.reads):
+        raise ArgumentError(
+            f"write_at: the blocks under loop {loop.loop.loop_var.name!r} read elements of {buffer.name} before they "
+            "write them, or leave some as they are, which the copy would overwrite"
+        )
+
+
+def _depends_on_loops(state: ScheduleState, block: StmtSRef, loop: StmtSRef, analyzer: Analyzer) -> bool:
+    """Return whether a block runs in each iteration of a loop, for some iterations of the loops inside of it."""
+    inside = set(relaxed_loops(block, loop))
+    parts = conjuncts(state.realize_of(block).predicate)
+    return all(analyzer.can_prove(part) for part in parts if inside.isdisjoint(free_vars(part)))
 
 
 def _accesses(block: Block, buffer: Buffer) -> bool:

@@ -9,11 +9,11 @@ from compiler.arith import Analyzer, estimate_region_lower_bound, estimate_regio
 from compiler.ir.node import rebuild
 from compiler.ir.origin import current_span, derived_from
 from compiler.ir.primexpr import Call, FloatImm, IntImm, IterVar, PrimExpr, Range, Select, Var, const, is_const_int
-from compiler.ir.substitute import substitute
+from compiler.ir.substitute import free_vars, substitute
 from compiler.tir.analysis.block_access import get_block_access_region
 from compiler.tir.block import Block, BlockRealize
 from compiler.tir.builtin import IF_THEN_ELSE
-from compiler.tir.schedule.bindings import conjunction
+from compiler.tir.schedule.bindings import conjunction, conjuncts
 from compiler.tir.schedule.conditions import check_complete_block, scope_root
 from compiler.tir.schedule.error import IllegalStepError, refuse
 from compiler.tir.schedule.primitives.loop_nest import replace_statement
@@ -160,6 +160,8 @@ def _choice(value: PrimExpr) -> tuple[PrimExpr, PrimExpr, PrimExpr] | None:
 def _box(block: Block, condition: PrimExpr) -> dict[Var, Range] | None:
     """Return for each axis where a condition holds, None if that is not a box."""
     domains = {axis.var: axis.dom for axis in block.iter_vars if axis.dom is not None}
+    if any(domains.keys().isdisjoint(free_vars(part)) for part in conjuncts(condition)):
+        return None
     points = [Range.from_fields(axis.var, const(1, axis.var.dtype)) for axis in block.iter_vars]
     lower = estimate_region_lower_bound(points, domains, condition)
     if lower is None:

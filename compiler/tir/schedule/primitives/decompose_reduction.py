@@ -5,7 +5,7 @@ from __future__ import annotations
 from compiler.arith import Analyzer
 from compiler.ir.node import rebuild
 from compiler.ir.origin import current_span, derived_from
-from compiler.ir.primexpr import IterVar, PrimExpr, Var, const
+from compiler.ir.primexpr import IterVar, PrimExpr, Var, const, is_const_int
 from compiler.ir.substitute import free_vars, substitute, uses_var
 from compiler.tir.block import Block, BlockRealize
 from compiler.tir.schedule.bindings import conjunction, conjuncts
@@ -17,7 +17,7 @@ from compiler.tir.schedule.registry import primitive
 from compiler.tir.schedule.roles import BLOCK, LOOP
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
-from compiler.tir.schedule.tree import blocks_in, loops_above
+from compiler.tir.schedule.tree import ancestors, blocks_in, loops_above
 from compiler.tir.stmt import For, SeqStmt, Stmt
 
 __all__ = ["decompose_reduction"]
@@ -76,8 +76,22 @@ def _check_loop(state: ScheduleState, block: StmtSRef, loop: StmtSRef) -> None:
             loop.loop,
             block.block,
         )
-    outside = {sref.loop.loop_var for sref in loops[: loops.index(loop)]}
+    at = loops.index(loop)
+    outside: set[Var] = set()
+    for around in ancestors(loop):
+        outside |= {axis.var for axis in around.block.iter_vars} if around.is_block else {around.loop.loop_var}
     realize = state.realize_of(block)
+    used = set(free_vars(realize.iter_values))
+    for inside in loops[at:]:
+        if inside.loop.loop_var not in used and not is_const_int(inside.loop.extent, 1):
+            refuse(
+                state.mod,
+                "The reduction runs again in each iteration of a loop",
+                "Block {1} reduces anew in each iteration of loop {0}, so its initial values cannot be set before that "
+                "loop",
+                inside.loop,
+                block.block,
+            )
     for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
         if axis.iter_type == IterVar.CommReduce and uses_var(value, outside.__contains__):
             refuse(

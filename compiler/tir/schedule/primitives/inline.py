@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from compiler.arith import Analyzer, IterMapLevel, detect_iter_map, inverse_affine_iter_map
+from compiler.arith import Analyzer, IterMapLevel, detect_iter_map, eval_set, inverse_affine_iter_map
 from compiler.ir.node import Node, rebuild
 from compiler.ir.primexpr import And, IntImm, PrimExpr, Range, Var, is_const_int
 from compiler.ir.structural import structural_equal
@@ -94,6 +94,7 @@ def reverse_compute_inline(state: ScheduleState, block: StmtSRef) -> None:
     check_runs_everywhere(state, block)
     store = _only_store(state, block)
     indices = _only_indices(state, block, store, buffer)
+    _check_inside(state, block, buffer, indices)
     consumer = _Consumer(state, block, store, buffer, indices)
     inline = _InlineStores(state, scope, buffer, consumer, producer, leaf_of(state, block, scope))
     _replace_scope(state, scope, inline, buffer)
@@ -158,6 +159,23 @@ def _only_indices(state: ScheduleState, block: StmtSRef, store: BufferStore, buf
     if not loads or any(not structural_equal(load.indices, loads[0].indices) for load in loads):
         _refuse_body(state, block)
     return loads[0].indices
+
+
+def _check_inside(state: ScheduleState, block: StmtSRef, buffer: Buffer, indices: Sequence[PrimExpr]) -> None:
+    """Reject a consumer with iterations that need no element, as those that pad do."""
+    domains = {axis.var: axis.dom for axis in block.block.iter_vars if axis.dom is not None}
+    analyzer = facts_at(block)
+    for index, dim in zip(indices, buffer.shape, strict=True):
+        values = eval_set(index, domains, analyzer)
+        if not values.is_bounded():
+            continue
+        if analyzer.can_prove(values.min_value < 0) or analyzer.can_prove(values.max_value >= dim):
+            refuse(
+                state.mod,
+                "The consumer block has iterations that need no element of its producer",
+                f"Some iterations of block {{0}} need no element of {buffer.name}: they would be left out",
+                block.block,
+            )
 
 
 def _only_producer(state: ScheduleState, block: StmtSRef, scope: StmtSRef, buffer: Buffer) -> StmtSRef:

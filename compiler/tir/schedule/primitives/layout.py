@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from operator import mul
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from compiler.arith import Analyzer
 from compiler.ir.error import ArgumentError, show
@@ -27,14 +29,14 @@ from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.index_map import IndexMap
 from compiler.tir.schedule.buffer_traversal import traversals
 from compiler.tir.schedule.buffers import ReplaceBuffers, renamed_buffer
-from compiler.tir.schedule.conditions import buffer_of
+from compiler.tir.schedule.conditions import buffer_of, check_runs_everywhere
 from compiler.tir.schedule.error import refuse
 from compiler.tir.schedule.registry import primitive, primitives
 from compiler.tir.schedule.relayout import Padding, Relayout, nest_of_axes
 from compiler.tir.schedule.roles import BLOCK, Role
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
-from compiler.tir.schedule.tree import ancestors, loops_above, with_child
+from compiler.tir.schedule.tree import ancestors, loop_range, loops_above, with_child
 from compiler.tir.stmt import Stmt
 
 if TYPE_CHECKING:
@@ -293,24 +295,31 @@ def transform_block_layout(state: ScheduleState, block: StmtSRef, index_map: Ind
     try:
         inverse = index_map.inverse(domains)
     except ArgumentError:
-        refuse(
-            state.mod,
-            "The index map is not bijective",
-            f"The {index_map} over the axes of block {{0}} is not bijective",
-            block.block,
-        )
+        _refuse_mapping(state, block, index_map)
+    analyzer = Analyzer()
+    extents = index_map.map_shape(domains)
+    if not analyzer.can_prove_equal(reduce(mul, extents, const(1)), reduce(mul, domains, const(1))):
+        _refuse_mapping(state, block, index_map)
     kinds = [_kind(state, block, index_map, index) for index in index_map.final_indices]
     new_axes = [
         IterVar(Range.from_fields(const(0, dim.dtype), dim), Var(f"v{at}", dim.dtype), kind)
-        for at, (dim, kind) in enumerate(zip(index_map.map_shape(domains), kinds, strict=True))
+        for at, (dim, kind) in enumerate(zip(extents, kinds, strict=True))
     ]
-    analyzer = Analyzer()
     for axis in new_axes:
         assert axis.dom is not None
         analyzer.bind(axis.var, axis.dom)
     back = inverse.map_indices([axis.var for axis in new_axes], analyzer)
     stmt, new = nest_of_axes(realize.block, new_axes, dict(zip((axis.var for axis in axes), back, strict=True)))
     replace_leaf(state, nest, block, stmt, new)
+
+
+def _refuse_mapping(state: ScheduleState, block: StmtSRef, index_map: IndexMap) -> NoReturn:
+    refuse(
+        state.mod,
+        "The index map is not bijective",
+        f"The {index_map} over the axes of block {{0}} is not bijective",
+        block.block,
+    )
 
 
 def _kind(state: ScheduleState, block: StmtSRef, index_map: IndexMap, index: PrimExpr) -> int:
@@ -341,7 +350,24 @@ def plain_nest(state: ScheduleState, block: StmtSRef, realize: BlockRealize) -> 
             "The axes of block {0} are expected to be just the loops around it, which hold nothing else",
             block.block,
         )
+    extents = {sref.loop.loop_var: sref.loop for sref in loops}
+    for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
+        around = extents[value]  # type: ignore[index]
+        if axis.dom is None or not _same_range(loop_range(around), axis.dom):
+            refuse(
+                state.mod,
+                "The loop does not run over all values of the axis",
+                f"The loop {{1}} is expected to run over just the values of axis {axis.var.name} of block {{0}}",
+                block.block,
+                around,
+            )
+    check_runs_everywhere(state, block)
     return loops[0].loop if loops else realize
+
+
+def _same_range(a: Range, b: Range) -> bool:
+    equal = Analyzer().can_prove_equal
+    return equal(a.min, b.min) and equal(a.extent, b.extent)
 
 
 def replace_leaf(state: ScheduleState, nest: Stmt, block: StmtSRef, stmt: Stmt, new: Block) -> None:

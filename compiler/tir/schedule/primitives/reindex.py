@@ -14,8 +14,9 @@ from compiler.tir.block import Block, BlockRealize
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.index_map import IndexMap
 from compiler.tir.schedule.buffers import ReplaceBuffers, renamed_buffer
-from compiler.tir.schedule.conditions import buffer_of, scope_root
+from compiler.tir.schedule.conditions import buffer_of, check_all_values, scope_root
 from compiler.tir.schedule.error import refuse
+from compiler.tir.schedule.initial_values import check_made
 from compiler.tir.schedule.primitives.cache import (
     BufferIndex,
     Insertion,
@@ -200,6 +201,13 @@ def _access(state: ScheduleState, block: StmtSRef, buffer: Buffer) -> tuple[tupl
             f"The block {{0}} must access buffer {buffer.name} by the same indices everywhere, made of its axes",
             block.block,
         )
+    if any(axis.dom is not None and not is_const_int(axis.dom.min, 0) for axis in axes):
+        refuse(
+            state.mod,
+            "The axes of the block do not begin at 0",
+            f"The axes of block {{0}} that buffer {buffer.name} is accessed by must begin at 0, where the copy does",
+            block.block,
+        )
     if not _within_shape(accesses[0], axes, buffer):
         refuse(
             state.mod,
@@ -223,6 +231,20 @@ def _within_shape(indices: Sequence[PrimExpr], axes: Sequence[IterVar], buffer: 
     )
 
 
+def _check_copy(state: ScheduleState, block: StmtSRef, old: Buffer, is_read: bool) -> None:
+    """Reject a block that reads or writes other elements than a copy would hold."""
+    if not is_read:
+        check_all_values(state, block)
+        check_made(state, block, old)
+    elif any(region.buffer is old for region in block.block.writes):
+        refuse(
+            state.mod,
+            "The block writes the buffer that it reads",
+            f"Block {{0}} writes {old.name}, so that it cannot read a copy which is made before",
+            block.block,
+        )
+
+
 def _insert(
     state: ScheduleState,
     block: StmtSRef,
@@ -241,6 +263,7 @@ def _insert(
     """
     scope = scope_root(state, block)
     writer = only_writer(state, scope, old)
+    _check_copy(state, block, old, is_read)
     if is_read:
         at = Place(scope, 0) if writer is None else place_behind(writer, scope, [block])
     else:

@@ -233,6 +233,11 @@ class _Factorized:
     def _axis_of_loop(self, var: Var, kind: int) -> IterVar:
         return IterVar(self._ranges[var], Var(f"v{var.name}", var.dtype), kind)
 
+    def _place(self, factor: Var) -> PrimExpr:
+        """Return where the result of an iteration of the loop lies: counted from the first one."""
+        first = self._task.loop.min
+        return factor if is_const_int(first, 0) else factor - first
+
     def partial_block(self) -> BlockRealize:
         """Return the block that reduces within each iteration of the loop."""
         task = self._task
@@ -259,7 +264,7 @@ class _Factorized:
     ) -> BlockRealize:
         task, old = self._task, self._task.realize.block
         reduction = task.reduction
-        indices = _with(substitute(reduction.stores[0].indices, values), self._position, factor)
+        indices = _with(substitute(reduction.stores[0].indices, values), self._position, self._place(factor))
         elements = [BufferLoad(partial, indices) for partial in self._partials]
         reads = [region for region in old.reads if region.buffer not in reduction.buffers]
         operands = substitute(reduction.values, values)
@@ -279,7 +284,7 @@ class _Factorized:
     def _written(self, partial: Buffer, values: Mapping[Var, PrimExpr], factor: Var) -> BufferRegion:
         """Return what the first block writes: the region of the old one at an iteration of the loop."""
         write = substitute(self._task.realize.block.writes[0].region, values)
-        point = Range.from_fields(factor, const(1, factor.dtype))
+        point = Range.from_fields(self._place(factor), const(1, factor.dtype))
         return BufferRegion(partial, (*write[: self._position], point, *write[self._position :]))
 
     def final_block(self) -> BlockRealize:
@@ -296,7 +301,8 @@ class _Factorized:
         reduction = task.reduction
         indices = substitute(reduction.stores[0].indices, values)
         results = [BufferLoad(buffer, indices) for buffer in reduction.buffers]
-        partials = [BufferLoad(partial, _with(indices, self._position, factor.var)) for partial in self._partials]
+        place = self._place(factor.var)
+        partials = [BufferLoad(partial, _with(indices, self._position, place)) for partial in self._partials]
         block = Block(
             tuple([axis for axis, _ in axes]),
             tuple([_point(partial) for partial in partials]),

@@ -8,6 +8,7 @@ from typing import Any
 from compiler.ir import dtype as dt
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import IntImm, PrimExpr, cast
+from compiler.tir.block import ALIGNMENTS
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.schedule.buffers import ReplaceBuffers, renamed_buffer
 from compiler.tir.schedule.conditions import buffer_of
@@ -21,8 +22,6 @@ from compiler.tir.schedule.tree import ancestors, rewritten
 from compiler.tir.stmt import BufferStore, Stmt
 
 __all__ = ["set_scope", "storage_align", "unsafe_set_dtype"]
-
-_ALIGN = "buffer_dim_align"
 
 
 @primitive("StorageAlign", block=BLOCK)
@@ -75,13 +74,13 @@ def storage_align(
     entries = [entry if list(e[:2]) == entry[:2] else list(e) for e in given]
     if entry not in entries:
         entries.append(entry)
-    new = rewritten(block.block, annotations={**block.block.annotations, _ALIGN: entries})
+    new = rewritten(block.block, annotations={**block.block.annotations, ALIGNMENTS: entries})
     state.replace(block, new, {block.block: new})
 
 
 def _alignments(state: ScheduleState, block: StmtSRef) -> list[Sequence[int]]:
     """Return the alignments that a block states, as numbers."""
-    given = block.block.annotations.get(_ALIGN, ())
+    given = block.block.annotations.get(ALIGNMENTS, ())
     entries: list[Sequence[int]] = []
     for entry in given:
         numbers = [_number(item) for item in entry] if isinstance(entry, (list, tuple)) else []

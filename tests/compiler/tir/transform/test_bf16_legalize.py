@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from compiler.driver.build import build
 from compiler.ir.primexpr import Cast, IntImm
 from compiler.ir.transform import Pass
+from compiler.runtime.ndarray import array
 from compiler.tir.function import PrimFunc
 from compiler.tir.interpreter import interpret
 from compiler.tir.stmt import Allocate
@@ -84,3 +86,27 @@ def test_conversions_are_shifts_of_the_bits() -> None:
     assert {n.dtype for n in nodes(func, Cast)} == {"uint16", "uint32"}
     stored = apply(func, BF16StorageLegalize())
     assert "bfloat16" not in str(stored)
+
+
+def test_a_value_that_is_bfloat16_only_in_an_expression_is_computed_in_single_precision() -> None:
+    text = 'for i in range(8):\n    A[i] = T.Cast("float32", T.Cast("bfloat16", i * 3))'
+    result = array(np.zeros(8, "float32"))
+    build(program(text, "A: T.Buffer((8,))"), target="llvm")(result)
+    np.testing.assert_array_equal(result.numpy(), np.arange(8) * 3)
+
+
+def test_memory_that_holds_other_elements_before_stays_what_it_is() -> None:
+    text = """
+    data = T.allocate([8], "int16")
+    words = T.Buffer((8,), "int16", data=data)
+    halves = T.Buffer((8,), "bfloat16", data=data)
+    for i in range(8):
+        words[i] = T.Cast("int16", i)
+    for i in range(8):
+        halves[i] = T.Cast("bfloat16", words[i])
+    for i in range(8):
+        A[i] = T.Cast("float32", halves[i])
+    """
+    result = array(np.zeros(8, "float32"))
+    build(program(text, "A: T.Buffer((8,))"), target="llvm")(result)
+    np.testing.assert_array_equal(result.numpy(), np.arange(8))

@@ -1,0 +1,43 @@
+"""Who gives the elements of a buffer their first values."""
+
+from __future__ import annotations
+
+from compiler.ir.node import Node
+from compiler.ir.substitute import post_order_visit
+from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
+from compiler.tir.schedule.error import refuse
+from compiler.tir.schedule.sref import StmtSRef
+from compiler.tir.schedule.state import ScheduleState
+from compiler.tir.stmt import Stmt
+
+__all__ = ["check_made", "stores"]
+
+
+def check_made(state: ScheduleState, block: StmtSRef, buffer: Buffer) -> None:
+    """Reject a block that changes elements that others wrote outside of the scope, which a copy would lack."""
+    accesses: list[Node] = []
+
+    def collect(n: Node) -> None:
+        if isinstance(n, (BufferLoad, BufferStore)) and n.buffer is buffer:
+            accesses.append(n)
+
+    post_order_visit(block.block, collect)
+    if accesses and isinstance(accesses[0], BufferLoad) and block.block.init is None:
+        refuse(
+            state.mod,
+            "The block reads what it writes before it writes it",
+            f"Block {{0}} reads elements of {buffer.name} before it writes them, which the copy would lack",
+            block.block,
+        )
+
+
+def stores(stmt: Stmt, buffer: Buffer) -> bool:
+    """Return whether a statement stores to a buffer."""
+    stored: list[Node] = []
+
+    def collect(n: Node) -> None:
+        if isinstance(n, BufferStore) and n.buffer is buffer:
+            stored.append(n)
+
+    post_order_visit(stmt, collect)
+    return bool(stored)

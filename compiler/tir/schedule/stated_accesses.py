@@ -1,0 +1,55 @@
+"""What must hold of what a block says that it accesses, before it may be moved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compiler.ir.substitute import free_vars
+from compiler.tir.schedule.dependencies import accessed_buffers
+from compiler.tir.schedule.error import refuse
+from compiler.tir.schedule.sref import StmtSRef
+from compiler.tir.schedule.state import ScheduleState
+from compiler.tir.schedule.tree import loops_above
+
+__all__ = ["check_closed", "check_reads_stated", "check_writes_stated"]
+
+
+def check_closed(state: ScheduleState, block: StmtSRef) -> None:
+    """Reject a block that uses a loop around it by another way than its axes, as the parts of partitioned loops do."""
+    used = set(free_vars(block.block))
+    for around in loops_above(block):
+        if around.loop.loop_var in used:
+            refuse(
+                state.mod,
+                "The block uses the variable of a loop around it",
+                "Block {0} uses the variable of loop {1} without an axis for it, so it cannot be moved",
+                block.block,
+                around.loop,
+            )
+
+
+def check_writes_stated(state: ScheduleState, block: StmtSRef) -> None:
+    """Reject a block that writes what its signature does not say, as a block around parts of a loop does."""
+    stated = {region.buffer for region in block.block.writes}
+    for buffer in accessed_buffers(block.block)[1]:
+        if buffer not in stated:
+            refuse(
+                state.mod,
+                "The signature of the block lacks what it writes",
+                f"The signature of block {{0}} does not say that it writes {buffer.name}",
+                block.block,
+            )
+
+
+def check_reads_stated(state: ScheduleState, block: StmtSRef, producers: Sequence[StmtSRef]) -> None:
+    """Reject a block that reads of a producer what its signature does not say."""
+    read = {region.buffer for region in block.block.reads}
+    for producer in producers:
+        if read.isdisjoint(region.buffer for region in producer.block.writes):
+            refuse(
+                state.mod,
+                "The signature of the block lacks what it reads",
+                "The signature of block {0} does not say which elements it reads of what block {1} writes",
+                block.block,
+                producer.block,
+            )

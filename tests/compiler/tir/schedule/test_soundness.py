@@ -1,0 +1,434 @@
+"""Steps on programs where little is missing for the result to change: they keep it, or are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from compiler import tir
+from compiler.ir.error import ArgumentError, DTypeError
+from compiler.tir.interpreter import interpret
+from compiler.tir.schedule import Schedule, ScheduleError
+from compiler.tir.script import tir as T
+
+# mypy: disable-error-code="valid-type,no-untyped-def,attr-defined"
+
+
+@T.prim_func
+def _nested_reduction(A: T.Buffer((8, 6)), C: T.Buffer((8,))):
+    for o in range(2):
+        with T.block("C_outer"):
+            vo = T.axis.spatial(2, o)
+            for i, k in T.grid(4, 6):
+                with T.block("C"):
+                    vi = T.axis.spatial(8, vo * 4 + i)
+                    vk = T.axis.reduce(6, k)
+                    with T.init():
+                        C[vi] = 2.0
+                    C[vi] = C[vi] + A[vi, vk]
+
+
+@T.prim_func
+def _reduction_under_a_condition(A: T.Buffer((2, 4)), C: T.Buffer((2,))):
+    for i_0, i_1, k in T.grid(1, 4, 4):
+        with T.block("C"):
+            vi = T.axis.spatial(2, i_0 * 4 + i_1)
+            vk = T.axis.reduce(4, k)
+            T.where(i_0 * 4 + i_1 < 2)
+            with T.init():
+                C[vi] = 0.0
+            C[vi] = C[vi] + A[vi, vk]
+
+
+@T.prim_func
+def _antidiagonal(A: T.Buffer((6, 6)), C: T.Buffer((4,))):
+    B = T.alloc_buffer((6, 6))
+    for i, j in T.grid(6, 6):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] + 1.0
+    for i, k in T.grid(4, 6):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[vi] = 0.0
+            C[vi] = C[vi] + B[vk, 5 - vk]
+
+
+@T.prim_func
+def _recomputed_reduction(A: T.Buffer((4, 6)), C: T.Buffer((4, 3))):
+    B = T.alloc_buffer((4,))
+    for i, j in T.grid(4, 3):
+        for k in range(6):
+            with T.block("B"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    B[vi] = 0.0
+                B[vi] = B[vi] + A[vi, vk]
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi]
+
+
+@T.prim_func
+def _filled_triangle(A: T.Buffer((4, 4)), B: T.Buffer((4, 4))):
+    for i, j in T.grid(4, 4):
+        with T.block("fill"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = 0.0
+    for i in range(4):
+        for j in range(i + 1):
+            with T.block("B"):
+                vi = T.axis.spatial(4, i)
+                vj = T.axis.spatial(4, j)
+                B[vi, vj] = A[vi, vj]
+
+
+@T.prim_func
+def _added_to_filled(A: T.Buffer((8, 4)), B: T.Buffer((8,))):
+    for i in range(8):
+        with T.block("fill"):
+            vi = T.axis.spatial(8, i)
+            B[vi] = 3.0
+    for i, k in T.grid(8, 4):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            B[vi] = B[vi] + A[vi, vk]
+
+
+@T.prim_func
+def _every_other_element(A: T.Buffer((4,)), B: T.Buffer((8,))):
+    for i in range(8):
+        with T.block("fill"):
+            vi = T.axis.spatial(8, i)
+            B[vi] = 3.0
+    for i_0, i_1 in T.grid(2, 2):
+        with T.block("B"):
+            vi = T.axis.spatial(4, i_0 * 2 + i_1)
+            B[vi * 2] = A[vi]
+
+
+@T.prim_func
+def _padded_copy(A: T.Buffer((10, 10)), C: T.Buffer((10, 14))):
+    B = T.alloc_buffer((10, 10))
+    for i, j in T.grid(10, 10):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * 2.0
+    for i, j in T.grid(10, 14):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = T.if_then_else(vj >= 2 and vj < 12, B[vi, vj - 2], T.float32(0))
+
+
+@T.prim_func
+def _moved_copy(A: T.Buffer((6, 8)), B: T.Buffer((6, 8))):
+    for i, j in T.grid(6, 8):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi // 2, vj // 3]
+
+
+@T.prim_func
+def _row_sums(A: T.Buffer((6, 8)), C: T.Buffer((6,))):
+    for i, k in T.grid(6, 8):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[vi] = 1.0
+            C[vi] = C[vi] + A[vi, vk]
+
+
+@T.prim_func
+def _late_sums(A: T.Buffer((6, 8)), C: T.Buffer((6,))):
+    for i in range(6):
+        for k in range(2, 8):
+            with T.block("C"):
+                vi = T.axis.spatial(6, i)
+                vk = T.axis.reduce((2, 8), k)
+                with T.init():
+                    C[vi] = 0.0
+                C[vi] = C[vi] + A[vi, vk]
+
+
+@T.prim_func
+def _rows(A: T.Buffer((12, 7)), D: T.Buffer((12, 7))):
+    B = T.alloc_buffer((12, 7))
+    for i, j in T.grid(12, 7):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] + 1.0
+    for i, j in T.grid(12, 7):
+        with T.block("D"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            D[vi, vj] = B[vi, vj] * 2.0
+
+
+@T.prim_func
+def _copied_bytes(A: T.Buffer((7,), "uint8"), C: T.Buffer((7,), "uint8")):
+    B = T.alloc_buffer((7,), "uint8")
+    for i in range(7):
+        with T.block("B"):
+            vi = T.axis.spatial(7, i)
+            B[vi] = A[vi]
+    for i in range(7):
+        with T.block("C"):
+            vi = T.axis.spatial(7, i)
+            C[vi] = B[vi]
+
+
+@T.prim_func
+def _unused_next_to_used(A: T.Buffer((8, 8)), C: T.Buffer((8, 8))):
+    unused = T.alloc_buffer((8, 8))
+    B = T.alloc_buffer((8, 8))
+    for i, j in T.grid(8, 8):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            unused[vi, vj] = A[vi, vj]
+            B[vi, vj] = A[vi, vj] + 1.0
+    for i, j in T.grid(8, 8):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj]
+
+
+@T.prim_func
+def _both_triangles(A: T.Buffer((4, 6)), C: T.Buffer((4, 6))):
+    B = T.alloc_buffer((4, 6))
+    for i, j in T.grid(4, 6):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj]
+    for i, j in T.grid(4, 6):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj] + B[vi, vi]
+
+
+@T.prim_func
+def _padded_corner(A: T.Buffer((4, 4)), B: T.Buffer((6, 6))):
+    for i, j in T.grid(6, 6):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = T.if_then_else(vi >= 2 and vj >= 2, A[vi - 2, vj - 2], T.float32(0))
+
+
+@T.prim_func
+def _last_row(A: T.Buffer((7, 7)), B: T.Buffer((7, 7))):
+    for i, j in T.grid(7, 7):
+        with T.block("fill"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = 2.0
+    for i, j in T.grid(7, 7):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.where(i >= 6)
+            B[vi, vj] = A[vi, vj]
+
+
+@T.prim_func
+def _recomputed_under_a_condition(A: T.Buffer((6,)), B: T.Buffer((6,)), C: T.Buffer((6,))):
+    for i_0, i_1 in T.grid(2, 2):
+        for j in range(6):
+            with T.block("B"):
+                vj = T.axis.spatial(6, j)
+                T.where(i_0 * 2 + i_1 < 1)
+                B[vj] = A[vj] + 1.0
+        with T.block("next"):
+            T.reads(B[0:6])
+            T.writes(C[0:6])
+            for k in range(6):
+                C[k] = B[k]
+
+
+def computed(func: Any) -> list[Any]:
+    """Return what a function makes of small whole numbers."""
+    rng = np.random.default_rng(0)
+    buffers = list(func.buffer_map.values())
+    arrays = [rng.integers(0, 5, [int(dim) for dim in buffer.shape]).astype(buffer.dtype) for buffer in buffers]
+    arrays[-1][...] = 77
+    interpret(func, arrays)
+    return arrays
+
+
+def blockize_the_inner_loop(sch: Any) -> None:
+    sch.blockize(sch.get_loops("C")[1])
+
+
+def blockize_the_loops(sch: Any) -> None:
+    sch.blockize(sch.get_loops("C")[0], preserve_unit_iters=False)
+
+
+def compute_the_antidiagonal_at(sch: Any) -> None:
+    sch.compute_at("B", sch.get_loops("C")[0])
+
+
+def factorize_the_late_loop(sch: Any) -> None:
+    sch.rfactor(sch.get_loops("C")[1], 0)
+
+
+def pad_with_ones(sch: Any) -> None:
+    sch.transform_layout("B", ("write", 0), lambda i: (i // 4, i % 4), pad_value=1)
+
+
+def state_the_whole_buffer(sch: Any) -> None:
+    sch.annotate_buffer_access("B", 0, "read", lambda vi, vj: [(0, 6), (0, 8)])
+    sch.cache_read("B", 0, "local")
+
+
+def reverse_the_rows(sch: Any) -> None:
+    sch.transform_block_layout("B", lambda i, j: (j, 5 - i))
+
+
+@pytest.mark.parametrize(
+    ("func", "steps"),
+    [
+        (_nested_reduction, blockize_the_inner_loop),
+        (_reduction_under_a_condition, blockize_the_loops),
+        (_antidiagonal, compute_the_antidiagonal_at),
+        (_late_sums, factorize_the_late_loop),
+        (_copied_bytes, pad_with_ones),
+        (_moved_copy, state_the_whole_buffer),
+        (_moved_copy, reverse_the_rows),
+    ],
+    ids=lambda value: value.__name__ if callable(value) else "",
+)
+def test_the_result_stays(func: Any, steps: Callable[[Any], None]) -> None:
+    sch = Schedule(func, debug_mask="all")
+    steps(sch)
+    for result, expected in zip(computed(sch.mod["main"]), computed(func), strict=True):
+        np.testing.assert_array_equal(result, expected)
+
+
+def _partitioned(sch: Any) -> Any:
+    sch.loop_partition(sch.get_loops("B")[1], [3, None])
+    return sch.get_block("B_j_common")
+
+
+REFUSED: list[tuple[Any, Callable[[Any], object], str]] = [
+    (
+        _recomputed_reduction,
+        lambda s: s.decompose_reduction("B", s.get_loops("B")[0]),
+        "reduces anew in each iteration",
+    ),
+    (
+        _recomputed_reduction,
+        lambda s: s.decompose_reduction("B", s.get_loops("B")[1]),
+        "reduces anew in each iteration",
+    ),
+    (_filled_triangle, lambda s: s.transform_block_layout("B", lambda i, j: (j, i)), "expected to run over just"),
+    (_moved_copy, lambda s: s.transform_block_layout("B", lambda i, j: (i + 2, j)), "is not bijective"),
+    (_padded_copy, lambda s: s.reverse_compute_at("C", s.get_loops("B")[1]), "computed only for the values of axis vj"),
+    (
+        _moved_copy,
+        lambda s: s.transform_layout("B", ("write", 0), lambda i, j: (4 - i, j)),
+        "negative for some elements",
+    ),
+    (_rows, lambda s: s.compute_at(_partitioned(s), s.get_loops("D")[0]), "without an axis for it"),
+    (_rows, lambda s: s.reverse_compute_at("D", s.get_loops(_partitioned(s))[0]), "does not say which elements"),
+]
+
+
+@pytest.mark.parametrize(("func", "step", "message"), REFUSED)
+def test_steps_that_would_change_the_result_are_refused(func: Any, step: Any, message: str) -> None:
+    with pytest.raises((ScheduleError, ArgumentError), match=message):
+        step(Schedule(func, debug_mask="all"))
+
+
+def test_what_an_outer_block_initializes_is_not_replaced_by_a_copy() -> None:
+    sch: Any = Schedule(_row_sums, debug_mask="all")
+    sch.blockize(sch.get_loops("C")[0])
+    for step in (lambda: sch.cache_write("C", 0, "local"), lambda: sch.reindex("C", ("write", 0))):
+        with pytest.raises(ScheduleError, match="init statement"):
+            step()
+
+
+@pytest.mark.parametrize("func", [_added_to_filled, _every_other_element])
+def test_a_copy_is_not_written_back_over_other_elements(func: Any) -> None:
+    sch: Any = Schedule(func, debug_mask="all")
+    with pytest.raises(ArgumentError, match="which the copy would overwrite"):
+        sch.write_at(sch.get_loops("B")[0], sch.get_block("B"), 0, "local")
+
+
+def test_tables_of_indices_are_made_before_they_are_read() -> None:
+    sch: Any = Schedule(_moved_copy, debug_mask="all")
+    table, _ = sch.cache_index("B", "global")
+    assert sch.get(sch.get_consumers(table)[0]).name_hint == "B"
+    with pytest.raises(ScheduleError):
+        sch.reverse_compute_at("B", sch.get_loops(table)[0])
+
+
+def test_an_alignment_is_of_the_buffer_that_it_was_given_for() -> None:
+    sch: Any = Schedule(_unused_next_to_used, debug_mask="all")
+    sch.storage_align("B", 0, 0, 16, 0)
+    sch.storage_align("B", 1, 0, 16, 3)
+    mod = tir.transform.PlanAndUpdateBufferAllocationLocation()(sch.mod)
+    aligned = tir.transform.CompactBufferAllocation()(tir.transform.ConvertBlocksToOpaque()(mod))
+    assert "T.alloc_buffer((8, 8), strides=(19, 1))" in aligned.script()
+
+
+def test_a_store_of_another_data_type_is_refused() -> None:
+    with pytest.raises(DTypeError, match="dtype mismatch on BufferStore"):
+        tir.BufferStore(tir.decl_buffer((4,), "uint8", "B"), tir.const(1, "int32"), [0])
+
+
+def test_padding_that_depends_on_an_outer_block_is_not_taken_apart() -> None:
+    sch: Any = Schedule(_padded_corner, debug_mask="all")
+    sch.blockize(sch.get_loops("B")[1])
+    with pytest.raises(ScheduleError, match="does not bound its axes one by one"):
+        sch.decompose_padding("B", sch.get_loops("B")[0])
+
+
+def test_a_consumer_runs_where_all_that_it_reads_is_made() -> None:
+    sch: Any = Schedule(_both_triangles, debug_mask="all")
+    sch.fuse(*sch.get_loops("B"))
+    with pytest.raises(ScheduleError, match="must be read by the iterations of one value of each axis"):
+        sch.reverse_compute_at("C", sch.get_loops("B")[0])
+
+
+def test_a_consumer_that_pads_is_not_inlined_into_its_producer() -> None:
+    sch: Any = Schedule(_padded_copy, debug_mask="all")
+    with pytest.raises(ScheduleError, match="need no element of B"):
+        sch.reverse_compute_inline("C")
+
+
+def test_rows_that_are_not_written_are_not_copied_out() -> None:
+    sch: Any = Schedule(_last_row, debug_mask="all")
+    with pytest.raises(ArgumentError, match="which the copy would overwrite"):
+        sch.write_at(sch.get_loops("B")[0], sch.get_block("B"), 0, "shared")
+
+
+def test_the_copy_of_a_result_is_made_under_the_condition_of_its_block() -> None:
+    sch: Any = Schedule(_recomputed_under_a_condition, debug_mask="all")
+    sch.cache_write("B", 0, "local")
+    assert "T.where(i_0 * 2 + i_1 < 1)" in sch.mod.script().split('T.block("B_local")')[1]
+
+
+@pytest.mark.parametrize("step", ["cache_write", "reindex"])
+def test_a_copy_holds_all_that_a_nested_block_reads_and_writes(step: str) -> None:
+    sch: Any = Schedule(_added_to_filled if step == "cache_write" else _nested_reduction, debug_mask="all")
+    if step == "cache_write":
+        sch.blockize(sch.get_loops("B")[1])
+        with pytest.raises(ScheduleError, match="before it writes them"):
+            sch.cache_write("B", 0, "local")
+    else:
+        with pytest.raises(ScheduleError, match="some values of its axes"):
+            sch.reindex("C", ("write", 0))
+
+
+def test_a_block_does_not_read_a_copy_of_what_it_writes() -> None:
+    sch: Any = Schedule(_added_to_filled, debug_mask="all")
+    with pytest.raises(ScheduleError):
+        sch.reindex_cache_read("B", 0, "local", lambda vi, vk: (vi,))
+
+
+def test_a_reduction_over_an_outer_loop_is_not_decomposed_within_a_part() -> None:
+    sch: Any = Schedule(_row_sums, debug_mask="all")
+    _, k = sch.get_loops("C")
+    _, k_1 = sch.split(k, factors=[None, 4])
+    first, _ = sch.loop_partition(k_1, [2, None])
+    with pytest.raises(ScheduleError, match="higher than all the loops related to reduce block var"):
+        sch.decompose_reduction("C_k_10", first)
