@@ -7,8 +7,9 @@ from functools import partial
 
 from compiler.ir.deprecation import deprecated
 from compiler.ir.extension import extension_point
-from compiler.names import COMPLETED_BY, MODULES_OF_PACKAGES, PUBLIC, STANDARD_MODULES
+from compiler.names import COMPLETED_BY, PUBLIC, STANDARD_MODULES
 from compiler.older_names import OLDER, OLDER_MODULES
+from compiler.package_modules import MODULES_OF_PACKAGES
 from compiler.unavailable import UNAVAILABLE, unavailable_module
 
 __all__ = ["module_of", "note_older"]

@@ -9,7 +9,8 @@ from compiler.ir.substitute import substitute
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.builtin import THREAD_ALLREDUCE, if_then_else, reinterpret
 from compiler.tir.decl_buffer import decl_buffer
-from compiler.tir.stmt import AttrStmt, BufferRealize, BufferStore, Evaluate, IfThenElse, LetStmt, Stmt, seq
+from compiler.tir.producer_stmt import BufferRealize
+from compiler.tir.stmt import AttrStmt, BufferStore, Evaluate, IfThenElse, LetStmt, Stmt, seq
 
 __all__ = ["reduce_across_threads"]
 

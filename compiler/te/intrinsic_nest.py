@@ -20,7 +20,8 @@ from compiler.te.tensor_intrin import TensorIntrin
 from compiler.te.tensorize import check_match, infer_tensorized_region, tensorized_loop
 from compiler.tir.buffer import Buffer
 from compiler.tir.op import any as any_of
-from compiler.tir.stmt import For, ForKind, IfThenElse, ProducerStore, Stmt, seq
+from compiler.tir.producer_stmt import ProducerStore
+from compiler.tir.stmt import For, ForKind, IfThenElse, Stmt, seq
 
 __all__ = ["IntrinsicNest"]
 

@@ -25,7 +25,8 @@ from compiler.te.tensor_compute import TensorComputeOp
 from compiler.te.tensor_mutator import TensorMutator
 from compiler.te.tensorize import tensorized_loop
 from compiler.tir.builtin import tvm_tuple
-from compiler.tir.stmt import THREAD_KEYS, AttrStmt, ProducerRealize, ProducerStore, Stmt, seq
+from compiler.tir.producer_stmt import ProducerRealize, ProducerStore
+from compiler.tir.stmt import THREAD_KEYS, AttrStmt, Stmt, seq
 
 __all__ = ["StatementBuilder", "ThreadMerger"]
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from compiler.ir.functor import Mutator
 from compiler.ir.primexpr import PrimExpr, ProducerLoad
 from compiler.te.tensor import Tensor
-from compiler.tir.stmt import ProducerRealize, ProducerStore, Stmt
+from compiler.tir.producer_stmt import ProducerRealize, ProducerStore
+from compiler.tir.stmt import Stmt
 
 __all__ = ["TensorMutator"]
 

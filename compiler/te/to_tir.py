@@ -19,7 +19,8 @@ from compiler.te.tensor import Tensor
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.function import FROM_SCHEDULE, PrimFunc
-from compiler.tir.stmt import AttrStmt, BufferRealize, BufferStore, ProducerRealize, ProducerStore, Stmt
+from compiler.tir.producer_stmt import BufferRealize, ProducerRealize, ProducerStore
+from compiler.tir.stmt import AttrStmt, BufferStore, Stmt
 
 __all__ = ["Argument", "Binds", "Parameters", "schedule_to_prim_func", "statement_to_prim_func"]
 

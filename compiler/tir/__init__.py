@@ -60,12 +60,12 @@ from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.flat_access import Load, Store
 from compiler.tir.function import PrimFunc
 from compiler.tir.op import *  # noqa: F403
+from compiler.tir.producer_stmt import BufferRealize, Prefetch, ProducerRealize, ProducerStore
 from compiler.tir.stmt import (
     Allocate,
     AllocateConst,
     AssertStmt,
     AttrStmt,
-    BufferRealize,
     BufferStore,
     DeclBuffer,
     Evaluate,
@@ -73,9 +73,6 @@ from compiler.tir.stmt import (
     ForKind,
     IfThenElse,
     LetStmt,
-    Prefetch,
-    ProducerRealize,
-    ProducerStore,
     SeqStmt,
     Stmt,
     While,

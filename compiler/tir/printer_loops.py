@@ -44,11 +44,11 @@ from compiler.tir.buffer import Buffer
 from compiler.tir.function import PrimFunc
 from compiler.tir.printer_expr import PRECEDENCE, PRODUCT, ExprPrinter
 from compiler.tir.printer_literals import string_text
+from compiler.tir.producer_stmt import BufferRealize, Prefetch
 from compiler.tir.stmt import (
     Allocate,
     AssertStmt,
     AttrStmt,
-    BufferRealize,
     BufferStore,
     DeclBuffer,
     Evaluate,
@@ -56,7 +56,6 @@ from compiler.tir.stmt import (
     ForKind,
     IfThenElse,
     LetStmt,
-    Prefetch,
     SeqStmt,
     Stmt,
     While,

@@ -20,20 +20,18 @@ from compiler.ir.substitute import uses_var
 from compiler.tir.block import Block, MatchBufferRegion
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.function import PrimFunc
+from compiler.tir.producer_stmt import BufferRealize, Prefetch, ProducerRealize
 from compiler.tir.stmt import (
     THREAD_KEYS,
     Allocate,
     AllocateConst,
     AssertStmt,
     AttrStmt,
-    BufferRealize,
     BufferStore,
     DeclBuffer,
     For,
     IfThenElse,
     LetStmt,
-    Prefetch,
-    ProducerRealize,
     SeqStmt,
     Stmt,
     While,

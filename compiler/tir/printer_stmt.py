@@ -19,6 +19,7 @@ from compiler.tir.builtin import RET
 from compiler.tir.printer_expr import DEFAULT_OPTIONS, ExprPrinter
 from compiler.tir.printer_literals import declaration_text, float_text, handle_text, string_text
 from compiler.tir.printer_scope import Definitions, Names, layout_fields
+from compiler.tir.producer_stmt import BufferRealize, Prefetch, ProducerRealize, ProducerStore
 from compiler.tir.stmt import (
     REALIZE_SCOPE,
     THREAD_KEYS,
@@ -26,7 +27,6 @@ from compiler.tir.stmt import (
     AllocateConst,
     AssertStmt,
     AttrStmt,
-    BufferRealize,
     BufferStore,
     DeclBuffer,
     Evaluate,
@@ -34,9 +34,6 @@ from compiler.tir.stmt import (
     ForKind,
     IfThenElse,
     LetStmt,
-    Prefetch,
-    ProducerRealize,
-    ProducerStore,
     SeqStmt,
     Stmt,
     While,

@@ -29,6 +29,7 @@ from compiler.tir.block import (
 )
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.evaluation import numpy_dtype
+from compiler.tir.producer_stmt import BufferRealize, Prefetch
 from compiler.tir.python_expression import PythonExpression
 from compiler.tir.stmt import (
     THREAD_KEYS,
@@ -36,14 +37,12 @@ from compiler.tir.stmt import (
     AllocateConst,
     AssertStmt,
     AttrStmt,
-    BufferRealize,
     BufferStore,
     DeclBuffer,
     Evaluate,
     For,
     IfThenElse,
     LetStmt,
-    Prefetch,
     SeqStmt,
     Stmt,
     While,

@@ -19,7 +19,6 @@ from compiler.ir.primexpr import (
     IntImm,
     IterVar,
     PrimExpr,
-    Range,
     Var,
     as_exprs,
     bound_value,
@@ -45,7 +44,6 @@ __all__ = [
     "AttrStmt",
     "Block",
     "BlockRealize",
-    "BufferRealize",
     "BufferStore",
     "DeclBuffer",
     "Evaluate",
@@ -54,9 +52,6 @@ __all__ = [
     "IfThenElse",
     "LetStmt",
     "MatchBufferRegion",
-    "Prefetch",
-    "ProducerRealize",
-    "ProducerStore",
     "SeqStmt",
     "Stmt",
     "While",
@@ -177,93 +172,6 @@ class AssertStmt(Stmt):
         require_condition(self, "condition")
         if not isinstance(self.message, PrimExpr):
             object.__setattr__(self, "message", convert(self.message))
-
-
-@node
-class BufferRealize(Stmt):
-    """The scope of a buffer, before buffers become memory.
-
-    Parameters
-    ----------
-    buffer : Buffer
-        Exists within ``body``.
-    bounds : tuple of Range
-        The elements that it has, a range for each dimension.
-    condition : PrimExpr or bool
-        Where it exists; ``true`` for everywhere.
-    body : Stmt
-    """
-
-    children: ClassVar[tuple[str, ...]] = ("bounds", "condition", "body")
-    defines: ClassVar[tuple[str, ...]] = ("buffer",)
-
-    buffer: Buffer
-    bounds: tuple[Range, ...]
-    condition: PrimExpr
-    body: Stmt
-
-    def __post_init__(self) -> None:
-        if type(self.bounds) is not tuple:
-            object.__setattr__(self, "bounds", tuple(self.bounds))
-        require_condition(self, "condition")
-
-
-@node
-class ProducerStore(Stmt):
-    """``producer[indices] = value``: a store to a tensor that has no buffer yet.
-
-    Parameters
-    ----------
-    producer : DataProducer
-        The tensor.
-    value : PrimExpr or number
-        Of the data type of its elements.
-    indices : sequence of PrimExpr or int
-        One for each dimension, in elements.
-    """
-
-    children: ClassVar[tuple[str, ...]] = ("value", "indices")
-
-    producer: Any
-    value: PrimExpr
-    indices: tuple[PrimExpr, ...]
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.value, PrimExpr):
-            object.__setattr__(self, "value", convert(self.value).astype(self.producer.dtype))
-        if type(self.indices) is not tuple:
-            object.__setattr__(self, "indices", as_exprs(self.indices))
-
-
-@node
-class ProducerRealize(Stmt):
-    """The scope of a tensor that has no buffer yet.
-
-    Parameters
-    ----------
-    producer : DataProducer
-        The tensor; exists within ``body``.
-    bounds : tuple of Range
-        The elements that it has, a range for each dimension.
-    condition : PrimExpr or bool
-        Where it exists; ``true`` for everywhere.
-    body : Stmt
-    storage_scope : str
-        The storage that it will lie in, e.g. ``shared``; empty for the default.
-    """
-
-    children: ClassVar[tuple[str, ...]] = ("bounds", "condition", "body")
-
-    producer: Any
-    bounds: tuple[Range, ...]
-    condition: PrimExpr
-    body: Stmt
-    storage_scope: str = ""
-
-    def __post_init__(self) -> None:
-        if type(self.bounds) is not tuple:
-            object.__setattr__(self, "bounds", tuple(self.bounds))
-        require_condition(self, "condition")
 
 
 @node
@@ -501,27 +409,6 @@ class While(Stmt):
         _require_branch_condition(self)
         if isinstance(self.condition, IntImm):
             expected("While", "condition", "an expression that changes", self.condition)
-
-
-@node
-class Prefetch(Stmt):
-    """A hint to fetch elements of a buffer before they are used.
-
-    Parameters
-    ----------
-    buffer : Buffer
-    bounds : tuple of Range
-        The elements, a range for each dimension.
-    """
-
-    children: ClassVar[tuple[str, ...]] = ("bounds",)
-
-    buffer: Buffer
-    bounds: tuple[Range, ...]
-
-    def __post_init__(self) -> None:
-        if type(self.bounds) is not tuple:
-            object.__setattr__(self, "bounds", tuple(self.bounds))
 
 
 def _require_branch_condition(n: IfThenElse | While) -> None:

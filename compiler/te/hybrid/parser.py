@@ -31,8 +31,9 @@ from compiler.te.hybrid_op import HybridOp
 from compiler.te.operation import placeholder
 from compiler.te.tensor import Tensor
 from compiler.te.tensor_mutator import TensorMutator
+from compiler.tir.producer_stmt import ProducerStore
 from compiler.tir.script.source import ScriptError, Source
-from compiler.tir.stmt import AssertStmt, AttrStmt, Evaluate, For, ForKind, IfThenElse, ProducerStore, Stmt, seq
+from compiler.tir.stmt import AssertStmt, AttrStmt, Evaluate, For, ForKind, IfThenElse, Stmt, seq
 
 __all__ = ["parse_function", "source_to_op"]
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from compiler.ir.error import ArgumentError
 from compiler.ir.primexpr import PrimExpr, Range, const
 from compiler.te.tensor import Tensor
-from compiler.tir.stmt import ProducerRealize, Stmt
+from compiler.tir.producer_stmt import ProducerRealize
+from compiler.tir.stmt import Stmt
 
 __all__ = ["LoopVariable", "Scalar", "Scopes"]
 

@@ -39,19 +39,8 @@ from compiler.ir.primexpr import (
     Var,
 )
 from compiler.te.tensor import Tensor
-from compiler.tir.stmt import (
-    AssertStmt,
-    AttrStmt,
-    Evaluate,
-    For,
-    ForKind,
-    IfThenElse,
-    LetStmt,
-    ProducerRealize,
-    ProducerStore,
-    SeqStmt,
-    Stmt,
-)
+from compiler.tir.producer_stmt import ProducerRealize, ProducerStore
+from compiler.tir.stmt import AssertStmt, AttrStmt, Evaluate, For, ForKind, IfThenElse, LetStmt, SeqStmt, Stmt
 
 __all__ = ["write_script"]
 

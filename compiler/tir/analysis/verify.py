@@ -11,7 +11,8 @@ from compiler.ir.structural import structural_equal
 from compiler.tir.block import Block, BlockRealize
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Allocate, AttrStmt, BufferRealize, BufferStore, For, ForKind, LetStmt, Stmt
+from compiler.tir.producer_stmt import BufferRealize
+from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, For, ForKind, LetStmt, Stmt
 
 CPU_KINDS = ("llvm", "c", "ext_dev", "hexagon")
 """Kinds of targets whose code touches memory without thread axes."""

@@ -13,17 +13,8 @@ from compiler.ir.primexpr import IterVar, Let, Var
 from compiler.tir.block import Block, BlockRealize
 from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import (
-    THREAD_KEYS,
-    Allocate,
-    AllocateConst,
-    AttrStmt,
-    BufferRealize,
-    DeclBuffer,
-    For,
-    LetStmt,
-    Stmt,
-)
+from compiler.tir.producer_stmt import BufferRealize
+from compiler.tir.stmt import THREAD_KEYS, Allocate, AllocateConst, AttrStmt, DeclBuffer, For, LetStmt, Stmt
 
 __all__ = ["verify_well_formed"]
 

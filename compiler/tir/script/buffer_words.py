@@ -20,6 +20,8 @@ from compiler.tir.buffer import Buffer as BufferNode
 from compiler.tir.buffer import BufferRegion
 from compiler.tir.builtin import PREFETCH
 from compiler.tir.decl_buffer import decl_buffer as make_buffer
+from compiler.tir.producer_stmt import BufferRealize
+from compiler.tir.producer_stmt import Prefetch as PrefetchNode
 from compiler.tir.script.definitions import (
     BufferDeclaration,
     Declaration,
@@ -31,15 +33,7 @@ from compiler.tir.script.definitions import (
     unwrapped,
 )
 from compiler.tir.script.operators import call_op
-from compiler.tir.stmt import (
-    REALIZE_SCOPE,
-    Allocate,
-    AttrStmt,
-    BufferRealize,
-    DeclBuffer,
-    Stmt,
-)
-from compiler.tir.stmt import Prefetch as PrefetchNode
+from compiler.tir.stmt import REALIZE_SCOPE, Allocate, AttrStmt, DeclBuffer, Stmt
 
 __all__ = [
     "Buffer",

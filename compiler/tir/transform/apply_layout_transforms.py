@@ -14,7 +14,8 @@ from compiler.ir.transform import PassContext
 from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.function import PrimFunc
 from compiler.tir.index_map import IndexMap
-from compiler.tir.stmt import BufferRealize, DeclBuffer, Stmt
+from compiler.tir.producer_stmt import BufferRealize
+from compiler.tir.stmt import DeclBuffer, Stmt
 from compiler.tir.stmt_functor import StmtExprMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 

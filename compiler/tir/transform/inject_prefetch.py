@@ -15,7 +15,8 @@ from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import AttrStmt, For, Prefetch, Stmt, seq
+from compiler.tir.producer_stmt import Prefetch
+from compiler.tir.stmt import AttrStmt, For, Stmt, seq
 from compiler.tir.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 

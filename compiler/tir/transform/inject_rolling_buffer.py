@@ -15,7 +15,8 @@ from compiler.tir.analysis.features import features
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.builtin import likely
 from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import AttrStmt, BufferRealize, BufferStore, For, ForKind, IfThenElse, LetStmt, Stmt
+from compiler.tir.producer_stmt import BufferRealize
+from compiler.tir.stmt import AttrStmt, BufferStore, For, ForKind, IfThenElse, LetStmt, Stmt
 from compiler.tir.stmt_functor import StmtExprMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 

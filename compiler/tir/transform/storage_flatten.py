@@ -24,17 +24,16 @@ from compiler.tir.analysis.features import features
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.builtin import ADDRESS_OF, PREFETCH
 from compiler.tir.function import PrimFunc
+from compiler.tir.producer_stmt import BufferRealize, Prefetch
 from compiler.tir.stmt import (
     REALIZE_SCOPE,
     Allocate,
     AttrStmt,
-    BufferRealize,
     BufferStore,
     DeclBuffer,
     Evaluate,
     For,
     ForKind,
-    Prefetch,
     Stmt,
     seq,
 )

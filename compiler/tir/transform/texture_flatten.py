@@ -14,7 +14,8 @@ from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.builtin import STACK_MAKE_SHAPE
 from compiler.tir.device_ops import ND_MEM_ALLOC_WITH_SCOPE, TEXTURE_LOAD, TEXTURE_STORE
 from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import BufferRealize, Evaluate, LetStmt, Stmt
+from compiler.tir.producer_stmt import BufferRealize
+from compiler.tir.stmt import Evaluate, LetStmt, Stmt
 from compiler.tir.stmt_functor import StmtExprMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 

@@ -33,11 +33,11 @@ from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.evaluation import DivisionByZero
 from compiler.tir.function import PrimFunc
 from compiler.tir.interpreter import AssertionFailed, OutOfBounds, UninitializedRead, interpret
+from compiler.tir.producer_stmt import BufferRealize
 from compiler.tir.stmt import (
     Allocate,
     AssertStmt,
     AttrStmt,
-    BufferRealize,
     BufferStore,
     Evaluate,
     For,

@@ -21,6 +21,7 @@ from compiler.target.codegen.llvm.speculation import is_speculatable
 from compiler.target.codegen.llvm.state import FunctionState
 from compiler.target.codegen.llvm.types import I32, I64, POINTER, constant, memory_type, null
 from compiler.tir.buffer import BufferLoad
+from compiler.tir.producer_stmt import Prefetch
 from compiler.tir.stmt import (
     COPROC_UOP_SCOPE,
     IMPORT_LLVM,
@@ -37,7 +38,6 @@ from compiler.tir.stmt import (
     ForKind,
     IfThenElse,
     LetStmt,
-    Prefetch,
     SeqStmt,
     Stmt,
     While,

@@ -16,6 +16,7 @@ from compiler.target.codegen.source.expressions import Expressions
 from compiler.target.codegen.source.packed_calls import write_packed_call
 from compiler.target.codegen.source.program import Declared, Program
 from compiler.tir import builtin
+from compiler.tir.producer_stmt import Prefetch
 from compiler.tir.stmt import (
     COPROC_UOP_SCOPE,
     RUN_ONCE,
@@ -31,7 +32,6 @@ from compiler.tir.stmt import (
     ForKind,
     IfThenElse,
     LetStmt,
-    Prefetch,
     SeqStmt,
     Stmt,
     While,

@@ -21,6 +21,7 @@ from compiler.tir.block import Block
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.function import PrimFunc
+from compiler.tir.producer_stmt import Prefetch
 from compiler.tir.script import ScriptError, from_source, ir_module
 from compiler.tir.script import tir as T
 from compiler.tir.stmt import (
@@ -33,7 +34,6 @@ from compiler.tir.stmt import (
     ForKind,
     IfThenElse,
     LetStmt,
-    Prefetch,
     SeqStmt,
     While,
 )

@@ -20,18 +20,9 @@ from compiler.tir.buffer import Buffer
 from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.function import FROM_SCHEDULE, PrimFunc
 from compiler.tir.interpreter import interpret
+from compiler.tir.producer_stmt import BufferRealize
 from compiler.tir.script import from_source
-from compiler.tir.stmt import (
-    Allocate,
-    BufferRealize,
-    BufferStore,
-    For,
-    ForKind,
-    IfThenElse,
-    LetStmt,
-    Stmt,
-    seq,
-)
+from compiler.tir.stmt import Allocate, BufferStore, For, ForKind, IfThenElse, LetStmt, Stmt, seq
 
 SIZE = 48
 

@@ -14,7 +14,8 @@ from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.function import PrimFunc
 from compiler.tir.index_map import IndexMap
 from compiler.tir.interpreter import interpret
-from compiler.tir.stmt import BufferRealize, For, ForKind, Stmt, seq
+from compiler.tir.producer_stmt import BufferRealize
+from compiler.tir.stmt import For, ForKind, Stmt, seq
 from compiler.tir.transform import ApplyLayoutTransforms
 
 ROWS, COLUMNS = 6, 8

@@ -1,0 +1,126 @@
+"""Statements of lowered tensor expressions, before storage flattening: realizations, stores and prefetches."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from compiler.ir.node import node
+from compiler.ir.primexpr import (
+    PrimExpr,
+    Range,
+    as_exprs,
+    convert,
+    require_condition,
+)
+from compiler.tir.buffer import Buffer
+from compiler.tir.statement import Stmt
+
+__all__ = ["BufferRealize", "Prefetch", "ProducerRealize", "ProducerStore"]
+
+
+@node
+class BufferRealize(Stmt):
+    """The realization of a buffer, whose storage is allocated later.
+
+    Parameters
+    ----------
+    buffer : Buffer
+        The buffer, which exists within ``body``.
+    bounds : tuple of Range
+        The realized region, one range per dimension.
+    condition : PrimExpr or bool
+        The condition under which it is realized.
+    body : Stmt
+    """
+
+    children: ClassVar[tuple[str, ...]] = ("bounds", "condition", "body")
+    defines: ClassVar[tuple[str, ...]] = ("buffer",)
+
+    buffer: Buffer
+    bounds: tuple[Range, ...]
+    condition: PrimExpr
+    body: Stmt
+
+    def __post_init__(self) -> None:
+        if type(self.bounds) is not tuple:
+            object.__setattr__(self, "bounds", tuple(self.bounds))
+        require_condition(self, "condition")
+
+
+@node
+class ProducerStore(Stmt):
+    """``producer[indices] = value``: a store to a tensor without a buffer.
+
+    Parameters
+    ----------
+    producer : DataProducer
+        The tensor.
+    value : PrimExpr or number
+        A value of the element type.
+    indices : sequence of PrimExpr or int
+        One per dimension, in elements.
+    """
+
+    children: ClassVar[tuple[str, ...]] = ("value", "indices")
+
+    producer: Any
+    value: PrimExpr
+    indices: tuple[PrimExpr, ...]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.value, PrimExpr):
+            object.__setattr__(self, "value", convert(self.value).astype(self.producer.dtype))
+        if type(self.indices) is not tuple:
+            object.__setattr__(self, "indices", as_exprs(self.indices))
+
+
+@node
+class ProducerRealize(Stmt):
+    """The realization of a tensor without a buffer.
+
+    Parameters
+    ----------
+    producer : DataProducer
+        The tensor, which exists within ``body``.
+    bounds : tuple of Range
+        The realized region, one range per dimension.
+    condition : PrimExpr or bool
+        The condition under which it is realized.
+    body : Stmt
+    storage_scope : str
+        The storage scope, e.g. ``shared``; empty for the default.
+    """
+
+    children: ClassVar[tuple[str, ...]] = ("bounds", "condition", "body")
+
+    producer: Any
+    bounds: tuple[Range, ...]
+    condition: PrimExpr
+    body: Stmt
+    storage_scope: str = ""
+
+    def __post_init__(self) -> None:
+        if type(self.bounds) is not tuple:
+            object.__setattr__(self, "bounds", tuple(self.bounds))
+        require_condition(self, "condition")
+
+
+@node
+class Prefetch(Stmt):
+    """A prefetch hint for a region of a buffer.
+
+    Parameters
+    ----------
+    buffer : Buffer
+    bounds : tuple of Range
+        The region, one range per dimension.
+    """
+
+    children: ClassVar[tuple[str, ...]] = ("bounds",)
+
+    buffer: Buffer
+    bounds: tuple[Range, ...]
+
+    def __post_init__(self) -> None:
+        if type(self.bounds) is not tuple:
+            object.__setattr__(self, "bounds", tuple(self.bounds))
