@@ -12,12 +12,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from app.built_files import BuiltFile, FileSubject
 from app.kernel_reports import KernelReport
-from app.machine_code import CudaProgram, MachineCode
-from app.proposals import Proposed, Subject
-from app.traces import Traced
-from app.webgpu import GPUPrepared
 
 FORMAT = 1
 """Version of the workspace and answer formats; old decoders are kept when it grows."""
@@ -432,102 +427,3 @@ class Answer(Struct, frozen=True, kw_only=True):
     milliseconds: float = 0.0
     environment: dict[str, str] = {}
     """Compiler version, LLVM version, CPU model, parallel runtime."""
-
-
-class Progress(Struct, frozen=True, kw_only=True, tag="progress"):
-    """Sent while a ladder runs: its progress."""
-
-    done: int
-    total: int
-    label: str
-
-
-class Measured(Struct, frozen=True, kw_only=True, tag="measured"):
-    """Sent when one rung of a ladder is done."""
-
-    measurement: Measurement
-
-
-class Failed(Struct, frozen=True, kw_only=True, tag="failed"):
-    """Sent when one rung could not be measured."""
-
-    label: str
-    problem: Problem
-    step: int | None = None
-
-
-class MeasuredBy(Struct, frozen=True, kw_only=True, tag="source"):
-    """Sent before measurements: who makes them, and why it is not the server."""
-
-    source: Source
-    reason: str = ""
-
-
-class Recorded(Struct, frozen=True, kw_only=True, tag="recorded"):
-    """A function that a script made, as data that another process measures."""
-
-    name: Annotated[str, Meta(max_length=1_000)]
-    program: Annotated[str, Meta(max_length=MAX_PROGRAM)] = ""
-    """Text of :mod:`compiler.te.program`; empty if the function cannot be written as data."""
-    graph: Annotated[str, Meta(max_length=MAX_PROGRAM)] = ""
-    """Text of a model with its weights, of which only browsers get kernels."""
-    reason: Annotated[str, Meta(max_length=10_000)] = ""
-    """Why there is no text."""
-
-
-class Snapshot(Struct, frozen=True, kw_only=True, tag="snapshot"):
-    """The answer so far; the last one counts, except that ``listings`` and ``drawings`` accumulate.
-
-    One is sent before native code runs, so that it survives a crash or a kill.
-    """
-
-    answer: Answer
-    running_line: int | None = None
-    """The script's line that is about to run native code; None in the last snapshot."""
-    traces_passes: bool = False
-    """Whether the script has ended, and what each of LLVM's passes does comes next."""
-
-
-Event = Progress | MeasuredBy | Measured | Failed
-Message = (
-    Snapshot
-    | Recorded
-    | Proposed
-    | BuiltFile
-    | Traced
-    | GPUPrepared
-    | CudaProgram
-    | MachineCode
-    | Progress
-    | Measured
-    | Failed
-)
-"""What the child sends, one JSON object a message."""
-
-
-class Request(Struct, frozen=True, kw_only=True):
-    """The job of a child; the attached files are in its working directory."""
-
-    mode: Mode
-    script: str = ""
-    program: str = ""
-    """What is measured or compiled, in the modes that run no script."""
-    original: str = ""
-    """The program that it was made from, which is measured in alternation with it."""
-    prefixes: bool = False
-    """Whether every prefix of the program's schedule is measured, and not only all of it."""
-    seed: int = 0
-    """Of the random inputs of a measurement."""
-    compiles_cuda: bool = False
-    """Whether the server lets NVIDIA's compilers work on the CUDA C that is printed."""
-    subject: Subject | None = None
-    """What primitives are proposed for, in the mode that proposes some."""
-    file: FileSubject | None = None
-    """What becomes a file, in the mode that makes one."""
-    file_bytes: int = 0
-    """How large that file may be."""
-    options: Options = Options()
-    budget_seconds: float = 10.0
-    """Time the script may take before it is stopped at the line that it reached."""
-    patience_seconds: float = 0.0
-    """Time it may take where it had a processor for less than its budget; where this is less than that, no more."""

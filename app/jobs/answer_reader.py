@@ -9,7 +9,7 @@ from typing import Protocol, Self, TypeVar
 
 import msgspec
 
-from app.artifacts import Event, Failed, Measured, Problem, Recorded, Source
+from app.artifacts import Problem, Source
 from app.built_files import PART, BuiltFile
 from app.errors import Overrun, Superseded, TooLarge, Unavailable
 from app.jobs.answers import StoredAnswer, attributed, refused
@@ -24,6 +24,7 @@ from app.machine_code import (
 )
 from app.memory import Budget
 from app.proposals import Proposed
+from app.protocol import Event, Failed, Measured, Recorded
 from app.sandbox import Job, Outcome
 from app.traces import Traced
 from app.webgpu import MAX_PREPARED_BYTES, GPUPrepared

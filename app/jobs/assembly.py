@@ -11,21 +11,10 @@ from typing import Literal
 
 import msgspec
 
-from app.artifacts import (
-    SCRIPT_NAME,
-    Answer,
-    Console,
-    Drawing,
-    Listing,
-    Message,
-    Problem,
-    Snapshot,
-    Source,
-    drawing_key,
-    listing_key,
-)
+from app.artifacts import SCRIPT_NAME, Answer, Console, Drawing, Listing, Problem, Source, drawing_key, listing_key
 from app.jobs.answers import Status, attributed
 from app.logs import quoted
+from app.protocol import Message, Snapshot
 from app.sandbox import Machine, Outcome
 from app.sandbox.crash_report import crashed_line, split_report
 from app.sandbox.handler import EXIT_DAMAGED, EXIT_RAISED

@@ -15,7 +15,7 @@ from typing import Literal
 
 import msgspec
 
-from app.artifacts import Event, Measured, Measurement, Workspace
+from app.artifacts import Measurement, Workspace
 from app.errors import Busy, NotFound, RequestError, Superseded, TooLarge
 from app.jobs.answer_reader import Incoming
 from app.jobs.cache import content_key
@@ -25,6 +25,7 @@ from app.jobs.launcher import Launcher
 from app.jobs.measurer import Measurer, What
 from app.jobs.shared_ladders import SharedLadders, State
 from app.memory import Budget
+from app.protocol import Event, Measured
 from app.sandbox import Job
 from app.store.workspace_limits import content_bytes
 

@@ -6,13 +6,14 @@ import secrets
 
 import msgspec
 
-from app.artifacts import MEASURING, Mode, Options, Request, Workspace
+from app.artifacts import MEASURING, Mode, Options, Workspace
 from app.built_files import PART_BYTES, PART_HEAD, FileSubject
 from app.config import Config
 from app.errors import Unavailable
 from app.jobs.cores import Cores
 from app.machine_code import CudaProgram
 from app.proposals import Subject
+from app.protocol import Request
 from app.recorder.cuda_jobs import CUBIN
 from app.sandbox import Job, Limits, Runner, SandboxError
 from app.sandbox.wire import FRAME_BYTES

@@ -10,23 +10,13 @@ from collections.abc import Callable, Generator
 from contextlib import closing
 from typing import Literal
 
-from app.artifacts import (
-    Event,
-    Failed,
-    Measured,
-    MeasuredBy,
-    Options,
-    Problem,
-    Progress,
-    Recorded,
-    Source,
-    Workspace,
-)
+from app.artifacts import Options, Problem, Source, Workspace
 from app.jobs.answer_reader import AnswerReader, Incoming
 from app.jobs.answers import StoredAnswer
 from app.jobs.clients import Client
 from app.jobs.launcher import Launcher
 from app.memory import Claim
+from app.protocol import Event, Failed, Measured, MeasuredBy, Progress, Recorded
 from app.sandbox import Job
 
 What = Literal["ladder", "record"]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from app.artifacts import Problem, Recorded, Workspace
+from app.artifacts import Problem, Workspace
 from app.jobs.answer_reader import Incoming
 from app.jobs.clients import Client
 from app.jobs.fair_queue import FairQueue, Ticket
 from app.jobs.launcher import Launcher
+from app.protocol import Recorded
 from app.sandbox import Job
 from app.traces import Traced
 from app.webgpu import GPUPrepared

@@ -12,7 +12,8 @@ from collections.abc import Callable
 
 import msgspec
 
-from app.artifacts import Message, Mode, Problem, Request, Snapshot
+from app.artifacts import Mode, Problem
+from app.protocol import Message, Request, Snapshot
 from app.recorder.cuda_jobs import compile_kernels, disassemble
 from app.recorder.integrity import Integrity
 from app.recorder.modules import import_all
@@ -48,9 +49,9 @@ def handle(request: bytes, emit: Emit) -> None:
     Parameters
     ----------
     request : bytes
-        A :class:`~app.artifacts.Request` as JSON.
+        A :class:`~app.protocol.Request` as JSON.
     emit : callable
-        Takes each :data:`~app.artifacts.Message`, encoded as JSON, and each part of a file, as soon as it is available.
+        Takes each :data:`~app.protocol.Message`, encoded as JSON, and each part of a file, as soon as it is available.
     """
     sys.setrecursionlimit(MAX_FRAMES)
     encoder = msgspec.json.Encoder()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from app.artifacts import Message, Request
 from app.machine_code import MachineCode
+from app.protocol import Message, Request
 from app.recorder.failures import clean
 from app.sandbox.handler import Execute
 from compiler.ir.error import TVMError

@@ -10,7 +10,8 @@ import msgspec
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from app.artifacts import NOISE, Failed, Measured, Measurement, MeasurementKind, Options, Problem, Progress
+from app.artifacts import NOISE, Measurement, MeasurementKind, Options, Problem
+from app.protocol import Failed, Measured, Progress
 from app.recorder.environment import CACHES, CPU
 from app.recorder.measure import Check, Timing, compare, time_call, time_calls
 from app.recorder.measured_program import MeasuredProgram, has_parallel_loop, only_function

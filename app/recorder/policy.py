@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from app.artifacts import MOMENTARY, Measurement, Request
+from app.artifacts import MOMENTARY, Measurement
+from app.protocol import Request
 from app.recorder.environment import CPU
 from app.recorder.frames import current_line
 from app.recorder.measure import Timing

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from app.artifacts import Failed, Message, Problem, Request
+from app.artifacts import Problem
+from app.protocol import Failed, Message, Request
 from app.recorder.block_text import BEGINNING, read_blocks
 from app.recorder.ladder import Ladder
 from app.recorder.measured_program import MeasuredProgram, TensorProgram

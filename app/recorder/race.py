@@ -9,7 +9,8 @@ from functools import partial
 
 import msgspec
 
-from app.artifacts import Failed, Measured, Measurement, Options, Progress
+from app.artifacts import Measurement, Options
+from app.protocol import Failed, Measured, Progress
 from app.recorder.ladder import Ladder
 from app.recorder.measure import Timing, compare, time_call, time_in_turns
 from app.recorder.measured_program import MeasuredProgram

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from app.artifacts import Options, Recorded
+from app.artifacts import Options
+from app.protocol import Recorded
 from app.recorder.block_text import write_blocks
 from app.recorder.completion import function_arguments
 from app.recorder.measured_program import BlockProgram, MeasuredProgram, TensorProgram

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import NoReturn, SupportsIndex
 
-from app.artifacts import MOMENTARY, Failed, Message, Problem, Request, Snapshot
+from app.artifacts import MOMENTARY, Problem
 from app.proposals import Subject
+from app.protocol import Failed, Message, Request, Snapshot
 from app.recorder.allowance import Allowance
 from app.recorder.answers import PRINTING_SECONDS, AnswerBuilder
 from app.recorder.built_files import send_file

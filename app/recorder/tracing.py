@@ -13,7 +13,8 @@ from difflib import SequenceMatcher
 
 import numpy as np
 
-from app.artifacts import Failed, Message, Problem, Request
+from app.artifacts import Problem
+from app.protocol import Failed, Message, Request
 from app.recorder.environment import CACHES
 from app.recorder.measured_program import MeasuredProgram, only_function
 from app.recorder.program_measurement import read_recorded

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from app.artifacts import Failed, Message, Problem, Request
+from app.artifacts import Problem
+from app.protocol import Failed, Message, Request
 from app.recorder.gpu_program import gpu_result, gpu_step
 from app.recorder.measure import Array
 from app.recorder.measured_program import MeasuredProgram, only_function

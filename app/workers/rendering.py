@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from app.artifacts import Answer, Listing, Snapshot
+from app.artifacts import Answer, Listing
 from app.errors import NotFound
 from app.graphs.drawings import Drawings
 from app.graphs.flows import draw_flow
@@ -28,6 +28,7 @@ from app.panes.listings import CHUNK_LINES, draw_chunk, file_name
 from app.panes.page import Page, page
 from app.panes.selection import View
 from app.panes.throughput import loop_throughput
+from app.protocol import Snapshot
 from app.workers.exporting import Exporter
 from app.workers.tasks import (
     Assemble,

@@ -16,13 +16,12 @@ from app.artifacts import (
     Origin,
     Problem,
     Region,
-    Request,
-    Snapshot,
     Stage,
     Step,
     Unit,
     listing_key,
 )
+from app.protocol import Request, Snapshot
 from app.sandbox import Job, Limits, Outcome, SandboxError, Tier
 
 LOOP_TEXT = """\

@@ -8,8 +8,9 @@ import msgspec
 from hypothesis import strategies as st
 from msgspec import inspect
 
-from app.artifacts import Answer, Drawing, Event, GraphEdge, Listing, Snapshot, drawing_key, listing_key
+from app.artifacts import Answer, Drawing, GraphEdge, Listing, drawing_key, listing_key
 from app.panes import table
+from app.protocol import Event, Snapshot
 
 INTEGERS = (0, 1, -1, 2, 40, 2**31, -(2**31), 2**53 + 1, 2**63 - 1, -(2**63), 2**64 - 1)
 FLOATS = (0.0, -0.0, 1.0, -1.0, 0.5, 5e-324, 1e-300, 1e300, 1.7e308, -1.7e308, 2.0**63)

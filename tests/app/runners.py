@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from app.artifacts import Answer, Line, Listing, Message, Request, Snapshot, listing_key
+from app.artifacts import Answer, Line, Listing, listing_key
+from app.protocol import Message, Request, Snapshot
 from app.sandbox import Limits, Outcome, SandboxError, Tier
 from app.sandbox.tier import Mechanism
 

@@ -15,13 +15,14 @@ import pytest
 from jinja2 import ChoiceLoader, DictLoader
 
 from app import create_app
-from app.artifacts import Answer, Snapshot, Step, Unit
+from app.artifacts import Answer, Step, Unit
 from app.gallery import load_gallery
 from app.lessons.lesson import read_lesson
 from app.panes import table
 from app.panes.buttons import by_step
 from app.panes.listing_pane import produce_listing
 from app.panes.pane import LISTING_TEMPLATE, Pane
+from app.protocol import Snapshot
 from app.sandbox import Runner
 from app.workers import rendering, templates
 from app.workers.in_process import InProcess

@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from app.artifacts import Request
+from app.protocol import Request
 from app.recorder import handle
 from app.sandbox import Mechanism, Sandbox, Tier
 from app.sandbox.probe import probe

@@ -16,7 +16,8 @@ from openapi_spec_validator import validate
 from werkzeug.test import TestResponse
 
 from app import create_app
-from app.artifacts import Measured, Measurement, Problem, Progress
+from app.artifacts import Measurement, Problem
+from app.protocol import Measured, Progress
 from tests.app.runners import Script, ScriptedRunner, broken, listing, snapshot
 
 Document = dict[str, Any]

@@ -12,7 +12,8 @@ import msgspec
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from app.artifacts import Answer, Request, Snapshot, Step, Unit
+from app.artifacts import Answer, Step, Unit
+from app.protocol import Request, Snapshot
 from app.sandbox import Job, Limits, Runner
 from tests.app.fixtures import FixedRunner, full_answer, listing
 from tests.app.runners import Script, ScriptedRunner, wait_until

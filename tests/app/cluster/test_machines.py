@@ -20,12 +20,12 @@ from distributed import Client
 from flask import Flask
 
 from app import create_app
-from app.artifacts import Request
 from app.built_files import PART_BYTES
 from app.cluster.host import Host
 from app.cluster.messages import Assignment, Facts
 from app.cluster.runner import Cluster
 from app.config import ConfigurationError
+from app.protocol import Request
 from app.sandbox import Limits, Machine, Tier
 from app.services import services_of
 from app.store.uploads import Uploads

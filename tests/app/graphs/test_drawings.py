@@ -10,10 +10,11 @@ import pytest
 from flask.testing import FlaskClient
 
 from app import create_app
-from app.artifacts import Answer, Drawing, GraphEdge, GraphNode, Snapshot, Step, Unit, drawing_key
+from app.artifacts import Answer, Drawing, GraphEdge, GraphNode, Step, Unit, drawing_key
 from app.graphs.drawings import Drawings, DrawnGraph
 from app.graphs.layout import LAYER_HEIGHT, SMALL_LETTER, lay_out
 from app.jobs.assembly import MAX_EDGES, MAX_NODES, assemble
+from app.protocol import Snapshot
 from app.sandbox import Outcome
 from tests.app.fixtures import AnswerRunner
 

@@ -7,22 +7,11 @@ from typing import Literal
 import msgspec
 import pytest
 
-from app.artifacts import (
-    Answer,
-    Console,
-    Drawing,
-    GraphNode,
-    Line,
-    Listing,
-    Measurement,
-    Problem,
-    Snapshot,
-    Unit,
-    drawing_key,
-)
+from app.artifacts import Answer, Console, Drawing, GraphNode, Line, Listing, Measurement, Problem, Unit, drawing_key
 from app.jobs import answers, assembly
 from app.jobs.answers import pack
 from app.jobs.assembly import MAX_LINE_CHARACTERS, MAX_LINES, MAX_VALUES, assemble
+from app.protocol import Snapshot
 from app.sandbox import Outcome
 from tests.app.runners import listing, snapshot
 

@@ -11,12 +11,12 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from app import create_app
-from app.artifacts import Message
 from app.built_files import PART, PART_BYTES, BuiltFile, parts_of
 from app.config import MIB
 from app.errors import Busy
 from app.jobs.file_maker import MEMORY_BYTES, Arriving
 from app.memory import Budget
+from app.protocol import Message
 from app.sandbox import Outcome
 from app.services import services_of
 from tests.app.runners import Script, ScriptedRunner, snapshot

@@ -11,11 +11,12 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from app.artifacts import Failed, Measured, Measurement, Problem, Progress, Recorded
+from app.artifacts import Measurement, Problem
 from app.errors import Busy
 from app.jobs import ladders
 from app.jobs.ladders import Ladder
 from app.jobs.measurer import MAX_PROGRAMS
+from app.protocol import Failed, Measured, Progress, Recorded
 from app.sandbox import Outcome
 from app.services import EXTENSION, Services
 from tests.app.runners import Script, ScriptedRunner, snapshot, wait_until

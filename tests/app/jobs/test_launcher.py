@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from app import create_app
-from app.artifacts import Request
+from app.protocol import Request
 from app.sandbox import Job, Limits, SandboxError
 from tests.app.fixtures import FixedRunner
 

@@ -14,10 +14,11 @@ import msgspec
 import pytest
 from flask.testing import FlaskClient
 
-from app.artifacts import Measured, Measurement, Recorded
+from app.artifacts import Measurement
 from app.errors import Busy, Forbidden, InvalidBody, NotFound
 from app.lessons import classes
 from app.lessons.classes import Classes, LessonClass, News, Presented
+from app.protocol import Measured, Recorded
 from app.services import services_of
 from app.store.tables import create_tables
 from app.views.classes import ClassStream

@@ -6,7 +6,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from app.artifacts import Failed, Measured, Message, Options, Recorded, Request
+from app.artifacts import Options
+from app.protocol import Failed, Measured, Message, Recorded, Request
 from app.recorder import handle
 from app.recorder.block_text import read_blocks, write_blocks
 from app.recorder.containment import NotContained, check_contained

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.artifacts import Event, Measured, Measurement, Options
+from app.artifacts import Measurement, Options
 from app.panes.charts import chart
 from app.panes.numbers import how_measured
+from app.protocol import Event, Measured
 from app.recorder import ladder
 from app.recorder.ladder import Ladder
 from app.recorder.measured_program import TensorProgram

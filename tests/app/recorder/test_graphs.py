@@ -7,10 +7,11 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from app.artifacts import Answer, Mode, Options, Request
+from app.artifacts import Answer, Mode, Options
 from app.gallery import load_gallery
 from app.jobs.assembly import assemble
 from app.panes.kernels import KernelTable
+from app.protocol import Request
 from app.sandbox import Limits, Sandbox
 from tests.app.recorder.models import HOSTILE, equal_layers
 

@@ -7,8 +7,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.artifacts import Answer, Kernel, Mode, ModelRace, OwnKernel, Request, Snapshot, Unit
+from app.artifacts import Answer, Kernel, Mode, ModelRace, OwnKernel, Unit
 from app.panes.kernels import race_words
+from app.protocol import Request, Snapshot
 from app.recorder.kernel_scripts import ENDING
 from app.recorder.session import Session
 from tests.e2e.test_graphs import NETWORK

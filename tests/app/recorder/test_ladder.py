@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from app.artifacts import Event, Failed, Measured, Measurement, Options, Progress
+from app.artifacts import Measurement, Options
+from app.protocol import Event, Failed, Measured, Progress
 from app.recorder import ladder, measured_program
 from app.recorder.ladder import Ladder, steadied
 from app.recorder.measured_program import TensorProgram

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.artifacts import Request
+from app.protocol import Request
 from app.recorder.policy import CallPolicy
 from app.recorder.recorder import Recorder
 from app.recorder.script import Transcript

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from app.artifacts import Event, Failed, Measured, Options
+from app.artifacts import Options
+from app.protocol import Event, Failed, Measured
 from app.recorder.measure import Timing
 from app.recorder.measured_program import TensorProgram
 from app.recorder.race import Race, ratio_words

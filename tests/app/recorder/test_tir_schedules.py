@@ -7,7 +7,8 @@ from itertools import pairwise
 import msgspec
 import pytest
 
-from app.artifacts import Answer, Line, Message, Options, Request, Snapshot, Step
+from app.artifacts import Answer, Line, Options, Step
+from app.protocol import Message, Request, Snapshot
 from app.recorder import function_units, handle
 
 MATMUL = """\

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.artifacts import Failed, Message, Request
+from app.protocol import Failed, Message, Request
 from app.recorder.tracing import _by_ranges, trace_program
 from app.traces import MAX_EVENTS, Trace, Traced
 from compiler import te

@@ -7,7 +7,7 @@ from base64 import b64decode
 import numpy as np
 import pytest
 
-from app.artifacts import Failed, Request
+from app.protocol import Failed, Request
 from app.recorder import gpu_program
 from app.recorder.random_inputs import random_arrays
 from app.recorder.webgpu import prepare_for_webgpu

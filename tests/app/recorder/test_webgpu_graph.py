@@ -7,7 +7,8 @@ from base64 import b64decode
 import numpy as np
 import pytest
 
-from app.artifacts import Failed, Message, Options, Recorded, Request
+from app.artifacts import Options
+from app.protocol import Failed, Message, Recorded, Request
 from app.recorder import webgpu_graph
 from app.recorder.random_inputs import in_range, random_arrays
 from app.recorder.session import Session

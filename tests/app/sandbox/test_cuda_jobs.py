@@ -9,8 +9,9 @@ import msgspec
 import pytest
 
 from app import create_app
-from app.artifacts import Options, Request
+from app.artifacts import Options
 from app.machine_code import MachineCode
+from app.protocol import Request
 from app.recorder.cuda_jobs import CUBIN
 from app.sandbox import Job, Limits, Outcome, Sandbox
 from compiler.target.cuda_tools.tools import find_tool, missing_tools

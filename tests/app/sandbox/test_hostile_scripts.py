@@ -8,8 +8,9 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from app.artifacts import Answer, Request
+from app.artifacts import Answer
 from app.jobs.assembly import assemble
+from app.protocol import Request
 from app.sandbox import Sandbox
 from app.sandbox.handler import EXIT_RAISED
 

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from app.artifacts import Answer, Message, Options, Request, Snapshot
+from app.artifacts import Answer, Options
+from app.protocol import Message, Request, Snapshot
 from app.sandbox import Limits, Sandbox
 
 torch = pytest.importorskip("torch")

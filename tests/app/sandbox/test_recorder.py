@@ -8,21 +8,10 @@ from collections.abc import Iterator, Mapping
 import msgspec
 import pytest
 
-from app.artifacts import (
-    Answer,
-    Failed,
-    Measured,
-    Measurement,
-    Message,
-    Mode,
-    Options,
-    OwnKernel,
-    Recorded,
-    Request,
-    Snapshot,
-)
+from app.artifacts import Answer, Measurement, Mode, Options, OwnKernel
 from app.built_files import BuiltFile, FileSubject, read_part
 from app.jobs.assembly import assemble
+from app.protocol import Failed, Measured, Message, Recorded, Request, Snapshot
 from app.recorder.block_text import write_blocks
 from app.recorder.kernel_scripts import ENDING
 from app.sandbox import Limits, Outcome, Sandbox, Tier

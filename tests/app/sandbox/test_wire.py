@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.artifacts import Message
+from app.protocol import Message
 from app.sandbox import Limits, Sandbox, wire
 
 SMALL = Limits(message_bytes=100, output_bytes=300)

@@ -9,7 +9,7 @@ import threading
 import pytest
 from flask import Flask
 
-from app.artifacts import Progress
+from app.protocol import Progress
 from app.serving.bounds import Bounds
 from tests.app.runners import Script, ScriptedRunner, wait_until
 from tests.app.serving.served import Client, served

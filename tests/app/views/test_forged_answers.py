@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 from werkzeug.test import TestResponse
 
 from app import create_app
-from app.artifacts import Measured, Message, Snapshot
 from app.graphs.folding import Folding
 from app.panes import table
+from app.protocol import Measured, Message, Snapshot
 from tests.app import forging
 from tests.app.runners import Script, ScriptedRunner
 

@@ -12,12 +12,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.artifacts import Answer, Console, Line, Listing, Options, Snapshot, Step, Unit, listing_key
+from app.artifacts import Answer, Console, Line, Listing, Options, Step, Unit, listing_key
 from app.errors import NotFound, Overrun, Superseded, TooLarge
 from app.jobs.answers import StoredAnswer, pack
 from app.jobs.callers import Caller, calling
 from app.panes.listings import CHUNK_LINES
 from app.panes.selection import View
+from app.protocol import Snapshot
 from app.sandbox import Outcome
 from app.workers import pool
 from app.workers.frames import MAX_CALL, MAX_RESULT

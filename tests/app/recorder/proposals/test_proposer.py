@@ -6,8 +6,9 @@ import random
 
 import pytest
 
-from app.artifacts import Answer, Message, Request, Snapshot
+from app.artifacts import Answer
 from app.proposals import Edit, Place, Proposal, Proposed, Subject
+from app.protocol import Message, Request, Snapshot
 from app.recorder.session import Session
 from tests.e2e.steps import MATMUL
 

@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import msgspec
 
-from app.artifacts import Measurement, Snapshot
+from app.artifacts import Measurement
+from app.protocol import Snapshot
 from tests.benchmarks.availability.attack import Attack, Attacker
 from tests.benchmarks.availability.forging import forge, forged_here
 from tests.benchmarks.serving.client import Reply, form

@@ -6,8 +6,8 @@ from typing import get_args
 
 import msgspec
 
-from app.artifacts import Snapshot
 from app.graphs.folding import Folding
+from app.protocol import Snapshot
 from tests.benchmarks.availability.attack import Attack, Attacker
 from tests.benchmarks.availability.forging import forge, forged_here
 from tests.benchmarks.serving.client import form

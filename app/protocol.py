@@ -1,0 +1,115 @@
+"""Messages between the server and its sandboxed children."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from app.artifacts import MAX_PROGRAM, Answer, Measurement, Mode, Options, Problem, Source
+from app.built_files import BuiltFile, FileSubject
+from app.machine_code import CudaProgram, MachineCode
+from app.proposals import Proposed, Subject
+from app.traces import Traced
+from app.webgpu import GPUPrepared
+
+
+class Progress(Struct, frozen=True, kw_only=True, tag="progress"):
+    """The progress of a running ladder."""
+
+    done: int
+    total: int
+    label: str
+
+
+class Measured(Struct, frozen=True, kw_only=True, tag="measured"):
+    """A measured step of a ladder."""
+
+    measurement: Measurement
+
+
+class Failed(Struct, frozen=True, kw_only=True, tag="failed"):
+    """A step of a ladder that could not be measured."""
+
+    label: str
+    problem: Problem
+    step: int | None = None
+
+
+class MeasuredBy(Struct, frozen=True, kw_only=True, tag="source"):
+    """Sent before measurements: their source, and why it is not the server."""
+
+    source: Source
+    reason: str = ""
+
+
+class Recorded(Struct, frozen=True, kw_only=True, tag="recorded"):
+    """A function of a script, serialised for measurement in another process."""
+
+    name: Annotated[str, Meta(max_length=1_000)]
+    program: Annotated[str, Meta(max_length=MAX_PROGRAM)] = ""
+    """The function in the format of :mod:`compiler.te.program`; empty if it cannot be serialised."""
+    graph: Annotated[str, Meta(max_length=MAX_PROGRAM)] = ""
+    """A serialised model with its weights, whose kernels only run in browsers."""
+    reason: Annotated[str, Meta(max_length=10_000)] = ""
+    """Why the function could not be serialised."""
+
+
+class Snapshot(Struct, frozen=True, kw_only=True, tag="snapshot"):
+    """The answer so far; each snapshot replaces the previous one, but ``listings`` and ``drawings`` accumulate.
+
+    One is sent before native code runs, in case that crashes or is killed.
+    """
+
+    answer: Answer
+    running_line: int | None = None
+    """The line of the script that is about to run native code; None in the last snapshot."""
+    traces_passes: bool = False
+    """Whether the script has ended, and LLVM's passes are traced next."""
+
+
+Event = Progress | MeasuredBy | Measured | Failed
+
+
+Message = (
+    Snapshot
+    | Recorded
+    | Proposed
+    | BuiltFile
+    | Traced
+    | GPUPrepared
+    | CudaProgram
+    | MachineCode
+    | Progress
+    | Measured
+    | Failed
+)
+"""The messages of a child, one JSON object each."""
+
+
+class Request(Struct, frozen=True, kw_only=True):
+    """The request to a child, whose attached files are in its working directory."""
+
+    mode: Mode
+    script: str = ""
+    program: str = ""
+    """The program to measure or compile, in modes that run no script."""
+    original: str = ""
+    """The original program, which is measured in alternation with it."""
+    prefixes: bool = False
+    """Whether to measure every prefix of the program's schedule, instead of only the complete one."""
+    seed: int = 0
+    """The seed of the random inputs of a measurement."""
+    compiles_cuda: bool = False
+    """Whether the server compiles CUDA C with NVIDIA's compilers."""
+    subject: Subject | None = None
+    """The loop or stage to propose primitives for, in the mode ``propose``."""
+    file: FileSubject | None = None
+    """The subject to build a file from, in the mode ``file``."""
+    file_bytes: int = 0
+    """The maximum size of that file."""
+    options: Options = Options()
+    budget_seconds: float = 10.0
+    """The time limit of the script, after which it is stopped."""
+    patience_seconds: float = 0.0
+    """The extended time limit if the script got less CPU time than its budget; ignored if it is shorter."""
