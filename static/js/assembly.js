@@ -94,7 +94,7 @@ async function search() {
   if (!architectures) {
     $("#cpu-count").textContent = "asking LLVM …";
     const answer = await fetch("/api/cpus").catch(() => null); // says so below
-    if (!answer?.ok) { $("#cpu-count").textContent = "the server does not answer"; return; }
+    if (!answer?.ok) { $("#cpu-count").textContent = "the server is not responding"; return; }
     architectures = await answer.json();
   }
   list();

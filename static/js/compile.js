@@ -127,7 +127,7 @@ async function send(seq, address, receive) {
 /** Without a server, ask until it is there again. */
 function lost() {
   done();
-  fail("the server does not answer");
+  fail("the server is not responding");
   timer = setTimeout(compile, AGAIN);
 }
 

@@ -1,6 +1,6 @@
 // One script for several machines and levels of optimisation at once: whether it compiles there, and to what.
 import { showMachine } from "./assembly.js";
-import { $, $$, announce, element, toast } from "./dom.js";
+import { $, $$, announce, counted, element, toast } from "./dom.js";
 import { editor } from "./editor.js";
 import { focusPane } from "./layout.js";
 import { on, state, workspaceJson } from "./state.js";
@@ -121,7 +121,7 @@ async function compileAll() {
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
-  if (mine === round) announce(`Compiled for ${rows.length} rows`);
+  if (mine === round) announce(`Compiled ${counted(rows.length, "row")}`);
 }
 
 /** What the server answers for a row; null where it does not. */
@@ -153,7 +153,7 @@ function show({ machine }, line, answer) {
   if (!facts.length) return say(line, "no code: no function was built for a CPU", true);
   const sum = (name) => facts.reduce((total, fact) => total + (fact[name] ?? 0), 0);
   const bits = Math.max(...facts.map((fact) => fact["vector bits"] ?? 0));
-  say(line, problems.length ? `✓ ${problems.length} warning${problems.length === 1 ? "" : "s"}` : "✓ compiles");
+  say(line, problems.length ? `✓ ${counted(problems.length, "warning")}` : "✓ compiles");
   const shown = { instructions: sum("instructions").toLocaleString("en"), vectors: bits ? `${bits}-bit` : "scalar", fma: sum("fma"), spills: sum("spills") };
   for (const cell of $$("[data-fact]", line)) cell.textContent = shown[cell.dataset.fact];
   return undefined;

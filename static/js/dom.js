@@ -11,6 +11,9 @@ export function element(tag, attributes = {}, ...children) {
   return made;
 }
 
+/** A number with its noun: `1 line`, `24 lines`. */
+export const counted = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
+
 /** Let a text be scrolled as far as a width before its lines are: of those out of sight, no width is known. */
 export const widen = (text, width) => text.style.setProperty("--wide", `${width}px`);
 

@@ -6,7 +6,7 @@ import {
   lintKeymap, python, searchKeymap, setDiagnostics, syntaxHighlighting, syntaxTree, tags,
 } from "../vendor/codemirror.js";
 import { complete } from "./completion.js";
-import { $ } from "./dom.js";
+import { $, counted } from "./dom.js";
 import { keepDraft, readDraft } from "./draft.js";
 import { editing, leaveEditor, listenAround, startEditing } from "./editing.js";
 import { explanations } from "./explain.js";
@@ -199,7 +199,7 @@ export const editor = {
     const button = $("#problems-button");
     if (diagnostics.length || !button.hidden) view.dispatch(setDiagnostics(view.state, diagnostics));
     button.hidden = !diagnostics.length;
-    button.textContent = `${diagnostics.length} problem${diagnostics.length === 1 ? "" : "s"}`;
+    button.textContent = counted(diagnostics.length, "problem");
     update({ failed: new Set(placed.filter(({ severity }) => severity === "error").map(({ line }) => line)) });
   },
 };

@@ -53,13 +53,17 @@ async function take(files) {
 
 /** Let the server keep a file; returns whether it does. */
 async function store(file) {
+  if (!file.size) {
+    toast(`${file.name} is empty`);
+    return false;
+  }
   const form = new FormData();
   form.append("file", file);
   toast(`Storing ${file.name} …`);
   const answer = await fetch("/api/uploads", { method: "POST", body: form }).catch(() => null);
   const body = await answer?.json().catch(() => null);
   if (!answer?.ok) {
-    toast(body ? `${file.name}: ${body.error.message}${body.error.expected ? `, expected ${body.error.expected}` : ""}` : "the server does not answer");
+    toast(body ? `${file.name}: ${body.error.message}${body.error.expected ? `, expected ${body.error.expected}` : ""}` : "the server is not responding");
     return false;
   }
   state.uploads.set(file.name, body.id);

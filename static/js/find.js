@@ -18,5 +18,5 @@ export async function openFind(pane) {
   if (!LISTINGS.includes(pane)) return;
   const bar = await load().catch(() => null);
   if (bar) bar.open(pane);
-  else toast("The server does not answer");
+  else toast("The server is not responding");
 }

@@ -5,7 +5,7 @@ import { announce, toast } from "./dom.js";
 async function formatted(script) {
   const response = await fetch("/api/format", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ script }) }).catch(() => null); // no network: said below
   const answer = await response?.json().catch(() => null);
-  if (!response?.ok) throw new Error(answer?.error?.message ?? "the server does not answer");
+  if (!response?.ok) throw new Error(answer?.error?.message ?? "the server is not responding");
   return answer.script;
 }
 

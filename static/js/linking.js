@@ -176,7 +176,7 @@ function pin(place) {
   if (isEmpty(place.footprint)) {
     pinned = null;
     show(null);
-    toast(paneOf(place.pane)?.unlinked || "Nothing came of this line");
+    toast(paneOf(place.pane)?.unlinked || "Nothing was generated from this line");
     return;
   }
   pinned = place;

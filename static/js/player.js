@@ -10,5 +10,5 @@ export function startPlayer() {
 async function inPane(act) {
   const pane = await import("./player/pane.js").catch(() => null);
   if (pane) act(pane);
-  else toast("The server does not answer");
+  else toast("The server is not responding");
 }

@@ -1,6 +1,6 @@
 // Renames a variable of the script, such as an axis: all its uses, as one step of the editor.
 import { StateEffect, StateField, keymap, showTooltip, syntaxTree } from "../vendor/codemirror.js";
-import { announce, element, toast } from "./dom.js";
+import { announce, counted, element, toast } from "./dom.js";
 
 const SCOPES = /^(?:FunctionDefinition|LambdaExpression|.*Comprehension(?:Expression)?|Script)$/;
 const NAME = /^[\p{L}_][\p{L}\p{N}_]*$/u;
@@ -71,7 +71,7 @@ function open(view) {
   }
   const create = () => {
     const input = element("input", { value: textOf(state, uses[0]), "aria-label": "New name", spellcheck: "false", autocomplete: "off" });
-    const dom = element("form", { class: "rename" }, input, element("small", {}, `${uses.length} ${uses.length === 1 ? "use" : "uses"}`));
+    const dom = element("form", { class: "rename" }, input, element("small", {}, counted(uses.length, "use")));
     dom.addEventListener("submit", (event) => { event.preventDefault(); rename(view, uses, input.value.trim()); });
     dom.addEventListener("keydown", (event) => { if (event.key === "Escape") { event.stopPropagation(); close(view); } });
     return { dom, mount: () => { input.focus(); input.select(); } };
@@ -83,11 +83,11 @@ function open(view) {
 function rename(view, uses, name) {
   const old = textOf(view.state, uses[0]);
   if (name === old) return close(view);
-  if (!NAME.test(name) || KEYWORDS.has(name)) return toast(`${name || "nothing"} is not a name of a variable`);
-  if (variables(view.state).some((node) => textOf(view.state, node) === name)) return toast(`the script has a variable ${name} already`);
+  if (!NAME.test(name) || KEYWORDS.has(name)) return toast(name ? `${name} is not a valid variable name` : "Enter a name");
+  if (variables(view.state).some((node) => textOf(view.state, node) === name)) return toast(`The script already has a variable ${name}`);
   view.dispatch({ changes: uses.map(({ from, to }) => ({ from, to, insert: name })), userEvent: "input.rename" });
   view.focus();
-  return announce(`Renamed ${uses.length} uses of ${old} to ${name}`);
+  return announce(`Renamed ${counted(uses.length, "use")} of ${old} to ${name}`);
 }
 
 function close(view) {

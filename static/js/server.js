@@ -24,7 +24,7 @@ export const post = (address, value) => ask(address, { method: "POST", headers: 
  * @param {Response} answer */
 export const unreached = (answer) => answer.headers.has(UNREACHED);
 
-const unanswered = () => Response.json({ error: { message: "the server does not answer" } }, { status: 503, headers: { [UNREACHED]: "1" } });
+const unanswered = () => Response.json({ error: { message: "the server is not responding" } }, { status: 503, headers: { [UNREACHED]: "1" } });
 
 function fromProxy({ status, headers }) {
   return GATEWAY.includes(status) && !headers.get("Content-Type")?.includes("json") && !headers.has("Strata-Fragment");

@@ -1,5 +1,5 @@
 // One warp over the memory that it touches: a row is a cache line of 128 bytes, or one word of each bank.
-import { svgElement } from "./dom.js";
+import { counted, svgElement } from "./dom.js";
 
 const LINE = 128; // bytes of a row
 const WORD = 4;
@@ -34,7 +34,6 @@ export function memoryWords(lanes, { size, scope }) {
   return `${counted(words.size, "word")} in ${counted(banks.size, "bank")}, at most ${Math.max(0, ...banks.values())} in one`;
 }
 
-const counted = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 const rowsOf = (words) => [...new Set([...words.keys()].map((word) => Math.floor((word * WORD) / LINE)))].sort((a, b) => a - b);
 

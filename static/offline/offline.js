@@ -52,7 +52,7 @@ function pin(node) {
   const footprint = footprintOf(node);
   pinned = isEmpty(footprint) ? null : footprint;
   show(pinned ?? EMPTY);
-  $("#announce").textContent = pinned ? `${$$(".l.related").length} lines belong together` : "Nothing was made from this line";
+  $("#announce").textContent = pinned ? `${$$(".l.related").length} lines belong together` : "Nothing was generated from this line";
   for (const body of bodies()) if (!body.contains(node)) $(".l.related", body)?.scrollIntoView({ block: "center", inline: "start" });
 }
 

@@ -79,6 +79,14 @@ def test_a_graph_is_shown_as_text_drawing_and_kernels(network: Page) -> None:
     assert violations(page) == []
 
 
+def test_long_names_of_kernels_leave_room_for_the_other_columns(network: Page) -> None:
+    page = network
+    page.set_viewport_size({"width": 960, "height": 540})
+    name = page.locator(".kernels th .link").first
+    name.evaluate("(button) => { button.textContent = button.textContent.repeat(20); }")
+    expect(page.locator("#pane-kernels").get_by_role("button", name="as a script").first).to_be_in_viewport(ratio=1)
+
+
 def test_passes_are_stepped_through_and_compared_and_nodes_stay(network: Page) -> None:
     page = network
     page.click("#strip .graph .chip >> text=FuseOps")

@@ -90,3 +90,11 @@ def test_a_truncated_model_is_named_at_the_scripts_line(
     expect(page.locator("#state")).to_contain_text("at line", timeout=60_000)
     expect(page.locator("#pane-console .problem")).to_contain_text("from_")
     expect(page.locator(".cm-lintRange-error").first).to_be_visible()
+
+
+def test_an_empty_model_is_refused_in_place(fixed: str, open_page: Callable[..., Page]) -> None:
+    """Without a request: a browser would report its failure in the console."""
+    page = open_page(fixed)
+    page.set_input_files("#attach", {"name": "model.onnx", "mimeType": "application/octet-stream", "buffer": b""})
+    expect(page.locator("#toast")).to_have_text("model.onnx is empty")
+    expect(page.locator(".file")).to_have_count(0)

@@ -341,11 +341,11 @@ def test_a_server_that_is_gone_is_told_everywhere_and_asked_until_it_is_back(
     page = open_page(fixed)
     page.context.set_offline(True)
     write(page, "x = 1")
-    expect(page.locator("#state")).to_have_text("✗ the server does not answer")
+    expect(page.locator("#state")).to_have_text("✗ the server is not responding")
     for button in ("#ladder-button", "#share-button"):
         page.evaluate("document.querySelector('#toast').textContent = ''")
         page.click(button)
-        expect(page.locator("#toast")).to_have_text("the server does not answer")
+        expect(page.locator("#toast")).to_have_text("the server is not responding")
     expect(page.locator("#shared")).to_be_hidden()
     assert not [said for said in console.said if "ERR_INTERNET_DISCONNECTED" not in said]
     console.said.clear()
