@@ -27,7 +27,7 @@ export function startGraph() {
   on("ahead", ({ pane, index }) => { if (pane === "graph" && drawn(index).key) fetchAhead(`/graph/${drawn(index).address}`); });
   on("shown", () => { if (!view.placed) fit(); });
   document.addEventListener("change", ({ target }) => { if (target.id === "fold") load(); });
-  document.addEventListener("input", ({ target }) => { if (target.id === "graph-search") search(target.value); });
+  document.addEventListener("input", ({ target }) => { if (target.id === "graph-search") { search(target.value); showMatch(); } });
   document.addEventListener("keydown", (event) => { if (event.target.id === "graph-search" && event.key === "Enter") next(); });
   document.addEventListener("click", ({ target }) => {
     const button = target.closest("[data-zoom]");
@@ -169,14 +169,17 @@ function drag(event) {
 
 const nodes = () => $$("#graph .node");
 
+function inSight(node, foot = 0) {
+  const box = node.getBoundingClientRect();
+  const body = $("#body-drawing").getBoundingClientRect();
+  return box.left >= body.left && box.right <= body.right && box.top >= body.top && box.bottom <= body.bottom - foot;
+}
+
 /** Bring a node to the middle, unless all of it is in sight.
  * @param {Element} node
  * @param {number} foot pixels of the drawing's foot that something else covers */
 export function keepInSight(node, foot = 0) {
-  const box = node.getBoundingClientRect();
-  const body = $("#body-drawing").getBoundingClientRect();
-  const inside = box.left >= body.left && box.right <= body.right && box.top >= body.top && box.bottom <= body.bottom - foot;
-  if (inside) return;
+  if (inSight(node, foot)) return;
   centre(node);
   view.y += foot / 2 / view.scale;
   place();
@@ -210,6 +213,12 @@ function search(text) {
   }
   const count = $("#graph-found");
   if (count) count.textContent = query ? `${matches.length} found` : "";
+}
+
+/** Bring the first match of the search into sight, unless another one is. */
+function showMatch() {
+  const found = $$("#graph .node.found");
+  if (found.length && !found.some((node) => inSight(node))) centre(found[0]);
 }
 
 /** Go to the next match of the search. */

@@ -148,6 +148,20 @@ def test_the_drawing_moves_zooms_folds_and_finds(network: Page) -> None:
     assert len(nodes(page)) < 6
 
 
+def test_a_layer_that_is_typed_comes_into_sight(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer, 1280, 800)
+    attach(page, "model.onnx", models.build("resnet18", small=True).SerializeToString())
+    expect(page.locator("#graph .node").first).to_be_visible()
+    wanted = page.locator("#graph .node", has=page.locator("title", has_text="conv_62"))
+    expect(wanted).not_to_be_in_viewport()
+    page.fill("#graph-search", "conv_62")
+    expect(page.locator("#graph-found")).to_have_text("1 found")
+    expect(wanted).to_be_in_viewport(ratio=1)
+    place = page.locator("#scene").get_attribute("transform")
+    page.fill("#graph-search", "conv_6")  # of these, one is in sight
+    expect(page.locator("#scene")).to_have_attribute("transform", place or "")
+
+
 def test_one_node_lights_up_down_to_the_instructions(network: Page) -> None:
     page = network
     page.locator('#graph .node[data-label="nn.conv2d"]').click()
