@@ -13,47 +13,47 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     """Limits of connections and requests."""
 
     connections: int = 2048
-    """Connections in all; a new one takes the place of the oldest that is idle."""
+    """Maximum number of connections; beyond it, a new one replaces the oldest idle one."""
     connections_per_client: int | None = 512
-    """The same for one address, which a whole class may share; None behind a proxy, which brings everybody."""
+    """Maximum per client address, which a classroom may share; None behind a proxy, where all clients share one."""
     opened_per_second: int = 250
-    """Connections that one address may open within a second, unless it is a proxy's."""
+    """Maximum number of connections that one address opens per second; not enforced behind a proxy."""
     idle_seconds: float = 5.0
-    """How long a connection may wait with its next request."""
+    """Keep-alive timeout between requests."""
     head_seconds: float = 5.0
-    """How long the head of a request may take from its first byte."""
+    """Timeout for the request head, from its first byte."""
     head_bytes: int = 32 * KIB
     grace_seconds: float = 10.0
-    """How long a body may take either way, beside the time that its bytes take at ``bytes_per_second``."""
+    """Time allowed for sending or receiving a body, in addition to its size divided by ``bytes_per_second``."""
     bytes_per_second: int = 16 * KIB
-    """The slowest client that is served."""
+    """Minimum transfer rate of a client."""
     linger_seconds: float = 2.0
-    """How long the rest of a refused request is thrown away, so that the client reads why it was refused."""
+    """How long the rest of a rejected request is discarded, so that the client can read the error response."""
     bare_bytes: int = 64 * KIB
-    """Size limit of the body of a request that needs none."""
+    """Size limit of request bodies on routes that expect none."""
     memory_bytes: int = 16 * KIB
-    """Size of a body on its way through the loop that stays in memory; larger ones lie in temporary files."""
+    """Size up to which a body is kept in memory; larger ones go to temporary files."""
     spooled_bytes: int = 1024 * MIB
-    """Bodies of all requests and responses that are on their way; one client may have half of it."""
+    """Total size of the request and response bodies in transit; one client may use half of it."""
     chunks: int = 1024
-    """Pieces of a chunked body that may be tiny; parsing them costs more than their bytes."""
+    """Number of chunks of a chunked body that may be tiny; parsing a chunk costs more than its bytes."""
     chunk_bytes: int = 256
-    """Average size that further chunks must have."""
+    """Minimum average size of the chunks after those."""
     working: int = 6
-    """Requests that threads work on at one time; those that wait for a job do not count."""
+    """Maximum number of requests that threads handle concurrently, not counting those that wait for a job."""
     working_per_client: int = 4
     waiting: int = 512
-    """Requests whose threads wait for a job."""
+    """Maximum number of requests that wait for a job."""
     waiting_per_client: int = 192
     streams: int = 1024
-    """Responses that go on as there is news."""
+    """Maximum number of open event streams."""
     streams_per_client: int = 128
     stop_seconds: float = 3.0
-    """How long requests may take to end when the server does."""
+    """Grace period for open requests on shutdown."""
 
     @classmethod
     def of(cls, config: Config) -> Bounds:
-        """Return the bounds of a server with these settings."""
+        """Return the limits for a configuration."""
         per_client = None if config.proxies else min(config.connections, config.connections_per_client)
         return cls(
             connections=config.connections,

@@ -1,4 +1,4 @@
-"""Threads for the event loop, which end with the process."""
+"""A pool of daemon threads for the event loop."""
 
 from __future__ import annotations
 
@@ -10,19 +10,18 @@ from typing import TypeVar
 
 Result = TypeVar("Result")
 IDLE_SECONDS = 30.0
-"""How long a thread waits for its next call before it ends."""
+"""How long an idle thread waits for a call before it exits."""
 
 
 class Threads:
-    """Runs functions in threads: one that is free, else a new one.
+    """A thread pool that starts a thread whenever none is idle.
 
-    Whoever calls bounds how many there are.  They are daemons, since a call that hangs must not keep a server alive
-    that was told to stop.
+    The caller limits the number of threads.  They are daemons, so that a call that hangs does not prevent shutdown.
 
     Parameters
     ----------
     name : str
-        Begins the threads' names.
+        Name of the threads.
     """
 
     def __init__(self, name: str) -> None:
@@ -32,9 +31,9 @@ class Threads:
         self._lock = threading.Lock()
 
     async def call(self, function: Callable[[], Result]) -> Result:
-        """Return what ``function`` returns or raise what it raises, in another thread.
+        """Run a function in a thread, and return its result or raise its exception.
 
-        It is finished even if nobody waits for it any more.
+        Cancelling the call does not stop the function.
         """
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Result] = loop.create_future()
@@ -73,7 +72,7 @@ class Threads:
                 work = self._calls.get(timeout=IDLE_SECONDS)
             except Empty:
                 with self._lock:
-                    if self._free:  # else a call was counted on this thread just now
+                    if self._free:  # otherwise a call was just assigned to this thread
                         self._free -= 1
                         return
                 continue

@@ -7,15 +7,17 @@ import threading
 from collections import Counter, OrderedDict, deque
 
 
-class Turns:
-    """A number of turns, given to clients in rotation.  Only the event loop's thread uses it.
+class FairSemaphore:
+    """A semaphore with a limit per client, which favours the waiting client that holds fewest slots.
+
+    Not thread-safe: only the event loop uses it.
 
     Parameters
     ----------
     capacity : int
-        Turns that may be held at one time.
+        Number of slots.
     per_client : int
-        Turns that one client may hold.
+        Maximum number of slots that one client holds.
     """
 
     def __init__(self, capacity: int, per_client: int) -> None:
@@ -24,8 +26,8 @@ class Turns:
         self._held: Counter[str] = Counter()
         self._queues: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
 
-    async def take(self, client: str) -> None:
-        """Wait for a turn of ``client``; cancelling gives the place in the queue up."""
+    async def acquire(self, client: str) -> None:
+        """Wait for a slot for ``client``; cancelling leaves the queue."""
         place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._queues.setdefault(client, deque()).append(place)
         self._grant()
@@ -35,11 +37,11 @@ class Turns:
             if place.cancelled():
                 self._leave(client, place)
             else:
-                self.give_back(client)
+                self.release(client)
             raise
 
-    def give_back(self, client: str) -> None:
-        """End a turn of ``client``."""
+    def release(self, client: str) -> None:
+        """Release a slot of ``client``."""
         self._held[client] -= 1
         if not self._held[client]:
             del self._held[client]
@@ -69,15 +71,15 @@ class Turns:
                 place.set_result(None)
 
 
-class Shares:
-    """Counts what each client holds of something that is limited.
+class Quota:
+    """A thread-safe count of the units that each client holds of a limited resource.
 
     Parameters
     ----------
     capacity : int
-        What all clients together may hold.
+        Maximum number of units that all clients hold together.
     per_client : int
-        What one client may hold.
+        Maximum number of units that one client holds.
     """
 
     def __init__(self, capacity: int, per_client: int) -> None:
@@ -86,16 +88,16 @@ class Shares:
         self._held: Counter[str] = Counter()
         self._lock = threading.Lock()
 
-    def take(self, client: str) -> bool:
-        """Take one for ``client``, and return whether there was one."""
+    def acquire(self, client: str) -> bool:
+        """Acquire a unit for ``client`` without waiting; return whether that succeeded."""
         with self._lock:
             if self._held.total() >= self.capacity or self._held[client] >= self.per_client:
                 return False
             self._held[client] += 1
             return True
 
-    def give_back(self, client: str) -> None:
-        """Give one of ``client`` back."""
+    def release(self, client: str) -> None:
+        """Release a unit of ``client``."""
         with self._lock:
             self._held[client] -= 1
             if not self._held[client]:
