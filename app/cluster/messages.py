@@ -7,25 +7,25 @@ import msgspec
 from app.sandbox import Limits, Machine, Outcome, Tier
 
 COMPILE, MEASURE = "COMPILE", "MEASURE"
-"""Resources of a Dask worker: a machine has many slots for scripts that are compiled, and one for what is measured."""
+"""Dask worker resources: a machine has several slots for compilation, and one for measurement."""
 FACTS = "strata"
-"""Name of the :class:`Facts` among what the scheduler knows of a worker."""
+"""Key of the :class:`Facts` in the scheduler's worker info."""
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a machine says of itself when it joins."""
+    """Description that a machine registers with when it joins."""
 
     machine: Machine
     version: str
-    """Of the compiler."""
+    """Version of the compiler."""
     tier: Tier
-    """The mechanisms that isolate its jobs."""
+    """Isolation tier of its sandbox."""
     compiling: int
-    """Scripts that it compiles at one time."""
+    """Number of compilation slots."""
 
 
 class Started(msgspec.Struct, frozen=True, tag="started"):
-    """Machine to server: it has a slot for the job, and waits for it in this queue."""
+    """Machine to server: a slot is available; send the job to this queue."""
 
     machine: Machine
     worker: str
@@ -34,25 +34,25 @@ class Started(msgspec.Struct, frozen=True, tag="started"):
 
 
 class Said(msgspec.Struct, frozen=True, tag="said"):
-    """Machine to server: a message of the child, hostile."""
+    """Machine to server: a message of the child, which is untrusted."""
 
     message: bytes
 
 
 class Ended(msgspec.Struct, frozen=True, tag="ended"):
-    """Machine to server: the job's end."""
+    """Machine to server: the job ended."""
 
     outcome: Outcome
 
 
 class Lost(msgspec.Struct, frozen=True, tag="lost"):
-    """Server to itself: nothing more will come of the job."""
+    """Server to itself: the job is lost."""
 
     detail: str
 
 
 class Cancelled(msgspec.Struct, frozen=True, tag="cancelled"):
-    """Server to itself: the job was cancelled before a machine had a slot for it."""
+    """Server to itself: the job was cancelled while it was queued."""
 
 
 class Assignment(msgspec.Struct, frozen=True, kw_only=True, tag="assignment"):
@@ -61,12 +61,12 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True, tag="assignment"):
     request: bytes
     files: dict[str, bytes]
     stored: dict[str, str]
-    """Hash of each stored file, which the machine fetches from the store."""
+    """Hash of each stored file; the machine fetches them from the shared store."""
     limits: Limits
 
 
 class Interrupt(msgspec.Struct, frozen=True, tag="interrupt"):
-    """Server to machine: ask the child to end soon with what it has."""
+    """Server to machine: ask the child to finish early with partial results."""
 
 
 class Cancel(msgspec.Struct, frozen=True, tag="cancel"):
@@ -74,7 +74,7 @@ class Cancel(msgspec.Struct, frozen=True, tag="cancel"):
 
 
 class Over(msgspec.Struct, frozen=True, tag="over"):
-    """Machine to itself: no more orders are waited for."""
+    """Machine to itself: stop waiting for orders."""
 
 
 Report = Started | Said | Ended | Lost | Cancelled
