@@ -1,7 +1,7 @@
 """Runs jobs on the machines of a Dask.distributed cluster.
 
-:class:`~app.cluster.runner.Cluster` is the server side, with the same interface as the local sandbox;
-:mod:`app.cluster.host` is the worker side, ``python -m app.cluster``.  Dask schedules jobs to workers and accounts for
-their slots.  Scripts and their output are sent as MessagePack through two queues of the scheduler: all that Dask
-pickles is a reference to one function, with the name of a queue.
+:class:`~app.cluster.runner.Cluster` is the server's side, a runner like the sandbox of one machine;
+:mod:`app.cluster.host` is a machine's, ``python -m app.cluster``.  Dask chooses the machine and keeps slots.  What a
+script is made of, and all that comes back from it, travels as MessagePack through two queues of the scheduler: the only
+thing that Dask ever pickles is the name of a function of ours, with the name of a queue.
 """

@@ -1,4 +1,4 @@
-"""Command ``python -m app.cluster``: runs a worker machine of a cluster."""
+"""Runs a worker machine of a cluster: ``python -m app.cluster``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from app.store.uploads import Uploads
 
 log = logging.getLogger(__name__)
 JOIN_SECONDS = 60.0
-"""Timeout for connecting to the scheduler."""
+"""How long the scheduler may take to answer."""
 REFUSED = (
     "run",
     "run_coroutine",
@@ -39,11 +39,11 @@ REFUSED = (
     "benchmark_memory",
     "benchmark_network",
 )
-"""Dask RPC handlers that are removed from workers: they run code, or use memory, on behalf of any peer."""
+"""Requests of Dask's that a worker of ours does not answer: they run code, or take memory, of whoever asks."""
 
 
 class JobWorker(Worker):  # type: ignore[misc]
-    """A Dask worker restricted to running jobs."""
+    """A Dask worker that performs jobs, and nothing else."""
 
     def __init__(self, address: str, host: Host) -> None:
         super().__init__(
@@ -67,7 +67,7 @@ def make_host(config: Config) -> Host:
     Raises
     ------
     ConfigurationError
-        If settings are missing, or the sandbox is unavailable or not strict enough.
+        Settings are missing, there is no sandbox here, or none that is strict enough.
     """
     if not config.scheduler or not config.store:
         raise ConfigurationError("set STRATA_SCHEDULER to the scheduler and STRATA_STORE to the store of files")
@@ -88,12 +88,12 @@ def make_host(config: Config) -> Host:
 
 
 async def work(config: Config, host: Host) -> None:
-    """Run the worker until interrupted, rejoining the scheduler if that is restarted.
+    """Work for the servers until interrupted; a scheduler that is restarted is joined again.
 
     Raises
     ------
     OSError, TimeoutError
-        If the scheduler does not respond within :data:`JOIN_SECONDS`.
+        The scheduler does not answer for :data:`JOIN_SECONDS`.
     """
     pickles.restrict()
     become(host)
@@ -113,7 +113,7 @@ async def work(config: Config, host: Host) -> None:
 
 
 def main() -> None:
-    """Entry point of the command."""
+    """Read the settings and work."""
     logs.configure()
     config = Config.read()
     dask.config.set({"distributed.worker.daemon": False})

@@ -1,6 +1,6 @@
 """The worker machine's side: its Dask worker runs jobs in the local sandbox.
 
-The worker process neither runs scripts nor decodes their messages.
+A script never runs in the worker's process, nor is anything that it sent decoded there.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from app.sandbox import Job, Outcome, Runner, SandboxError
 from app.store.uploads import Uploads
 
 ASSIGNED_SECONDS = 10.0
-"""How long a started task waits for its job from the server."""
+"""How long a server may take to hand over the job that it has got a slot for."""
 HEARD_SECONDS = 60.0
-"""How long a report waits for space in the queue."""
+"""How long a server may take to read what a job sent."""
 POLL_SECONDS = 0.02
 
 
 class Host:
-    """The local sandbox and files of a worker machine.
+    """Performs jobs on this machine.
 
     Parameters
     ----------
     runner : Runner
-        The local sandbox.
+        The sandbox of this machine.
     uploads : Uploads
-        Uploaded files that jobs read, fetched from the shared store.
+        Stored files that jobs read, fetched from the store that the servers share.
     facts : Facts
-        Description of this machine for the servers.
+        What servers are told of this machine.
     """
 
     def __init__(self, runner: Runner, uploads: Uploads, facts: Facts) -> None:
@@ -58,9 +58,9 @@ class Host:
         Raises
         ------
         SandboxError
-            If no process is available.
+            No process can be had to work on it.
         RequestError
-            If a stored file is unavailable.
+            A stored file cannot be had.
         """
         stored = {name: self._uploads.find(name, file) for name, file in assignment.stored.items()}
         limits = self._cores.assign(assignment.limits)
@@ -72,7 +72,7 @@ class Host:
 
     @contextlib.contextmanager
     def measuring(self) -> Iterator[None]:
-        """Hold the machine-wide lock on measurements, across all worker processes of the machine."""
+        """Be the only one that measures on this machine, whichever of its workers others ask."""
         path = Path(tempfile.gettempdir(), f"strata-measuring-{os.getuid()}")
         with self._measuring, path.open("w") as file:
             while not try_lock(file.fileno()):
@@ -81,23 +81,23 @@ class Host:
 
 
 _hosts: list[Host] = []
-"""The host of this process, after :func:`become`."""
+"""This process's own, once :func:`become` was called."""
 
 
 def become(host: Host) -> None:
-    """Set the host that this process's Dask worker runs jobs on."""
+    """Let this process's Dask worker perform jobs by a host."""
     _hosts[:] = [host]
 
 
 def perform(channel: str, measures: bool) -> None:
-    """Run one job; the only function that workers allow Dask to call.
+    """Perform one job; the function that servers ask Dask to call, and the only one that workers accept.
 
     Parameters
     ----------
     channel : str
-        Name of the queue of reports to the server.
+        Name of the queue that the server listens to.
     measures : bool
-        Whether the job measures time, and needs the machine for itself.
+        Whether time is measured.
     """
     [host] = _hosts
     with host.measuring() if measures else contextlib.nullcontext(), contextlib.ExitStack() as release:
@@ -110,7 +110,7 @@ def perform(channel: str, measures: bool) -> None:
 
 
 class _Performance:
-    """The execution of one job, with a queue of orders and one of reports."""
+    """One job, between the queues of its server."""
 
     def __init__(self, host: Host, reports: Queue, orders: Queue) -> None:
         self._host = host
@@ -118,7 +118,7 @@ class _Performance:
         self._orders = orders
 
     def perform(self) -> None:
-        """Request the job, run it, and report its messages and outcome."""
+        """Ask for the job, start it, and report all that it sends and how it ends."""
         machine = self._host.facts.machine
         self._report(Started(machine, get_worker().address, self._orders.name))
         order = messages.decode_order(self._orders.get(timeout=ASSIGNED_SECONDS))
@@ -145,7 +145,7 @@ class _Performance:
         return job.outcome
 
     def _obey(self, job: Job) -> None:
-        """Carry out the orders of the server until the job ends."""
+        """Do what the server says, until the job has ended."""
         while True:
             match messages.decode_order(self._orders.get()):
                 case Interrupt():

@@ -7,25 +7,25 @@ import msgspec
 from app.sandbox import Limits, Machine, Outcome, Tier
 
 COMPILE, MEASURE = "COMPILE", "MEASURE"
-"""Dask worker resources: a machine has several slots for compilation, and one for measurement."""
+"""Resources of a Dask worker: a machine has many slots for scripts that are compiled, and one for what is measured."""
 FACTS = "strata"
-"""Key of the :class:`Facts` in the scheduler's worker info."""
+"""Name of the :class:`Facts` among what the scheduler knows of a worker."""
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """Description that a machine registers with when it joins."""
+    """What a machine says of itself when it joins."""
 
     machine: Machine
     version: str
-    """Version of the compiler."""
+    """Of the compiler."""
     tier: Tier
-    """Isolation tier of its sandbox."""
+    """The mechanisms that isolate its jobs."""
     compiling: int
-    """Number of compilation slots."""
+    """Scripts that it compiles at one time."""
 
 
 class Started(msgspec.Struct, frozen=True, tag="started"):
-    """Machine to server: a slot is available; send the job to this queue."""
+    """Machine to server: it has a slot for the job, and waits for it in this queue."""
 
     machine: Machine
     worker: str
@@ -34,25 +34,25 @@ class Started(msgspec.Struct, frozen=True, tag="started"):
 
 
 class Said(msgspec.Struct, frozen=True, tag="said"):
-    """Machine to server: a message of the child, which is untrusted."""
+    """Machine to server: a message of the child, hostile."""
 
     message: bytes
 
 
 class Ended(msgspec.Struct, frozen=True, tag="ended"):
-    """Machine to server: the job ended."""
+    """Machine to server: the job's end."""
 
     outcome: Outcome
 
 
 class Lost(msgspec.Struct, frozen=True, tag="lost"):
-    """Server to itself: the job is lost."""
+    """Server to itself: nothing more will come of the job."""
 
     detail: str
 
 
 class Cancelled(msgspec.Struct, frozen=True, tag="cancelled"):
-    """Server to itself: the job was cancelled while it was queued."""
+    """Server to itself: the job was cancelled before a machine had a slot for it."""
 
 
 class Assignment(msgspec.Struct, frozen=True, kw_only=True, tag="assignment"):
@@ -61,12 +61,12 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True, tag="assignment"):
     request: bytes
     files: dict[str, bytes]
     stored: dict[str, str]
-    """Hash of each stored file; the machine fetches them from the shared store."""
+    """Hash of each stored file, which the machine fetches from the store."""
     limits: Limits
 
 
 class Interrupt(msgspec.Struct, frozen=True, tag="interrupt"):
-    """Server to machine: ask the child to finish early with partial results."""
+    """Server to machine: ask the child to end soon with what it has."""
 
 
 class Cancel(msgspec.Struct, frozen=True, tag="cancel"):
@@ -74,7 +74,7 @@ class Cancel(msgspec.Struct, frozen=True, tag="cancel"):
 
 
 class Over(msgspec.Struct, frozen=True, tag="over"):
-    """Machine to itself: stop waiting for orders."""
+    """Machine to itself: no more orders are waited for."""
 
 
 Report = Started | Said | Ended | Lost | Cancelled

@@ -1,8 +1,8 @@
 """Restricted unpickling for processes of the cluster, by an allowlist of names.
 
-Dask pickles functions, errors and a few of its own types, and loads all of them with one function.  This module
-replaces the unpickler of that function by a restricted one, so that a peer that can reach the scheduler cannot execute
-arbitrary code on a server or machine.  To protect a scheduler, run ``dask scheduler --preload app.cluster.pickles``.
+Dask sends functions, errors and a few of its own types as pickles, and reads all of them by one function.  Here that
+function is given an unpickler that finds nothing else, so that neither a server nor a machine runs what another that
+can reach the scheduler makes up.  A scheduler is protected by ``dask scheduler --preload app.cluster.pickles``.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ _NAMES = frozenset(
         ("tblib.pickling_support", "unpickle_traceback"),
     }
 )
-"""The names needed for joining, for submitting :func:`app.cluster.host.perform`, and for receiving its errors."""
+"""What joining, submitting :func:`app.cluster.host.perform` and hearing of its failure takes."""
 
 
 class _Unpickler(pickle.Unpickler):
-    """An unpickler that finds only the names of the allowlist and built-in exceptions."""
+    """Finds the names of the allowlist, and exceptions of Python's own."""
 
     def find_class(self, module: str, name: str) -> Any:
-        """Return the global that a pickle refers to.
+        """Return what a pickle names.
 
         Raises
         ------
         UnpicklingError
-            If the name is not in the allowlist.
+            It is not in the allowlist.
         """
         kind = getattr(builtins, name, None) if module == "builtins" else None
         if (module, name) in _NAMES or (isinstance(kind, type) and issubclass(kind, Exception)):
@@ -56,7 +56,7 @@ class _Unpickler(pickle.Unpickler):
 
 
 class _Pickles:
-    """The subset of the :mod:`pickle` module that Dask uses, with the restricted unpickler."""
+    """The functions of the module :mod:`pickle` that Dask uses, with the restricted unpickler."""
 
     HIGHEST_PROTOCOL = pickle.HIGHEST_PROTOCOL
     Pickler = pickle.Pickler
@@ -64,15 +64,15 @@ class _Pickles:
 
     @staticmethod
     def loads(data: bytes, *, buffers: Iterable[Any] = ()) -> Any:
-        """Unpickle an object, allowing only names of the allowlist."""
+        """Return what a pickle holds."""
         return _Unpickler(io.BytesIO(data), buffers=buffers).load()
 
 
 def restrict() -> None:
-    """Install the restricted unpickler for the Dask messages of this process."""
+    """Let this process unpickle nothing but the allowlist where Dask reads messages."""
     distributed.protocol.pickle.pickle = _Pickles
 
 
 def dask_setup(_node: object, _arguments: Sequence[str] = ()) -> None:
-    """Preload hook of ``dask scheduler --preload``."""
+    """Be the preload module of a scheduler."""
     restrict()

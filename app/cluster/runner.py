@@ -38,23 +38,23 @@ from app.sandbox.files import Files, check_files
 log = logging.getLogger(__name__)
 
 CONNECT_SECONDS = 10.0
-"""Timeout for connecting to the scheduler at startup."""
+"""How long the scheduler may take to answer at the start."""
 MACHINE_SECONDS = 60.0
-"""Timeout for the first machine to join at startup."""
+"""How long the first machine may take to join at the start."""
 LOOK_SECONDS = 1.0
-"""Polling interval for the list of machines."""
+"""How often a server asks which machines there are."""
 RETURN_SECONDS = 10.0
-"""How long a job waits while the cluster has no machine."""
+"""How long a job waits without any machine in the cluster."""
 MAX_REPORTS = 8
-"""Capacity of the queue of reports; when it is full, the machine and its child block."""
+"""Reports of a job that wait to be read; then its machine waits, and its child."""
 MAX_STARTS = 2
-"""Maximum number of attempts at a job: it is retried once if its machine is lost."""
+"""How often a job is started: once more where its machine went away."""
 CALLS = 4
-"""Maximum number of orders that are sent concurrently."""
+"""Orders that are sent at one time."""
 
 
 class ClusterJob:
-    """A job that runs on a machine of the cluster.
+    """A job that a machine of the cluster works on.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class ClusterJob:
         self._began = time.monotonic()
         self._outcome: Outcome | None = None
         self.worker: str | None = None
-        """Address of the worker that runs the job; None while it is queued."""
+        """Address of the worker that has it; None while it waits for one."""
         self.machine: Machine | None = None
         self._future = cluster.client.submit(
             perform,
@@ -88,7 +88,7 @@ class ClusterJob:
         )
 
     def messages(self) -> Iterator[bytes]:
-        """Yield the messages of the child as they arrive; closing the iterator early cancels the job."""
+        """The child's messages as they come; leaving early cancels the job."""
         try:
             while (message := self._next()) is not None:
                 yield message
@@ -99,26 +99,26 @@ class ClusterJob:
 
     @property
     def outcome(self) -> Outcome:
-        """The outcome of the job; blocks until it is known, and discards unread messages."""
+        """How the job ended; waits for that, dropping messages that nobody has read."""
         self._finish()
         assert self._outcome is not None
         return self._outcome
 
     def interrupt(self) -> None:
-        """Ask the child to finish early with partial results."""
+        """Ask the child to end soon with what it has."""
         self._send(Interrupt())
 
     def cancel(self) -> None:
-        """Kill the child if it is running, or remove the job from the queue."""
+        """Kill the child, if it still lives, or leave the queue for a machine."""
         self._cancelled = True
         self._send(Cancel())
 
     def lose(self, detail: str) -> None:
-        """End the job as lost."""
+        """Let the job end, as nothing more will come of it."""
         self._cluster.call(lambda: self._reports.put(messages.encode(Lost(detail))))
 
     def _send(self, order: Order) -> None:
-        """Send an order from another thread, without blocking."""
+        """Send an order from another thread, as this must not wait."""
         with self._lock:
             orders = self._orders
         if orders is not None:
@@ -131,11 +131,11 @@ class ClusterJob:
             continue
 
     def _next(self) -> bytes | None:
-        """Return the next message; None at the end, when the outcome is known."""
+        """The next message, or None when there will be none and the outcome is settled."""
         while self._outcome is None:
             try:
                 message = self._take(messages.decode_report(self._reports.get()))
-            except (OSError, RuntimeError, msgspec.MsgspecError) as error:  # raised by Dask if the scheduler is gone
+            except (OSError, RuntimeError, msgspec.MsgspecError) as error:  # what Dask raises without the scheduler
                 log.error("job %s: %s", self._name, error)
                 detail = f"the cluster's scheduler, {self._cluster.address}, does not answer"
                 self._settle(Outcome(status="lost", detail=detail, machine=self.machine))
@@ -145,7 +145,7 @@ class ClusterJob:
         return None
 
     def _take(self, report: Report) -> bytes | None:
-        """Process a report; return the message in it, if any."""
+        """Act on a report; returns the message in it, if there is one."""
         match report:
             case Said(message):
                 self._heard = True
@@ -161,9 +161,9 @@ class ClusterJob:
         return None
 
     def _assign(self, started: Started) -> None:
-        """Send the job to the machine that has a slot for it, or to another one if the first was lost.
+        """Hand the job over to the machine that has a slot for it: the first, or another where that one went away.
 
-        A measurement that already sent results is not retried, as they would be sent twice.
+        What was measured has been passed on, and would come once more: such a job ends instead.
         """
         before, self.machine = self.machine, started.machine
         self._starts += 1
@@ -182,31 +182,31 @@ class ClusterJob:
             self._outcome = outcome
         else:
             self._outcome = msgspec.structs.replace(outcome, status="cancelled", detail="cancelled")
-        with contextlib.suppress(OSError, RuntimeError):  # a scheduler that is gone has no state to release
+        with contextlib.suppress(OSError, RuntimeError):  # a scheduler that has gone has forgotten both
             self._future.cancel()
             self._reports.close()
         self._cluster.forget(self)
 
 
 def went_away(machine: Machine) -> str:
-    """Return the error message for a lost machine."""
+    """Say that a machine was lost."""
     return f"the machine {machine.host} went away while it worked on this"
 
 
 class Cluster:
-    """A job runner on the machines of a Dask cluster.
+    """Starts jobs on the machines of a cluster, whichever has a slot.
 
     Parameters
     ----------
     address : str
-        Address of the Dask scheduler.
+        Of the Dask scheduler.
     version : str
-        Version of the compiler; machines with a different one are ignored.
+        Of the compiler; machines with another one are refused.
 
     Raises
     ------
     ConfigurationError
-        If the scheduler does not respond or has no machine.
+        The scheduler does not answer, or has no machine.
     """
 
     def __init__(self, address: str, version: str) -> None:
@@ -232,19 +232,19 @@ class Cluster:
 
     @property
     def machines(self) -> list[Machine]:
-        """The machines that are connected."""
+        """The machines that are there now."""
         return [facts.machine for facts in self._facts.values()]
 
     @property
     def tier(self) -> Tier:
-        """The weakest isolation tier among the machines."""
+        """The mechanisms that isolate a job on whichever machine."""
         tiers = [facts.tier for facts in self._facts.values()]
         if not tiers:
             return Tier(reasons={"cluster": "there is no machine"})
         return min(tiers, key=lambda tier: (tier.safe_for_public, len(tier.mechanisms)))
 
     def follow(self, resize: Callable[[int, int], None]) -> None:
-        """Call ``resize`` with the slots for compilation and measurement, now and whenever the machines change."""
+        """Call ``resize`` with the slots for compilations and measurements, now and whenever machines come and go."""
         self._followers.append(resize)
         resize(*self._slots())
 
@@ -254,9 +254,9 @@ class Cluster:
         Raises
         ------
         ValueError
-            If a file name is not plain, or the files are too large.
+            If a file's name is not plain, or the files are too large.
         SandboxError
-            If the scheduler does not respond.
+            The scheduler does not answer.
         """
         limits, files = limits or Limits(), files or {}
         check_files(files, limits)
@@ -275,7 +275,7 @@ class Cluster:
         return job
 
     def call(self, send: Callable[[], object]) -> None:
-        """Run ``send`` in another thread, without blocking; errors are logged."""
+        """Send something in a thread of its own: whoever asks must not wait."""
 
         def attempt() -> None:
             try:
@@ -283,16 +283,16 @@ class Cluster:
             except (OSError, RuntimeError) as error:
                 log.warning("an order was not sent: %s", error)
 
-        with contextlib.suppress(RuntimeError):  # the server is shutting down
+        with contextlib.suppress(RuntimeError):  # the server ends, and so does the job
             self._calls.submit(attempt)
 
     def forget(self, job: ClusterJob) -> None:
-        """Stop tracking a job."""
+        """Watch over a job no more."""
         with self._lock:
             self._jobs.discard(job)
 
     def close(self) -> None:
-        """Disconnect from the cluster, which ends all jobs of this server."""
+        """Leave the cluster, which ends all jobs of this server."""
         self._closed.set()
         self._calls.shutdown(wait=False, cancel_futures=True)
         with contextlib.suppress(OSError, RuntimeError):
@@ -317,12 +317,12 @@ class Cluster:
             self._closed.wait(0 if self._facts else 0.2)
 
     def _look(self) -> None:
-        """Update the list of machines, reconnecting if the connection was closed.
+        """Learn which machines are there, by a new connection where the old one was given up.
 
         Raises
         ------
         OSError, RuntimeError
-            If the scheduler does not respond.
+            The scheduler does not answer.
         """
         if self.client.status == "closed":
             self.client = self._connect()
@@ -345,7 +345,7 @@ class Cluster:
                 resize(*self._slots())
 
     def _watch(self) -> None:
-        """Poll the list of machines, and end all jobs if there has been none for too long."""
+        """Look which machines are there, and end jobs that none will take."""
         present = time.monotonic()
         while not self._closed.wait(LOOK_SECONDS):
             try:

@@ -13,47 +13,47 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     """Limits of connections and requests."""
 
     connections: int = 2048
-    """Maximum number of connections; beyond it, a new one replaces the oldest idle one."""
+    """Connections in all; a new one takes the place of the oldest that is idle."""
     connections_per_client: int | None = 512
-    """Maximum per client address, which a classroom may share; None behind a proxy, where all clients share one."""
+    """The same for one address, which a whole class may share; None behind a proxy, which brings everybody."""
     opened_per_second: int = 250
-    """Maximum number of connections that one address opens per second; not enforced behind a proxy."""
+    """Connections that one address may open within a second, unless it is a proxy's."""
     idle_seconds: float = 5.0
-    """Keep-alive timeout between requests."""
+    """How long a connection may wait with its next request."""
     head_seconds: float = 5.0
-    """Timeout for the request head, from its first byte."""
+    """How long the head of a request may take from its first byte."""
     head_bytes: int = 32 * KIB
     grace_seconds: float = 10.0
-    """Time allowed for sending or receiving a body, in addition to its size divided by ``bytes_per_second``."""
+    """How long a body may take either way, beside the time that its bytes take at ``bytes_per_second``."""
     bytes_per_second: int = 16 * KIB
-    """Minimum transfer rate of a client."""
+    """The slowest client that is served."""
     linger_seconds: float = 2.0
-    """How long the rest of a rejected request is discarded, so that the client can read the error response."""
+    """How long the rest of a refused request is thrown away, so that the client reads why it was refused."""
     bare_bytes: int = 64 * KIB
-    """Size limit of request bodies on routes that expect none."""
+    """Size limit of the body of a request that needs none."""
     memory_bytes: int = 16 * KIB
-    """Size up to which a body is kept in memory; larger ones go to temporary files."""
+    """Size of a body on its way through the loop that stays in memory; larger ones lie in temporary files."""
     spooled_bytes: int = 1024 * MIB
-    """Total size of the request and response bodies in transit; one client may use half of it."""
+    """Bodies of all requests and responses that are on their way; one client may have half of it."""
     chunks: int = 1024
-    """Number of chunks of a chunked body that may be tiny; parsing a chunk costs more than its bytes."""
+    """Pieces of a chunked body that may be tiny; parsing them costs more than their bytes."""
     chunk_bytes: int = 256
-    """Minimum average size of the chunks after those."""
+    """Average size that further chunks must have."""
     working: int = 6
-    """Maximum number of requests that threads handle concurrently, not counting those that wait for a job."""
+    """Requests that threads work on at one time; those that wait for a job do not count."""
     working_per_client: int = 4
     waiting: int = 512
-    """Maximum number of requests that wait for a job."""
+    """Requests whose threads wait for a job."""
     waiting_per_client: int = 192
     streams: int = 1024
-    """Maximum number of open event streams."""
+    """Responses that go on as there is news."""
     streams_per_client: int = 128
     stop_seconds: float = 3.0
-    """Grace period for open requests on shutdown."""
+    """How long requests may take to end when the server does."""
 
     @classmethod
     def of(cls, config: Config) -> Bounds:
-        """Return the limits for a configuration."""
+        """Return the bounds of a server with these settings."""
         per_client = None if config.proxies else min(config.connections, config.connections_per_client)
         return cls(
             connections=config.connections,

@@ -27,21 +27,21 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 access = logging.getLogger("app.access")
 SLICE = 1 << 16
-"""Number of bytes per read or write."""
+"""Bytes that are read or written at one time."""
 
 
 class Gone(Exception):
-    """The client closed the connection."""
+    """The client has closed the connection."""
 
 
 class SlowRequest(RequestError):
-    """A request that timed out."""
+    """A request that did not come within its time."""
 
     status, code, title = 408, "timeout", "The request came too slowly"
 
 
 class Malformed(RequestError):
-    """A request that violates the HTTP protocol."""
+    """What was sent is not HTTP."""
 
     def __init__(self, message: str, status: int) -> None:
         super().__init__(message)
@@ -49,10 +49,10 @@ class Malformed(RequestError):
 
 
 class Connection(asyncio.BufferedProtocol):
-    """A client connection, served by its own asyncio task.
+    """A connection of a client; a task of its own serves it.
 
     Reading pauses after each slice until more is needed, and each slice of a response has reached the kernel before the
-    next is written, so a connection needs little memory whatever its client does.
+    next is written: what a connection holds in memory stays small, whatever its client does.
 
     Parameters
     ----------
@@ -69,10 +69,10 @@ class Connection(asyncio.BufferedProtocol):
         self._caller: Served | None = None
         self.address = ""
 
-    # asyncio.BufferedProtocol
+    # What the event loop calls
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Start serving, unless too many connections are open."""
+        """Begin to serve, unless too many connections are open."""
         self._transport = cast(asyncio.Transport, transport)
         self._client: Address = (transport.get_extra_info("peername") or ("", 0))[:2]
         self.address = self._client[0]
@@ -81,7 +81,7 @@ class Connection(asyncio.BufferedProtocol):
             return
         self._transport.set_write_buffer_limits(0)
         connected = transport.get_extra_info("socket")
-        if connected is not None:  # the body must not wait for the head's ACK
+        if connected is not None:  # head and body are written one after the other, and neither waits for the other
             connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._transport.pause_reading()
         self._writable.set()
@@ -90,11 +90,11 @@ class Connection(asyncio.BufferedProtocol):
         self._task = asyncio.get_running_loop().create_task(self._serve())
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        """Return the read buffer, which all connections share."""
+        """Return the buffer that all connections read into, one after the other."""
         return self._front.buffer
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Pass the received bytes to the parser, and pause reading until it needs more."""
+        """Take what was read, and read no more until it is asked for."""
         if self._refused:
             return
         self._transport.pause_reading()
@@ -102,19 +102,19 @@ class Connection(asyncio.BufferedProtocol):
         self._news.set()
 
     def eof_received(self) -> bool:
-        """Close the connection: half-closed ones are not served."""
+        """Close: a client that says nothing any more wants nothing any more."""
         return False
 
     def pause_writing(self) -> None:
-        """Delay the next slice until :meth:`resume_writing`."""
+        """Wait with the next slice."""
         self._writable.clear()
 
     def resume_writing(self) -> None:
-        """Allow the next slice."""
+        """Go on with the next slice."""
         self._writable.set()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Cancel the request in progress."""
+        """Give up what the client waited for."""
         self._closed = True
         self._news.set()
         self._writable.set()
@@ -123,14 +123,14 @@ class Connection(asyncio.BufferedProtocol):
         self._front.forget(self)
 
     def close(self) -> None:
-        """Reset the connection immediately, discarding unsent data in the kernel as well."""
+        """Reset the connection at once: what the kernel has not sent yet is dropped too."""
         connected: socket.socket | None = self._transport.get_extra_info("socket")
         if connected is not None and not self._closed:
-            with contextlib.suppress(OSError):  # already closed by the client
+            with contextlib.suppress(OSError):  # the client was faster
                 connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self._transport.abort()
 
-    # The task
+    # What its task does
 
     async def _serve(self) -> None:
         try:
@@ -145,7 +145,7 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.close()
 
     async def _exchange(self) -> bool:
-        """Read a request and send its response; return whether the connection can be reused."""
+        """Read a request and send its response; return whether another may follow."""
         began = time.monotonic()
         request = None
         try:
@@ -167,7 +167,7 @@ class Connection(asyncio.BufferedProtocol):
         return self._http.our_state is h11.DONE and self._http.their_state is h11.DONE
 
     async def _read_head(self) -> h11.Request | None:
-        """Return the next request, or None if the connection was idle for too long or closed."""
+        """Return the next request, or None if none comes."""
         self._front.idle(self)
         begun = False
         try:
@@ -196,14 +196,14 @@ class Connection(asyncio.BufferedProtocol):
             self._front.busy(self)
             add_body(environ, body)
             self._caller = self._front.caller(environ, client)
-            self._transport.resume_reading()  # to notice if the client disconnects
+            self._transport.resume_reading()  # to notice that the client goes
             return await self._front.handle(environ, client, self._caller)
         finally:
             self._caller = None
             body.close()
 
     async def _read_body(self, environ: WSGIEnvironment, body: Spool) -> None:
-        """Read the body of a request, enforcing its limits of size and time."""
+        """Read the body of a request, within its limit and its time."""
         limit = self._front.body_rule(environ).limit
         self._check_size(int(environ.get("CONTENT_LENGTH") or 0), limit)
         if self._http.they_are_waiting_for_100_continue:
@@ -231,7 +231,7 @@ class Connection(asyncio.BufferedProtocol):
     async def _store(self, body: Spool, data: bytes) -> None:
         if body.in_memory and body.size + len(data) <= self._bounds.memory_bytes:
             body.write(data)
-        else:  # writing to disk would block the event loop
+        else:  # a disk may be slow
             await self._front.threads.call(lambda: body.write(data))
 
     @staticmethod
@@ -251,7 +251,7 @@ class Connection(asyncio.BufferedProtocol):
             raise Malformed(str(error), error.error_status_hint) from error
 
     async def _more(self) -> None:
-        """Wait for more data."""
+        """Wait until more was received."""
         if self._closed:
             raise Gone
         self._news.clear()
@@ -261,7 +261,7 @@ class Connection(asyncio.BufferedProtocol):
             raise Gone
 
     async def _send(self, reply: Reply, request: h11.Request | None, close: bool) -> int:
-        """Send a response completely and return the size of its body."""
+        """Send a response and return the size of its body; its bytes have all left when this returns."""
         bodiless = request is not None and request.method == b"HEAD"
         try:
             head = self._http.send(reply.head(bodiless=bodiless, close=close))
@@ -289,14 +289,14 @@ class Connection(asyncio.BufferedProtocol):
         return sent
 
     async def _follow(self, stream: Stream) -> int:
-        """Send the parts of a stream as they become available, and heartbeats in between."""
+        """Send a stream's parts as they come, and its heartbeat where none comes."""
         loop, sent = asyncio.get_running_loop(), 0
 
         def wake() -> None:
             if not loop.is_closed():
                 loop.call_soon_threadsafe(self._news.set)
 
-        self._transport.resume_reading()  # to notice if the client disconnects
+        self._transport.resume_reading()  # to notice that the client goes
         stream.attach(wake)
         while True:
             self._news.clear()
@@ -309,7 +309,7 @@ class Connection(asyncio.BufferedProtocol):
             sent += len(part)
 
     async def _heartbeat(self, stream: Stream) -> bytes:
-        """Wait for the next part of a stream; return a heartbeat if the wait times out."""
+        """Wait for news of a stream; return what is sent where there is none."""
         if self._closed:
             raise Gone
         try:
@@ -320,16 +320,16 @@ class Connection(asyncio.BufferedProtocol):
         return b""
 
     def _begin_writing(self) -> None:
-        """Start the deadline for a write, which grows with the bytes written."""
+        """Begin something whose bytes must leave in the time that the slowest client needs for them."""
         self._written_by = asyncio.get_running_loop().time() + self._bounds.grace_seconds
 
     async def _write(self, data: bytes | None) -> None:
-        """Write bytes and wait until the kernel has accepted them.
+        """Write bytes, and wait until they have left.
 
         Raises
         ------
         TimeoutError
-            If the client receives more slowly than ``bytes_per_second``.
+            The client is slower than any that is served.
         """
         if self._closed:
             raise Gone
@@ -344,7 +344,7 @@ class Connection(asyncio.BufferedProtocol):
             raise Gone
 
     async def _linger(self) -> None:
-        """Discard the rest of a rejected request: closing with unread data would reset the connection."""
+        """Throw away what a refused client still sends, since it reads the response only if nothing is reset."""
         self._refused = True
         if self._transport.can_write_eof() and not self._closed:
             self._transport.write_eof()
@@ -358,7 +358,7 @@ class Connection(asyncio.BufferedProtocol):
             return
 
     def _note(self, request: h11.Request | None, status: int, size: int, seconds: float) -> None:
-        """Write a line to the access log, with the request line quoted so that it cannot inject lines."""
+        """Write a line into the access log: the client's own words are quoted, and no line's end is among them."""
         if access.isEnabledFor(logging.INFO):
             said = f"{request.method.decode()} {request.target.decode()}" if request else "no request"
             access.info("%s %s %d %d bytes %.0f ms", self.address, quoted(said), status, size, seconds * 1000)

@@ -29,7 +29,7 @@ def make_environ(request: h11.Request, client: Address, server: Address) -> WSGI
     Raises
     ------
     RequestError
-        If the target is not a path, or the length of the body is given in two ways.
+        The target is not a path, or the body's length is given in two ways.
     """
     path, query = _split(request.target.decode("latin-1"))
     environ: WSGIEnvironment = {
@@ -65,7 +65,7 @@ def make_environ(request: h11.Request, client: Address, server: Address) -> WSGI
 
 
 def _split(target: str) -> tuple[str, str]:
-    """Split the target of a request into path and query."""
+    """Return path and query of a request's target."""
     if not target.startswith("/"):
         if not target.startswith(("http://", "https://")):
             raise RequestError("the target of the request is not a path", expected="a path, as in /api/compile")
@@ -76,14 +76,14 @@ def _split(target: str) -> tuple[str, str]:
 
 
 def add_body(environ: WSGIEnvironment, body: Spool) -> None:
-    """Add a completely received body, and its length."""
+    """Add a body that has come completely, whose length is thereby known."""
     environ.pop("HTTP_TRANSFER_ENCODING", None)
     environ["CONTENT_LENGTH"] = str(body.size)
     environ["wsgi.input"] = body.rewind()
 
 
 def client_reader(proxies: int) -> Callable[[WSGIEnvironment], str]:
-    """Return a function that maps an environment to its client's network address, as the application sees it.
+    """Return a function from an environment to the client that sent the request, as the application will name it.
 
     Parameters
     ----------

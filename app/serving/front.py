@@ -19,9 +19,9 @@ from app.memory import Budget, Memory
 from app.serving.bounds import Bounds
 from app.serving.connection import SLICE, Connection, Gone
 from app.serving.environ import client_reader
-from app.serving.fairness import FairSemaphore, Quota
 from app.serving.replies import Reply, reply_of
 from app.serving.threads import Threads
+from app.serving.turns import Shares, Turns
 from app.spool import Spool
 from app.web.bodies import body_rules
 from app.web.streams import Stream
@@ -30,59 +30,59 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
 HEALTH = "/healthz"
-"""Path of the health check, which a thread is reserved for."""
+"""The path whose requests have a turn of their own."""
 
 
 class Served(Caller):
-    """The client of a request in progress, which releases its thread slot while it waits for a job.
+    """A client whose request a thread works on: while that waits for a job, the turn is another's.
 
     Parameters
     ----------
     client : str
-    slots : FairSemaphore
-        Thread slots; the request holds one of them.
-    waiting : Quota
+    turns : Turns
+        Where the request has its turn from.
+    waiting : Shares
         Requests that wait for jobs.
     """
 
-    def __init__(self, client: str, slots: FairSemaphore, waiting: Quota) -> None:
+    def __init__(self, client: str, turns: Turns, waiting: Shares) -> None:
         super().__init__()
         self._client = client
-        self._slots = slots
+        self._turns = turns
         self._waiting = waiting
         self._waits = False
         self._loop = asyncio.get_running_loop()
 
     @contextmanager
     def waiting(self, cancel: Callable[[], object]) -> Iterator[None]:
-        """Release the thread slot for the duration of a block; call ``cancel`` if the client disconnects."""
+        """Call ``cancel`` if the client goes while the block waits; until it ends, the turn is another's."""
         if self._waits:
             with self.cancelling(cancel):
                 yield
             return
-        if not self._waiting.acquire(self._client):
+        if not self._waiting.take(self._client):
             expected = f"at most {self._waiting.per_client} of an address, {self._waiting.capacity} in all"
             raise Busy("too many requests are waiting already", expected=expected, retry_after=5)
         self._waits = True
-        self._loop.call_soon_threadsafe(self._slots.release, self._client)
+        self._loop.call_soon_threadsafe(self._turns.give_back, self._client)
         try:
             with self.cancelling(cancel):
                 yield
         finally:
             self._waits = False
-            self._waiting.release(self._client)
-            asyncio.run_coroutine_threadsafe(self._slots.acquire(self._client), self._loop).result()
+            self._waiting.give_back(self._client)
+            asyncio.run_coroutine_threadsafe(self._turns.take(self._client), self._loop).result()
 
 
 class Front:
-    """The application as seen by connections, and the resources that each client holds.
+    """The application as connections see it, and the accounts of its clients.
 
     Parameters
     ----------
     app : Flask
     config : Config
     memory : Memory
-        Memory budgets of requests.
+        Budgets of what requests hold in memory.
     bounds : Bounds
     """
 
@@ -95,10 +95,10 @@ class Front:
         self._application = app.wsgi_app
         self._bodies = memory.bodies
         self._spooled = Budget("bodies on their way", bounds.spooled_bytes)
-        self._slots = FairSemaphore(bounds.working, bounds.working_per_client)
-        self._health = FairSemaphore(1, 1)
-        self._waiting = Quota(bounds.waiting, bounds.waiting_per_client)
-        self._streams = Quota(bounds.streams, bounds.streams_per_client)
+        self._turns = Turns(bounds.working, bounds.working_per_client)
+        self._health = Turns(1, 1)
+        self._waiting = Shares(bounds.waiting, bounds.waiting_per_client)
+        self._streams = Shares(bounds.streams, bounds.streams_per_client)
         self._connections: dict[Connection, str] = {}
         self._per_client: Counter[str] = Counter()
         self._opened: Counter[str] = Counter()
@@ -108,7 +108,7 @@ class Front:
     # Connections
 
     def admit(self, connection: Connection) -> bool:
-        """Return whether to accept a new connection; if there are too many, the oldest idle one is closed for it."""
+        """Return whether a new connection may stay; where there are too many, the oldest idle one makes room."""
         client = network_of(connection.address)
         most = self.bounds.connections_per_client
         if most is not None and self._opens_too_many(client):
@@ -123,9 +123,9 @@ class Front:
         return True
 
     def _opens_too_many(self, client: str) -> bool:
-        """Count a new connection, and return whether its client exceeds the rate limit.
+        """Count a new connection, and return whether its client opens more within a second than it may.
 
-        Serving a connection for a single request costs many times as much as rejecting it.
+        Serving one for a single request takes many times as long as refusing it.
         """
         now = time.monotonic()
         if now - self._second >= 1.0:
@@ -135,7 +135,7 @@ class Front:
         return self._opened[client] > self.bounds.opened_per_second
 
     def forget(self, connection: Connection) -> None:
-        """Remove a connection; idempotent."""
+        """Count a connection no more; once more does nothing."""
         client = self._connections.pop(connection, None)
         self._idle.pop(connection, None)
         if client is not None:
@@ -144,16 +144,16 @@ class Front:
                 del self._per_client[client]
 
     def idle(self, connection: Connection) -> None:
-        """Mark a connection as idle: it may be closed in favour of a new one."""
+        """Note that a connection has sent no complete request, so that another may take its place."""
         if connection in self._connections:
             self._idle[connection] = None
 
     def busy(self, connection: Connection) -> None:
-        """Mark a connection as busy: it has sent a complete request."""
+        """Note that a connection has sent a complete request."""
         self._idle.pop(connection, None)
 
     def _close_idle(self, client: str | None = None) -> bool:
-        """Close the longest idle connection of one client or of all; return whether there was one."""
+        """Close the connection that has been idle for the longest time, of one client or of all."""
         oldest = next((one for one in self._idle if client in (None, self._connections[one])), None)
         if oldest is None:
             return False
@@ -163,18 +163,18 @@ class Front:
 
     @property
     def connections(self) -> list[Connection]:
-        """The open connections."""
+        """The connections that are open."""
         return list(self._connections)
 
     # Requests
 
     def spool(self, client: str) -> Spool:
-        """Return a spool for a request or response body of a client."""
+        """Return a place for a body of a client's."""
         return Spool(self._spooled.claim(0, client), self.bounds.memory_bytes)
 
     def caller(self, environ: WSGIEnvironment, client: str) -> Served:
-        """Return the caller on whose behalf a request is handled."""
-        return Served(client, self._slots_of(environ), self._waiting)
+        """Return the caller that a request is handled for."""
+        return Served(client, self._turns_of(environ), self._waiting)
 
     async def handle(self, environ: WSGIEnvironment, client: str, caller: Served) -> Reply:
         """Return the application's response to a complete request.
@@ -182,27 +182,27 @@ class Front:
         Raises
         ------
         Busy
-            If the client has too many requests in progress.
+            The client has too much in progress.
         Gone
-            If the client disconnected while the request was queued.
+            The client went before its turn came.
         """
-        slots = self._slots_of(environ)
+        turns = self._turns_of(environ)
         held = int(environ["CONTENT_LENGTH"]) if self.body_rule(environ).held else 0
         with self._bodies.claim(held, client):
-            await self._wait_for_slot(slots, client, caller)
+            await self._wait_for_turn(turns, client, caller)
             try:
                 reply = await self.threads.call(lambda: self._work(environ, client, caller))
             finally:
-                slots.release(client)
+                turns.give_back(client)
         if isinstance(reply.body, Stream):
             self._admit_stream(reply, client)
         return reply
 
-    def _slots_of(self, environ: WSGIEnvironment) -> FairSemaphore:
-        return self._health if environ["PATH_INFO"] == HEALTH else self._slots
+    def _turns_of(self, environ: WSGIEnvironment) -> Turns:
+        return self._health if environ["PATH_INFO"] == HEALTH else self._turns
 
-    async def _wait_for_slot(self, slots: FairSemaphore, client: str, caller: Caller) -> None:
-        place = asyncio.ensure_future(slots.acquire(client))
+    async def _wait_for_turn(self, turns: Turns, client: str, caller: Caller) -> None:
+        place = asyncio.ensure_future(turns.take(client))
         with caller.cancelling(place.cancel):
             await asyncio.wait([place])
         if place.cancelled():
@@ -218,8 +218,8 @@ class Front:
             raise
 
     def _admit_stream(self, reply: Reply, client: str) -> None:
-        if not self._streams.acquire(client):
+        if not self._streams.take(client):
             reply.close()
             expected = f"at most {self._streams.per_client} of an address, {self._streams.capacity} in all"
             raise Busy("too many streams are open already", expected=expected, retry_after=10)
-        reply.closed = lambda: self._streams.release(client)
+        reply.closed = lambda: self._streams.give_back(client)

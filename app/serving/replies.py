@@ -23,18 +23,18 @@ Headers = list[tuple[str, str]]
 
 @dataclass(slots=True)
 class Reply:
-    """A response, whose body is complete or a stream."""
+    """A response: its body is bytes, or a stream of what is still to come."""
 
     status: int
     reason: str
     headers: Headers
     body: bytes | Spool | Stream
     closed: Callable[[], None] = field(default=lambda: None)
-    """Called after the body was released."""
+    """Called when the body was dropped."""
 
     @property
     def size(self) -> int | None:
-        """Size of the body in bytes; None for a stream."""
+        """Bytes of the body; None for a stream."""
         if isinstance(self.body, Stream):
             return None
         return self.body.size if isinstance(self.body, Spool) else len(self.body)
@@ -45,9 +45,9 @@ class Reply:
         Parameters
         ----------
         bodiless : bool
-            Whether no body follows, as for a HEAD request.
+            Whether no body follows, because the request was for the head alone.
         close : bool
-            Whether the connection is closed after this response.
+            Whether the connection ends with this response.
         """
         headers, present = list(self.headers), {name.lower() for name, _ in self.headers}
         if "date" not in present:
@@ -64,14 +64,14 @@ class Reply:
         )
 
     def close(self) -> None:
-        """Release the body."""
+        """Drop the body."""
         if not isinstance(self.body, bytes):
             self.body.close()
         self.closed()
 
 
 def refusal(error: RequestError) -> Reply:
-    """Return the error response to a request that was rejected before it reached the application."""
+    """Return the response to a request that never reached the application."""
     detail = ErrorDetail(code=error.code, message=error.message, field=error.field, expected=error.expected)
     headers = [("Content-Type", "application/json"), ("Cache-Control", "no-store")]
     if error.retry_after is not None:
@@ -87,7 +87,7 @@ def reply_of(application: WSGIApplication, environ: WSGIEnvironment, spool: Spoo
     application : WSGIApplication
     environ : WSGIEnvironment
     spool : Spool
-        Receives the body, unless that is a stream or already has a spool.
+        Takes the body, unless that is a stream or lies in a spool of its own.
     """
     begun: list[tuple[str, Headers]] = []
 

@@ -16,29 +16,29 @@ from app.serving.connection import Connection
 from app.serving.front import Front
 
 BACKLOG = 1024
-"""Length of the kernel's queue of connections to accept."""
+"""Connections that the kernel keeps until they are accepted."""
 ACCEPTED = 4
-"""Maximum number of connections accepted per iteration of the event loop."""
+"""Connections that are accepted in a row, before those that are open get their turn again."""
 OTHER_FILES = 1024
-"""Open files reserved for everything but connections: pipes of child processes, the database, stored files."""
+"""Open files beside those of connections: pipes of children, the database, stored files."""
 
 
 class Server:
-    """A server, which listens from its construction on.
+    """A server that listens from the moment it is made.
 
     Parameters
     ----------
     app : Flask
     config : Config
     memory : Memory
-        Memory budgets of requests.
+        Budgets of what requests hold in memory.
     bounds : Bounds, optional
-        Limits of clients; by default those of the configuration.
+        What clients may take; by default what the configuration says.
 
     Raises
     ------
     OSError
-        If binding to the address fails.
+        The address cannot be listened on.
     """
 
     def __init__(self, app: Flask, config: Config, memory: Memory, bounds: Bounds | None = None) -> None:
@@ -52,13 +52,13 @@ class Server:
 
     @property
     def where(self) -> tuple[str, int]:
-        """The first address and port that the server listens on."""
+        """The first address and the port that the server listens on."""
         host, port = self._sockets[0].getsockname()[:2]
         return host, port
 
     @property
     def address(self) -> str:
-        """The URL of the server."""
+        """The address of the server for a browser."""
         host, port = self.where
         return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
@@ -71,7 +71,7 @@ class Server:
             self._loop.close()
 
     def stop(self) -> None:
-        """Request :meth:`run` to return; may be called from any thread and from signal handlers."""
+        """End :meth:`run` soon, from any thread or a signal's handler."""
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._stopped.set)
 
@@ -82,14 +82,14 @@ class Server:
             for one in self._sockets
         ]
         for one in self._sockets:
-            one.listen(BACKLOG)  # asyncio uses `backlog` both for this queue and for the number accepted per iteration
+            one.listen(BACKLOG)  # asyncio takes one number both for this queue and for how much of it is accepted
         await self._stopped.wait()
         for server in listening:
             server.close()
         await self._close(front)
 
     async def _close(self, front: Front) -> None:
-        """Close all connections, and wait for their tasks within the grace period."""
+        """Close all connections, and wait a moment for what worked for them."""
         for connection in front.connections:
             connection.close()
         ending = asyncio.all_tasks() - {asyncio.current_task()}
@@ -98,7 +98,7 @@ class Server:
 
 
 def _listen(host: str, port: int) -> list[socket.socket]:
-    """Return a listening socket for each address of a host, all on the same port."""
+    """Return a listening socket for each address of a host; all have one port."""
     out: list[socket.socket] = []
     try:
         for family, _, _, _, where in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE):
@@ -114,9 +114,9 @@ def _listen(host: str, port: int) -> list[socket.socket]:
 
 
 def raise_open_files(bounds: Bounds) -> Bounds:
-    """Raise the limit on open files to what the connections need, and return bounds that fit the limit.
+    """Let the process open as many files as its connections need, and return bounds that fit what is allowed.
 
-    A connection needs two files: its socket, and the temporary file of a large body.
+    A connection takes two: its socket, and the file of a large body.
     """
     if sys.platform == "win32":
         return bounds

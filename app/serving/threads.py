@@ -1,4 +1,4 @@
-"""A pool of daemon threads for the event loop."""
+"""Threads for the event loop, which end with the process."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from typing import TypeVar
 
 Result = TypeVar("Result")
 IDLE_SECONDS = 30.0
-"""How long an idle thread waits for a call before it exits."""
+"""How long a thread waits for its next call before it ends."""
 
 
 class Threads:
-    """A thread pool that starts a thread whenever none is idle.
+    """Runs functions in threads: one that is free, else a new one.
 
-    The caller limits the number of threads.  They are daemons, so that a call that hangs does not prevent shutdown.
+    Whoever calls bounds how many there are.  They are daemons, since a call that hangs must not keep a server alive
+    that was told to stop.
 
     Parameters
     ----------
     name : str
-        Name of the threads.
+        Begins the threads' names.
     """
 
     def __init__(self, name: str) -> None:
@@ -31,9 +32,9 @@ class Threads:
         self._lock = threading.Lock()
 
     async def call(self, function: Callable[[], Result]) -> Result:
-        """Run a function in a thread, and return its result or raise its exception.
+        """Return what ``function`` returns or raise what it raises, in another thread.
 
-        Cancelling the call does not stop the function.
+        It is finished even if nobody waits for it any more.
         """
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Result] = loop.create_future()
@@ -72,7 +73,7 @@ class Threads:
                 work = self._calls.get(timeout=IDLE_SECONDS)
             except Empty:
                 with self._lock:
-                    if self._free:  # otherwise a call was just assigned to this thread
+                    if self._free:  # else a call was counted on this thread just now
                         self._free -= 1
                         return
                 continue

@@ -39,8 +39,8 @@ class VirtualMachine(Timed):
     ----------
     exe : Executable or Module
         What ``relay.vm.compile`` returned, or a module that holds it.
-    device : Device or sequence of Device
-        Where it runs: the first of several.
+    device : Device
+        Where it runs.
     memory_cfg : str or dict, optional
         ``naive`` or ``pooled``, for each device if it is a dictionary; accepted as TVM does.
     """
@@ -48,7 +48,7 @@ class VirtualMachine(Timed):
     NAIVE_ALLOCATOR = 1
     POOLED_ALLOCATOR = 2
 
-    def __init__(self, exe: Executable | Module, device: Device | Sequence[Device], memory_cfg: object = None) -> None:
+    def __init__(self, exe: Executable | Module, device: Device, memory_cfg: object = None) -> None:
         if isinstance(exe, Module):
             exe = Executable(exe)
         if not isinstance(exe, Executable):
@@ -58,10 +58,7 @@ class VirtualMachine(Timed):
                 f"VirtualMachine: constants {', '.join(exe.late_bound)} are missing; call load_late_bound_consts first"
             )
         self.executable = exe
-        where = device if isinstance(device, Device) else next(iter(device), None)
-        if not isinstance(where, Device):
-            expected("VirtualMachine", "device", "a device or a sequence of devices", device)
-        self.device = where.require("VirtualMachine")
+        self.device = device.require("VirtualMachine")
         self._frames: list[Frame] = []
         self._result: Value | None = None
         self._inputs: dict[str, dict[int, Value]] = {}

@@ -188,9 +188,9 @@ def measure_option(builder: Builder | str, runner: Runner | str) -> dict[str, An
     Parameters
     ----------
     builder : Builder or str
-        An object with its methods; ``local`` is a :class:`LocalBuilder`.
+        ``local`` is a :class:`LocalBuilder`.
     runner : Runner or str
-        An object with its methods; ``local`` is a :class:`LocalRunner`.
+        ``local`` is a :class:`LocalRunner`.
 
     Returns
     -------
@@ -204,10 +204,10 @@ def measure_option(builder: Builder | str, runner: Runner | str) -> dict[str, An
     """
     builder = LocalBuilder() if builder == "local" else builder
     runner = LocalRunner() if runner == "local" else runner
-    if not callable(getattr(builder, "build", None)):
-        expected("measure_option", "builder", "a Builder, an object with its methods, or 'local'", builder)
-    if not callable(getattr(runner, "run", None)):
-        expected("measure_option", "runner", "a Runner, an object with its methods, or 'local'", runner)
+    if not isinstance(builder, Builder):
+        expected("measure_option", "builder", "a Builder or 'local'", builder)
+    if not isinstance(runner, Runner):
+        expected("measure_option", "runner", "a Runner or 'local'", runner)
     return {"builder": builder, "runner": runner}
 
 

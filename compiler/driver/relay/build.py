@@ -70,16 +70,11 @@ class BuiltGraph(GraphExecutorFactory):
         return self.module
 
     @property
-    def target(self) -> Target:
-        """What the kernels are compiled for."""
-        return self._kernel_module.compiled_for
-
-    @property
     def function_metadata(self) -> dict[str, FunctionInfo]:
         """The memory that the model and its kernels need, by the names of the functions; the model is
         ``__tvm_main__``.
         """
-        program, target = self.program, self.target
+        program, target = self.program, self._kernel_module.compiled_for
         values = [*(value for _, value in program.inputs), *program.outputs]
         main = main_info(
             self.memory.workspace(program.outputs),

@@ -28,6 +28,7 @@ from compiler.relay.function import Function
 from compiler.relay.operator import RelayOp
 from compiler.relay.reference import RefCreate, RefRead, RefWrite
 from compiler.relay.transform.infer_type import InferType
+from compiler.relay.transform.manifest_alloc import ManifestAlloc
 from compiler.relay.transform.pipeline import optimize
 from compiler.relay.transform.to_basic_block_normal_form import ToBasicBlockNormalForm
 from compiler.relay.ty import TensorType
@@ -123,7 +124,7 @@ class VMCompiler:
         target_host: object = None,
         params: Mapping[str, ArrayLike] | None = None,
     ) -> tuple[IRModule, dict[str, ArrayLike]]:
-        """Return a module with its parameters bound, optimised for a target.
+        """Return a module with its parameters bound, optimised for a target, and with its memory written down.
 
         Parameters
         ----------
@@ -142,7 +143,7 @@ class VMCompiler:
         """
         module = as_module("VMCompiler.optimize", mod)
         given = dict(self._params if params is None else params)
-        return optimize(bind_params(module, given), build_target(target)), given
+        return ManifestAlloc()(optimize(bind_params(module, given), build_target(target))), given
 
     def lower(self, mod: IRModule | Function, target: TargetLike | None = None, target_host: object = None) -> None:
         """Check what to compile; :meth:`codegen` does so, external compilers included.

@@ -23,7 +23,7 @@ from compiler.relay.operator import op_name
 from compiler.relay.reference import RefCreate, RefRead, RefWrite
 from compiler.target.virtual_device import CompilationConfig, VirtualDevice
 
-__all__ = ["ON_HOST", "DeviceDomains", "Domain"]
+__all__ = ["ON_HOST", "DeviceDomains", "Domain", "runs_anywhere"]
 
 ON_HOST = {
     "memory.alloc_storage": (0, 1),
@@ -154,7 +154,7 @@ class DeviceDomains:
         match expr:
             case Call():
                 self._call(expr)
-            case Function() if not is_primitive(expr):
+            case Function() if not runs_anywhere(expr):
                 self._function(expr)
             case Let():
                 self._same(expr.var, expr.value)
@@ -254,9 +254,23 @@ class DeviceDomains:
                 other.parent = one
 
 
+def runs_anywhere(expr: GraphExpr) -> bool:
+    """Return whether an expression is a fused function or one that is compiled apart, which runs where it is called.
+
+    Parameters
+    ----------
+    expr : Expr
+
+    Returns
+    -------
+    bool
+    """
+    return is_primitive(expr) or (isinstance(expr, Function) and bool(expr.attrs.get("Extern")))
+
+
 def _planned_parts(expr: GraphExpr) -> tuple[GraphExpr, ...]:
-    """Return the parts of an expression; a fused function has none, as it runs wherever it is called."""
-    return () if is_primitive(expr) else subexpressions(expr)
+    """Return the parts of an expression; a function that runs wherever it is called has none."""
+    return () if runs_anywhere(expr) else subexpressions(expr)
 
 
 def _free(t: Type) -> Domain:

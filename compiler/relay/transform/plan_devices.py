@@ -11,7 +11,7 @@ from compiler.ir.node import rebuild
 from compiler.ir.op import Op
 from compiler.ir.transform import ModulePass, PassContext, register_config_option
 from compiler.relay.adt import Clause, Constructor, Match
-from compiler.relay.analysis.device_domains import ON_HOST, DeviceDomains
+from compiler.relay.analysis.device_domains import ON_HOST, DeviceDomains, runs_anywhere
 from compiler.relay.expr import Call, Expr, GraphExpr, If, Let, Tuple, TupleGetItem, Var
 from compiler.relay.function import Function
 from compiler.relay.function_devices import with_devices
@@ -152,7 +152,7 @@ class _Capturing(GraphMutator):
         return tuple(self._on(here, arg, device) for arg, device in zip(args, needed, strict=True))
 
     def visit_function(self, fn: Function) -> Any:
-        if is_primitive(fn):
+        if runs_anywhere(fn):
             return fn
         result = self._domains.device(fn.body)
         params = [self._domains.device(param) for param in fn.params]

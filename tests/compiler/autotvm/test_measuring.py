@@ -9,7 +9,6 @@ from compiler.alias import install
 from compiler.autotvm.measure import MeasureResult, Runner
 from compiler.autotvm.task.record import encode, load_from_file, measure_str_key, split_workload
 from compiler.autotvm.task.task import FlopCalculationError, compute_flop
-from compiler.ir.error import ArgumentError
 from compiler.testing.autotvm import DummyRunner, get_sample_records, get_sample_task
 
 install()
@@ -91,34 +90,3 @@ def test_records_of_each_workload(tmp_path):
     rows = list(load_from_file(f"{log}.000.wkl"))
     assert len(rows) == 4
     assert len({measure_str_key(inp) for inp, _ in rows}) == 3
-
-
-class Recorder:
-    """Has the methods of builders and runners, and is neither."""
-
-    def __init__(self):
-        self.tasks = []
-
-    def set_task(self, task, build_kwargs=None):
-        self.tasks.append(task)
-
-    def get_build_kwargs(self):
-        return {}
-
-    def build(self, measure_inputs):
-        return [None] * len(measure_inputs)
-
-    def run(self, measure_inputs, build_results):
-        return [MeasureResult((1.0,), 0, 0.1, 0.0) for _ in measure_inputs]
-
-
-def test_what_has_the_methods_of_a_builder_or_runner_is_one():
-    task, _ = get_sample_task(16)
-    builder, runner = Recorder(), Recorder()
-    tuner = autotvm.tuner.GridSearchTuner(task, range_idx=(4, 7))
-    tuner.tune(n_trial=2, measure_option=autotvm.measure_option(builder, runner))
-    assert builder.tasks == runner.tasks == [task]
-    assert tuner.best_config.index == 4
-    for wrong in ((object(), "local"), ("local", object())):
-        with pytest.raises(ArgumentError, match="an object with its methods, or 'local'"):
-            autotvm.measure_option(*wrong)

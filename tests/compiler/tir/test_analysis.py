@@ -92,21 +92,8 @@ def test_operations_are_counted_as_often_as_they_are_done() -> None:
     choice = main("for i in range(8):\n    C[i, 0] = T.Select(A[i, 0] < 1.0, A[i, 1] + 1.0, A[i, 2] * A[i, 3] * 2.0)")
     assert tir.analysis.estimate_tir_flops(choice.body) == 16
     assert tir.analysis.estimate_tir_flops(choice.with_attr("estimated_flops", 5)) == 5
-    with pytest.raises(ArgumentError, match="the extent n of a loop has no bound"):
+    with pytest.raises(ArgumentError, match="must be constant"):
         tir.analysis.estimate_tir_flops(main("for i in range(n):\n    C[i, 0] = 1.0"))
-
-
-@pytest.mark.parametrize(
-    ("body", "operations"),
-    [
-        ("for i in range(8):\n    for j in range(i):\n        C[i, j] = C[i, j] + 1.0", 8 * 7),
-        ("for i in range(8):\n    for j in range(T.min(n, 4)):\n        C[i, j] = C[i, j] + 1.0", 8 * 4),
-        ("if n % 2 == 0 and n * 3 > 4:\n    C[0, 0] = A[0, 0] * 2.0", 1),
-        ("C[0, 0] = T.if_then_else(n % 2 == 0, A[0, 0] * 2.0, 0.0)", 1),
-    ],
-)
-def test_loops_count_their_largest_extent_and_conditions_nothing(body: str, operations: int) -> None:
-    assert tir.analysis.estimate_tir_flops(main(body)) == operations
 
 
 def test_a_kernel_keeps_the_limits_of_a_gpu() -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from compiler.ir.attr_kinds import DTYPE, INTS, optional
+from compiler.ir.attr_kinds import DTYPE, SHAPE, optional
 from compiler.ir.attrs import AttrKind, Attrs, attr_field
 from compiler.ir.error import expected
+from compiler.ir.primexpr import PrimExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Constant, Expr
 from compiler.relay.function_devices import VIRTUAL_DEVICE
@@ -98,7 +99,9 @@ class AllocTensorAttrs(Attrs):
     """Attributes of ``memory.alloc_tensor``."""
 
     const_shape: Constant | None = attr_field(optional(_CONSTANT), "The extents, where they are a constant.", None)
-    assert_shape: tuple[int, ...] = attr_field(INTS, "The extents that the type has, where they are not constant.", ())
+    assert_shape: tuple[int | PrimExpr, ...] = attr_field(
+        SHAPE, "The extents that the type has, where they are not constant.", ()
+    )
     dtype: str = attr_field(DTYPE, "Data type of the tensor.", "float32")
 
 

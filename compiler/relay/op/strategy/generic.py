@@ -155,8 +155,6 @@ def wrap_compute_conv2d(
     need_kernel_layout: bool = False,
     need_out_layout: bool = False,
     has_groups: bool = False,
-    need_auto_scheduler_layout: bool = False,
-    need_meta_schedule_layout: bool = False,
 ) -> Compute:
     """Return a two-dimensional convolution as an implementation's definition.
 
@@ -168,8 +166,6 @@ def wrap_compute_conv2d(
         Whether it takes these layouts, before the data type.
     has_groups : bool
         Whether it takes the number of groups, before the layouts.
-    need_auto_scheduler_layout, need_meta_schedule_layout : bool
-        Of no effect: searches do not change how weights are laid out.
 
     Returns
     -------
@@ -179,12 +175,7 @@ def wrap_compute_conv2d(
     return _convolution(topi_compute, need_data_layout, need_out_layout, has_groups, need_kernel_layout)
 
 
-def wrap_compute_conv3d(
-    topi_compute: Definition,
-    need_layout: bool = False,
-    need_auto_scheduler_layout: bool = False,
-    need_meta_schedule_layout: bool = False,
-) -> Compute:
+def wrap_compute_conv3d(topi_compute: Definition, need_layout: bool = False) -> Compute:
     """Return a three-dimensional convolution as an implementation's definition.
 
     Parameters
@@ -193,8 +184,6 @@ def wrap_compute_conv3d(
         ``topi_compute(data, weight, strides, padding, dilation, groups, [layout,] out_dtype)``.
     need_layout : bool
         Whether it takes the layout of the data.
-    need_auto_scheduler_layout, need_meta_schedule_layout : bool
-        Of no effect: searches do not change how weights are laid out.
 
     Returns
     -------
@@ -279,19 +268,13 @@ def wrap_compute_conv3d_transpose(topi_compute: Definition, has_groups: bool = F
     return _transposed(topi_compute, has_groups)
 
 
-def wrap_compute_dense(
-    topi_compute: Definition,
-    need_auto_scheduler_layout: bool = False,
-    need_meta_schedule_layout: bool = False,
-) -> Compute:
+def wrap_compute_dense(topi_compute: Definition) -> Compute:
     """Return a dense layer as an implementation's definition.
 
     Parameters
     ----------
     topi_compute : callable
         ``topi_compute(data, weight, bias, out_dtype)``, where the bias is None.
-    need_auto_scheduler_layout, need_meta_schedule_layout : bool
-        Of no effect: searches do not change how weights are laid out.
 
     Returns
     -------
@@ -301,19 +284,13 @@ def wrap_compute_dense(
     return lambda attrs, inputs, out_type: _tensors(topi_compute(*inputs[:2], None, _result_dtype(attrs, inputs)))
 
 
-def wrap_compute_matmul(
-    topi_compute: Definition,
-    need_auto_scheduler_layout: bool = False,
-    need_meta_schedule_layout: bool = False,
-) -> Compute:
+def wrap_compute_matmul(topi_compute: Definition) -> Compute:
     """Return a product of matrices as an implementation's definition.
 
     Parameters
     ----------
     topi_compute : callable
         ``topi_compute(a, b, bias, out_dtype, transpose_a, transpose_b)``, where the bias is None.
-    need_auto_scheduler_layout, need_meta_schedule_layout : bool
-        Of no effect: searches do not change how weights are laid out.
 
     Returns
     -------
@@ -328,19 +305,13 @@ def wrap_compute_matmul(
     return compute
 
 
-def wrap_compute_batch_matmul(
-    topi_compute: Definition,
-    need_auto_scheduler_layout: bool = False,
-    need_meta_schedule_layout: bool = False,
-) -> Compute:
+def wrap_compute_batch_matmul(topi_compute: Definition) -> Compute:
     """Return products of matrices, batch by batch, as an implementation's definition.
 
     Parameters
     ----------
     topi_compute : callable
         ``topi_compute(x, y, out_shape, out_dtype, transpose_a, transpose_b)``.
-    need_auto_scheduler_layout, need_meta_schedule_layout : bool
-        Of no effect: searches do not change how weights are laid out.
 
     Returns
     -------

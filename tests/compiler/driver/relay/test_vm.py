@@ -240,13 +240,3 @@ def test_the_text_of_a_program_says_what_is_allocated_called_and_chosen() -> Non
     assert " 1: alloc_tensor $3 [2, 3] float32; invoke_packed PackedFunc[0] (in: $1, out: $3)\n" in text
     assert " 3: goto 6\n" in text
     assert text.endswith(" 6: ret $2\n")
-
-
-def test_the_machine_runs_on_the_first_of_several_devices() -> None:
-    x = relay.var("x", shape=(2,))
-    executable = relay.vm.compile(relay.Function([x], relay.negative(x)), "llvm")
-    machine = VirtualMachine(executable, [tvm.cpu(0)])
-    np.testing.assert_array_equal(machine.run(np.ones(2, "float32")).numpy(), [-1, -1])
-    for wrong in ("cpu", []):
-        with pytest.raises(ArgumentError, match="device must be a device or a sequence of devices"):
-            VirtualMachine(executable, wrong)

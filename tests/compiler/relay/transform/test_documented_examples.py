@@ -17,6 +17,7 @@ _EXAMPLE = re.compile(r"^``(.+)``.*::\n\n((?:    .*\n|\n)+)", re.MULTILINE)
 
 PASSES = [cls for cls in registered_passes() if cls.__module__.startswith(compiler.relay.transform.__name__)]
 WITHOUT_TEXT = {
+    "ManifestAlloc": "shapes are constants, which texts keep in a table",
     "MergeComposite": "takes patterns, which are objects",
     "PlanDevices": "takes a device, which is an object",
 }

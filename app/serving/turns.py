@@ -7,17 +7,15 @@ import threading
 from collections import Counter, OrderedDict, deque
 
 
-class FairSemaphore:
-    """A semaphore with a limit per client, which favours the waiting client that holds fewest slots.
-
-    Not thread-safe: only the event loop uses it.
+class Turns:
+    """A number of turns, given to clients in rotation.  Only the event loop's thread uses it.
 
     Parameters
     ----------
     capacity : int
-        Number of slots.
+        Turns that may be held at one time.
     per_client : int
-        Maximum number of slots that one client holds.
+        Turns that one client may hold.
     """
 
     def __init__(self, capacity: int, per_client: int) -> None:
@@ -26,8 +24,8 @@ class FairSemaphore:
         self._held: Counter[str] = Counter()
         self._queues: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
 
-    async def acquire(self, client: str) -> None:
-        """Wait for a slot for ``client``; cancelling leaves the queue."""
+    async def take(self, client: str) -> None:
+        """Wait for a turn of ``client``; cancelling gives the place in the queue up."""
         place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._queues.setdefault(client, deque()).append(place)
         self._grant()
@@ -37,11 +35,11 @@ class FairSemaphore:
             if place.cancelled():
                 self._leave(client, place)
             else:
-                self.release(client)
+                self.give_back(client)
             raise
 
-    def release(self, client: str) -> None:
-        """Release a slot of ``client``."""
+    def give_back(self, client: str) -> None:
+        """End a turn of ``client``."""
         self._held[client] -= 1
         if not self._held[client]:
             del self._held[client]
@@ -71,15 +69,15 @@ class FairSemaphore:
                 place.set_result(None)
 
 
-class Quota:
-    """A thread-safe count of the units that each client holds of a limited resource.
+class Shares:
+    """Counts what each client holds of something that is limited.
 
     Parameters
     ----------
     capacity : int
-        Maximum number of units that all clients hold together.
+        What all clients together may hold.
     per_client : int
-        Maximum number of units that one client holds.
+        What one client may hold.
     """
 
     def __init__(self, capacity: int, per_client: int) -> None:
@@ -88,16 +86,16 @@ class Quota:
         self._held: Counter[str] = Counter()
         self._lock = threading.Lock()
 
-    def acquire(self, client: str) -> bool:
-        """Acquire a unit for ``client`` without waiting; return whether that succeeded."""
+    def take(self, client: str) -> bool:
+        """Take one for ``client``, and return whether there was one."""
         with self._lock:
             if self._held.total() >= self.capacity or self._held[client] >= self.per_client:
                 return False
             self._held[client] += 1
             return True
 
-    def release(self, client: str) -> None:
-        """Release a unit of ``client``."""
+    def give_back(self, client: str) -> None:
+        """Give one of ``client`` back."""
         with self._lock:
             self._held[client] -= 1
             if not self._held[client]:
