@@ -274,7 +274,10 @@ class Interpreter:
         return _Continue(let.body, frame)
 
     def _if(self, expr: If, frame: Frame) -> Any:
-        chosen = bool(self._value(expr.cond, frame))
+        condition = self._value(expr.cond, frame)
+        if np.size(condition) != 1:
+            raise InterpreterError(f"interpreter: the condition of an if must be a scalar, got {_described(condition)}")
+        chosen = bool(condition)
         return _Continue(expr.true_branch if chosen else expr.false_branch, frame)
 
     def _match(self, match: Match, frame: Frame) -> Any:
@@ -293,8 +296,14 @@ class Interpreter:
         return values[expr.index]
 
     def _write(self, expr: RefWrite, frame: Frame) -> Any:
-        self._value(expr.ref, frame).value = self._value(expr.value, frame)
+        self._reference(expr.ref, frame).value = self._value(expr.value, frame)
         return ()
+
+    def _reference(self, expr: GraphExpr, frame: Frame) -> RefValue:
+        value = self._value(expr, frame)
+        if not isinstance(value, RefValue):
+            raise InterpreterError(f"interpreter: expected a reference, got {_described(value)}")
+        return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,7 +322,7 @@ _STEPS: dict[type, Callable[[Interpreter, Any, Frame], Any]] = {
     Tuple: lambda run, expr, frame: tuple([run._value(f, frame) for f in expr.fields]),
     TupleGetItem: Interpreter._item,
     RefCreate: lambda run, expr, frame: RefValue(run._value(expr.value, frame)),
-    RefRead: lambda run, expr, frame: run._value(expr.ref, frame).value,
+    RefRead: lambda run, expr, frame: run._reference(expr.ref, frame).value,
     RefWrite: Interpreter._write,
 }
 

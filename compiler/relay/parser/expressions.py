@@ -163,12 +163,20 @@ class ExpressionParser(ValueParser):
                 expr = self._call(expr, start)
             elif self.cursor.at(".") and self.cursor.ahead().kind == "number":
                 self.cursor.take()
-                for index in self.cursor.take().text.split("."):
-                    expr = TupleGetItem(expr, int(index))
+                for index in self._indices():
+                    expr = TupleGetItem(expr, index)
             elif isinstance(expr, Constructor) and not expr.inputs:
                 return Call(expr, ())
             else:
                 return expr
+
+    def _indices(self) -> list[int]:
+        """Read the numbers of elements of tuples, of which ``1.0`` are two."""
+        token = self.cursor.take()
+        parts = token.text.split(".")
+        if not all(part.isdigit() for part in parts):
+            self.cursor.fail(f"expected the number of an element, got {token.text!r}", token)
+        return list(map(int, parts))
 
     def _call(self, callee: GraphExpr, start: Token) -> Call:
         args: list[Any] = []

@@ -142,6 +142,13 @@ class Cursor:
             self.wrong(what)
         return self.take()
 
+    def expect_whole(self, what: str) -> int:
+        """Return the number that comes next, which must consist of digits."""
+        token = self.expect_kind("number", what)
+        if not token.text.isdigit():
+            self.fail(f"expected {what}, got {token.text!r}", token)
+        return int(token.text)
+
     def wrong(self, expected: str) -> NoReturn:
         """Raise the error that something else was expected here."""
         got = repr(self.token.text) if self.token.kind != "end" else "the end of the text"

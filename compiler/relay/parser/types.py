@@ -54,7 +54,7 @@ class TypeParser:
         kind = cursor.expect_kind("name", "the kind of a constant").text
         cursor.expect("]")
         cursor.expect("[")
-        index = int(cursor.expect_kind("number", "the number of a constant").text)
+        index = cursor.expect_whole("the number of a constant")
         cursor.expect("]")
         nodes = self._metadata.get(kind, ())
         if index >= len(nodes):

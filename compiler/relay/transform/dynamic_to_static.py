@@ -99,7 +99,7 @@ class _Static:
         return new
 
     def _static_form(self, e: GraphExpr) -> Any:
-        if isinstance(e, TupleGetItem) and isinstance(e.tuple_value, Tuple):
+        if isinstance(e, TupleGetItem) and isinstance(e.tuple_value, Tuple) and e.index < len(e.tuple_value.fields):
             return e.tuple_value.fields[e.index]
         if not (isinstance(e, Call) and isinstance(e.op, RelayOp) and e.op.static_form is not None):
             return e

@@ -57,7 +57,7 @@ class _LeaveOut(GraphMutator):
     def visit_call(self, call: Call) -> Any:
         new = super().visit_call(call)
         name = op_name(new)
-        if name not in ("add", "multiply"):
+        if name not in ("add", "multiply") or len(new.args) != 2:
             return new
         for this, other in (new.args, reversed(new.args)):
             neutral = _ZEROS if name == "add" else _ONES

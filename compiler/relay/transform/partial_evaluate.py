@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from compiler.ir.error import ArgumentError
 from compiler.ir.function import GlobalVar
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
@@ -162,7 +163,7 @@ class _Evaluator:
                     return Value(KnownTuple(fields), lambda: block.emit(Tuple(_codes(fields)), name))
                 case TupleGetItem():
                     value = self._step(e.tuple_value, scope, block, "x")
-                    if isinstance(value.known, KnownTuple):
+                    if isinstance(value.known, KnownTuple) and e.index < len(value.known.fields):
                         return value.known.fields[e.index]
                     return Value(None, block.emit(TupleGetItem(value.code, e.index), name))
                 case RefCreate() | RefRead() | RefWrite():
@@ -247,6 +248,9 @@ class _Evaluator:
 
     def _function(self, func: Function, scope: Environment | None) -> KnownFunction:
         def apply(args: Sequence[Value], block: Block) -> Value:
+            if len(args) != len(func.params):
+                count = len(func.params)
+                raise ArgumentError(f"PartialEvaluate: a function of {count} parameters is called with {len(args)}")
             inner = Environment(scope, zip(func.params, args, strict=True))
             return self._value(self._body(func), inner, block)
 
@@ -371,6 +375,8 @@ def _fits(pattern: Pattern, value: Value, scope: Environment) -> bool | None:
             fields = value.known.fields
         case _:
             return None
+    if len(pattern.patterns) != len(fields):
+        raise ArgumentError(f"PartialEvaluate: a pattern of {len(pattern.patterns)} parts stands for {len(fields)}")
     verdicts = [_fits(p, f, scope) for p, f in zip(pattern.patterns, fields, strict=True)]
     if False in verdicts:
         return False

@@ -58,7 +58,7 @@ def graph_normal_form(expr: GraphExpr, mod: IRModule | None = None) -> Any:
         if isinstance(part, Let) and part.var in values:
             new[part] = new[part.body]
         elif part in values:
-            new[part] = new[values[part]]
+            new[part] = new.get(values[part], part)
         elif isinstance(part, Let):
             with derived_from(part.span):
                 new[part] = rebuild(part, value=new[part.value], body=new[part.body])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from compiler import relay
-from compiler.ir.error import ArgumentError
+from compiler.ir.error import ArgumentError, TVMError
 from compiler.ir.module import IRModule
 from compiler.relay.interpreter import ConstructorValue, Interpreter, InterpreterError, RefValue
 from compiler.relay.operator import Input, RelayOp
@@ -130,3 +130,18 @@ def test_what_does_not_fit_is_named() -> None:
         Interpreter(p.mod).evaluate(p.hd(p.nil()))
     with pytest.raises(ArgumentError, match="no function is named 'main'"):
         Interpreter(IRModule()).evaluate()
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (lambda x: relay.If(x, x, x), r"the condition of an if must be a scalar, got float32\[3\]"),
+        (lambda x: relay.RefRead(x), r"expected a reference, got float32\[3\]"),
+        (lambda x: relay.RefWrite(x, x), r"expected a reference, got float32\[3\]"),
+    ],
+    ids=["if", "read", "write"],
+)
+def test_values_that_do_not_fit_are_named(body: Any, message: str) -> None:
+    x = relay.var("x", shape=(3,))
+    with pytest.raises(TVMError, match=message):
+        Interpreter(IRModule.from_expr(relay.Function([x], body(x)))).evaluate("main", [np.zeros(3, "float32")])

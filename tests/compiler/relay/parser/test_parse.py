@@ -348,3 +348,15 @@ def test_what_a_text_leaves_out_is_not_always_the_default_of_programs(call: str,
     made = fromtext(text)["main"].body
     assert {name: made.attrs[name] for name in left_out} == left_out
     assert call in str(fromtext(text)).replace("%0", "(%x, %x)")
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("(%x, %x) .5f", "expected the number of an element, got '5f'"),
+        ("meta[relay.Constant][1e9]", "expected the number of a constant, got '1e9'"),
+    ],
+)
+def test_numbers_of_elements_and_constants_are_whole(body: str, message: str) -> None:
+    with pytest.raises(ParseError, match=message):
+        fromtext(f'#[version = "0.0.5"]\ndef @main(%x: Tensor[(2), float32]) {{ {body} }}')

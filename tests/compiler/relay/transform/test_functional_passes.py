@@ -10,6 +10,7 @@ import pytest
 
 import compiler.relay
 from compiler.ir import IRModule
+from compiler.ir.error import TVMError
 from compiler.relay import transform
 from compiler.relay.adt import Match
 from compiler.relay.analysis import check_basic_block_normal_form, post_order, well_formed
@@ -365,3 +366,17 @@ def test_references_that_nothing_reads_are_dead_and_so_is_what_only_they_hold() 
         }
         """,
     )
+
+
+def test_programs_without_a_meaning_are_left_or_refused() -> None:
+    x = relay.var("x", shape=(2,))
+    undefined = relay.var("u", shape=(2,))
+    outside = relay.TupleGetItem(relay.Tuple([x]), 3)
+    itself = relay.Let(undefined, undefined, x)
+    too_many = Call(Function([x], x), [x, x])
+    for make in (transform.PartialEvaluate(), transform.DynamicToStatic()):
+        with pytest.raises(TVMError):
+            infer_module(make(IRModule.from_expr(Function([x], outside))))
+    assert transform.ToGraphNormalForm()(IRModule.from_expr(Function([x], itself)))["main"].body is x
+    with pytest.raises(TVMError, match="a function of 1 parameters is called with 2"):
+        transform.PartialEvaluate()(IRModule.from_expr(Function([x], too_many)))
