@@ -26,6 +26,7 @@ from compiler.tir.script.definitions import (
     BufferDeclaration,
     Declaration,
     MatchedBuffer,
+    ParameterLayout,
     Scope,
     Wrap,
     declared,
@@ -43,6 +44,7 @@ __all__ = [
     "decl_buffer",
     "match_buffer",
     "prefetch",
+    "preflattened_buffer",
     "realize",
 ]
 
@@ -182,6 +184,36 @@ def _layout_part(value: Any, name: str) -> Any:
     if isinstance(value, Declaration):
         return value.make(name)
     return Var(value) if isinstance(value, str) else value
+
+
+def preflattened_buffer(
+    postflattened_buffer: BufferNode,
+    shape: Any,
+    dtype: str = "float32",
+    data: Var | None = None,
+    strides: Sequence[Any] | None = None,
+    elem_offset: ExprLike = None,
+    scope: str = "global",
+    align: int = -1,
+    offset_factor: int = 0,
+    buffer_type: str = "default",
+) -> ParameterLayout:
+    """Say of which shape a parameter is that the program accesses flat, as releases 0.9 to 0.11 write it.
+
+    Parameters
+    ----------
+    postflattened_buffer : Buffer
+        The buffer of a parameter, as the program accesses it.
+    shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type
+        As for :func:`Buffer`; the pointer is always that of the flat buffer.
+
+    Returns
+    -------
+    ParameterLayout
+    """
+    flat = postflattened_buffer
+    given = (shape, dtype, flat.data, strides, elem_offset, scope, align, offset_factor, buffer_type, None)
+    return ParameterLayout(flat, new_buffer(flat.name, *given))
 
 
 def match_buffer(

@@ -43,6 +43,7 @@ __all__ = [
     "HandleType",
     "Loop",
     "MatchedBuffer",
+    "ParameterLayout",
     "Scope",
     "Wrap",
     "declared",
@@ -142,6 +143,14 @@ class FunctionAttributes:
     """``T.func_attr({…})``."""
 
     attrs: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class ParameterLayout:
+    """``T.preflattened_buffer(buffer, shape, …)``: what a parameter points to, of which ``buffer`` is a flat view."""
+
+    buffer: Buffer
+    original: Buffer
 
 
 @dataclass(frozen=True)

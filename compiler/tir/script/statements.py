@@ -22,6 +22,7 @@ from compiler.tir.script.definitions import (
     FunctionAttributes,
     Loop,
     MatchedBuffer,
+    ParameterLayout,
     Scope,
     Wrap,
     sequence_of,
@@ -276,9 +277,21 @@ class Statements(BlockStatements):
             case FunctionAttributes():
                 self.attrs.update(value.attrs)
                 return None
+            case ParameterLayout():
+                self._lay_out_parameter(n, value)
+                return None
             case PrimExpr() if not isinstance(value, (IntImm, FloatImm)):
                 return Evaluate(value)
         raise self.source.error(n, f"this statement has no effect: {show(value)}")
+
+    def _lay_out_parameter(self, n: ast.Expr, layout: ParameterLayout) -> None:
+        """Let the parameter of a buffer have another shape, of which the buffer is a view."""
+        for param, buffer in self.buffer_map.items():
+            if buffer is layout.buffer:
+                self.buffer_map[param] = layout.original
+                self.declare_buffer(layout.original)
+                return
+        raise self.source.error(n, f"buffer {layout.buffer.name!r} is not that of a parameter")
 
     def _Pass(self, n: ast.Pass) -> None:
         return None

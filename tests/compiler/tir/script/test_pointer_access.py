@@ -135,3 +135,28 @@ def test_a_parameter_points_to_elements_of_a_type(annotation: str) -> None:
 def test_a_parameter_points_to_memory_of_a_scope() -> None:
     func = from_source("@T.prim_func\ndef f(p: T.Ptr[T.int8, 'shared']):\n    T.evaluate(p)")
     assert str(func.params[0].type_annotation) == 'T.handle("int8", "shared")'
+
+
+def test_a_parameter_that_is_accessed_flat_keeps_its_shape() -> None:
+    func = from_source("""
+@T.prim_func
+def main(A: T.Buffer[32, "float32"], b: T.handle):
+    B = T.match_buffer(b, [32], "float32")
+    T.preflattened_buffer(A, [4, 8], dtype="float32", data=A.data)
+    T.preflattened_buffer(B, [4, 8])
+    for i, j in T.grid(4, 8):
+        B[i * 8 + j] = A[i * 8 + j] + 1.0
+""")
+    assert [list(buffer.shape) for buffer in func.buffer_map.values()] == [[4, 8], [4, 8]]
+    assert structural_equal(from_source(func.script()), func)
+    a, b = np.arange(32, dtype="float32").reshape(4, 8), np.zeros((4, 8), "float32")
+    interpret(func, [a, b])  # type: ignore[arg-type]
+    np.testing.assert_array_equal(b, a + 1)
+    with pytest.raises(ScriptError, match="buffer 'C' is not that of a parameter"):
+        from_source("""
+@T.prim_func
+def main(A: T.Buffer((32,))):
+    C = T.Buffer((32,), data=A.data)
+    T.preflattened_buffer(C, [4, 8])
+    C[0] = 1.0
+""")
