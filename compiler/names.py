@@ -114,6 +114,7 @@ PUBLIC = {
     "tvm.ir.TupleType": "compiler.relay.ty:TupleType",
     "tvm.ir.TypeCall": "compiler.relay.ty:TypeCall",
     "tvm.ir.TypeData": "compiler.relay.adt:TypeData",
+    "tvm.ir.attrs.make_node": "compiler.ir.type_keys:make_node",
     "tvm.ir.attrs.DictAttrs": "compiler.ir.dict_attrs:DictAttrs",
     "tvm.ir.container": "compiler.runtime.container",
     "tvm.lower": "compiler.driver.lower:lower",
@@ -279,6 +280,8 @@ PUBLIC = {
         f"tvm.te.tensor.{name}": f"compiler.te:{name}"
         for name in ("ComputeOp", "ExternOp", "HybridOp", "PlaceholderOp", "ScanOp", "TensorComputeOp")
     },
+    "tvm.te.operation.const": "compiler.ir.primexpr:const",
+    "tvm.te.tensor.BaseComputeOp": "compiler.te.tensor:BaseComputeOp",
     "tvm.te.tensor.TensorIntrinCall": "compiler.te.tensor_intrin:TensorIntrinCall",
     "tvm.meta_schedule.testing.te_workload": "compiler.testing.te_workload",
     "tvm.testing": "compiler.testing",
@@ -384,6 +387,7 @@ PUBLIC = {
     **{
         f"tvm.tir.expr.{name}": f"compiler.{place}"
         for name, place in (
+            ("Any", "ir.primexpr:AnyDim"),
             ("BinaryOpExpr", "ir.operations:BinaryOp"),
             ("CallEffectKind", "ir.op:CallEffectKind"),
             ("CmpExpr", "ir.operations:CmpOp"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from compiler.contrib.utils import which
@@ -41,6 +41,8 @@ def create_shared(
     objects: str | Sequence[str],
     options: Sequence[str] | None = None,
     cc: str | None = None,
+    cwd: str | None = None,
+    ccache_env: Mapping[str, str] | None = None,
 ) -> None:
     """Link object files, or compile sources, to a shared library.
 
@@ -56,6 +58,10 @@ def create_shared(
         Options of the compiler.
     cc : str, optional
         The compiler; :func:`get_cc` by default.
+    cwd : str, optional
+        The folder that relative paths begin at; the current one by default.
+    ccache_env : mapping of str to str, optional
+        Variables of the environment for ccache, through which the compiler is called then.
 
     Raises
     ------
@@ -69,7 +75,7 @@ def create_shared(
     if code is not None:
         Path(output).write_bytes(library_content(code, output))
         return
-    _run(output, objects, ["-shared", "-fPIC", *(options or ())], cc)
+    _run(output, objects, ["-shared", "-fPIC", *(options or ())], cc, cwd, ccache_env)
 
 
 def _only_object(inputs: Sequence[str]) -> bytes | None:
@@ -85,6 +91,8 @@ def create_executable(
     objects: str | Sequence[str],
     options: Sequence[str] | None = None,
     cc: str | None = None,
+    cwd: str | None = None,
+    ccache_env: Mapping[str, str] | None = None,
 ) -> None:
     """Link object files, or compile sources, to a program.
 
@@ -98,6 +106,10 @@ def create_executable(
         Options of the compiler.
     cc : str, optional
         The compiler; :func:`get_cc` by default.
+    cwd : str, optional
+        The folder that relative paths begin at; the current one by default.
+    ccache_env : mapping of str to str, optional
+        Variables of the environment for ccache, through which the compiler is called then.
 
     Raises
     ------
@@ -106,7 +118,7 @@ def create_executable(
     BuildError
         With what the compiler says, if it fails.
     """
-    _run(output, objects, list(options or ()), cc)
+    _run(output, objects, list(options or ()), cc, cwd, ccache_env)
 
 
 def create_staticlib(output: str, inputs: str | Sequence[str], ar: str | None = None) -> None:
@@ -135,16 +147,32 @@ def create_staticlib(output: str, inputs: str | Sequence[str], ar: str | None = 
     _command([archiver, "qcs", output, *([inputs] if isinstance(inputs, str) else inputs)])
 
 
-def _run(output: str, objects: str | Sequence[str], options: Sequence[str], cc: str | None) -> None:
+def _run(
+    output: str,
+    objects: str | Sequence[str],
+    options: Sequence[str],
+    cc: str | None,
+    cwd: str | None = None,
+    ccache_env: Mapping[str, str] | None = None,
+) -> None:
     compiler = cc or get_cc()
     if compiler is None:
         raise UnavailableError("cc: this machine has no C++ compiler; set the environment variable CXX to one")
     inputs = [objects] if isinstance(objects, str) else list(objects)
-    _command([compiler, *options, "-o", output, *inputs])
+    ccache = [] if ccache_env is None else [_found("ccache")]
+    _command([*ccache, compiler, *options, "-o", output, *inputs], cwd, ccache_env)
 
 
-def _command(command: Sequence[str]) -> None:
-    ran = subprocess.run(command, capture_output=True, text=True)
+def _found(program: str) -> str:
+    path = which(program)
+    if path is None:
+        raise UnavailableError(f"cc: {program} is not installed on this machine")
+    return path
+
+
+def _command(command: Sequence[str], cwd: str | None = None, variables: Mapping[str, str] | None = None) -> None:
+    environment = None if variables is None else {**os.environ, **variables}
+    ran = subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=environment)
     if ran.returncode != 0:
         raise BuildError(f"cc: {' '.join(command)} failed\n{ran.stdout}{ran.stderr}")
 

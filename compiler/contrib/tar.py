@@ -6,7 +6,9 @@ import tarfile
 from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["tar", "untar"]
+from compiler.contrib.utils import TempDirectory
+
+__all__ = ["normalize_file_list_by_unpacking_tars", "tar", "untar"]
 
 
 def tar(output: str, files: str | Sequence[str]) -> None:
@@ -36,6 +38,33 @@ def untar(tar_file: str, directory: str) -> None:
     """
     with tarfile.open(tar_file) as archive:
         archive.extractall(directory, filter="data")
+
+
+def normalize_file_list_by_unpacking_tars(temp: TempDirectory, file_list: Sequence[str]) -> list[str]:
+    """Unpack the archives among files.
+
+    Parameters
+    ----------
+    temp : TempDirectory
+        Where they are unpacked, each into a folder of its own.
+    file_list : sequence of str
+        Paths of files and archives; the names of archives end in ``.tar``.
+
+    Returns
+    -------
+    list of str
+        The paths of the files, those of the archives in their place.
+    """
+    files: list[str] = []
+    for number, path in enumerate(file_list):
+        if not path.endswith(".tar"):
+            files.append(path)
+            continue
+        folder = Path(temp.relpath(f"tar_{number}"))
+        folder.mkdir(exist_ok=True)
+        untar(path, str(folder))
+        files += [str(folder / name) for name in sorted(p.name for p in folder.iterdir())]
+    return files
 
 
 tar.output_format = "tar"  # type: ignore[attr-defined]  # export_library asks for it

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from typing import Any, TypeAlias
 
 from compiler.ir.attrs import attrs_class
@@ -293,7 +293,8 @@ def _plain(key: str, attrs: Fields) -> Any:
     """Return a node whose fields have TVM's names."""
     cls = node_class(_class_key(key))
     names, make = structure(cls)
-    given = {name: attrs[name] for name in names if attrs.get(name) is not None}
+    optional = {f.name for f in fields(cls) if f.default is not MISSING or f.default_factory is not MISSING}
+    given = {name: attrs[name] for name in names if name in attrs and not (attrs[name] is None and name in optional)}
     return make(**given)
 
 

@@ -22,7 +22,7 @@ from compiler.te.axis import check_name
 from compiler.te.compute_body import LoadMutator, map_body, reads_tensors
 from compiler.te.sharing import shared_values_named
 from compiler.te.tag import current_tag
-from compiler.te.tensor import IntrinsicCall, Operation, Tensor
+from compiler.te.tensor import BaseComputeOp, IntrinsicCall, Operation, Tensor
 
 if TYPE_CHECKING:
     from compiler.arith.int_set import IntervalSet
@@ -76,7 +76,7 @@ class PlaceholderOp(Operation):
 
 
 @node
-class ComputeOp(Operation):
+class ComputeOp(BaseComputeOp):
     """Computes each element of its outputs by an expression of the axes; made by :func:`compute`.
 
     Attributes

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     Region: TypeAlias = tuple["Tensor", list[IntervalSet]]
 
-__all__ = ["IntrinsicCall", "Operation", "Tensor", "TensorSlice"]
+__all__ = ["BaseComputeOp", "IntrinsicCall", "Operation", "Tensor", "TensorSlice"]
 
 
 @node
@@ -171,6 +171,11 @@ class Operation(Node):
             One for each dimension.
         """
         return tuple(Range(0, extent) for extent in self.outputs[index].shape)
+
+
+@node
+class BaseComputeOp(Operation):
+    """The base of operations that compute their outputs element by element, or intrinsic by intrinsic."""
 
 
 @has_own_arithmetic

@@ -11,7 +11,7 @@ from compiler.ir.node import node
 from compiler.ir.origin import derived_from
 from compiler.ir.primexpr import IterVar, PrimExpr, Range, Var, const
 from compiler.te.operation import domain, same_dtype
-from compiler.te.tensor import Operation, Tensor
+from compiler.te.tensor import BaseComputeOp, Operation, Tensor
 
 if TYPE_CHECKING:
     from compiler.arith.int_set import IntervalSet
@@ -22,7 +22,7 @@ __all__ = ["TensorComputeOp"]
 
 
 @node
-class TensorComputeOp(Operation):
+class TensorComputeOp(BaseComputeOp):
     """Computes its outputs by calls of an intrinsic; made by ``te.compute`` of such a call.
 
     Attributes

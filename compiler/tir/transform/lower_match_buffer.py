@@ -12,7 +12,7 @@ from compiler.ir.transform import PassContext
 from compiler.tir.block import Block, MatchBufferRegion, element_of, matched_pairs
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import BufferStore, Stmt
+from compiler.tir.stmt import BufferStore, For, Stmt
 from compiler.tir.stmt_functor import StmtExprMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
@@ -30,7 +30,8 @@ class LowerMatchBuffer(PrimFuncPass):
     Raises
     ------
     LoweringError
-        If the region has another layout than ``sub`` says, or the elements of ``sub`` are accessed by its pointer.
+        If the region has another layout than ``sub`` says, does not begin at a multiple of its offset factor or is in
+        memory that is less aligned, or if the elements of ``sub`` are accessed by its pointer.
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
@@ -56,14 +57,36 @@ class _LowerMatch(StmtExprMutator):
             body=self.visit(n.body),
         )
 
+    def visit_For(self, n: For) -> Stmt:
+        self._analyzer.bind(n.loop_var, Range.from_fields(n.min, n.extent), override=True)
+        stmt: Stmt = self.visit_Node(n)
+        return stmt
+
     def _match(self, match: MatchBufferRegion) -> None:
         source = self.visit(match.source)
         self._source[match.buffer] = source
         for own, value in matched_pairs(rebuild(match, source=source)):
+            if own is match.buffer.elem_offset:
+                value = self._analyzer.simplify(value)
+                self._check_place(match.buffer, source.buffer, value)
             if isinstance(own, Var) and own not in self._values and own not in self._defined:
                 self._values[own] = value
             elif not is_const_int(own, 0):  # an offset that is not stated
                 self._check(match.buffer, own, value)
+
+    def _check_place(self, buffer: Buffer, source: Buffer, offset: PrimExpr) -> None:
+        """Check that a region begins where a buffer says, and that its memory is aligned as much."""
+        factor = buffer.offset_factor
+        if factor > 1 and not self._analyzer.can_prove(offset % factor == 0):
+            raise LoweringError(
+                f"LowerMatchBuffer: {buffer.name!r} must begin at a multiple of its offset_factor {factor}; its region"
+                f" begins at element {show(offset)}"
+            )
+        if source.data_alignment % buffer.data_alignment != 0:
+            raise LoweringError(
+                f"LowerMatchBuffer: {buffer.name!r} must be aligned to {buffer.data_alignment} bytes; its region is of "
+                f"{source.name!r}, which is aligned to {source.data_alignment}"
+            )
 
     def _check(self, buffer: Buffer, own: PrimExpr, value: PrimExpr) -> None:
         """Check that what a buffer says about its layout is what its region has."""

@@ -142,3 +142,14 @@ def test_ranges_functions_of_loop_ir_and_targets() -> None:
         {"type_key": "Map"},
     )
     assert (target.kind.name, target.mcpu, list(target.keys)) == ("llvm", "haswell", ["cpu"])
+
+
+def test_an_axis_of_threads_has_no_domain() -> None:
+    """Loops that are bound to threads name one."""
+    axis = _load(
+        _node("tir.IterVar", dom="0", var="2", iter_type="1", thread_tag="3", span="0"),
+        _node("tir.Var", name="4", dtype="int32", type_annotation="0", span="0"),
+        _string("threadIdx.x"),
+        _string("tx"),
+    )
+    assert (axis.dom, axis.var.name, axis.iter_type, axis.thread_tag) == (None, "tx", 1, "threadIdx.x")

@@ -48,6 +48,12 @@ def test_axes_are_named_after_the_parameters() -> None:
     assert [a.var.name for a in named.op.axis] == ["y", "x"]
 
 
+def test_operations_that_compute_have_a_base() -> None:
+    base = tvm.te.tensor.BaseComputeOp
+    assert isinstance(te.compute((4,), lambda i: i, name="T").op, base)
+    assert not isinstance(A.op, base)
+
+
 def test_inputs_come_in_order_of_first_use() -> None:
     b = te.placeholder((16,), "int32", name="B")
     t = te.compute((16,), lambda i: A[b[i], i] + A[i, 0], name="T")
