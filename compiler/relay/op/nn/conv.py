@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from compiler.ir.error import ArgumentError
+from compiler.ir.expr import RelayExpr
 from compiler.ir.primexpr import PrimExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
@@ -154,48 +155,105 @@ def conv_reference(attrs: ConvAttrs, data: Array, weight: Array) -> Any:
     return layout(attrs.result_layout).from_plain(plain, "NC" + spatial).astype(dtype)
 
 
-def conv_gradient(call: Call, grad: Expr) -> Sequence[Expr]:
-    """Gradients of data and weight, both as convolutions; for plain layouts and one group.
+def conv_gradient(call: Call, grad: Expr) -> Sequence[RelayExpr]:
+    """Gradients of data and weight, both as convolutions of tensors in plain layouts.
 
     The data's is the transposed convolution of the result's.  The weight's is the convolution of data and result's
     gradient whose batch is the input channels, and whose strides and dilation have changed places.
     """
     attrs = ConvAttrs.of(call)
     data, weight = call.args
+    images, kernels = PLAIN_LAYOUTS[len(attrs.strides)]
+    to_images = _order(call, attrs.data_layout, images)
+    to_kernels = _order(call, attrs.kernel_layout, kernels)
+    from_results = _order(call, attrs.result_layout, images)
+    x = _permuted(data.checked_type.concrete_shape, to_images)
+    w = _permuted(weight.checked_type.concrete_shape, to_kernels)
+    y = _permuted(call.checked_type.concrete_shape, from_results)
+    if multiplies_depth(x[1], w[0], w[1], attrs):
+        raise ArgumentError(f"gradient of {operator_of(call).name}: the weight must be (O, C / groups, …)")
+    plain_data, plain_weight = _transposed(data, to_images), _transposed(weight, to_kernels)
+    plain_grad = _transposed(grad, from_results)
+    to_data = _data_gradient(attrs, plain_grad, plain_weight, (x, w, y))
+    to_weight = _weight_gradient(call, plain_data, plain_grad, (x, w, y))
+    return [_transposed(to_data, _inverse(to_images)), _transposed(to_weight, _inverse(to_kernels))]
+
+
+Shape = Sequence[int]
+
+
+def _order(call: Call, given: str, wanted: str) -> Shape:
+    """Return where the dimensions of a plain layout are in another of the same letters."""
+    if sorted(given) != sorted(wanted):
+        raise ArgumentError(f"gradient of {operator_of(call).name}: layout {given} must have the letters of {wanted}")
+    return tuple(map(given.index, wanted))
+
+
+def _inverse(order: Shape) -> Shape:
+    return tuple(order.index(place) for place in range(len(order)))
+
+
+def _permuted(shape: Shape, order: Shape) -> Shape:
+    return tuple(shape[place] for place in order)
+
+
+def _transposed(x: RelayExpr, order: Shape) -> RelayExpr:
+    return x if list(order) == sorted(order) else call_op("transpose", x, axes=order)
+
+
+def _data_gradient(
+    attrs: ConvAttrs, grad: RelayExpr, weight: RelayExpr, shapes: tuple[Shape, Shape, Shape]
+) -> RelayExpr:
+    """Return the transposed convolution of the result's gradient."""
+    x, w, y = shapes
     rank = len(attrs.strides)
-    plain = PLAIN_LAYOUTS[rank]
-    if attrs.groups != 1 or (attrs.data_layout, attrs.kernel_layout) != plain:
-        raise ArgumentError(f"gradient of {operator_of(call).name}: groups must be 1 and the layouts {plain}")
-    x, w = data.checked_type.concrete_shape, weight.checked_type.concrete_shape
-    y = call.checked_type.concrete_shape
+    images, kernels = PLAIN_LAYOUTS[rank]
     before, after = attrs.padding[:rank], attrs.padding[rank:]
     fits = [(y[2 + d] - 1) * attrs.strides[d] + (w[2 + d] - 1) * attrs.dilation[d] + 1 for d in range(rank)]
-    left = tuple(x[2 + d] + before[d] + after[d] - fits[d] for d in range(rank))
-    to_data = call_op(
+    return call_op(
         f"nn.conv{rank}d_transpose",
         grad,
         weight,
         strides=attrs.strides,
         padding=attrs.padding,
         dilation=attrs.dilation,
-        output_padding=left,
+        groups=attrs.groups,
+        output_padding=tuple(x[2 + d] + before[d] + after[d] - fits[d] for d in range(rank)),
         channels=x[1],
         kernel_size=w[2:],
-        data_layout=attrs.data_layout,
-        kernel_layout="IO" + plain[1][2:],
+        data_layout=images,
+        kernel_layout="IO" + kernels[2:],
     )
-    swapped = (1, 0, *range(2, 2 + rank))
+
+
+def _weight_gradient(call: Call, data: RelayExpr, grad: RelayExpr, shapes: tuple[Shape, Shape, Shape]) -> RelayExpr:
+    """Return the convolution of the data by the result's gradient; the images are the channels of each group."""
+    attrs = ConvAttrs.of(call)
+    x, w, y = shapes
+    rank, groups, around = len(attrs.strides), attrs.groups, tuple(range(2, 2 + len(attrs.strides)))
+    apart = tuple(place + 1 for place in around)
+    if groups == 1:
+        images, filters = (call_op("transpose", tensor, axes=(1, 0, *around)) for tensor in (data, grad))
+    else:
+        # (N, G * I, …) → (I, G * N, …) and (N, G * O, …) → (G * O, N, …)
+        split = call_op("reshape", data, newshape=(x[0], groups, x[1] // groups, *x[2:]))
+        images = call_op("transpose", split, axes=(2, 1, 0, *apart))
+        images = call_op("reshape", images, newshape=(x[1] // groups, groups * x[0], *x[2:]))
+        filters = call_op("transpose", grad, axes=(1, 0, *around))
     wide = call_op(
-        operator_of(call).name,
-        call_op("transpose", data, axes=swapped),
-        call_op("transpose", grad, axes=swapped),
+        f"nn.conv{rank}d",
+        images,
+        filters,
         strides=attrs.dilation,
         padding=attrs.padding,
         dilation=attrs.strides,
+        groups=groups,
+        channels=y[1],
+        kernel_size=y[2:],
     )
     # Where windows do not reach the data's end, there are more shifts than the kernel has elements.
     kept = call_op("strided_slice", wide, begin=(0,) * (2 + rank), end=(w[1], w[0], *w[2:]), strides=(1,) * (2 + rank))
-    return [to_data, call_op("transpose", kept, axes=swapped)]
+    return call_op("transpose", kept, axes=(1, 0, *around))
 
 
 def _register(attrs: type[ConvAttrs], alter_layout: AlterLayout | None = None) -> OpFunction:

@@ -30,6 +30,20 @@ CASES: dict[str, tuple[Any, list[tuple[int, ...]]]] = {
     "conv1d": (lambda x, w: nn.conv1d(x, w, strides=2, padding=1), [(2, 3, 8), (4, 3, 3)]),
     "conv2d": (lambda x, w: nn.conv2d(x, w, strides=2, padding=(1, 0, 1, 1)), [(2, 3, 6, 8), (4, 3, 3, 2)]),
     "conv2d_dilated": (lambda x, w: nn.conv2d(x, w, dilation=2, padding=2), [(1, 2, 6, 5), (3, 2, 3, 3)]),
+    "conv1d_grouped": (lambda x, w: nn.conv1d(x, w, groups=3, padding=1), [(2, 6, 5), (9, 2, 3)]),
+    "conv2d_grouped": (
+        lambda x, w: nn.conv2d(x, w, groups=2, strides=2, padding=(1, 0, 1, 1), dilation=(1, 2)),
+        [(2, 4, 6, 8), (6, 2, 3, 2)],
+    ),
+    "conv2d_depthwise": (lambda x, w: nn.conv2d(x, w, groups=4, padding=1), [(2, 4, 5, 6), (4, 1, 3, 3)]),
+    "conv2d_nhwc": (
+        lambda x, w: nn.conv2d(x, w, data_layout="NHWC", kernel_layout="HWIO", strides=(2, 1)),
+        [(2, 6, 5, 3), (3, 2, 3, 4)],
+    ),
+    "conv2d_depthwise_nhwc": (
+        lambda x, w: nn.conv2d(x, w, groups=3, data_layout="NHWC", kernel_layout="HWOI", out_layout="NCHW"),
+        [(1, 5, 5, 3), (3, 3, 6, 1)],
+    ),
     "conv2d_transpose": (
         lambda x, w: nn.conv2d_transpose(x, w, strides=2, padding=1, output_padding=1),
         [(1, 3, 4, 5), (3, 2, 3, 3)],
