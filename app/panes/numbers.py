@@ -82,8 +82,8 @@ def change(value: int, noun: str) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share as whole percent, with a narrow no-break space: ``94 %``."""
-    return f"{share:.0%}".replace("%", "\u202f%")
+    """Return a share as whole percent: ``94%``."""
+    return f"{share:.0%}"
 
 
 def how_measured(measurement: Measurement) -> str:
@@ -96,7 +96,7 @@ def how_measured(measurement: Measurement) -> str:
     where = f" on {measurement.host}" if measurement.host else ""
     spread = measurement.spread / measurement.seconds if measurement.seconds else 0.0
     noise = ", noisy" if spread > NOISE else ""
-    return f"median of {measurement.repeats}, ± {spread / 2:.1%}{noise}, {threads}{where}".replace("%", "\u202f%")
+    return f"median of {measurement.repeats}, ± {spread / 2:.1%}{noise}, {threads}{where}"
 
 
 def machine_of(measurement: Measurement) -> str:

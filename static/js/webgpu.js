@@ -84,7 +84,7 @@ const NEWS = {
     Object.assign(shown, { adapter: fallback ? `${name} (emulated on the CPU)` : name, limits, features });
   },
   preparing: ({ what }) => say(`${what} …`),
-  running: ({ step, share }) => say(`Running ${row(step).label} …${share === undefined ? "" : ` ${Math.round(100 * share)} %`}`),
+  running: ({ step, share }) => say(`Running ${row(step).label} …${share === undefined ? "" : ` ${Math.round(100 * share)}%`}`),
   measured: measured,
   problem: ({ step, message, slow }) => {
     row(step).problem = slow ? `cancelled: ${message}` : message;

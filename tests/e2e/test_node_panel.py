@@ -42,7 +42,7 @@ def test_a_node_tells_its_attributes_weights_origin_and_cost(weighted: Page) -> 
     page.locator('#graph .node[data-label="nn.dense"]').click()
     expect(panel.locator("#node-title")).to_have_text("nn.dense")
     text = panel.inner_text()
-    for words in ("1 × 32", "float32", "line 8", "50 % zeros", "128 B"):
+    for words in ("1 × 32", "float32", "line 8", "50% zeros", "128 B"):
         assert words in text, text
     assert panel.locator("figure rect").count() == 32
     assert panel.locator(".range span").all_inner_texts() == ["0", "3"]
@@ -67,7 +67,7 @@ def test_the_panel_follows_the_steps_and_a_run_tells_the_time(weighted: Page) ->
     page.click("#run-button")
     expect(page.locator("#run-label")).to_have_text("Run", timeout=60_000)
     page.locator('#graph .node[data-label="nn.softmax"]').click()
-    expect(panel).to_contain_text(re.compile(r"[µnm]s \([\d.]+ % of the run\)"))
+    expect(panel).to_contain_text(re.compile(r"[µnm]s \([\d.]+% of the run\)"))
 
 
 def test_the_panel_is_reached_and_left_by_keyboard(weighted: Page) -> None:

@@ -36,7 +36,7 @@ export function live(model, served, kinds) {
 
 function row(name, count, all, kind) {
   const share = (100 * count) / all;
-  return element("tr", {}, element("th", { scope: "row" }, name), meter(share, kind), element("td", {}, number(count)), element("td", {}, `${share.toFixed(share < 10 ? 1 : 0)} %`));
+  return element("tr", {}, element("th", { scope: "row" }, name), meter(share, kind), element("td", {}, number(count)), element("td", {}, `${share.toFixed(share < 10 ? 1 : 0)}%`));
 }
 
 /** A cell with a bar; its length is set by a property, as the page allows no styles in attributes. */

@@ -110,7 +110,7 @@ def test_a_pass_is_compared_with_the_one_before() -> None:
 def test_titles_say_what_counts() -> None:
     texts = listings(page(full_answer(), View()))
     assert texts["asm"].facts == ["1 FMA", "0 spills"]
-    assert texts["asm"].traced == "60\u202f% traced to the script"
+    assert texts["asm"].traced == "60% traced to the script"
     assert texts["llvm"].facts == ["4 instructions"]
     assert "vfmadd231ps" in texts["asm"].instructions
 
@@ -161,7 +161,7 @@ def test_durations_have_three_digits(seconds: float, text: str) -> None:
 
 def test_a_measurement_says_how_it_was_taken() -> None:
     m = Measurement(name="k", kind="kernel", seconds=0.01, spread=0.001, repeats=20, threads=2)
-    assert how_measured(m) == "median of 20, ± 5.0\u202f%, 2 threads"
+    assert how_measured(m) == "median of 20, ± 5.0%, 2 threads"
     once = Measurement(name="k", kind="kernel", seconds=0.01, number=3)
     assert how_measured(once) == "single run of 3 calls, 1 thread"
 
