@@ -230,6 +230,7 @@ PUBLIC = {
         for name in ("load_module", "load_static_library", "system_lib")
     },
     "tvm.runtime.module.enabled": "compiler.runtime.device:enabled",
+    "tvm.runtime.module.num_threads": "compiler.runtime.threads:num_threads",
     "tvm.runtime.load_static_library": "compiler.runtime.library:load_static_library",
     "tvm.runtime.object": "compiler.runtime.object",
     "tvm.runtime.object_generic": "compiler.runtime.object",
@@ -260,6 +261,7 @@ PUBLIC = {
     "tvm.target.intrin": "compiler.ir",
     "tvm.target.x86": "compiler.target.x86",
     "tvm.target.compilation_config": "compiler.target.virtual_device",
+    "tvm.target.target.TargetFeatures": "compiler.target.target_features:TargetFeatures",
     **{
         f"tvm.target.target.{name}": f"compiler.target:{name}"
         for name in (

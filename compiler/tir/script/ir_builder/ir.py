@@ -23,6 +23,7 @@ __all__ = [
     "lookup_vdevice",
     "module_attrs",
     "module_get_attr",
+    "module_get_attrs",
     "module_global_infos",
     "module_set_attr",
 ]
@@ -125,6 +126,16 @@ def module_get_attr(attr_key: str) -> object:
         None if it was not.
     """
     return _module("module_get_attr").attrs.get(attr_key)
+
+
+def module_get_attrs() -> dict[str, Any]:
+    """Return what was stated about the module.
+
+    Returns
+    -------
+    dict of str to object
+    """
+    return dict(_module("module_get_attrs").attrs)
 
 
 def module_set_attr(attr_key: str, attr_value: object, allow_overwrite: bool = False) -> None:

@@ -169,6 +169,7 @@ def test_a_module() -> None:
         caller = I.decl_function("caller", stand_in)
         I.def_function("caller", PrimFunc((), T.words.evaluate(2)))
         assert I.module_get_attr("version") == 2
+        assert I.module_get_attrs() == {"version": 2}
         with pytest.raises(ArgumentError, match="already has an attribute 'version'"):
             I.module_set_attr("version", 3)
         with pytest.raises(ArgumentError, match="already has a function 'caller'"):
