@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from compiler.ir.node import Node
 from compiler.ir.substitute import post_order_visit
+from compiler.tir.block import Block
 from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.schedule.error import refuse
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
 from compiler.tir.stmt import Stmt
 
-__all__ = ["check_made", "stores"]
+__all__ = ["check_made", "scatters", "stores"]
 
 
 def check_made(state: ScheduleState, block: StmtSRef, buffer: Buffer) -> None:
@@ -41,3 +42,16 @@ def stores(stmt: Stmt, buffer: Buffer) -> bool:
 
     post_order_visit(stmt, collect)
     return bool(stored)
+
+
+def scatters(block: Block, buffer: Buffer) -> bool:
+    """Return whether a block stores to elements of a buffer that depend on data: its signature names all of them."""
+    loads: list[Node] = []
+
+    def collect(n: Node) -> None:
+        if isinstance(n, BufferStore) and n.buffer is buffer:
+            for index in n.indices:
+                post_order_visit(index, lambda inner: loads.append(inner) if isinstance(inner, BufferLoad) else None)
+
+    post_order_visit(block, collect)
+    return bool(loads)

@@ -16,6 +16,7 @@ from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.schedule.bindings import conjuncts
 from compiler.tir.schedule.buffers import ReplaceBuffers, inserted, renamed_buffer, statements_of
 from compiler.tir.schedule.conditions import buffer_of, scope_root
+from compiler.tir.schedule.initial_values import scatters
 from compiler.tir.schedule.primitives.cache import BufferIndex, full_region
 from compiler.tir.schedule.regions import accessed_box, covers, facts_at, merged, relaxed_loops, written_box
 from compiler.tir.schedule.registry import primitive
@@ -148,7 +149,9 @@ def _check_all_written(
     first = next(user for user in users if _accesses(user.block, buffer)).block
     analyzer = facts_at(users[0])
     writers = [user for user in users if any(region.buffer is buffer for region in user.block.writes)]
-    always = all(_depends_on_loops(state, writer, loop, analyzer) for writer in writers)
+    always = all(
+        _depends_on_loops(state, writer, loop, analyzer) and not scatters(writer.block, buffer) for writer in writers
+    )
     boxes = [
         written_box(state.realize_of(user), region, relaxed_loops(user, loop, storage_scope), analyzer)
         for user in users

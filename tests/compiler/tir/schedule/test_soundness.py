@@ -112,6 +112,14 @@ def _every_other_element(A: T.Buffer((4,)), B: T.Buffer((8,))):
 
 
 @T.prim_func
+def _scattered(P: T.Buffer((8,), "int32"), A: T.Buffer((8,)), B: T.Buffer((8,))):
+    for i in range(8):
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            B[P[vi]] = A[vi]
+
+
+@T.prim_func
 def _padded_copy(A: T.Buffer((10, 10)), C: T.Buffer((10, 14))):
     B = T.alloc_buffer((10, 10))
     for i, j in T.grid(10, 10):
@@ -346,7 +354,7 @@ def test_what_an_outer_block_initializes_is_not_replaced_by_a_copy() -> None:
             step()
 
 
-@pytest.mark.parametrize("func", [_added_to_filled, _every_other_element])
+@pytest.mark.parametrize("func", [_added_to_filled, _every_other_element, _scattered])
 def test_a_copy_is_not_written_back_over_other_elements(func: Any) -> None:
     sch: Any = Schedule(func, debug_mask="all")
     with pytest.raises(ArgumentError, match="which the copy would overwrite"):
