@@ -8,7 +8,7 @@ from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import EQ, IntImm, Not, PrimExpr, Range
+from compiler.ir.primexpr import IntImm, Not, PrimExpr, Range
 from compiler.ir.substitute import uses_var
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.side_effect import has_effect, is_pure
@@ -155,7 +155,7 @@ class _RemoveNoOp(StmtExprMutator):
 
     def _equal(self, a: tuple[PrimExpr, ...], b: tuple[PrimExpr, ...]) -> bool:
         analyzer = self._analyzer
-        return all(analyzer.can_prove_equal(x, y) or analyzer.can_prove(EQ(x, y)) for x, y in zip(a, b, strict=True))
+        return all(analyzer.can_prove_equal(x, y) or analyzer.can_prove(x.equal(y)) for x, y in zip(a, b, strict=True))
 
     def visit_Evaluate(self, n: Evaluate) -> Stmt:
         return n if isinstance(n.value, IntImm) or has_effect(n.value) else no_op()

@@ -38,6 +38,7 @@ def test_what_does_nothing_disappears(statement: str) -> None:
         'for i in range(4):\n    T.call_extern("int32", "f", 1)',
         "i = n\nC[0] = i",
         "C[n + 1] = C[n]",
+        'C[T.Cast("int64", n) + T.int64(1)] = C[n]',
         "C[n] = A[n]",
         'if not n < 3:\n    T.call_extern("int32", "f", 1)',
     ],
