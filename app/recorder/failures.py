@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from app.artifacts import SCRIPT_NAME, Problem
-from app.recorder.frames import columns, deepest_line, user_trace
+from app.recorder.frames import columns, deepest_line, raised_by_script, user_trace
 from app.recorder.remarks import remark
 from app.recorder.suggestions import suggestion
 from compiler.ir.diagnostics import Place, PlacedError
@@ -26,6 +26,7 @@ MAX_LINE = 10_000_000
 
 _class_name = type.__dict__["__name__"].__get__
 _traceback = BaseException.__dict__["__traceback__"].__get__
+_cause = BaseException.__dict__["__cause__"].__get__
 exit_code = SystemExit.__dict__["code"].__get__
 """The argument of ``sys.exit``, whatever attributes a subclass has."""
 
@@ -64,8 +65,20 @@ def problem(kind: str, message: str, exc: BaseException) -> Problem:
     raised_at: TracebackType | None = _traceback(exc)
     line = deepest_line(raised_at)
     start, end = columns(raised_at, line)
-    trace = [clean(entry) for entry in user_trace(raised_at)]
+    trace = [clean(entry) for entry in [*user_trace(raised_at), *_caused_by(exc)]]
     return Problem(kind=clean(kind), message=clean(message), line=line, column=start, end_column=end, trace=trace)
+
+
+def _caused_by(exc: BaseException) -> list[str]:
+    """Return what the script says that its own exception was caused by (``raise … from``), and where that was."""
+    cause: BaseException | None = _cause(exc)
+    if cause is None or not raised_by_script(_traceback(exc)):
+        return []
+    try:
+        message = brief(cause)
+    except BaseException as failure:  # the script's own, as above
+        message = _cannot_be_shown(cause, failure)
+    return [f"caused by {class_name(cause)}: {clean(message)}", *user_trace(_traceback(cause))]
 
 
 def class_name(value: object) -> str:

@@ -25,6 +25,13 @@ def deepest_line(tb: TracebackType | None, file: str = SCRIPT_NAME) -> int | Non
     return line
 
 
+def raised_by_script(tb: TracebackType | None) -> bool:
+    """Return whether the frame that raised an exception is the script's own."""
+    while tb is not None and tb.tb_next is not None:
+        tb = tb.tb_next
+    return tb is not None and tb.tb_frame.f_code.co_filename == SCRIPT_NAME
+
+
 def columns(tb: TracebackType | None, line: int | None) -> tuple[int | None, int | None]:
     """Return the columns of the failed expression, if it is on one line."""
     of_line: tuple[int | None, int | None] = (None, None)

@@ -1,8 +1,9 @@
-"""The script's frames in an error: those of a recursion are counted, not listed."""
+"""The script's frames in an error, those of a recursion counted, and what it was caused by."""
 
 from __future__ import annotations
 
-from app.artifacts import SCRIPT_NAME
+from app.artifacts import SCRIPT_NAME, Problem
+from app.recorder.failures import problems_of
 from app.recorder.frames import TRACE_ENDS, user_trace
 
 
@@ -36,3 +37,30 @@ def test_of_functions_that_call_each_other_both_ends_are_shown() -> None:
     assert trace[TRACE_ENDS] == f"… {1 + 2 * 100 - 2 * TRACE_ENDS} calls in between …"
     assert trace[0].startswith("line 6, in <module>")
     assert trace[-1].startswith("line 4, in g")
+
+
+def failure_of(script: str) -> Problem:
+    try:
+        exec(compile(script, SCRIPT_NAME, "exec"), {})
+    except Exception as error:
+        [problem] = problems_of(error, {})
+        return problem
+    raise AssertionError("nothing was raised")
+
+
+def test_what_a_script_raises_from_another_exception_says_so() -> None:
+    problem = failure_of("try:\n    1 / 0\nexcept ZeroDivisionError as e:\n    raise RuntimeError('no luck') from e")
+    assert (problem.kind, problem.message, problem.line) == ("RuntimeError", "no luck", 4)
+    assert problem.trace[1].startswith("caused by ZeroDivisionError: division by zero")
+    assert problem.trace[2].startswith("line 2, in <module>")
+
+
+def test_a_cause_that_cannot_be_shown_is_named() -> None:
+    hostile = "class E(Exception):\n    def __str__(self): raise KeyError('x')\n"
+    problem = failure_of(f"{hostile}raise ValueError('shown') from E()")
+    assert problem.message == "shown"
+    assert problem.trace[1] == "caused by E: E, which cannot be shown: KeyError"
+
+
+def test_causes_inside_of_a_library_are_its_own_affair() -> None:
+    assert len(failure_of("import json\njson.loads('{')").trace) == 1
