@@ -221,6 +221,7 @@ def list_global_func_names() -> list[str]:
     list of str
         In alphabetical order.
     """
+    extension_point(FUNCTIONS).load_modules()
     return sorted(_REGISTRY)
 
 
