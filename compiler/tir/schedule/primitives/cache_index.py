@@ -33,6 +33,7 @@ from compiler.tir.schedule.relayout import nest_of_axes
 from compiler.tir.schedule.roles import BLOCK
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
+from compiler.tir.schedule.tree import loops_above
 from compiler.tir.stmt import BufferStore, Stmt
 
 __all__ = ["cache_index"]
@@ -77,7 +78,8 @@ def cache_index(state: ScheduleState, block: StmtSRef, storage_scope: str, cse_t
     """
     scope = scope_root(state, block)
     roots = list(_index_expressions(block.block))
-    axes = {axis.var: axis for axis in block.block.iter_vars}
+    loops = {sref.loop.loop_var for sref in loops_above(block)}
+    axes = {axis.var: axis for axis in block.block.iter_vars if loops.isdisjoint(free_vars((axis.dom,)))}
     chosen = _repeated(roots, axes, cse_thresh) if cse_thresh > 1 else _distinct(roots, axes)
     stages: list[StmtSRef] = []
     for number, expr in enumerate(chosen):

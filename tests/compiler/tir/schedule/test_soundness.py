@@ -84,7 +84,7 @@ def _filled_triangle(A: T.Buffer((4, 4)), B: T.Buffer((4, 4))):
             with T.block("B"):
                 vi = T.axis.spatial(4, i)
                 vj = T.axis.spatial(4, j)
-                B[vi, vj] = A[vi, vj]
+                B[vi, vj] = A[vi, vj // 2]
 
 
 @T.prim_func
@@ -367,6 +367,14 @@ def test_tables_of_indices_are_made_before_they_are_read() -> None:
     assert sch.get(sch.get_consumers(table)[0]).name_hint == "B"
     with pytest.raises(ScheduleError):
         sch.reverse_compute_at("B", sch.get_loops(table)[0])
+
+
+def test_a_table_is_not_as_long_as_a_loop_says_that_is_around_its_reader() -> None:
+    sch: Any = Schedule(_filled_triangle, debug_mask="all")
+    outer = sch.blockize([sch.get_block("B")])
+    sch.cache_index(outer, "global")
+    for result, expected in zip(computed(sch.mod["main"]), computed(_filled_triangle), strict=True):
+        np.testing.assert_array_equal(result, expected)
 
 
 def test_an_alignment_is_of_the_buffer_that_it_was_given_for() -> None:
