@@ -32,7 +32,7 @@ from compiler.relay.function import Function
 from compiler.relay.operator import RelayOp
 from compiler.relay.reference import RefCreate, RefRead, RefWrite
 from compiler.runtime.container import ADT
-from compiler.runtime.ndarray import NDArray
+from compiler.runtime.ndarray import NDArray, name_to_numpy
 
 __all__ = [
     "UNKNOWN",
@@ -350,6 +350,7 @@ def apply_operator(op: RelayOp, attrs: Any, args: Sequence[Any]) -> Any:
     InterpreterError
         If it has neither, or if that refuses the values.
     """
+    name_to_numpy(attrs.values())
     try:
         with np.errstate(all="ignore"):  # infinities are values like any other
             result = computed(op, attrs, args) if op.reference is None else op.reference(attrs, *args)

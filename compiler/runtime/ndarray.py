@@ -6,7 +6,7 @@ import base64
 import ctypes
 import math
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -58,6 +58,19 @@ def numpy_dtype(dtype: str) -> np.dtype[Any]:
         return np.dtype(name)
     except TypeError:
         raise DTypeError(f"NDArray: arrays cannot hold elements of type {show(dtype)}") from None
+
+
+def name_to_numpy(values: Iterable[object]) -> None:
+    """Let NumPy know the data types among some values by their names: ``bfloat16`` it has once that is asked for.
+
+    Parameters
+    ----------
+    values : iterable of object
+        Such as the attributes of a call, by which its reference makes arrays.
+    """
+    for value in values:
+        if isinstance(value, str) and value in _ML_DTYPES:
+            numpy_dtype(value)
 
 
 @lru_cache(maxsize=256)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from compiler.ir.error import ArgumentError
 from compiler.ir.op import Op
-from compiler.runtime.ndarray import NDArray
+from compiler.runtime.ndarray import NDArray, name_to_numpy
 
 Nest = int | list["Nest"]
 """How arrays are arranged in tuples, as the graph's JSON has it: an array is an int, a tuple a list."""
@@ -47,6 +47,7 @@ def reference_call(
     if reference is None:
         raise ArgumentError(f"{op.name}: this operator can be neither compiled nor computed by NumPy")
     values = op.complete_attrs(msgspec.json.decode(attrs["operator_attrs"]))
+    name_to_numpy(values.values())
     arranged = nested(msgspec.json.decode(attrs["nest"]), [a.view() for a in inputs])
 
     def run() -> None:

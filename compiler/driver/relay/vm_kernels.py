@@ -28,7 +28,7 @@ from compiler.relay.inference import infer_module
 from compiler.relay.operator import operator_of
 from compiler.relay.ty import TensorType, TupleType, tensor_types
 from compiler.runtime.module import Module
-from compiler.runtime.ndarray import ArrayType, NDArray, array
+from compiler.runtime.ndarray import ArrayType, NDArray, array, name_to_numpy
 from compiler.runtime.packed_func import register_func
 from compiler.runtime.reference_call import Arrays
 from compiler.runtime.vm import Kernel
@@ -244,6 +244,7 @@ def _reference(expr: RelayExpr, values: Mapping[RelayExpr, Any]) -> Any:
             if op.reference is None:
                 raise ArgumentError(f"{op.name}: this operator can be neither compiled nor computed by NumPy")
             args = [values[a] for a in expr.args]
+            name_to_numpy(expr.attrs.values())
             try:
                 return op.reference(expr.attrs, *args)
             except ValueError as exc:  # shapes that only the values know do not fit each other

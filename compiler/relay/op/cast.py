@@ -14,6 +14,7 @@ from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import TensorType
+from compiler.runtime.ndarray import numpy_dtype
 from compiler.topi import elementwise as topi
 
 
@@ -31,9 +32,10 @@ class CastAttrs(Attrs):
 
 def converted(x: Array, dtype: str) -> Array:
     """Return a NumPy array as another data type; numbers that do not fit wrap around."""
-    if dtype != "bool" and x.dtype.kind == "f" and np.dtype(dtype).kind in "iu":
-        return np.trunc(x).astype("int64").astype(dtype) if np.dtype(dtype) != np.uint64 else x.astype(dtype)
-    return x.astype(dtype)
+    kind = numpy_dtype(dtype)
+    if dtype != "bool" and x.dtype.kind == "f" and kind.kind in "iu":
+        return np.trunc(x).astype("int64").astype(kind) if kind != np.uint64 else x.astype(kind)
+    return x.astype(kind)
 
 
 cast = register(
@@ -84,7 +86,7 @@ reinterpret = register(
     relation=_reinterpret_relation,
     pattern=OpPattern.ELEMWISE,
     compute=lambda attrs, inputs, out_type: [topi.reinterpret(inputs[0], attrs.dtype)],
-    reference=lambda attrs, x: x.view(attrs.dtype).copy(),
+    reference=lambda attrs, x: x.view(numpy_dtype(attrs.dtype)).copy(),
     layout=same_layout,
     waived=NOT_SMOOTH,
 )

@@ -21,6 +21,7 @@ from compiler.relay.op.type_relations import identity, same_dtype, tensor
 from compiler.relay.op_registry import OpFunction, public_function, register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import AnyDim, TensorType
+from compiler.runtime.ndarray import numpy_dtype
 from compiler.te.tensor import Tensor
 from compiler.topi import elementwise as topi
 from compiler.topi.operands import dims, product
@@ -82,7 +83,9 @@ full = register(
     relation=_full_relation,
     pattern=OpPattern.ELEMWISE,
     compute=_full_compute,
-    reference=lambda attrs, value: np.full(attrs.shape, value, attrs.dtype or value.dtype),
+    reference=lambda attrs, value: np.full(
+        attrs.shape, value, numpy_dtype(attrs.dtype) if attrs.dtype else value.dtype
+    ),
     gradient=lambda call, grad: [call_op("sum", grad, axis=None)],
 )
 
@@ -115,7 +118,7 @@ def _register_filled(name: str, value: int) -> OpFunction:
         returns=f"{name.capitalize()} of shape ``shape`` and data type ``dtype``.",
         pattern=OpPattern.ELEMWISE,
         compute=lambda attrs, inputs, out_type: [topi.full(attrs.shape, attrs.dtype, value)],
-        reference=lambda attrs: np.full(attrs.shape, value, attrs.dtype),
+        reference=lambda attrs: np.full(attrs.shape, value, numpy_dtype(attrs.dtype)),
         waived=_NOTHING_TO_DIFFERENTIATE,
     )
 

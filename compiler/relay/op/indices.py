@@ -16,6 +16,7 @@ from compiler.relay.op.type_relations import same_dtype, tensor
 from compiler.relay.op_registry import register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import TensorType
+from compiler.runtime.ndarray import numpy_dtype
 from compiler.topi import indexing as topi
 
 
@@ -50,7 +51,7 @@ def _one_hot_relation(types: Types, attrs: OneHotAttrs) -> Type:
 def _one_hot_reference(attrs: OneHotAttrs, indices: Array, on: Array, off: Array) -> Array:
     at = attrs.axis % (indices.ndim + 1)
     places = np.arange(attrs.depth).reshape([-1 if d == at else 1 for d in range(indices.ndim + 1)])
-    return np.where(np.expand_dims(indices, at) == places, on, off).astype(attrs.dtype)
+    return np.where(np.expand_dims(indices, at) == places, on, off).astype(numpy_dtype(attrs.dtype))
 
 
 def _one_hot_gradient(call: Call, grad: Expr) -> list[Call]:

@@ -408,8 +408,8 @@ def _clip_gradient(call: Call, grad: Expr) -> list[Expr]:
 
 
 def _clip_reference(attrs: ClipAttrs, x: Array) -> Array:
-    if x.dtype.kind == "f":
-        return np.clip(x, x.dtype.type(attrs.a_min), x.dtype.type(attrs.a_max))
+    if x.dtype.kind not in "iub":
+        return np.clip(x, x.dtype.type(attrs.a_min), x.dtype.type(attrs.a_max)).astype(x.dtype)
     limits = np.iinfo(x.dtype)
     low, high = (int(min(max(v, limits.min), limits.max)) for v in (attrs.a_min, attrs.a_max))
     return np.clip(x, low, high).astype(x.dtype)

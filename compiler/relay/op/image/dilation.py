@@ -110,7 +110,7 @@ def _reference(attrs: Dilation2DAttrs, x: Array, w: Array) -> Any:
     axes = layout(attrs.data_layout)
     plain, weight = axes.to_plain(x, "NCHW"), w.transpose(_KERNEL[attrs.kernel_layout])
     top, left, bottom, right = attrs.padding
-    lowest = np.finfo(x.dtype).min if x.dtype.kind == "f" else np.iinfo(x.dtype).min
+    lowest = np.iinfo(x.dtype).min if x.dtype.kind in "iu" else -np.inf
     padded = np.pad(plain, ((0, 0), (0, 0), (top, bottom), (left, right)))
     spans = [(w_ - 1) * d + 1 for w_, d in zip(weight.shape[1:], attrs.dilations, strict=True)]
     rows, columns = ((e - s) // t + 1 for e, s, t in zip(padded.shape[2:], spans, attrs.strides, strict=True))

@@ -115,7 +115,7 @@ def _dense_compute(attrs: DenseAttrs, inputs: list[Tensor], out_type: Type) -> l
 
 def _dense_reference(attrs: DenseAttrs | DensePackAttrs, data: Array, weight: Array) -> Any:
     dtype = attrs.out_dtype or data.dtype
-    return np.matmul(data.astype(dtype), weight.astype(dtype).T)
+    return np.matmul(data.astype(dtype), weight.astype(dtype).T).astype(dtype)
 
 
 def _dense_gradient(call: Call, grad: Expr) -> list[Expr]:
@@ -247,7 +247,7 @@ def _matmul_reference(attrs: MatmulAttrs | BatchMatmulAttrs, a: Array, b: Array)
     dtype = attrs.out_dtype or a.dtype
     left = np.swapaxes(a, -1, -2) if attrs.transpose_a else a
     right = np.swapaxes(b, -1, -2) if attrs.transpose_b else b
-    return np.matmul(left.astype(dtype), right.astype(dtype))
+    return np.matmul(left.astype(dtype), right.astype(dtype)).astype(dtype)
 
 
 def product_gradient(call: Call, grad: Expr, name: str) -> list[Expr]:

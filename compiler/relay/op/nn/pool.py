@@ -148,7 +148,7 @@ def pool_windows(attrs: PoolAttrs, x: Array, fill: float, padding: float | None 
 
 def lowest(dtype: np.dtype[Any]) -> float:
     """Return the lowest number of a data type."""
-    return -np.inf if dtype.kind == "f" else int(np.iinfo(dtype).min)
+    return int(np.iinfo(dtype).min) if dtype.kind in "iu" else -np.inf
 
 
 def _plainly(function: Callable[[Any, Array], Array]) -> Reference:
