@@ -18,18 +18,18 @@ from app.panes.steps import TimelineStep
 from app.workers.tasks import RenderExport
 
 MAX_LINES = 60_000
-"""Lines of all texts of a file; steps beyond that are left out of the choice."""
+"""Maximum number of lines of all texts in a file; steps beyond it are omitted."""
 MAX_NODES = 20_000
-"""Nodes of all drawings of a file."""
+"""Maximum number of nodes of all drawings in a file."""
 SOURCE = "source"
-"""The pane of the script, which is an editor elsewhere."""
+"""Name of the script pane, which is an editor on the live page."""
 DRAWING = "drawing"
-"""The pane of the drawn graph, which the page's scripts fetch elsewhere."""
+"""Name of the graph pane, whose content the live page fetches."""
 
 
 @dataclass(frozen=True)
 class FullListing(PaneListing):
-    """A listing whose every line is drawn."""
+    """A listing with all of its lines rendered."""
 
     @property
     def chunks(self) -> list[Chunk]:
@@ -38,14 +38,14 @@ class FullListing(PaneListing):
 
 
 class Exporter:
-    """Draws the panes of one file, as long as its budgets last.
+    """Renders the panes of one file, within its budgets of lines and nodes.
 
     Parameters
     ----------
     task : RenderExport
     answer : Answer
     drawings : Drawings
-        Of the answer.
+        Drawings of the answer.
     """
 
     def __init__(self, task: RenderExport, answer: Answer, drawings: Drawings) -> None:
@@ -61,14 +61,14 @@ class Exporter:
         self._graphs: dict[str, DrawnGraph] = {}
 
     def draw(self, template: Callable[..., str]) -> str:
-        """Return the timeline, the panes and the data of the file.
+        """Render the timeline, the panes and the data of the file.
 
         Parameters
         ----------
         template : callable
-            Renders the template of a name with what it is given.
+            Renders a template, given its name and its variables.
         """
-        # What is shown at first is always there; its steps share what is left of the budget.
+        # The initially shown texts are always included; the other steps share the rest of the budget.
         listings = [content for content in self._page.contents.values() if isinstance(content, PaneListing)]
         self._lines -= sum(len(content.listing.lines) for content in listings)
         contents = dict(self._contents())
@@ -82,7 +82,7 @@ class Exporter:
         )
 
     def _contents(self) -> Iterator[tuple[str, object]]:
-        """Yield what each pane of the file draws."""
+        """Yield the name and content of each pane of the file."""
         contents = self._page.contents
         for pane in table.PANES:
             content = contents[pane.name]
@@ -94,14 +94,14 @@ class Exporter:
                 yield pane.name, content
 
     def _listing(self, content: PaneListing) -> FullListing:
-        """Return a listing with those of its steps whose texts the budget allows."""
+        """Return a listing with the steps whose texts fit the budget."""
         choices = [step for step in content.choices if self._take_text(content, step)]
         for step in choices:
             self._take_drawing(step.step.drawing)
         return FullListing(_own(content.pane), content.listing, content.label, choices=choices, step=content.step)
 
     def _take_text(self, content: PaneListing, step: TimelineStep) -> bool:
-        """Add the text of a step to the file; return whether it is there."""
+        """Add the text of a step to the file; return whether the file contains it."""
         key = step.step.listing or ""
         listing = self._page.answer.listings[key]
         if listing is content.listing or key in self._texts:
@@ -131,5 +131,5 @@ def _source(pane: Pane, script: str) -> FullListing:
 
 
 def _own(pane: Pane) -> Pane:
-    """Return the row of a pane of the file, in which nothing is compared: that is the server's work."""
+    """Return the table row of a pane without comparison, which needs the server."""
     return replace(pane, against="", listing=pane.listing or pane.name == SOURCE)

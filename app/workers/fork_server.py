@@ -1,9 +1,9 @@
-"""Forks rendering processes, from a process with all imports done and no data of the server.
+"""The fork server for rendering processes, with all imports done and none of the server's data.
 
     python -m app.workers.fork_server DESCRIPTOR SETTINGS
 
-The descriptor is a socket.  A message with a descriptor starts a worker at it, whose first frame is its process id;
-a message with a process id kills that worker.
+The descriptor is that of a control socket.  A message that carries a descriptor forks a worker, which serves that
+socket and sends its process id as the first frame; a message with a process id kills that worker.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ MAX_MESSAGE = 32
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """What a worker may use."""
+    """Resource limits of a worker."""
 
     memory_bytes: int
-    """Address space beyond what is imported."""
+    """Address space in addition to that of the fork server."""
     seconds: float
-    """Processor time of one task."""
+    """CPU time per task."""
 
 
 def main() -> None:
-    """Serve until the server goes."""
+    """Fork workers until the server closes the control socket."""
     descriptor, settings = int(sys.argv[1]), msgspec.json.decode(sys.argv[2], type=Settings)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # meant for the server, which closes the socket
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for the server, which then closes the socket
     logs.configure()
     warm_up()
     control = socket.socket(fileno=descriptor)
@@ -63,7 +63,7 @@ def main() -> None:
 
 
 def warm_up() -> None:
-    """Import, compile and fill what every worker needs."""
+    """Import modules, compile templates and fill caches before forking."""
     perform(RenderPage("", Options(), compiled=False), [])
     perform(RenderPanes(View(), Options()), [EMPTY])
     gc.collect()
@@ -71,7 +71,7 @@ def warm_up() -> None:
 
 
 def _bury(workers: set[int]) -> None:
-    """Forget the workers that have ended; until then their process ids are not used again."""
+    """Reap workers that have exited; their process ids may be reused from then on."""
     while workers:
         pid, _ = os.waitpid(-1, os.WNOHANG)
         if not pid:
@@ -80,7 +80,7 @@ def _bury(workers: set[int]) -> None:
 
 
 def _work(end: socket.socket, settings: Settings) -> None:
-    """Be a worker; does not return."""
+    """Run a worker in the forked process; does not return."""
     try:
         with open("/proc/self/statm", encoding="ascii") as statm:
             imported = int(statm.read().split()[0]) * PAGE

@@ -14,33 +14,33 @@ from app.workers.tasks import Reply, Task
 
 _LENGTH = struct.Struct("<Q")
 MAX_CALL, MAX_RESULT = 32 << 20, 12 << 20
-"""Length of the longest frame to a worker, and of the longest back; ResNet-18's page has 1 MiB."""
+"""Maximum frame length to and from a worker; for comparison, the page of ResNet-18 has 1 MiB."""
 
 
 class Call(msgspec.Struct, frozen=True):
-    """Server to worker: perform a task."""
+    """Server to worker: run a task."""
 
     task: Task
     answers: list[str]
-    """Keys of the answers that it is about."""
+    """Keys of the answers that the task reads."""
     sent: list[StoredAnswer] = []
-    """Those of them that the worker may not have."""
+    """The answers that the worker may not have cached."""
 
 
 class Missing(msgspec.Struct, frozen=True, tag=True):
-    """Worker to server: send these answers too."""
+    """Worker to server: the answers of these keys are not cached; send the call again with them."""
 
     keys: list[str]
 
 
 class Done(msgspec.Struct, frozen=True, tag=True):
-    """Worker to server: the reply to the task."""
+    """Worker to server: the result of the task."""
 
     reply: Reply
 
 
 class Refused(msgspec.Struct, frozen=True, tag=True):
-    """Worker to server: an error of a request."""
+    """Worker to server: the request is invalid."""
 
     kind: str
     """Name of the class in :mod:`app.errors`."""
@@ -49,7 +49,7 @@ class Refused(msgspec.Struct, frozen=True, tag=True):
 
 
 class Broken(msgspec.Struct, frozen=True, tag=True):
-    """Worker to server: an error of the explorer itself."""
+    """Worker to server: an internal error."""
 
     traceback: str
 
@@ -63,19 +63,19 @@ of_process_ids: msgspec.msgpack.Decoder[int] = msgspec.msgpack.Decoder(int)
 
 
 class FrameTooLong(Exception):
-    """What would be sent is longer than a frame may be."""
+    """A frame exceeds the maximum length."""
 
 
 class Channel(Generic[Frame]):
-    """One end of a socket.
+    """One end of a socket that carries frames.
 
     Parameters
     ----------
     end : socket.socket
     decoder : msgspec.msgpack.Decoder
-        Of what the other end sends.
+        Decoder of received frames.
     longest : int
-        Length of the longest frame that is sent.
+        Maximum length of sent frames.
     """
 
     def __init__(self, end: socket.socket, decoder: msgspec.msgpack.Decoder[Frame], longest: int) -> None:
@@ -91,14 +91,14 @@ class Channel(Generic[Frame]):
         ----------
         frame : object
         deadline : float, optional
-            On the monotonic clock, in seconds.
+            In seconds of the monotonic clock.
 
         Raises
         ------
         FrameTooLong
-            It is not sent.
+            If the frame is too long; nothing is sent then.
         OSError
-            The other end is gone, or did not read in time.
+            If the peer is gone or the deadline passes.
         """
         body = self._encoder.encode(frame)
         if len(body) > self._longest:
@@ -114,9 +114,9 @@ class Channel(Generic[Frame]):
         Raises
         ------
         EOFError
-            The other end is gone.
+            If the peer closed the connection.
         OSError
-            It did not send in time.
+            If the deadline passes.
         """
         (length,) = _LENGTH.unpack(self._read(_LENGTH.size, deadline))
         return self._decoder.decode(self._read(length, deadline))
@@ -134,5 +134,5 @@ class Channel(Generic[Frame]):
 
 
 def _left(deadline: float | None) -> float | None:
-    """Return the seconds until a deadline, at least a moment: a timeout of 0 would mean not to wait at all."""
+    """Return the seconds until a deadline; always positive, since a timeout of 0 means non-blocking."""
     return None if deadline is None else max(1e-3, deadline - time.monotonic())

@@ -10,15 +10,15 @@ from app.workers.tasks import Expected, Task
 
 
 class InProcess:
-    """A renderer without processes: nothing bounds the time and the memory that it takes."""
+    """A renderer in the calling process, without limits on time and memory."""
 
     def perform(
         self, task: Task, kind: type[Expected], answers: Sequence[StoredAnswer] = (), client: str = ""
     ) -> Expected:
-        """Return the reply to a task, as :meth:`app.workers.tasks.Renderer.perform` says."""
+        """Run a task; see :meth:`app.workers.tasks.Renderer.perform`."""
         reply = perform(task, [Decoded.of(answer.json()) for answer in answers])
         assert isinstance(reply, kind)
         return reply
 
     def close(self) -> None:
-        """Nothing works for it."""
+        """Do nothing: there are no processes."""

@@ -21,30 +21,30 @@ from app.workers.worker import ForkServer, Worker, WorkerGone
 log = logging.getLogger(__name__)
 
 CPU_SECONDS = 5.0
-"""Processor time of one task; ResNet-18's page takes 0.1."""
+"""CPU time limit per task; for comparison, the page of ResNet-18 takes 0.1 s."""
 TURN_SECONDS = 20.0
-"""How long a task may wait for a worker."""
+"""How long a task waits for a worker."""
 MAX_WAITING = 256
-"""Tasks that may wait for a worker."""
+"""Maximum number of tasks that wait for a worker."""
 WORKER_BYTES = 96 << 20
-"""What a worker needs to decode and draw the answers of large models."""
+"""Memory that a worker needs to decode and render the answers of large models."""
 CANCELLED = "no request is waiting for this any more"
 FORK_ATTEMPTS = 2
 IMPORTED_BYTES = 100 << 20
-"""What the process takes that workers are forked from; they share it."""
+"""Memory of the fork server, which workers share."""
 
 
 @dataclass(eq=False, slots=True)
 class _Slot:
-    """Room for a worker; it is forked when the first task needs it, and anew when it is gone."""
+    """A slot of the pool; its worker is forked on demand, and again after it is gone."""
 
     worker: Worker | None = None
     busy: bool = False
     client: str = ""
-    """The last client that it worked for."""
+    """The client of the last task."""
 
     def suits(self, place: _Place) -> tuple[int, bool, bool]:
-        """Return how well it suits a task: how many of the answers it has, whether it knows the client, and lives."""
+        """Return a score for a task: its number of cached answers, the same client, and a live worker."""
         if self.worker is None:
             return 0, False, False
         return sum(key in self.worker.answers for key in place.answers), self.client == place.client, True
@@ -52,7 +52,7 @@ class _Slot:
 
 @dataclass(eq=False, slots=True)
 class _Place:
-    """A task that waits for a worker, or has one."""
+    """A task in the queue or on a worker."""
 
     client: str
     answers: list[str]
@@ -63,27 +63,27 @@ class _Place:
 
 
 def count_of_workers(memory_bytes: int, cores: int) -> int:
-    """Return how many workers there should be: one more than cores, as far as there is memory for each; at least two.
+    """Return the size of the pool: one more than cores if memory permits, and at least two.
 
     Parameters
     ----------
     memory_bytes : int
-        What they may take together.
+        Memory limit of all workers together.
     cores : int
-        Of the machine; one client may keep all workers but one busy.
+        Number of cores of the machine.
     """
     return max(2, min(cores + 1, (memory_bytes - IMPORTED_BYTES) // WORKER_BYTES))
 
 
 class RenderWorkers:
-    """Performs tasks in processes of their own, which are replaced when they take too long or too much.
+    """A pool of rendering processes, which are replaced when they exceed their limits of time or memory.
 
     Parameters
     ----------
     count : int
-        Processes; one client may keep all but one of them busy.
+        Number of processes; one client may use all but one of them.
     memory_bytes : int
-        What they may take together.
+        Memory limit of all workers together.
     """
 
     def __init__(self, count: int, memory_bytes: int) -> None:
@@ -100,18 +100,18 @@ class RenderWorkers:
     def perform(
         self, task: Task, kind: type[Expected], answers: Sequence[StoredAnswer] = (), client: str = ""
     ) -> Expected:
-        """Return the reply to a task, as :meth:`app.workers.tasks.Renderer.perform` says.
+        """Run a task; see :meth:`app.workers.tasks.Renderer.perform`.
 
         Raises
         ------
         RequestError
-            What was asked for does not exist.
+            If the requested item does not exist.
         Overrun
-            It takes too much time or memory.
+            If the task exceeds its limits of time or memory.
         Superseded
-            The client has gone.
+            If the client disconnected.
         Busy
-            Too many tasks are waiting.
+            If too many tasks are waiting.
         """
         place = _Place(client, [answer.key for answer in answers])
         with waiting(lambda: self._cancel(place)):
@@ -148,7 +148,7 @@ class RenderWorkers:
         return result
 
     def _worker(self, slot: _Slot) -> Worker:
-        """Return the worker of a slot, and fork it where it is not alive."""
+        """Return the worker of a slot, forking it if there is no live one."""
         if slot.worker is not None and slot.worker.alive:
             return slot.worker
         if slot.worker is not None:
@@ -166,7 +166,7 @@ class RenderWorkers:
             slot.worker = None
         worker.close()
 
-    # turns: a client that holds few workers comes before one that holds many, else who came first
+    # Scheduling: clients that use fewer workers come first, otherwise first come, first served.
 
     def _enter(self, place: _Place) -> None:
         with self._lock:
@@ -197,7 +197,7 @@ class RenderWorkers:
             self._grant()
 
     def _grant(self) -> None:
-        """Give free workers to those who wait; the lock is held."""
+        """Assign free workers to waiting tasks; the caller holds the lock."""
         while free := [slot for slot in self._slots if not slot.busy]:
             ready = [place for place in self._places if self._held[place.client] < self._per_client]
             if not ready or self._closed:
@@ -216,10 +216,10 @@ class RenderWorkers:
                 place.slot.worker.kill()
         place.ready.set()
 
-    # the processes
+    # Processes
 
     def start(self) -> ForkServer:
-        """Return the process that workers are forked from; where there is none, start it."""
+        """Return the fork server, starting it if necessary."""
         with self._starting:
             if self._closed:
                 raise Unavailable("the server is shutting down")
@@ -233,7 +233,7 @@ class RenderWorkers:
 
     @property
     def pids(self) -> list[int]:
-        """Process ids of the workers, and first of what they are forked from."""
+        """Process ids of the fork server, if it runs, and of the workers."""
         forks = [self._forks.pid] if self._forks is not None else []
         return [*forks, *(slot.worker.pid for slot in self._slots if slot.worker is not None)]
 
@@ -250,6 +250,6 @@ class RenderWorkers:
 
 
 def _error(refused: Refused) -> RequestError:
-    """Return the error that a worker raised."""
+    """Recreate the exception that a worker raised."""
     kind: type[RequestError] = getattr(errors, refused.kind)
     return kind(refused.message, expected=refused.expected)

@@ -14,24 +14,24 @@ from app.workers.rendering import Decoded, assembled, perform
 from app.workers.tasks import Assemble, Packed
 
 KEPT_BYTES = 6 << 20
-"""Size as JSON of the decoded answers that are kept for the next task; in memory they take six times as much."""
+"""Capacity of the cache in bytes of JSON; decoded answers take about six times as much memory."""
 
 
 class Kept:
-    """The answers that were decoded lately."""
+    """An LRU cache of decoded answers."""
 
     def __init__(self) -> None:
         self._answers: OrderedDict[str, Decoded] = OrderedDict()
         self._size = 0
 
     def get(self, key: str) -> Decoded | None:
-        """Return an answer, or None."""
+        """Return the answer of a key, or None."""
         if key in self._answers:
             self._answers.move_to_end(key)
         return self._answers.get(key)
 
     def put(self, key: str, decoded: Decoded) -> None:
-        """Keep an answer, and drop the least recently used ones where there is no room for all."""
+        """Add an answer, and evict the least recently used ones beyond the capacity."""
         self._answers[key] = decoded
         self._answers.move_to_end(key)
         self._size += decoded.size
@@ -40,19 +40,19 @@ class Kept:
             self._size -= old.size
 
     def clear(self) -> None:
-        """Drop all."""
+        """Evict everything."""
         self._answers.clear()
         self._size = 0
 
 
 def serve(end: socket.socket, seconds: float) -> None:
-    """Perform tasks until the other end closes.
+    """Run tasks until the peer closes the socket.
 
     Parameters
     ----------
     end : socket.socket
     seconds : float
-        Processor time that a task may take; the kernel ends the process that takes more.
+        CPU time limit per task, enforced by a signal that ends the process.
     """
     channel, kept = Channel(end, of_calls, MAX_RESULT), Kept()
     while True:
@@ -72,7 +72,7 @@ def serve(end: socket.socket, seconds: float) -> None:
 
 
 def _result(call: Call, kept: Kept) -> Result:
-    """Return the result of a call; where memory does not suffice, once more without what is kept for later."""
+    """Return the result of a call; on a MemoryError, clear the cache and try once more."""
     try:
         return _attempt(call, kept)
     except MemoryError:
@@ -103,7 +103,7 @@ def _attempt(call: Call, kept: Kept) -> Result:
 
 
 def _answers(call: Call, kept: Kept) -> dict[str, Decoded]:
-    """Return the answers that a call is about, as far as they are kept or came with it."""
+    """Return the answers of a call that are cached or came with it."""
     answers = {key: decoded for key in call.answers if (decoded := kept.get(key)) is not None}
     for stored in call.sent:
         if stored.key not in answers:

@@ -62,13 +62,13 @@ from app.workers.templates import environment
 
 
 class Decoded:
-    """A decoded answer with what was computed of it until now.
+    """A decoded answer, with its drawings as computed so far.
 
     Parameters
     ----------
     answer : Answer
     size : int
-        Bytes of its JSON.
+        Size of its JSON in bytes.
     """
 
     def __init__(self, answer: Answer, size: int) -> None:
@@ -78,29 +78,29 @@ class Decoded:
 
     @classmethod
     def of(cls, raw: bytes) -> Decoded:
-        """Return an answer that is given as JSON."""
+        """Decode an answer from JSON."""
         return cls(_decode_answer(raw), len(raw))
 
 
 EMPTY = Decoded(Answer(), 0)
-"""Stands for an answer where there is none."""
+"""The empty answer."""
 _decode_answer = msgspec.json.Decoder(Answer).decode
 _decode_snapshot = msgspec.json.Decoder(Snapshot).decode
 
 
 def perform(task: Task, answers: Sequence[Decoded]) -> Reply:
-    """Return the reply to a task.
+    """Run a task.
 
     Parameters
     ----------
     task : Task
     answers : sequence of Decoded
-        The answers that it is about.
+        The answers that the task reads.
 
     Raises
     ------
     NotFound
-        The answers do not have what was asked for.
+        If the requested item is not in the answers.
     """
     renew_budget()
     return _PERFORMERS[type(task)](task, answers)
@@ -114,7 +114,7 @@ _environment = cache(environment)
 
 
 def assembled(task: Assemble) -> tuple[StoredAnswer, Decoded]:
-    """Return the answer of a job, as the server keeps it and decoded."""
+    """Assemble the answer of a job; return it packed for storage and decoded."""
     answer = with_kernels(assemble(task.messages, task.outcome, task.source), task.kernels)
     stored = pack(answer)
     return stored, Decoded(answer, stored.size)
@@ -131,13 +131,13 @@ def _panes(task: RenderPanes, answers: Sequence[Decoded]) -> Html:
 
 
 def _bare(shown: Sequence[str]) -> list[str]:
-    """Return the panes without a text until now, by the keys of what a page shows; none where it does not say."""
+    """Return the listing panes that are empty so far, given the keys that a page shows; none if it shows none."""
     filled = {key.partition(":")[0] for key in shown if ":" in key}
     return [pane.name for pane in table.PANES if pane.listing and pane.name not in filled] if shown else []
 
 
 def _omitted(content: object | None, shown: Sequence[str]) -> object | None:
-    """Return what a pane draws, without the lines of a listing that the page shows already."""
+    """Return the content of a pane, without the lines of a listing that the page already shows."""
     return replace(content, omitted=True) if isinstance(content, PaneListing) and content.key in shown else content
 
 
@@ -165,7 +165,7 @@ def _update(task: RenderUpdate, _: Sequence[Decoded]) -> Update:
     try:
         snapshot = _decode_snapshot(task.message)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return Update(html="", line=None)  # the complete answer will say what is wrong with it
+        return Update(html="", line=None)  # the complete answer will report the error
     answer = msgspec.structs.replace(marked(snapshot.answer, "script"), listings={}, drawings={})
     shown = page(answer, task.view, task.options)
     return Update(

@@ -18,34 +18,34 @@ from app.sandbox import Outcome
 
 
 class Html(msgspec.Struct, frozen=True, tag=True):
-    """A fragment of the page."""
+    """An HTML fragment of the page."""
 
     html: str
 
 
 class Update(msgspec.Struct, frozen=True, tag=True):
-    """A fragment of the page for an answer that is not complete."""
+    """An HTML fragment of the page for a partial answer."""
 
     html: str
     line: int | None
-    """The script's line that runs native code now."""
+    """The line of the script that is running native code."""
 
 
 class PageParts(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """The fragments that a whole page is made of."""
+    """The HTML fragments of a whole page."""
 
     panes: dict[str, str]
-    """By the pane's name."""
+    """By name of the pane."""
     strip: str
     """The timeline."""
     data: str
-    """What the page's scripts read."""
+    """The data for the page's scripts, as JSON elements."""
     level: str
-    """What the page shows first: a graph, or the code of a function."""
+    """The level that the page shows first: a graph, or the code of a function."""
 
 
 class TextFile(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """A text with the name of a file."""
+    """A text file."""
 
     name: str
     text: str
@@ -63,13 +63,13 @@ class ShownText(msgspec.Struct, frozen=True, kw_only=True):
     listing: str
     """Key of the listing."""
     label: str
-    """Of the step that it is after."""
+    """Label of the step that produced it."""
     drawing: str = ""
-    """Key of the drawing of the same step, where it has one."""
+    """Key of the drawing of the same step, if any."""
 
 
 class ShownTexts(msgspec.Struct, frozen=True, tag=True):
-    """What an answer's panes show, by the pane's name."""
+    """The texts that the panes of an answer show, by name of the pane."""
 
     texts: dict[str, ShownText]
 
@@ -81,7 +81,7 @@ class Packed(msgspec.Struct, frozen=True, tag=True):
 
 
 class Verdicts(msgspec.Struct, frozen=True, tag=True):
-    """What the checks of a lesson's step came to."""
+    """The verdicts of the checks of a lesson step."""
 
     verdicts: list[Verdict]
 
@@ -90,45 +90,45 @@ Reply = Html | Update | PageParts | TextFile | Fingerprints | ShownTexts | Packe
 
 
 class Assemble(msgspec.Struct, frozen=True, tag=True):
-    """Make the answer of a job from its messages."""
+    """Assemble the answer of a job from its messages."""
 
     messages: list[bytes]
     outcome: Outcome
     source: Source = "script"
-    """Who made the measurements."""
+    """The origin of the measurements."""
     kernels: list[CompiledKernels] = []
-    """What was made of its programs in CUDA C."""
+    """The compiled CUDA kernels of the job."""
 
 
 class RenderPanes(msgspec.Struct, frozen=True, tag=True):
-    """Draw the panes that an answer changes."""
+    """Render the panes that an answer changes."""
 
     view: View
     options: Options
     shown: tuple[str, ...] = ()
-    """Keys of the bodies that the page shows already; their lines are left out."""
+    """Keys of the bodies that the page already shows; their lines are omitted."""
 
 
 class RenderPage(msgspec.Struct, frozen=True, tag=True):
-    """Draw all panes of a page."""
+    """Render all panes of a page."""
 
     script: str
     options: Options
     compiled: bool
-    """Whether there is an answer; else the page compiles by itself."""
+    """Whether there is an answer; otherwise the page requests one itself."""
 
 
 class RenderUpdate(msgspec.Struct, frozen=True, tag=True):
-    """Draw what a run has measured and written until now."""
+    """Render the measurements and output of a run so far."""
 
     message: bytes
-    """The child's last message."""
+    """The latest message of the child."""
     view: View
     options: Options
 
 
 class RenderText(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """Draw a listing pane at one step, or the difference between two."""
+    """Render a listing pane at one step, or the diff between two."""
 
     pane: str
     listing: str
@@ -138,23 +138,23 @@ class RenderText(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class RenderChunk(msgspec.Struct, frozen=True, tag=True):
-    """Draw some lines of a listing."""
+    """Render a chunk of lines of a listing."""
 
     listing: str
     index: int
 
 
 class RenderGraph(msgspec.Struct, frozen=True, tag=True):
-    """Draw a graph."""
+    """Render a graph."""
 
     drawing: str
     folding: Folding
     last: str = ""
-    """The last drawing of the graph, whose steps are laid out together."""
+    """Key of the last drawing of the graph; all steps share its layout."""
 
 
 class RenderNode(msgspec.Struct, frozen=True, tag=True):
-    """Draw what is known of a node of a graph."""
+    """Render the details of a node of a graph."""
 
     drawing: str
     folding: Folding
@@ -163,7 +163,7 @@ class RenderNode(msgspec.Struct, frozen=True, tag=True):
 
 
 class RenderFlow(msgspec.Struct, frozen=True, tag=True):
-    """Draw the control flow of a function of a listing."""
+    """Render the control-flow graph of a function of a listing."""
 
     listing: str
     function: str = ""
@@ -176,42 +176,42 @@ class RenderThroughput(msgspec.Struct, frozen=True, tag=True):
     function: str = ""
     assembly: str = ""
     call: MeasuredCall | None = None
-    """What was measured of the function, where the page knows it."""
+    """The measurement of the function, if the page has one."""
 
 
 class RenderExport(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """Draw a page that needs no server."""
+    """Render a self-contained page."""
 
     script: str
     options: Options
     view: View
     measurements: list[Measurement]
-    """What was measured of it, as the client says; those of the answer where there are none."""
+    """Measurements as sent by the client; if empty, those of the answer are used."""
 
 
 class WriteListing(msgspec.Struct, frozen=True, tag=True):
-    """Write a listing as a file."""
+    """Return a listing as a text file."""
 
     listing: str
 
 
 class FindTexts(msgspec.Struct, frozen=True, tag=True):
-    """Find the text that each pane shows of an answer."""
+    """Return the text that each pane shows of an answer."""
 
     view: View
     options: Options
 
 
 class ComputeFingerprints(msgspec.Struct, frozen=True, tag=True):
-    """Hash what an answer shows."""
+    """Hash the final listings of an answer."""
 
 
 class JudgeStep(msgspec.Struct, frozen=True, tag=True):
-    """Judge an answer by the checks of a lesson's step."""
+    """Evaluate the checks of a lesson step on an answer."""
 
     checks: list[Check]
     measurements: list[Measurement]
-    """Made by the server."""
+    """Measurements made by the server."""
     predictions: dict[str, float]
 
 
@@ -236,28 +236,28 @@ Expected = TypeVar("Expected", Html, Update, PageParts, TextFile, Fingerprints, 
 
 
 class Renderer(Protocol):
-    """Performs tasks."""
+    """Runs rendering tasks."""
 
     def perform(
         self, task: Task, kind: type[Expected], answers: Sequence[StoredAnswer] = (), client: str = ""
     ) -> Expected:
-        """Return the reply to a task.
+        """Run a task and return its reply.
 
         Parameters
         ----------
         task : Task
         kind : type
-            That of the reply.
+            Type of the reply.
         answers : sequence of StoredAnswer
-            The answers that the task is about.
+            The answers that the task reads.
         client : str
-            Whom it is done for; nobody can take the turns of all others.
+            The client, for fair scheduling.
 
         Raises
         ------
         RequestError
-            What was asked for does not exist, or would take too much time or memory.
+            If the requested item does not exist, or takes too much time or memory.
         """
 
     def close(self) -> None:
-        """End what works for it."""
+        """End all processes of the renderer."""

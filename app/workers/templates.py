@@ -58,11 +58,11 @@ FILTERS: Mapping[str, Callable[..., object]] = {
         wording,
     )
 }
-"""What the templates can say after a ``|``, by name."""
+"""The filters of the templates, by name."""
 
 
 def environment() -> Environment:
-    """Return an environment of the templates of panes; what they print is escaped."""
+    """Return a Jinja environment for the pane templates, with autoescaping."""
     made = Environment(loader=FileSystemLoader(FOLDER), autoescape=True, auto_reload=False)
     made.filters.update(FILTERS)
     made.globals["panes_with_flow"] = lambda: [pane for pane in table.PANES if pane.flows]

@@ -21,7 +21,7 @@ from app.workers.frames import MAX_CALL, Call, Channel, FrameTooLong, Refused, R
 
 PROJECT = Path(__file__).resolve().parents[2]
 WALL_SECONDS = 20.0
-"""Time of one task on a machine that is busy with others."""
+"""Wall-clock limit per task, which allows for a busy machine."""
 ENVIRONMENT = {
     "LANG": "C.UTF-8",
     "MALLOC_ARENA_MAX": "1",
@@ -29,18 +29,18 @@ ENVIRONMENT = {
     "PATH": os.defpath,
     "PYTHONPATH": str(PROJECT),
 }
-"""All that a worker sees of the environment: the server's own may hold secrets."""
+"""The complete environment of workers; that of the server may contain secrets."""
 START_SECONDS = 60.0
 REMEMBERED = 16
-"""Answers that a worker is believed to have."""
+"""How many answers a worker is assumed to have cached."""
 
 
 class WorkerGone(Exception):
-    """A worker ended in the middle of a task: it took too long, too much memory, or was cancelled."""
+    """A worker ended during a task: it exceeded a limit or was cancelled."""
 
 
 class ForkServer:
-    """The process that workers are forked from."""
+    """The server's handle of the fork server."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -86,7 +86,7 @@ class ForkServer:
 
 
 class Worker:
-    """A process that renders, and the answers that it is believed to have decoded."""
+    """The server's handle of a rendering process, with the keys of the answers that it should have cached."""
 
     def __init__(self, parent: ForkServer, pid: int, end: socket.socket) -> None:
         self.pid = pid
@@ -97,7 +97,7 @@ class Worker:
 
     @property
     def alive(self) -> bool:
-        """Whether the process lives: between tasks its socket has something to read only at its end."""
+        """Whether the process is alive; between tasks its socket becomes readable only when it exits."""
         poll = select.poll()
         poll.register(self._end, select.POLLIN)
         return not poll.poll(0)
