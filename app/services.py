@@ -36,11 +36,11 @@ from app.machine_code import CompiledKernels
 from app.memory import Budget, Memory
 from app.recorder.environment import CPU
 from app.sandbox import Outcome, RemoteRunner, Runner
+from app.store.byte_semaphore import ByteSemaphore
 from app.store.links import Links
 from app.store.liveness import Liveness
 from app.store.shared_files import SharedFiles
 from app.store.shared_results import SharedResults
-from app.store.turns import Turns
 from app.store.uploads import Uploads
 from app.store.workspace_limits import WorkspaceLimits
 from app.web.rates import Rate
@@ -51,8 +51,8 @@ MAX_MISSING = 120
 """Links that do not exist, and that a client may ask for in a minute; an address may be a whole class."""
 FILES_AT_ONCE = 4
 """Files of the largest size that may be on their way at one time, of one client half as many."""
-TURN_SECONDS = 5.0
-"""How long opening a link waits for its turn."""
+OPENING_SECONDS = 5.0
+"""How long opening a link waits until enough bytes are free."""
 MEASURING_QUANTUM_SECONDS = 30.0
 """How long a measurement may go on while others wait."""
 
@@ -82,8 +82,8 @@ class Services:
     """Rate limit of the bytes that are opened of links."""
     missing: Rate
     """Rate limit of links that do not exist: their ids are not to be guessed."""
-    turns: Turns
-    """Bytes of links that are opened at one time."""
+    link_bytes: ByteSemaphore
+    """Limits the total size of links that are being opened."""
     gallery: Gallery
     lessons: Library
     classes: Classes
@@ -129,7 +129,7 @@ def build_services(config: Config, runner: Runner, renderer: Renderer) -> Servic
         storing=Rate(RateLimitItemPerDay(config.stored_bytes or sys.maxsize), "bytes"),
         opening=Rate(RateLimitItemPerMinute(config.opened_bytes or sys.maxsize), "bytes of links"),
         missing=Rate(RateLimitItemPerMinute(MAX_MISSING), "links that do not exist"),
-        turns=Turns(memory.links, TURN_SECONDS),
+        link_bytes=ByteSemaphore(memory.links, OPENING_SECONDS),
         gallery=load_gallery(),
         lessons=Library(config.lessons_dir),
         classes=Classes(config.links_database),

@@ -1,7 +1,7 @@
 """Automatic backups of the link database.
 
-A backup is a complete database beside the original: restoring it is copying a file.  It is checked before it gets its
-name, so that damage in the original never takes the place of a sound copy.
+A backup is a complete copy of the database, restored by copying one file.  It is checked before it gets its final name,
+so that a damaged database never replaces a sound backup.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ log = logging.getLogger(__name__)
 
 INTERVAL_SECONDS = 24 * 3600.0
 KEPT = 7
-"""Newest backups that are kept, beside the one with the most links."""
+"""Number of newest backups to keep, in addition to the one with the most links."""
 _NAME = re.compile(r"links-(?P<made>\d{8}T\d{6}Z)-(?P<links>\d+)\.sqlite3")
 _TIME = "%Y%m%dT%H%M%SZ"
 _STATE = """
 SELECT (SELECT count(*) FROM links), (SELECT max(rowid) FROM links), (SELECT max(created) FROM links),
        (SELECT count(*) FROM tokens), (SELECT max(rowid) FROM tokens)
 """
-"""What changes with every link that is made or deleted."""
+"""Query for a state that changes with every link that is created or deleted."""
 
 
 @dataclass(frozen=True, order=True)
 class Backup:
-    """A backup: its file, when it was made, and the links in it."""
+    """A backup: its file, its time, and its number of links."""
 
     made: datetime
     links: int
@@ -46,13 +46,13 @@ class Backup:
 
 
 class Backups:
-    """Makes backups of a SQLite database, and finds them again.
+    """The backups of a SQLite database.
 
     Parameters
     ----------
     database : Path
     directory : Path
-        Where the backups lie.
+        Directory of the backups.
     """
 
     def __init__(self, database: Path, directory: Path) -> None:
@@ -78,25 +78,25 @@ class Backups:
         return max(self.all(), default=None)
 
     def advice(self) -> str:
-        """Return which backup there is, and the command that restores it."""
+        """Return advice for an error message: the newest backup, and the command that restores it."""
         backup = self.newest
         if backup is None:
             return f"There is no backup in {self.directory}"
         return f"The newest backup is {backup}; with the server stopped, this restores it: {self.restoring(backup)}"
 
     def restoring(self, backup: Backup) -> str:
-        """Return the shell command that puts a backup in place of the database, which is kept."""
+        """Return the shell command that restores a backup and keeps the old database."""
         database, damaged = shlex.quote(str(self.database)), shlex.quote(f"{self.database}.damaged")
         beside = " ".join(shlex.quote(f"{self.database}{end}") for end in ("-wal", "-shm"))
         return f"mv -f {database} {damaged}; rm -f {beside}; cp {shlex.quote(str(backup.path))} {database}"
 
     def make_if_due(self, *, starting: bool = False) -> threading.Thread | None:
-        """Make a backup in the background when the last one is a day old, or the server starts.
+        """Make a backup in the background if the last one is a day old, or the server has just started.
 
         Returns
         -------
         threading.Thread or None
-            The thread that makes it; None when none is due.
+            The thread that makes it; None if none is due.
         """
         with self._lock:
             if not starting and time.monotonic() - self._last < INTERVAL_SECONDS:
@@ -116,19 +116,19 @@ class Backups:
                 log.info("backed up the links: %s", backup)
 
     def make(self) -> Backup | None:
-        """Make a backup, unless nothing has changed since the newest one.
+        """Make a backup, unless nothing changed since the newest one.
 
         Returns
         -------
         Backup or None
-            None if nothing has changed, or there is nothing to back up.
+            None if nothing changed, or there is nothing to back up.
 
         Raises
         ------
         sqlite3.Error
-            The database cannot be read, or is damaged.
+            If the database cannot be read or is damaged.
         OSError
-            There is no room for a copy.
+            If the copy cannot be written, e.g. because the disk is full.
         """
         self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         with closing(sqlite3.connect(self.database, timeout=10)) as source:
@@ -152,7 +152,7 @@ class Backups:
             raise OSError(f"the disk has no room for a copy of {size:,} bytes")
 
     def _name(self, temporary: Path) -> Backup:
-        """Check a new backup and give it its name."""
+        """Check a new backup and give it its final name."""
         with closing(sqlite3.connect(temporary)) as copy:
             [[verdict], *_] = copy.execute("PRAGMA quick_check(1)").fetchall()
             if verdict != "ok":
@@ -164,7 +164,7 @@ class Backups:
         return Backup(made, links, path)
 
     def _drop_old(self) -> None:
-        """Drop old backups, but never the one with the most links: rows may have been lost unseen."""
+        """Delete old backups, but never the one with the most links, in case rows were lost unnoticed."""
         backups = self.all()
         most = max(backups, key=lambda backup: backup.links)
         for backup in backups[:-KEPT]:
@@ -173,7 +173,7 @@ class Backups:
 
 
 def read_only(path: Path) -> sqlite3.Connection:
-    """Open a backup, which nobody writes to."""
+    """Open a backup read-only."""
     return sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True)
 
 
@@ -182,4 +182,4 @@ def _state_of(path: Path) -> object:
         with closing(read_only(path)) as backup:
             return backup.execute(_STATE).fetchone()
     except sqlite3.Error:
-        return None  # it was damaged in the meantime: it counts for nothing
+        return None  # ignore backups damaged in the meantime

@@ -1,4 +1,4 @@
-"""Canonical encoding: equal values have equal bytes, also when fields are added later."""
+"""Canonical encoding: equal values have equal bytes, even after fields with defaults are added."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import msgspec
 def without_defaults(value: object) -> object:
     """Return a struct as a dict of the fields that differ from their defaults; other values as they are.
 
-    ``omit_defaults`` is not enough: msgspec omits a field only when it holds the very object that is the default, so
-    that an equal string from a request would be encoded.
+    ``omit_defaults`` does not suffice: msgspec compares with the default by identity, so an equal string from a request
+    would be encoded.
     """
     if not isinstance(value, msgspec.Struct):
         return value

@@ -16,43 +16,43 @@ from app.errors import Damaged, RequestError, Unavailable
 from app.store.faults import disk_full
 
 BUSY_MILLISECONDS = 10_000
-"""How long a request waits for a locked database."""
+"""Lock timeout of requests."""
 CHECK_MILLISECONDS = 200
-"""How long the health check does."""
+"""Lock timeout of the health check."""
 RETRY_SECONDS = 5
 WRITE_AHEAD_RETRY_SECONDS = 0.005
 _POSTGRESQL_FULL = "53100"
 _POSTGRESQL_AWAY = ("08", "57P")
-"""How the states begin in which a PostgreSQL server is away, shuts down or starts."""
+"""Prefixes of the SQLSTATE codes for a PostgreSQL server that is unreachable, shutting down or starting."""
 _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 _LOCKED = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _PERHAPS_FULL = frozenset({sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_TRUNCATE})
-"""What SQLite says besides SQLITE_FULL where there is no room for the files beside the database."""
+"""SQLite errors besides SQLITE_FULL that a full disk may cause, on the WAL and shared-memory files."""
 
 
 def open_database(url: str | URL) -> Engine:
-    """Open a database; SQLite with a write-ahead log, so that readers and a writer do not block each other."""
+    """Return the engine of a database; SQLite uses WAL mode, so that readers and a writer do not block each other."""
     engine = create_engine(url, pool_pre_ping=True)
     _prepare_sqlite(engine, BUSY_MILLISECONDS)
     return engine
 
 
 def open_for_checks(url: str | URL) -> Engine:
-    """Open a database once more, for checks that wait neither for other requests nor long for a lock."""
+    """Return an engine for health checks, which opens a new connection each time and has a short lock timeout."""
     engine = create_engine(url, poolclass=NullPool)
     _prepare_sqlite(engine, CHECK_MILLISECONDS)
     return engine
 
 
 def sqlite_file(url: str | URL) -> Path | None:
-    """Return the file of a SQLite database; None for other databases, and for one in memory."""
+    """Return the file of a SQLite database; None for in-memory and other databases."""
     parsed = make_url(url)
     in_file = parsed.get_backend_name() == "sqlite" and parsed.database not in (None, "", ":memory:")
     return Path(str(parsed.database)).absolute() if in_file else None
 
 
 def without_password(url: str | URL) -> str:
-    """Return a URL as it may be shown."""
+    """Return a URL with its password hidden."""
     return re.sub(r":[^:@/]*@", ":***@", str(url))
 
 
@@ -67,10 +67,10 @@ def _prepare_sqlite(engine: Engine, busy_milliseconds: int) -> None:
 
 
 def _write_ahead(connection: sqlite3.Connection, busy_milliseconds: int) -> None:
-    """Switch a database to the write-ahead log, while others that open it for the first time do the same.
+    """Switch a database to WAL mode, retrying while other connections do the same.
 
-    SQLite does not wait ``busy_timeout`` for this statement: two connections that read the old mode and both want to
-    write the new one would wait for each other, so one of them fails at once.  That one tries again.
+    SQLite does not apply ``busy_timeout`` to this statement: two connections that read the old mode and both want to
+    write the new one would deadlock, so one of them fails immediately and has to retry.
     """
     deadline = time.monotonic() + busy_milliseconds / 1000
     while True:
@@ -85,32 +85,32 @@ def _write_ahead(connection: sqlite3.Connection, busy_milliseconds: int) -> None
 
 @contextmanager
 def database_errors(what: str) -> Iterator[None]:
-    """Say what the database cannot do; errors of requests and of its constraints pass.
+    """Translate errors of the database for users; request and constraint errors are passed through.
 
     Parameters
     ----------
     what : str
-        What is stored or read, e.g. ``the link``.
+        Name of the object that is stored or read, e.g. ``the link``.
 
     Raises
     ------
     StorageFull
-        There is no room on the disk.
+        If the disk is full.
     Damaged
-        The database is damaged.
+        If the database is damaged.
     Unavailable
-        It is locked, or does not answer.
+        If it is locked or does not respond.
     """
     try:
         yield
     except DBAPIError as error:
         raise fault(error, what) or error from error
-    except TimeoutError as error:  # all connections of the pool are in use
+    except TimeoutError as error:  # the connection pool is exhausted
         raise Unavailable("the database of the links is busy", retry_after=RETRY_SECONDS) from error
 
 
 def fault(error: DBAPIError, what: str) -> RequestError | None:
-    """Return the error that a user is told, or None if the database itself is well."""
+    """Return the error to report to the user, or None if the database itself is not at fault."""
     full = disk_full(what)
     if getattr(error.orig, "sqlstate", None) == _POSTGRESQL_FULL:
         return full
@@ -129,7 +129,7 @@ def fault(error: DBAPIError, what: str) -> RequestError | None:
 
 
 def _away(error: DBAPIError) -> bool:
-    """Whether a database server broke off the connection, or could not be reached: then its driver knows no state."""
+    """Return whether the server closed the connection or is unreachable, with a matching SQLSTATE or none at all."""
     state = getattr(error.orig, "sqlstate", "")
     unreachable = state is None or state.startswith(_POSTGRESQL_AWAY)
     return error.connection_invalidated or (isinstance(error, OperationalError) and unreachable)

@@ -1,4 +1,4 @@
-"""Storage errors of the system, translated for users."""
+"""Operating system errors of storage, translated for users."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 def is_disk_full(error: BaseException | None) -> bool:
-    """Return whether an error of the operating system says that the disk, or a quota on it, is full."""
+    """Return whether an OSError means that the disk or a disk quota is full."""
     return isinstance(error, OSError) and error.errno in _FULL
 
 
 def disk_full(what: str) -> StorageFull:
-    """Return the error that says that there was no room on the disk.
+    """Return the error for a full disk.
 
     Parameters
     ----------
     what : str
-        What was to be stored, e.g. ``the file``.
+        Name of the object to store, e.g. ``the file``.
     """
     return StorageFull(f"the disk of this server is full: {what} was not stored")
 
 
 @contextmanager
 def storing(what: str) -> Iterator[None]:
-    """Say that the disk is full where the operating system does; other errors pass.
+    """Translate errors of a full disk; other errors are passed through.
 
     Parameters
     ----------
     what : str
-        What is being stored, e.g. ``the file``.
+        Name of the object to store, e.g. ``the file``.
 
     Raises
     ------
     StorageFull
-        There is no room on the disk.
+        If the disk is full.
     """
     try:
         yield

@@ -1,7 +1,7 @@
 """Integrity checks of a SQLite database before it is used.
 
-A server that begins with an empty database where there was a full one answers every link with *not found*, and its next
-backups would be as empty; so it refuses, and says which backup there is.
+A server that starts with an empty database in place of a full one would answer *not found* for every link, and make
+empty backups.  It refuses to start instead, and reports the available backup.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from app.store.backups import Backup, Backups, read_only
 log = logging.getLogger(__name__)
 
 CHECK_SECONDS = 10.0
-"""How long the database is checked at start; a large one is then used unchecked, as it was before."""
+"""Time limit of the check at startup, beyond which a large database is used unchecked."""
 TABLES = frozenset({"links", "settings", "tokens"})
 _STEPS = 10_000
-"""Instructions of SQLite between two looks at the clock."""
+"""Number of SQLite virtual machine instructions between checks of the time limit."""
 
 
 def examine(backups: Backups) -> str | None:
-    """Return what is wrong with a database, as a sentence; None if it may be used."""
+    """Return an error message if a database must not be used, else None."""
     path, newest = backups.database, backups.newest
     if not path.exists() or path.stat().st_size == 0:
         lost = newest is not None and newest.links
@@ -44,7 +44,7 @@ def _foreign(database: sqlite3.Connection, path: Path) -> str | None:
 
 
 def _damage(database: sqlite3.Connection, path: Path) -> str | None:
-    """Let SQLite check the structure of the database, for a limited time."""
+    """Run SQLite's integrity check within the time limit; return an error message if it fails."""
     end = time.monotonic() + CHECK_SECONDS
     database.set_progress_handler(lambda: time.monotonic() > end, _STEPS)
     try:
@@ -60,7 +60,7 @@ def _damage(database: sqlite3.Connection, path: Path) -> str | None:
 
 
 def _replaced(database: sqlite3.Connection, path: Path, newest: Backup | None) -> str | None:
-    """Return whether this is not the database that the backup was made of; warn if it lost its links."""
+    """Return an error message if the newest backup is of a different database; warn if many links were lost."""
     if newest is None or not newest.links:
         return None
     try:
@@ -78,7 +78,7 @@ def _replaced(database: sqlite3.Connection, path: Path, newest: Backup | None) -
 
 
 def _key(database: sqlite3.Connection) -> object:
-    """Return the key that a database was given when it was made; None if it has none."""
+    """Return the key that a database got when it was created; None if it has none."""
     if not database.execute("SELECT 1 FROM sqlite_master WHERE name = 'settings'").fetchone():
         return None
     return database.execute("SELECT value FROM settings WHERE name = 'link key'").fetchone()

@@ -1,8 +1,8 @@
 """Permalinks: workspaces stored under a keyed hash of their content.
 
-A link's id is a prefix of the hash, as long as needed to be the only one.  It is written in an alphabet without
-look-alikes and without vowels, so that it spells no words.  An id does not reveal whether some content was shared, as
-the key stays in the database; opening a link computes the hash again, which detects damage.
+A link's id is the shortest unique prefix of the hash, in an alphabet without look-alikes and vowels, so that it spells
+no words.  As the key never leaves the database, an id does not reveal whether some content was shared.  Opening a link
+recomputes the hash, which detects corruption.
 """
 
 from __future__ import annotations
@@ -38,26 +38,26 @@ log = logging.getLogger(__name__)
 
 ALPHABET = "23456789bcdfghjkmnpqrstvwxyz"
 MIN_LENGTH = 8
-"""Characters of the shortest id."""
+"""Minimum length of an id."""
 ROW_BYTES = 512
-"""What a link takes in the database beside its content, and its token."""
+"""Size of a row in the database apart from its content, including the token."""
 
 ViewValue = Annotated[str, Meta(max_length=2000)] | int | float | bool
 
 
 class SharedState(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The content of a link: the workspace, and which panes and steps were shown."""
+    """The content of a link: the workspace, and the panes and steps shown."""
 
     workspace: Workspace
     view: dict[Annotated[str, Meta(max_length=64)], ViewValue] = {}
 
 
 class SavedLink(Struct, frozen=True, kw_only=True):
-    """A link that was just created."""
+    """A newly created link."""
 
     id: str
     delete_token: str
-    """Deletes the link; returned once.  Content that was shared several times goes when each token was used."""
+    """Token for deletion, returned only once.  Content shared several times is deleted after all tokens were used."""
 
 
 class OpenedLink(Struct, frozen=True, kw_only=True):
@@ -72,25 +72,25 @@ class OpenedLink(Struct, frozen=True, kw_only=True):
     cpu: str
     """Model of the processor that it was created on."""
     outputs: dict[str, str] = {}
-    """Fingerprint of each pane's text when the link was created, where one was recorded."""
+    """Fingerprint of each pane's text at the time of creation, if recorded."""
 
 
 _decoders: dict[int, msgspec.msgpack.Decoder[SharedState]] = {1: msgspec.msgpack.Decoder(SharedState)}
-"""By format version; old ones are kept for ever."""
+"""Decoders by format version; old versions stay readable."""
 
 
 def canonical(state: SharedState) -> bytes:
-    """Return the canonical encoding of a state, which its id is made from."""
+    """Return the canonical encoding of a state, from which its id is computed."""
     return bytes([FORMAT]) + canonical_bytes(state)
 
 
 def decode(content: bytes) -> SharedState:
-    """Read what :func:`canonical` wrote, now or in an earlier version."""
+    """Decode the output of :func:`canonical`, in this or an earlier format version."""
     return _decoders[content[0]].decode(content[1:])
 
 
 def spell(digest: bytes) -> str:
-    """Return a hash in the alphabet of ids."""
+    """Encode a hash in the alphabet of ids."""
     number, letters = int.from_bytes(digest, "big"), []
     for _ in range(MAX_LENGTH):
         number, letter = divmod(number, len(ALPHABET))
@@ -99,14 +99,14 @@ def spell(digest: bytes) -> str:
 
 
 def inflate(content: bytes, limit: int) -> bytes:
-    """Return compressed content, of which no more is inflated than may be.
+    """Decompress content up to a size limit.
 
     Raises
     ------
     TooLarge
-        It has more bytes than may be.
+        If the decompressed content exceeds the limit.
     zlib.error
-        It is not compressed content, or ends early.
+        If the data is invalid or truncated.
     """
     inflater = zlib.decompressobj()
     inflated = inflater.decompress(content, limit + 1)
@@ -125,7 +125,7 @@ def _too_large(limit: int) -> TooLarge:
 
 
 class Links:
-    """Stores and opens links.
+    """The permalinks of a database.
 
     Parameters
     ----------
@@ -138,19 +138,19 @@ class Links:
     content_bytes : int
         Size limit of a link's content.
     backups : Path, optional
-        Directory for backups of a SQLite database; without it there are none, and nothing is compared with them.
+        Directory for backups of a SQLite database; no backups by default.
 
     Attributes
     ----------
     backups : Backups or None
-        None for databases that others back up.
+        None without a directory for backups, and for databases that are not SQLite files.
     damage : str or None
-        What was seen to be damaged since the start.
+        Description of the damage detected since the start.
 
     Raises
     ------
     ConfigurationError
-        If the database cannot be opened, is damaged or not ours, or its driver is not installed.
+        If the database cannot be opened, is damaged or of another application, or its driver is missing.
     """
 
     def __init__(
@@ -174,14 +174,14 @@ class Links:
             self.backups.make_if_due(starting=True)
 
     def _examine(self, backups: Backups) -> bool:
-        """Reject a database that must not be used; returns whether there is one already."""
+        """Reject a database that must not be used; return whether it already exists."""
         wrong = integrity.examine(backups)
         if wrong is not None:
             raise ConfigurationError(f"{wrong}. {backups.advice()}")
         return backups.database.exists()
 
     def _read_key(self) -> bytes:
-        """Return the database's own key; the first server that opens the database creates it."""
+        """Return the key of the database, which the first server that opens it creates."""
         query = select(SETTINGS.c.value).where(SETTINGS.c.name == "link key")
         try:
             with self._engine.begin() as connection:
@@ -190,7 +190,7 @@ class Links:
                     key = secrets.token_bytes(32)
                     connection.execute(insert(SETTINGS).values(name="link key", value=key))
                 return key
-        except IntegrityError:  # another server was first
+        except IntegrityError:  # another server created it first
             with self._engine.begin() as connection:
                 return bytes(connection.scalars(query).one())
 
@@ -198,22 +198,22 @@ class Links:
         return spell(hmac.digest(self._key, content, hashlib.sha256))
 
     def create(self, state: SharedState, quota: Quota, outputs: Mapping[str, str] | None = None) -> SavedLink:
-        """Store a state; the same state always gets the same id.
+        """Store a state; equal states get equal ids.
 
         Parameters
         ----------
         state : SharedState
         quota : Quota
-            Charged with the bytes that are stored: content that is here already costs its token only.
+            Charged with the bytes stored; content that exists already costs only its token.
         outputs : mapping, optional
-            Fingerprint of each pane's text, stored beside the content with the compiler's version and the CPU.
+            Fingerprint of each pane's text, stored along with the compiler's version and the CPU.
 
         Raises
         ------
         TooLarge
-            The content is larger than links may be.
+            If the content exceeds the size limit of links.
         StorageFull
-            There is no room for it.
+            If there is no space.
         """
         content = canonical(state)
         if len(content) > self._content_bytes:
@@ -232,7 +232,7 @@ class Links:
                     connection.execute(insert(TOKENS).values(digest=_digest(token), link=link))
                 break
             except IntegrityError:
-                continue  # another request stored or deleted this very id in the meantime: retry
+                continue  # another request stored or deleted this id concurrently: retry
         else:
             raise Damaged("the database refuses to store this link")
         if self.backups is not None:
@@ -240,7 +240,7 @@ class Links:
         return SavedLink(id=link, delete_token=token)
 
     def _choose_id(self, connection: Connection, name: str, content: bytes) -> tuple[str, bool]:
-        """Return the id of the content, and whether it is new: then it is the shortest free prefix of its hash."""
+        """Return the id of the content, and whether it is new; a new id is the shortest free prefix of the hash."""
         prefixes = [name[:length] for length in range(MIN_LENGTH, MAX_LENGTH + 1)]
         taken = connection.execute(select(LINKS.c.id, LINKS.c.content).where(LINKS.c.id.in_(prefixes))).all()
         for row in taken:
@@ -258,14 +258,14 @@ class Links:
         connection.execute(insert(LINKS).values({"id": link, "content": compressed, **made}))
 
     def stored_bytes(self, link: str) -> int:
-        """Return the size of a link's content as it is stored, compressed, without reading it.
+        """Return the compressed size of a link's content, without reading it.
 
         Raises
         ------
         NotFound
-            There is no such link, or it was deleted.
+            If there is no such link, or it was deleted.
         Damaged
-            The database is damaged where the link is.
+            If the database is damaged at the link.
         """
         _must_be_an_id(link)
         size: int | None = None
@@ -281,11 +281,11 @@ class Links:
         Raises
         ------
         NotFound
-            There is no such link, or it was deleted.
+            If there is no such link, or it was deleted.
         TooLarge
-            It was stored before there was a limit, and holds more than links may.
+            If it was stored under a higher limit, and exceeds the current one.
         Damaged
-            What is stored does not match the id, or the database is damaged where it is.
+            If the content does not match the id, or the database is damaged at the link.
         """
         if self.stored_bytes(link) > self._content_bytes:
             raise _too_large(self._content_bytes)
@@ -310,7 +310,7 @@ class Links:
 
     @contextmanager
     def _noting_damage(self, link: str) -> Iterator[None]:
-        """Remember damage for the health check, and tell the operator which backup there is."""
+        """Record damage for the health check, and log the available backup for the operator."""
         try:
             yield
         except Damaged as error:
@@ -320,14 +320,14 @@ class Links:
             raise
 
     def delete(self, link: str, token: str) -> None:
-        """Delete a link; it stays as long as others who shared the same content have not deleted it.
+        """Delete a link; its content stays until everyone who shared it has deleted theirs.
 
         Raises
         ------
         NotFound
-            There is no such link.
+            If there is no such link.
         Forbidden
-            The token is not one of this link.
+            If the token does not belong to this link.
         """
         _must_be_an_id(link)
         with database_errors("the deletion"), self._engine.begin() as connection:
@@ -340,7 +340,7 @@ class Links:
                 connection.execute(delete(LINKS).where(LINKS.c.id == link))
 
     def check(self) -> None:
-        """Query the database, waiting for no other request; raises SQLAlchemy's error if it does not answer."""
+        """Query the database on a new connection; raise SQLAlchemy's error if that fails."""
         with self._checks.connect() as connection:
             connection.execute(select(SETTINGS.c.name).limit(1))
 
@@ -350,7 +350,7 @@ class Links:
 
 
 def _must_be_an_id(link: str) -> None:
-    """Reject what cannot be an id before a database sees it; PostgreSQL has no text for every character."""
+    """Reject malformed ids before querying: PostgreSQL cannot represent every character."""
     if not set(link) <= set(ALPHABET):
         raise _no_such_link(link)
 

@@ -12,12 +12,12 @@ ANSWER_SECONDS = 0.4
 
 
 class Liveness:
-    """Asks in a thread of its own; one question at a time.
+    """A health check that runs in a background thread, at most one at a time.
 
     Parameters
     ----------
     check : Callable[[], None]
-        Raises an error where the database does not answer; may hang.
+        Raises an error if the database does not respond; may hang.
     """
 
     def __init__(self, check: Callable[[], None]) -> None:
@@ -27,7 +27,7 @@ class Liveness:
         self._answers = False
 
     def answers(self) -> bool:
-        """Return whether the database answers within :data:`ANSWER_SECONDS`."""
+        """Return whether the database responds within :data:`ANSWER_SECONDS`."""
         with self._lock:
             thread = self._asking
             if thread is None or not thread.is_alive():

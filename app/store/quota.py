@@ -6,10 +6,10 @@ from typing import Protocol
 
 
 class Quota(Protocol):
-    """How much a client may still store."""
+    """The remaining storage quota of a client."""
 
     def check(self, cost: int) -> None:
-        """Raise an error if so many bytes more were too many."""
+        """Raise an error if that many bytes exceed the quota."""
 
     def charge(self, cost: int) -> None:
-        """Count bytes that are stored; raises an error if they are too many."""
+        """Deduct stored bytes; raise an error if they exceed the quota."""

@@ -1,7 +1,7 @@
 """File storage shared by several servers: an object store or a network file system.
 
-Each server keeps the files that its scripts read in a directory of its own, see :mod:`app.store.uploads`; what is
-uploaded to one is copied here under the hash of its content, and fetched from here by another that needs it.
+Each server keeps the files that its scripts read in a local directory, see :mod:`app.store.uploads`; uploads are also
+copied to the shared store under the hash of their content, from which other servers fetch them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ RETRY_SECONDS = 5
 
 
 class _Writing(Protocol):
-    """A file of fsspec that others do not see before it is committed."""
+    """An fsspec file that is invisible to others until committed."""
 
     def __enter__(self) -> IO[bytes]: ...
     def __exit__(self, *error: object) -> None: ...
@@ -29,7 +29,7 @@ class _Writing(Protocol):
 
 
 class FileSystem(Protocol):
-    """What is used of a file system of fsspec."""
+    """The part of an fsspec file system that is used here."""
 
     def makedirs(self, path: str, exist_ok: bool) -> None: ...
     def exists(self, path: str) -> bool: ...
@@ -39,12 +39,12 @@ class FileSystem(Protocol):
 
 
 def open_store(url: str) -> tuple[FileSystem, str]:
-    """Return the file system of a URL, and the path in it.
+    """Return the file system of a URL, and the path within it.
 
     Raises
     ------
     ConfigurationError
-        fsspec, or the package for this kind of store, is not installed, or the store does not answer.
+        If fsspec or the package for this kind of store is missing, or the store does not respond.
     """
     try:
         core = importlib.import_module("fsspec.core")
@@ -52,42 +52,42 @@ def open_store(url: str) -> tuple[FileSystem, str]:
         system.makedirs(root, exist_ok=True)
     except ImportError as error:
         raise ConfigurationError(f"the store {url} cannot be used: {error}; pip install -e '.[store]'") from error
-    except Exception as error:  # each kind of store has errors of its own
+    except Exception as error:  # each kind of store raises its own exceptions
         raise ConfigurationError(f"the store {url} cannot be used: {error}") from error
     return cast(FileSystem, system), root
 
 
 class SharedFiles:
-    """Files by the hash of their content at a URL.
+    """A content-addressed file store at a URL.
 
     Parameters
     ----------
     url : str
-        As fsspec reads it: ``s3://bucket/strata``, ``gcs://…``, ``file:///mnt/shared/strata``.  Credentials are found
-        where the client of that store looks for them, such as ``AWS_ACCESS_KEY_ID``.
+        An fsspec URL: ``s3://bucket/strata``, ``gcs://…``, ``file:///mnt/shared/strata``.  Credentials come from where
+        the client of that store looks for them, such as ``AWS_ACCESS_KEY_ID``.
 
     Raises
     ------
     ConfigurationError
-        fsspec, or the package for this kind of store, is not installed, or the store does not answer.
+        If fsspec or the package for this kind of store is missing, or the store does not respond.
     """
 
     def __init__(self, url: str) -> None:
         self._system, self._root = open_store(url)
 
     def save(self, file: Path, name: str) -> None:
-        """Copy a file here, unless it is here already; others see it once it is complete.
+        """Copy a file to the store unless it is there already; it becomes visible once complete.
 
         Parameters
         ----------
         file : Path
         name : str
-            The hash of its content.
+            Hash of its content.
 
         Raises
         ------
         Unavailable
-            The store does not take it.
+            If the store does not accept it.
         """
         with self._errors("stored"):
             if self._system.exists(self._path(name)):
@@ -103,17 +103,17 @@ class SharedFiles:
 
     @contextmanager
     def reading(self, name: str) -> Iterator[IO[bytes] | None]:
-        """Open a file to read it; None if it is not here.
+        """Open a file for reading; None if it is not in the store.
 
         Parameters
         ----------
         name : str
-            The hash of its content.
+            Hash of its content.
 
         Raises
         ------
         Unavailable
-            The store does not answer.
+            If the store does not respond.
         """
         with self._errors("read"):
             if not self._system.exists(self._path(name)):
@@ -131,6 +131,6 @@ class SharedFiles:
             yield
         except RequestError:
             raise
-        except Exception as error:  # each kind of store has errors of its own
+        except Exception as error:  # each kind of store raises its own exceptions
             message = f"the file could not be {done}: the store that the servers share does not answer"
             raise Unavailable(message, retry_after=RETRY_SECONDS) from error

@@ -13,20 +13,20 @@ from app.store.shared_files import open_store
 log = logging.getLogger(__name__)
 
 MAX_WAITING = 64
-"""Writes that wait; further ones are left out, as results can be made again."""
+"""Maximum number of pending writes; more are dropped, as results can be recomputed."""
 PAUSE_SECONDS = 30.0
-"""How long a store that failed is left alone: nobody waits for it meanwhile."""
+"""How long the store is bypassed after a failure."""
 
 
 class SharedResults:
-    """Objects at a URL, below a directory ``results``.
+    """An object store at a URL, in the subdirectory ``results``.
 
     Parameters
     ----------
     url : str
         As for :class:`~app.store.shared_files.SharedFiles`.
     version : str
-        Of what makes the results; those of another version are not seen.
+        Version of the program that makes the results; those of other versions are invisible.
 
     Raises
     ------
@@ -43,19 +43,19 @@ class SharedResults:
         self._pause_until = 0.0
 
     def read(self, name: str) -> bytes | None:
-        """Return an object; None if there is none, or the store does not answer."""
+        """Return an object; None if it does not exist or the store does not respond."""
         if time.monotonic() < self._pause_until:
             return None
         try:
             return self._system.cat_file(f"{self._root}/{name}")
         except FileNotFoundError:
             return None
-        except Exception as error:  # each kind of store has errors of its own
+        except Exception as error:  # each kind of store raises its own exceptions
             self._pause(error)
             return None
 
     def write(self, objects: Mapping[str, bytes]) -> None:
-        """Write objects later, in another thread; each replaces the one of its name."""
+        """Write objects asynchronously in another thread, replacing existing ones."""
         if time.monotonic() < self._pause_until or not self._waiting.acquire(blocking=False):
             return
         self._writer.submit(self._write, objects)
@@ -66,7 +66,7 @@ class SharedResults:
                 self._system.makedirs(f"{self._root}/{directory}", exist_ok=True)
                 self._made.add(directory)
             self._system.pipe({f"{self._root}/{name}": content for name, content in objects.items()})
-        except Exception as error:  # each kind of store has errors of its own
+        except Exception as error:  # each kind of store raises its own exceptions
             self._pause(error)
         finally:
             self._waiting.release()

@@ -12,33 +12,33 @@ from pathlib import Path
 from app.errors import StorageFull
 
 BLOCK = 4096
-"""Bytes that even the smallest file takes on a disk."""
+"""Block size of the file system."""
 RECOUNT_SECONDS = 10.0
-"""How soon the files are counted again once there is no room: an operator may have deleted some."""
+"""Minimum interval between recounts when space is exhausted, since an operator may have deleted files."""
 
 
 def on_disk(size: int) -> int:
-    """Return the bytes that a file of this size takes on a disk, which holds blocks only."""
+    """Return the disk usage of a file, rounded up to blocks."""
     return -(-size // BLOCK) * BLOCK
 
 
 def disk_free(directory: Path) -> int:
-    """Return the bytes that are free on the disk of a directory."""
+    """Return the free bytes on the disk of a directory."""
     return shutil.disk_usage(directory).free
 
 
 class Space:
-    """Counts the bytes in a directory of files, those that still arrive included.
+    """Accounting of the disk usage of a directory, including files in transfer.
 
     Parameters
     ----------
     directory : Path
     capacity : int
-        Bytes that the files may take together.
+        Limit on the total disk usage in bytes.
     reserve : int
-        Bytes of the disk that stay free.
+        Bytes of the disk to keep free.
     is_file : Callable[[str], bool]
-        Whether a name in the directory is one of the files.
+        Whether an entry of the directory counts, given its name.
     """
 
     def __init__(self, directory: Path, capacity: int, reserve: int, is_file: Callable[[str], bool]) -> None:
@@ -53,21 +53,21 @@ class Space:
 
     @property
     def used(self) -> int:
-        """Bytes that the files take; does not wait for who counts them."""
+        """Disk usage in bytes; does not take the lock."""
         return self._stored + self._arriving
 
     @property
     def free(self) -> int:
-        """Bytes that are free on the disk."""
+        """Free bytes on the disk."""
         return disk_free(self._directory)
 
     def take(self, size: int) -> None:
-        """Reserve room for bytes that arrive.
+        """Reserve space for received bytes.
 
         Raises
         ------
         StorageFull
-            The files would take more than they may, or leave less of the disk free than they must.
+            If that would exceed the capacity, or leave less than the reserve free.
         """
         with self._lock:
             if self._stored + self._arriving + size > self.capacity:
@@ -87,7 +87,7 @@ class Space:
             self._arriving += size
 
     def settle(self, size: int, stored: int) -> None:
-        """End an arrival: of the ``size`` bytes that it took, ``stored`` stay."""
+        """Convert a reservation of ``size`` bytes into ``stored`` bytes of disk usage."""
         with self._lock:
             self._arriving -= size
             self._stored += stored

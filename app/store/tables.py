@@ -22,10 +22,10 @@ from sqlalchemy import (
 from sqlalchemy.schema import CreateColumn, CreateIndex, CreateTable
 
 MAX_LENGTH = 40
-"""Characters of the longest id."""
+"""Maximum length of an id."""
 
 _TABLES_LOCK = 0x537472617461
-"""The number of the lock in PostgreSQL under which servers create tables: any other program's must differ."""
+"""Key of the PostgreSQL advisory lock for creating tables; must be unique among the users of the database."""
 
 TABLES = MetaData()
 SETTINGS = Table(
@@ -60,7 +60,7 @@ CLASSES = Table(
     Column("version", Integer, nullable=False),
     Column("presented", LargeBinary),
 )
-"""Classes; the secret and the keys of students are digests."""
+"""Classes; the secret and the keys of students are stored as digests."""
 STUDENTS = Table(
     "class_students",
     TABLES,
@@ -84,9 +84,9 @@ PASSED_STEPS = Table(
 
 
 def create_tables(connection: Connection) -> None:
-    """Create missing tables and columns; several servers may do so at the same time."""
+    """Create missing tables and columns; safe to call from several servers concurrently."""
     if connection.dialect.name == "postgresql":
-        # IF NOT EXISTS does not hold there while another transaction creates the table.
+        # In PostgreSQL, IF NOT EXISTS is not atomic with a concurrent transaction that creates the table.
         connection.execute(select(func.pg_advisory_xact_lock(_TABLES_LOCK)))
     for table in TABLES.sorted_tables:
         connection.execute(CreateTable(table, if_not_exists=True))
@@ -96,7 +96,7 @@ def create_tables(connection: Connection) -> None:
 
 
 def _add_columns(connection: Connection, table: Table) -> None:
-    """Add columns that an older version of this program did not have; each of them has a default."""
+    """Add the columns that are new since an older version; each has a default."""
     existing = {column["name"] for column in inspect(connection).get_columns(table.name)}
     for column in table.columns:
         if column.name not in existing:

@@ -1,7 +1,7 @@
 """Uploaded files, such as models, stored once under the hash of their content.
 
-A file passes through the server's memory in small pieces only: while it arrives, and once more when it is first used
-after a start, to see whether it is still what its name says.  Jobs copy it themselves.
+The server streams a file in small pieces: on upload, and on its first use after a start, to verify its hash.  Jobs copy
+it themselves.
 """
 
 from __future__ import annotations
@@ -29,40 +29,40 @@ from app.store.space import Space, on_disk
 READ_BYTES = 1 << 18
 FILE_ID = re.compile(r"[0-9a-f]{64}")
 ARRIVING = ".arriving-"
-"""Prefix of files that are not complete."""
+"""Prefix of incomplete files."""
 MAX_VERIFIED = 4096
-"""Files that are remembered as sound."""
+"""Maximum number of files remembered as verified."""
 
 
 class Upload(msgspec.Struct, frozen=True, kw_only=True):
     """A stored file."""
 
     id: str
-    """SHA-256 of the content, in hexadecimal; workspaces name the file by it."""
+    """SHA-256 of the content in hexadecimal, by which workspaces refer to the file."""
     size: int
 
 
 class Uploads:
-    """A directory of files by the hash of their content.
+    """A content-addressed directory of uploaded files.
 
     Parameters
     ----------
     directory : Path
-        Each file is named by its hash.
+        The directory; its files are named by their hashes.
     largest : int
         Size limit of a file, in bytes.
     capacity : int
         Size limit of all files together, in bytes.
     reserve : int
-        Bytes of the disk that stay free.
+        Bytes of the disk to keep free.
     shared : SharedFiles, optional
-        Where other servers find the files too.
+        Store shared with other servers.
 
     Attributes
     ----------
     directory : Path
     space : Space
-        How much room the files take, and how much there is.
+        Accounting of disk space.
     """
 
     def __init__(
@@ -78,29 +78,29 @@ class Uploads:
         self._lock = threading.Lock()
 
     def put(self, source: IO[bytes], quota: Quota) -> Upload:
-        """Store the content of ``source``; the same content is stored once.
+        """Store the content of ``source``; equal content is stored once.
 
         Parameters
         ----------
         source : IO[bytes]
         quota : Quota
-            Charged with the bytes that are stored: nothing for a file that was refused, or is here already.
+            Charged with the bytes stored; nothing for a file that is rejected or exists already.
 
         Raises
         ------
         TooLarge
-            The file is larger than files may be.
+            If the file exceeds the size limit.
         InvalidBody
-            The file is empty.
+            If the file is empty.
         StorageFull
-            There is no room for it.
+            If there is no space.
         Unavailable
-            The store that the servers share does not take it.
+            If the shared store does not accept it.
         """
         return self._receive(source, quota, self._share)
 
     def _receive(self, source: IO[bytes], quota: Quota | None, check: Callable[[Path, str], None]) -> Upload:
-        """Store the content of ``source`` once ``check`` has seen the complete file and its hash."""
+        """Store the content of ``source`` after calling ``check`` with the complete file and its hash."""
         with storing("the file"):
             handle, temporary = _create(self.directory)
             taken = stored = 0
@@ -132,7 +132,7 @@ class Uploads:
             self._shared.save(temporary, file)
 
     def _fetch(self, name: str, file: str) -> None:
-        """Copy a file here that another server shared, if one did."""
+        """Fetch a file from the shared store, if it is there."""
 
         def check(_temporary: Path, digest: str) -> None:
             if digest != file:
@@ -149,7 +149,7 @@ class Uploads:
             raise TooLarge("the file is too large", field="$.file", expected=limit)
 
     def _place(self, temporary: Path, file: str, size: int, quota: Quota | None) -> int:
-        """Give a complete file its name; returns the bytes that are stored by that."""
+        """Move a complete file to its final name; return the number of bytes added."""
         path = self.directory / file
         stored = 0 if path.is_file() else on_disk(size)
         if quota is not None:
@@ -160,18 +160,18 @@ class Uploads:
         return stored
 
     def find(self, name: str, file: str) -> StoredFile:
-        """Return the file that a workspace calls ``name``; its content is verified the first time.
+        """Return the file that a workspace calls ``name``, verifying its hash on first use.
 
         Raises
         ------
         NotFound
-            No such file was uploaded here.
+            If there is no such file.
         Damaged
-            The stored content does not match its hash.
+            If the stored content does not match its hash.
         StorageFull
-            Another server has it, and there is no room for it here.
+            If there is no space to fetch it from the shared store.
         Unavailable
-            The store that the servers share does not answer.
+            If the shared store does not respond.
         """
         path = self.directory / file
         if FILE_ID.fullmatch(file) and not path.is_file():
@@ -195,22 +195,22 @@ class Uploads:
 
 
 def _identity(stamp: os.stat_result) -> tuple[int, ...]:
-    """Return what changes when somebody writes to a file."""
+    """Return a stamp of a file that changes when the file is written."""
     return stamp.st_ino, stamp.st_size, stamp.st_mtime_ns, stamp.st_ctime_ns
 
 
 def _create(directory: Path) -> tuple[int, Path]:
-    """Open a new file that is locked as long as it is open; see :func:`_sweep`."""
+    """Create a file that stays locked while it is open; see :func:`_sweep`."""
     while True:
         handle, path = tempfile.mkstemp(dir=directory, prefix=ARRIVING)
         try_lock(handle)
         if os.fstat(handle).st_nlink:
             return handle, Path(path)
-        os.close(handle)  # a server that started just now took it for one that was left
+        os.close(handle)  # a server that just started removed it as stale
 
 
 def _sweep(directory: Path) -> None:
-    """Delete incomplete files whose server has ended, which nobody holds a lock on."""
+    """Delete stale incomplete files, which no running server holds a lock on."""
     for path in directory.glob(ARRIVING + "*"):
         with path.open("rb") as file:
             if try_lock(file.fileno()):

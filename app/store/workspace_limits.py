@@ -8,15 +8,15 @@ from app.sandbox import StoredFile, check_name
 from app.store.uploads import Uploads
 
 MAX_FILES = 64
-"""Attached files of one workspace."""
+"""Maximum number of attached files of a workspace."""
 MAX_UPLOADS = 16
-"""Stored files that one workspace names."""
+"""Maximum number of uploaded files that a workspace refers to."""
 FRAME_BYTES = 5 << 20
-"""What a saved workspace takes beside its files: the longest script in four-byte characters, and a margin."""
+"""Size of a saved workspace without files: the longest script in four-byte characters, and a margin."""
 
 
 def content_bytes(workspace: Workspace) -> int:
-    """Return the size of what a workspace holds itself: its script and its attached files."""
+    """Return the size of a workspace's script and attached files."""
     return len(workspace.script) + sum(map(len, workspace.files.values()))
 
 
@@ -26,11 +26,11 @@ class WorkspaceLimits:
     Parameters
     ----------
     uploads : Uploads
-        Stored files that workspaces name.
+        The uploaded files.
     files_bytes : int
-        Attached files together.
+        Limit on the total size of attached files.
     uploads_bytes : int
-        Stored files together; one that is named twice counts twice, as a job gets two copies.
+        Limit on the total size of uploaded files; a file referred to twice counts twice, as a job gets two copies.
     """
 
     def __init__(self, uploads: Uploads, files_bytes: int, uploads_bytes: int) -> None:
@@ -44,18 +44,18 @@ class WorkspaceLimits:
         return self._files_bytes + FRAME_BYTES
 
     def check(self, workspace: Workspace) -> dict[str, StoredFile]:
-        """Return the stored files that a workspace names.
+        """Check a workspace, and return the uploaded files that it refers to.
 
         Raises
         ------
         InvalidBody
-            The names of files are not plain file names, or there are too many.
+            If a file name is not plain, or there are too many files.
         TooLarge
-            The files are too large together.
+            If the files exceed their size limit.
         NotFound
-            A stored file is not here.
+            If an uploaded file does not exist.
         Damaged
-            A stored file is not what was stored.
+            If an uploaded file is corrupted.
         """
         _check_count("attached files", "$.files", len(workspace.files), MAX_FILES)
         _check_count("stored files", "$.uploads", len(workspace.uploads), MAX_UPLOADS)

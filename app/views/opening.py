@@ -39,7 +39,7 @@ def opened(link: str) -> Iterator[OpenedLink]:
     except NotFound:
         services.missing.charge(address)
         raise
-    with services.turns.take(min(services.workspace_limits.content_bytes, stored * MAX_INFLATION)):
+    with services.link_bytes.acquire(min(services.workspace_limits.content_bytes, stored * MAX_INFLATION)):
         content = services.links.open(link)
         services.opening.charge(address, max(0, content_bytes(content.state.workspace) - BASE_BYTES))
         yield content

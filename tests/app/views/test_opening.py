@@ -14,7 +14,7 @@ from flask.testing import FlaskClient
 from app import create_app
 from app.errors import Unavailable
 from app.services import EXTENSION, Services
-from app.store.turns import Turns
+from app.store.byte_semaphore import ByteSemaphore
 from app.views import opening
 from tests.app.runners import ScriptedRunner, wait_until
 
@@ -87,7 +87,7 @@ def test_a_response_that_nobody_reads_takes_no_memory(tmp_path: Path) -> None:
 def test_large_links_take_turns_and_small_ones_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     client = client_of(tmp_path)
     services: Services = client.application.extensions[EXTENSION]
-    monkeypatch.setattr(services.turns, "_patience_seconds", 0.05)
+    monkeypatch.setattr(services.link_bytes, "_patience_seconds", 0.05)
     large, small = save(client, random.Random(0).randbytes(MIB)), save(client, b"")
     with client.application.test_request_context(f"/z/{large}"), opening.opened(large):
         assert client.get(f"/z/{small}").status_code == 200
@@ -96,23 +96,28 @@ def test_large_links_take_turns_and_small_ones_pass(tmp_path: Path, monkeypatch:
     assert client.get(f"/api/links/{large}").status_code == 200
 
 
-def test_a_turn_comes_when_another_ends() -> None:
-    turns, order = Turns(10, patience_seconds=20.0), []
+def test_a_request_waits_until_bytes_are_released() -> None:
+    semaphore, order = ByteSemaphore(10, patience_seconds=20.0), []
 
     def work() -> None:
-        with turns.take(8):
+        with semaphore.acquire(8):
             order.append("second")
 
     thread = threading.Thread(target=work)
-    with turns.take(100):
+    with semaphore.acquire(100):
         thread.start()
-        wait_until(lambda: bool(turns._freed._waiters))  # type: ignore[attr-defined]
+        wait_until(lambda: bool(semaphore._freed._waiters))  # type: ignore[attr-defined]
         order.append("first")
     thread.join()
     assert order == ["first", "second"]
-    hasty = Turns(10, patience_seconds=0.01)
-    with hasty.take(6), hasty.take(4), pytest.raises(Unavailable, match="being saved or opened"), hasty.take(1):
+    hasty = ByteSemaphore(10, patience_seconds=0.01)
+    with (
+        hasty.acquire(6),
+        hasty.acquire(4),
+        pytest.raises(Unavailable, match="being saved or opened"),
+        hasty.acquire(1),
+    ):
         pass
-    with hasty.take(10):
+    with hasty.acquire(10):
         order.append("third")
     assert order[-1] == "third", "a refusal holds nothing"

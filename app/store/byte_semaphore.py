@@ -9,15 +9,15 @@ from contextlib import contextmanager
 from app.errors import Unavailable
 
 
-class Turns:
-    """Bytes that some kind of work may take at one time.
+class ByteSemaphore:
+    """A semaphore that counts bytes.
 
     Parameters
     ----------
     total : int
-        Bytes for all; larger work takes its turn alone.
+        Number of bytes; a larger request acquires all of them.
     patience_seconds : float
-        How long work waits for its turn.
+        Timeout for acquiring.
     """
 
     def __init__(self, total: int, patience_seconds: float) -> None:
@@ -27,13 +27,13 @@ class Turns:
         self._freed = threading.Condition()
 
     @contextmanager
-    def take(self, size: int) -> Iterator[None]:
-        """Hold bytes while the work is done, waiting until they are free.
+    def acquire(self, size: int) -> Iterator[None]:
+        """Acquire bytes for the duration of a block, waiting until they are free.
 
         Raises
         ------
         Unavailable
-            They were not free in time.
+            If the wait times out.
         """
         size = min(size, self._total)
         with self._freed:
