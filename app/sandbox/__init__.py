@@ -18,7 +18,7 @@ if sys.platform == "linux":
 else:
 
     class Sandbox:
-        """Refuses: this system has nothing to build one from."""
+        """A stub that raises an error: this system has no sandbox."""
 
         def __init__(self, *_: object, **__: object) -> None:
             raise SandboxError(

@@ -14,7 +14,7 @@ from typing import IO, Any
 
 
 def keep(names: Iterable[str]) -> None:
-    """Read these files of the working directory, and find them in memory in this process for good."""
+    """Read files of the working directory into memory, and serve them from there for the rest of the process."""
     files = {name: Path(name).read_bytes() for name in names}
     _answer_open(files)
     _answer_listdir(list(files))

@@ -1,6 +1,6 @@
 """The child process: enables the isolation mechanisms, runs one request, and exits.
 
-A mechanism that cannot be turned on ends the child before a line of the script has run.
+If a mechanism cannot be enabled, the child exits before running any line of the script.
 """
 
 from __future__ import annotations
@@ -18,57 +18,57 @@ from app.sandbox.tier import FileAccess, Mechanism, Tier
 
 _exit = os._exit
 OUTPUT, STATUS, JOB = 3, 4, 5
-"""File descriptors in the child, above the standard three."""
+"""File descriptors of the child, after the standard streams."""
 _FIRST_STORED = 6
-"""Descriptor of the first stored file; the others follow it."""
+"""Descriptor of the first stored file; the others are consecutive."""
 
 
 @dataclass(frozen=True)
 class Descriptors:
-    """The files of a job, as the zygote received them."""
+    """The file descriptors of a job, as received by the zygote."""
 
     job: int
     output: int
     console: int
     status: int
     stored: Sequence[int] = ()
-    """Stored files, open for reading."""
+    """Descriptors of the stored files, open for reading."""
 
     @property
     def every(self) -> list[int]:
-        """All of them, in the order that :meth:`of` takes."""
+        """All descriptors, in the order that :meth:`of` expects."""
         return [self.job, self.output, self.console, self.status, *self.stored]
 
     @classmethod
     def of(cls, every: Sequence[int]) -> Descriptors:
-        """Return the descriptors that :attr:`every` lists."""
+        """Construct from a list in the order of :attr:`every`."""
         job, output, console, status, *stored = every
         return cls(job, output, console, status, stored)
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What the zygote knows and the child needs."""
+    """The state that a child inherits from the zygote."""
 
     handler: Handler
     tier: Tier
     readable: Sequence[str]
     zygote: int
-    """Process id of the zygote, as the child sees its parent; 0 from inside its own process namespace."""
+    """Process id of the zygote as seen by the child; 0 in a process namespace of its own."""
     uid: int
-    """The user and group id for this child alone."""
+    """User and group id reserved for this child."""
     directory: str
-    """Working directory to make where there is no private root."""
+    """Working directory on disk, if there is no private root."""
     address_space: int
-    """Bytes mapped by the zygote."""
+    """Size of the zygote's address space in bytes."""
     tasks: int
-    """Tasks that the kernel counts together with the child's."""
+    """Number of other tasks that the kernel counts against the child's limit."""
     processes: int
-    """The zygote's descriptor of ``/proc``."""
+    """Descriptor of ``/proc``, inherited from the zygote."""
 
 
 def run(descriptors: Descriptors, surroundings: Surroundings) -> NoReturn:
-    """Set up, run the handler, end; called right after the fork and never returns."""
+    """Isolate this process, run the handler and exit; called right after the fork, never returns."""
     try:
         _arrange(descriptors, surroundings.processes)
     except BaseException:
@@ -82,14 +82,14 @@ def run(descriptors: Descriptors, surroundings: Surroundings) -> NoReturn:
     code = EXIT_DAMAGED
     try:
         code = serve(surroundings.handler, request, OUTPUT)
-    finally:  # a script may have broken whatever Python needs to come here: never go on as a copy of the zygote
+    finally:  # even if a script broke the interpreter, never continue as a copy of the zygote
         _exit(code)
 
 
 def _arrange(descriptors: Descriptors, processes: int) -> None:
-    """Begin a session of low priority, give the wanted files their places and close all others.
+    """Start a session of low priority, move the job's descriptors to their final numbers, and close all others.
 
-    Moving them out of the way first keeps one's destination from being another's source.
+    They are first duplicated to high numbers, so that no target number is still in use as a source.
     """
     os.setsid()
     priority.lower(processes)
@@ -104,7 +104,7 @@ def _arrange(descriptors: Descriptors, processes: int) -> None:
 
 
 def _set_up(surroundings: Surroundings) -> bytes:
-    """Turn on every mechanism, say so, and return the request."""
+    """Enable all mechanisms, report that, and return the request."""
     tier, uid = surroundings.tier, surroundings.uid
     header = wire.read_header(JOB)
     if header.limits.program and not tier.executes:
@@ -145,7 +145,7 @@ def _set_up(surroundings: Surroundings) -> bytes:
 
 
 def _enter(directory: str, header: wire.Header) -> None:
-    """Make this the working directory and write the files: attached ones follow the request in the job."""
+    """Change to the working directory and write the job's files; attached ones follow the request in the job."""
     os.chdir(directory)
     for name, size in header.files:
         _write_file(name, JOB, size)
@@ -155,7 +155,7 @@ def _enter(directory: str, header: wire.Header) -> None:
 
 
 def _write_file(name: str, source: int, size: int) -> None:
-    """Write a file from a descriptor's position on, inside the kernel."""
+    """Write a file from the current position of a descriptor, with sendfile."""
     files.check_name(name)
     file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
     while size:
@@ -167,7 +167,7 @@ def _write_file(name: str, source: int, size: int) -> None:
 
 
 def _die_with(zygote: int) -> None:
-    """Ask to be killed when the zygote dies; changing the user id would clear the wish, so this comes late."""
+    """Set the parent-death signal; this must come after changing the user id, which clears it."""
     syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != zygote:
         raise ProcessLookupError("the zygote is gone")

@@ -29,7 +29,7 @@ _FIRST_UID = 64_000
 
 
 class ZygoteProcess:
-    """One zygote, started and watched."""
+    """The server's handle of a zygote process."""
 
     def __init__(
         self,
@@ -66,12 +66,12 @@ class ZygoteProcess:
             os.close(member)
 
     def wait_until_booted(self) -> None:
-        """Wait for the zygote's word.
+        """Wait until the zygote is ready.
 
         Raises
         ------
         SandboxError
-            If it cannot work.
+            If it fails to start.
         """
         self._control.settimeout(_BOOT_SECONDS)
         try:
@@ -88,21 +88,21 @@ class ZygoteProcess:
 
     @property
     def pid(self) -> int:
-        """Process id of the process that was started."""
+        """Process id of the zygote."""
         return self._process.pid
 
     @property
     def alive(self) -> bool:
-        """Whether the process still runs."""
+        """Whether the process is running."""
         return self._process.poll() is None
 
     def start(self, request: bytes, files: Files, limits: Limits) -> SandboxedJob:
-        """Hand a job over.
+        """Submit a job to the zygote.
 
         Raises
         ------
         OSError
-            If the zygote has gone.
+            If the zygote is gone.
         """
         with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
             job = os.memfd_create("job", os.MFD_CLOEXEC)
@@ -125,11 +125,11 @@ class ZygoteProcess:
         return SandboxedJob(self.kill, limits, Ends(output, ours_console, status), self._kills)
 
     def kill(self) -> None:
-        """End the zygote and, with it, all its children."""
+        """Kill the zygote and thereby all of its children."""
         self._process.kill()
 
     def close(self) -> None:
-        """End it and remove what it left."""
+        """Kill the zygote and remove its scratch directory."""
         self._control.close()
         self._process.kill()
         self._process.wait()
@@ -137,16 +137,16 @@ class ZygoteProcess:
 
 
 def group_kills(group: ControlGroup | None) -> Callable[[], int]:
-    """Return what tells how many members of a group were killed for all of them."""
+    """Return a function that counts the out-of-memory kills of a control group."""
     return (lambda: group.kills) if group is not None else (lambda: 0)
 
 
 def _environment() -> dict[str, str]:
-    """All that a zygote sees of the environment; it forgets most of it before scripts run.
+    """Return the environment of a zygote, which deletes most of it before scripts run.
 
-    Few arenas and small stacks, as both eat the address space that a script may use; and one BLAS thread until the
-    script asks for more, since threads do not survive a fork.  PyTorch, when Keras is loaded, wants a directory for
-    what it compiles, and no temporary one is there yet: the root is there, and nothing is written into it.
+    Malloc arenas and stacks are kept small, as both count against the address space of scripts.  BLAS starts with one
+    thread, since threads do not survive a fork.  PyTorch, when loaded by Keras, requires a cache directory before the
+    temporary directory exists: it is given the root directory, and writes nothing there.
     """
     return {
         "LANG": "C.UTF-8",
@@ -161,7 +161,7 @@ def _environment() -> dict[str, str]:
 
 
 def _console() -> int:
-    """A memory file of fixed size for a child's standard streams: it needs no reader and cannot grow."""
+    """Create a memory file of fixed size for the standard streams of a child: it needs no reader and cannot grow."""
     fd = os.memfd_create("console", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     os.ftruncate(fd, CONSOLE_BYTES)
     fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL)
@@ -169,7 +169,7 @@ def _console() -> int:
 
 
 def _strongest() -> Tier:
-    """The tier of this host, which without a filter for system calls is none to speak of."""
+    """Return the strongest tier of this host; raise an error if it has no system call filter."""
     tier = probe.probe()
     if Mechanism.SECCOMP not in tier.mechanisms:
         raise SandboxError(f"sandbox: this host does not support one: {tier.reasons[Mechanism.SECCOMP]}")
@@ -177,7 +177,7 @@ def _strongest() -> Tier:
 
 
 class Sandbox:
-    """Runs untrusted requests in children that can do little else than compute.
+    """Runs untrusted requests in isolated child processes.
 
     Parameters
     ----------
@@ -185,20 +185,20 @@ class Sandbox:
         ``module:function``; the function takes the request and a function that sends a message.  If the module has a
         ``warm_up`` function, each zygote calls it once.
     preload
-        Modules that every child finds imported.
+        Modules that zygotes import for all children.
     pool
-        How many zygotes to keep.
+        Number of zygotes.
     tier
-        The mechanisms to use; found out by :func:`app.sandbox.probe.probe` where not given.
+        The mechanisms to use; by default the result of :func:`app.sandbox.probe.probe`.
     readable
-        Directories that a script may read beyond Python, its libraries and this project's code.
+        Directories that scripts may read in addition to Python, its libraries and this project's code.
     shared
-        What all jobs may use together; where this host has no control groups for us, the tier says why.
+        Limits on all jobs together; if this host has no usable control groups, the tier has the reason.
 
     Raises
     ------
     SandboxError
-        If a zygote does not start, or this host offers no filter for system calls.
+        If a zygote does not start, or this host has no system call filter.
     """
 
     def __init__(
@@ -243,18 +243,18 @@ class Sandbox:
         Parameters
         ----------
         request
-            What the handler gets.
+            Argument of the handler.
         files
-            Files that lie in the child's working directory, by name.
+            Files for the child's working directory, by name.
         limits
-            What the job may use.
+            Resource limits of the job.
 
         Raises
         ------
         ValueError
-            If a file's name is not plain, or the files are too large.
+            If a file name is not plain, or the files are too large.
         SandboxError
-            If a zygote had died and does not start again, nothing more can be opened, or the sandbox was closed.
+            If a dead zygote cannot be restarted, no more files can be opened, or the sandbox is closed.
         """
         limits = limits or Limits()
         files = files or {}
@@ -288,7 +288,7 @@ class Sandbox:
         return [process.pid for process in self._zygotes]
 
     def close(self) -> None:
-        """End all zygotes and their children."""
+        """Kill all zygotes and their children."""
         with self._lock:
             self._closed = True
             for process in self._zygotes:

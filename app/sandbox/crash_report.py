@@ -11,35 +11,35 @@ _FRAME = r'^  File "{file}", line (\d{{1,7}}) in '
 
 
 def report_crashes() -> None:
-    """Let this process write a report, to its standard error, when a signal ends it."""
+    """Enable the fault handler: write a report to standard error when a fatal signal arrives."""
     faulthandler.enable(file=_STDERR)
 
 
 def split_report(console: str) -> tuple[str, str]:
-    """Return what a process wrote by itself, and the report of its crash.
+    """Split console output into what the process wrote and its crash report.
 
     Parameters
     ----------
     console : str
-        All that the process wrote.
+        Console output of the process.
 
     Returns
     -------
     tuple of (str, str)
-        The report is empty if there is none.
+        Output and report; the report is empty if there is none.
     """
     before, beginning, after = console.partition(_BEGINNING)
     return (before, beginning + after) if beginning else (console, "")
 
 
 def crashed_line(report: str, file: str) -> int | None:
-    """Return the line of a file that was running, the innermost one; None if none of it was.
+    """Return the innermost line of a file in the crash report's stack; None if the file is not on it.
 
     Parameters
     ----------
     report : str
     file : str
-        The name that its code was compiled with.
+        File name that its code was compiled with.
     """
     frame = re.search(_FRAME.format(file=re.escape(file)), report, re.MULTILINE)
     return int(frame[1]) if frame else None

@@ -11,17 +11,17 @@ import msgspec
 from app.sandbox.limits import Limits
 
 MAX_NAME = 120
-"""Bytes of a file's name."""
+"""Maximum length of a file name in bytes."""
 MAX_STORED = 32
-"""Stored files of one job: each travels as a descriptor of its own."""
+"""Maximum number of stored files of a job, each of which needs a descriptor."""
 
 
 class StoredFile(msgspec.Struct, frozen=True):
-    """A file on disk that a job gets a copy of; its content never passes through the server's memory."""
+    """A file on disk that is copied into a job without passing through the server's memory."""
 
     path: Path
     size: int
-    """Bytes that the job gets."""
+    """Number of bytes to copy."""
 
 
 Files = Mapping[str, bytes | StoredFile]
@@ -34,7 +34,7 @@ def size_of(content: bytes | StoredFile) -> int:
 
 
 def check_name(name: str) -> None:
-    """Reject names of attached files that are not plain names.
+    """Reject file names that are not plain names.
 
     Raises
     ------
@@ -51,12 +51,12 @@ def check_name(name: str) -> None:
 
 
 def check_files(files: Files, limits: Limits) -> None:
-    """Reject files that could not be written.
+    """Reject files that cannot be written to the working directory.
 
     Raises
     ------
     ValueError
-        If a name is not plain, the files are too large together, or too many of them are stored ones.
+        If a name is not plain, the files exceed their total size limit, or there are too many stored files.
     """
     for name in files:
         check_name(name)

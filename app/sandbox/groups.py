@@ -22,28 +22,28 @@ CONTROLLERS = ("memory", "pids")
 
 
 class NoGroup(Exception):
-    """This host lets no control group be made; the message says why."""
+    """No control group can be created on this host; the message has the reason."""
 
 
 class ControlGroup:
-    """A control group of a server's own, as directories of each hierarchy that it takes part in.
+    """A control group of a server.
 
     Parameters
     ----------
     directories : sequence of Path
-        One where the kernel has one hierarchy (version 2), else one for each controller (version 1).
+        The directory of the group in the unified hierarchy (cgroup v2), or one per controller (cgroup v1).
     """
 
     def __init__(self, directories: Sequence[Path]) -> None:
         self._directories = list(directories)
 
     def limit(self, memory_bytes: int, tasks: int) -> None:
-        """Set what all members may take together, swap not included.
+        """Limit the total memory and number of tasks of all members, and forbid swap.
 
         Raises
         ------
         OSError
-            The kernel refuses.
+            If the kernel rejects the limits.
         """
         memory, pids = self._directories[0], self._directories[-1]
         if (memory / "memory.max").exists():
@@ -55,12 +55,12 @@ class ControlGroup:
         (pids / "pids.max").write_text(str(tasks))
 
     def open_members(self) -> list[int]:
-        """Return descriptors; a process that writes ``0`` to each becomes a member, with all that it forks."""
+        """Return file descriptors; a process that writes ``0`` to each joins the group, with all its later children."""
         return [os.open(path / "cgroup.procs", os.O_WRONLY | os.O_CLOEXEC) for path in self._directories]
 
     @property
     def kills(self) -> int:
-        """How many members the kernel has killed because all of them together took too much memory."""
+        """Number of members that the kernel killed because the group exceeded its memory limit."""
         memory = self._directories[0]
         for name in ("memory.events", "memory.oom_control"):
             with contextlib.suppress(OSError):
@@ -69,7 +69,7 @@ class ControlGroup:
         return 0
 
     def remove(self) -> None:
-        """Remove the group, once its members have ended."""
+        """Remove the group after its members have exited."""
         deadline = time.monotonic() + _REMOVE_SECONDS
         for path in self._directories:
             while not _removed(path) and time.monotonic() < deadline:
@@ -77,12 +77,12 @@ class ControlGroup:
 
 
 def make_group(memory_bytes: int, tasks: int) -> ControlGroup:
-    """Make a control group beneath this process's own.
+    """Create a control group below that of this process.
 
     Raises
     ------
     NoGroup
-        This host does not allow it.
+        If that is impossible on this host.
     """
     try:
         parents = _parents()
@@ -100,7 +100,7 @@ def make_group(memory_bytes: int, tasks: int) -> ControlGroup:
 
 
 def _parents() -> list[Path]:
-    """Return where groups can be made: one directory of version 2 with both controllers, else one of each."""
+    """Return the parent directories for groups: one in cgroup v2 with both controllers, else one per controller."""
     mounts = dict(_mounts())
     own = dict(_own())
     unified = mounts.get("")
@@ -116,7 +116,7 @@ def _parents() -> list[Path]:
 
 
 def _mounts() -> Iterator[tuple[str, Path]]:
-    """Yield the mounted hierarchies by controller; that of version 2 by an empty name."""
+    """Yield the mount points of hierarchies by controller; that of cgroup v2 by an empty name."""
     for line in Path("/proc/self/mountinfo").read_text().splitlines():
         before, _, after = line.partition(" - ")
         kind, _, options = after.split(" ", 2)
@@ -128,19 +128,19 @@ def _mounts() -> Iterator[tuple[str, Path]]:
 
 
 def _own() -> Iterator[tuple[str, str]]:
-    """Yield this process's own group by controller; that of version 2 by an empty name."""
+    """Yield the group of this process by controller; that of cgroup v2 by an empty name."""
     for line in Path("/proc/self/cgroup").read_text().splitlines():
         _, controllers, path = line.split(":", 2)
         yield from ((name, path) for name in controllers.split(","))
 
 
 def _delegate(parent: Path) -> None:
-    """Let groups beneath have controllers; the server moves into one itself, as no group may have both.
+    """Enable the controllers for child groups; the server moves to one itself, as inner groups cannot have processes.
 
     Raises
     ------
     OSError
-        The subtree is not this user's, or other processes are in it too.
+        If the subtree belongs to another user or contains other processes.
     """
     control = parent / "cgroup.subtree_control"
     if set(CONTROLLERS) <= set(control.read_text().split()):
@@ -158,7 +158,7 @@ def _delegate(parent: Path) -> None:
 
 
 def _sweep(parent: Path) -> None:
-    """Remove groups of servers that have ended."""
+    """Remove groups of servers that have exited."""
     for path in parent.glob(f"{PREFIX}*"):
         match = _NAME.fullmatch(path.name)
         if match and not Path(f"/proc/{match[1]}").exists():

@@ -12,16 +12,16 @@ from collections.abc import Callable
 from app.sandbox import wire
 
 Handler = Callable[[bytes, Callable[[bytes], None]], None]
-"""Takes a request and a function that sends a message."""
+"""A function of a request and a function that sends a message."""
 
 
 class Execute(BaseException):
-    """Raised by a handler whose job goes on as another program; what that writes is the last message.
+    """Raised by a handler to replace its process by another program, whose output becomes the last message.
 
     Parameters
     ----------
     program : str
-        Absolute path; the job's limits name it.
+        Absolute path, which the limits of the job must allow.
     *arguments : str
     """
 
@@ -31,14 +31,14 @@ class Execute(BaseException):
 
 
 INTERRUPT = signal.SIGUSR1 if sys.platform != "win32" else signal.SIGTERM
-"""Asks a process to end now with what it has."""
+"""Signal that asks a process to finish early with partial results."""
 
 _exit = os._exit
 EXIT_RAISED = 70
 EXIT_SETUP_FAILED = 71
 EXIT_OUT_OF_MEMORY = 72
 EXIT_DAMAGED = 73
-"""What the handler runs on was changed by what it ran: it could not go on."""
+"""Exit code if the script damaged the handler's environment, so that it could not continue."""
 
 _TRACE_BYTES = 4000
 
@@ -51,19 +51,19 @@ def load(name: str) -> Handler:
 
 
 def warm_up(name: str) -> None:
-    """Let the ``warm_up`` of the handler's module, if it has one, run: who serves many requests gains by it."""
+    """Call the ``warm_up`` function of the handler's module, if any, before serving many requests."""
     warm = getattr(importlib.import_module(name.partition(":")[0]), "warm_up", None)
     if warm is not None:
         warm()
 
 
 def serve(handler: Handler, request: bytes, output: int) -> int:
-    """Run the handler, its messages going out as frames; the exit code of the process it runs in."""
+    """Run the handler, sending its messages as frames; return the exit code of the process."""
 
     def emit(message: bytes) -> None:
         try:
             wire.write_all(output, wire.frame(message))
-        except OSError:  # a script has closed it
+        except OSError:  # closed by a script
             _exit(EXIT_DAMAGED)
 
     try:
@@ -82,7 +82,7 @@ def serve(handler: Handler, request: bytes, output: int) -> int:
 
 
 def _become(command: tuple[str, ...], output: int) -> int:
-    """Go on as a program that writes its output where messages go; the exit code where that is refused."""
+    """Execute a program with its output redirected to the message pipe; return an exit code if that fails."""
     wire.write_all(output, wire.UNTIL_END)
     os.dup2(output, 1)
     try:

@@ -12,26 +12,26 @@ from app.sandbox.limits import Limits
 from app.sandbox.tier import Tier
 
 Status = Literal["ok", "timeout", "memory", "output", "crash", "setup", "cancelled", "lost"]
-"""``setup`` is a job that could not be isolated, ``lost`` one whose machine went away."""
+"""``setup``: the job could not be isolated; ``lost``: its machine is gone."""
 
 TOGETHER = "all scripts together took more memory than there is for them"
-"""Why a script was stopped that kept to its own limits."""
+"""Error message for a script that was killed although it kept its own limits."""
 
 
 class SandboxError(Exception):
-    """The sandbox itself cannot work."""
+    """A failure of the sandbox itself."""
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):
-    """A machine of a cluster, as results name it."""
+    """Description of a cluster machine in results."""
 
     host: str
     cpu: str
-    """Model of its processor."""
+    """Processor model."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """How a job ended."""
+    """The outcome of a job."""
 
     status: Status
     detail: str = ""
@@ -40,45 +40,45 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     wall_seconds: float = 0.0
     cpu_seconds: float = 0.0
     interrupted: bool = False
-    """Whether it was asked to end before its time."""
+    """Whether the process was asked to finish early."""
     peak_bytes: int = 0
-    """Largest resident size, the interpreter and libraries shared with the zygote included."""
+    """Peak resident size, including the interpreter and libraries shared with the zygote."""
     console: str = ""
-    """The beginning of what native code wrote to the standard streams; hostile."""
+    """Start of the native output to the standard streams; untrusted."""
     machine: Machine | None = None
-    """Where it ran, if not on the server's own machine."""
+    """The machine that ran the job, if not the server's."""
 
 
 class Job(Protocol):
-    """A request that a process works on.
+    """A request that is handled by a process.
 
     Read :meth:`messages` to the end, then :attr:`outcome`.  One thread reads; any thread may cancel.
     """
 
     @property
     def machine(self) -> Machine | None:
-        """Where it runs, once there are messages; None on the server's own machine."""
+        """The machine that runs the job, known from the first message on; None for the server's own."""
 
     def messages(self) -> Iterator[bytes]:
-        """The process's messages as they come, hostile; leaving early cancels the job."""
+        """Yield the untrusted messages as they arrive; closing the iterator early cancels the job."""
 
     @property
     def outcome(self) -> Outcome:
-        """How the job ended; waits for that, dropping messages that nobody has read."""
+        """The outcome of the job; blocks until it is known, and discards unread messages."""
 
     def interrupt(self) -> None:
-        """Ask the process to end soon with what it has; it is killed if it does not."""
+        """Ask the process to finish early with partial results; it is killed if it does not."""
 
     def cancel(self) -> None:
-        """Kill the process, if it still lives."""
+        """Kill the process if it is running."""
 
 
 class Runner(Protocol):
-    """Starts jobs."""
+    """Runs jobs in isolated processes."""
 
     @property
     def tier(self) -> Tier:
-        """The mechanisms that isolate a job."""
+        """The isolation tier of jobs."""
 
     def start(self, request: bytes, files: Files | None = None, limits: Limits | None = None) -> Job:
         """Start a job.
@@ -86,18 +86,18 @@ class Runner(Protocol):
         Parameters
         ----------
         request
-            What the handler gets.
+            Argument of the handler.
         files
-            Files that lie in the job's working directory, by name.
+            Files for the job's working directory, by name.
         limits
-            What the job may use.
+            Resource limits of the job.
 
         Raises
         ------
         ValueError
-            If a file's name is not plain, or the files are too large.
+            If a file name is not plain, or the files are too large.
         SandboxError
-            If no process can be had to work on it.
+            If no process is available.
         """
 
     def close(self) -> None:
@@ -106,11 +106,11 @@ class Runner(Protocol):
 
 @runtime_checkable
 class RemoteRunner(Runner, Protocol):
-    """Starts jobs on other machines, which choose the CPUs themselves."""
+    """Runs jobs on other machines, which assign CPUs themselves."""
 
     @property
     def machines(self) -> list[Machine]:
-        """The machines that are there now."""
+        """The machines that are connected."""
 
     def follow(self, resize: Callable[[int, int], None]) -> None:
-        """Call ``resize`` with the slots for compilations and measurements, now and whenever machines come and go."""
+        """Call ``resize`` with the slots for compilation and measurement, now and whenever the machines change."""

@@ -18,14 +18,14 @@ from app.sandbox.interface import TOGETHER, Machine, Outcome, Status
 from app.sandbox.limits import Limits
 
 CONSOLE_BYTES = 8192
-"""What is kept of a child's standard output and error."""
+"""Maximum console output to keep."""
 _GRACE_SECONDS = 5.0
-"""How long after the wall clock's end the zygote may take to say so."""
+"""How long after the wall-clock limit the zygote may take to report the timeout."""
 _START_SECONDS = 6.0
-"""How long a zygote may take until its child is ready; one that was stopped is replaced then."""
+"""How long a zygote may take until its child is ready; after that it is replaced."""
 _CPU_COUNTED = 0.6
-"""Least share of the processor time allowed that is on record when the kernel has killed for it: it counts by samples,
-which on a busy machine are far too many."""
+"""Minimum fraction of the CPU limit that must be accounted for to attribute a SIGKILL to it; the kernel enforces the
+limit by sampling, which overestimates on a busy machine."""
 
 
 @dataclass(frozen=True)
@@ -37,25 +37,25 @@ class Ends:
     status: socket.socket
 
     def close(self) -> None:
-        """Close them all."""
+        """Close all of them."""
         self.output.close()
         self.console.close()
         self.status.close()
 
 
 class SandboxedJob:
-    """A request that a child works on.
+    """A request that is handled by a sandboxed child.
 
     Read :meth:`messages` to the end, then :attr:`outcome`.  One thread reads; any thread may cancel.
 
     Parameters
     ----------
     kill_zygote : callable
-        Ends the zygote, where it does not keep time any more.
+        Kills a zygote that does not enforce the time limit.
     limits : Limits
     ends : Ends
     kills : callable
-        Returns how many children the kernel has killed because all of them together took too much memory.
+        Returns the number of children killed because all together exceeded the memory limit.
     """
 
     machine: Machine | None = None
@@ -77,7 +77,7 @@ class SandboxedJob:
         self._outcome: Outcome | None = None
 
     def messages(self) -> Iterator[bytes]:
-        """The child's messages as they come; leaving early cancels the job."""
+        """Yield the messages as they arrive; closing the iterator early cancels the job."""
         try:
             while (message := self._next()) is not None:
                 yield message
@@ -88,29 +88,29 @@ class SandboxedJob:
 
     @property
     def outcome(self) -> Outcome:
-        """How the job ended; waits for that, dropping messages that nobody has read."""
+        """The outcome of the job; blocks until it is known, and discards unread messages."""
         while self._outcome is None:
             self._next()
         return self._outcome
 
     def interrupt(self) -> None:
-        """Ask the child to end soon with what it has; the zygote kills it if it does not."""
+        """Ask the child to finish early with partial results; the zygote kills it if it does not."""
         with contextlib.suppress(OSError):
             self._ends.status.send(wire.encode(wire.Interrupt()))
 
     def cancel(self) -> None:
-        """Kill the child, if it still lives."""
+        """Kill the child if it is running."""
         self._cancelled = True
         self._patience = min(self._patience, time.monotonic() + _GRACE_SECONDS)
         self._abandon()
 
     def _abandon(self) -> None:
-        """Close our direction: the zygote kills the child, and its report still comes back."""
+        """Shut down our side of the socket: the zygote then kills the child and still reports its end."""
         with contextlib.suppress(OSError):
             self._ends.status.shutdown(socket.SHUT_WR)
 
     def _next(self) -> bytes | None:
-        """The next message, or None when there will be none and the outcome is settled."""
+        """Return the next message; None at the end, when the outcome is known."""
         if self._outcome is not None:
             return None
         while True:
@@ -133,7 +133,7 @@ class SandboxedJob:
         return None
 
     def _finish(self) -> None:
-        """Wait for the child's end, dropping what it still wrote, and settle the outcome."""
+        """Wait until the child exits, discarding its remaining output, and determine the outcome."""
         while self._wait() is not None:
             continue
         self._outcome = self._settle()
@@ -141,7 +141,7 @@ class SandboxedJob:
         self._ends.close()
 
     def _wait(self) -> bytes | None:
-        """What the child wrote next, or None once its end is known and all was read."""
+        """Return the next output of the child; None after it has exited and everything was read."""
         status, output = self._ends.status.fileno(), self._ends.output.fileno()
         poll = select.poll()
         poll.register(status, select.POLLIN)
@@ -161,11 +161,11 @@ class SandboxedJob:
             elif ended:
                 return None
             elif not events:
-                self._kill_zygote()  # it does not keep time any more; the end of its socket comes next
+                self._kill_zygote()  # it is stuck; end-of-file on its socket follows
                 self._patience = time.monotonic() + _GRACE_SECONDS
 
     def _hear(self) -> bool:
-        """Take one report; False when there will be no more."""
+        """Receive a report; return False at the end."""
         try:
             message = self._ends.status.recv(wire.MAX_STATUS)
         except ConnectionResetError:
@@ -193,7 +193,7 @@ class SandboxedJob:
         )
 
     def _judge(self, exited: wire.Exited | None) -> tuple[Status, str]:
-        """Status and a sentence; what the server and the kernel know comes before what the child claims."""
+        """Return status and detail; observations of server and kernel take precedence over claims of the child."""
         failure = next((r.detail for r in self._reports if isinstance(r, wire.SetupFailed)), None)
         if self._overflow is not None:
             return "output", self._overflow
@@ -222,7 +222,7 @@ class SandboxedJob:
 
 
 def describe(exited: wire.Exited) -> str:
-    """How a process ended, in words."""
+    """Describe how a process ended."""
     if exited.signal is None:
         return f"exit code {exited.exit_code}"
     try:

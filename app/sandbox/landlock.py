@@ -22,13 +22,13 @@ TRUNCATE = 1 << 14
 READ = READ_FILE | READ_DIRECTORY
 WRITE = WRITE_FILE | REMOVE_DIRECTORY | REMOVE_FILE | MAKE_DIRECTORY | MAKE_REGULAR | REFER | TRUNCATE
 ON_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE
-"""The rights that mean something on a path that is not a directory."""
+"""The access rights that apply to non-directories."""
 
 _FILE_RIGHTS_BY_ABI = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1, 5: (1 << 16) - 1}
 _TCP_RIGHTS = 0b11
-"""Bind and connect; known since ABI 4."""
+"""Bind and connect; since ABI 4."""
 _SCOPES = 0b11
-"""Abstract Unix sockets and signals to processes outside; known since ABI 6."""
+"""Abstract Unix sockets and signals to processes outside; since ABI 6."""
 
 _GET_VERSION = 1
 _RULE_PATH_BENEATH = 1
@@ -44,7 +44,7 @@ class _PathBeneath(ctypes.Structure):
 
 
 def abi() -> int:
-    """Version of Landlock in this kernel, 0 if there is none."""
+    """Return the Landlock ABI version of this kernel; 0 if it has none."""
     try:
         return syscalls.call("landlock_create_ruleset", None, 0, _GET_VERSION)
     except OSError:
@@ -52,9 +52,9 @@ def abi() -> int:
 
 
 def restrict(read: Iterable[str], write: Iterable[str], execute: Iterable[str] = ()) -> None:
-    """Let this thread, and those it starts, use these paths and what lies beneath them; nothing else, for good.
+    """Irrevocably restrict this thread and its descendants to the given paths and everything below them.
 
-    Call it while single-threaded and after ``no_new_privs``.
+    The process must be single-threaded and have ``no_new_privs`` set.
 
     Raises
     ------

@@ -10,34 +10,34 @@ MIB = 1 << 20
 
 
 class Shared(msgspec.Struct, frozen=True, kw_only=True):
-    """What all jobs may use together, where the host has control groups."""
+    """Limits on all jobs together, enforced by a control group."""
 
     memory_bytes: int
-    """Resident, what zygotes hold and the files of jobs included."""
+    """Resident memory, including that of zygotes and the files of jobs."""
     tasks: int = 2048
-    """Processes and threads."""
+    """Number of processes and threads."""
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """What one job may use."""
+    """Resource limits of one job."""
 
     wall_seconds: float = 10.0
     cpu_seconds: float = 20.0
-    """Of all its threads together; counted in whole seconds, rounded up."""
+    """CPU time of all threads, rounded up to whole seconds."""
     memory_bytes: int = 1024 * MIB
-    """Address space beyond that of the interpreter and the libraries."""
+    """Address space in addition to that of the interpreter and libraries."""
     output_bytes: int = 24 * MIB
-    """Of all messages together; ResNet-18's have 1 MiB, and thousands of operators some 15."""
+    """Total size of messages; for comparison, ResNet-18 takes 1 MiB, and thousands of operators about 15."""
     message_bytes: int = 16 * MIB
-    """Of one message."""
+    """Size of one message."""
     threads: int = 64
-    """At one time, the main thread included."""
+    """Number of concurrent threads, including the main thread."""
     files_bytes: int = 64 * MIB
-    """Of the private working directory: the attached files and what the script writes beside them."""
+    """Size of the private working directory, including the attached files."""
     open_files: int = 64
     cpus: tuple[int, ...] = ()
-    """The CPUs it may run on; none named means those of the server."""
+    """CPU affinity; empty for that of the server."""
     own_cpus: int = 0
-    """CPUs that it needs for itself, as its time is measured; 0 if it shares them with others."""
+    """Number of CPUs for exclusive use, for measurements; 0 to share CPUs with other jobs."""
     program: Annotated[str, msgspec.Meta(pattern="^(/|$)")] = ""
-    """Absolute path of the one program that it may execute; such a job runs no script."""
+    """Absolute path of the only program that the job may execute instead of a script."""

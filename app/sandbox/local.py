@@ -1,6 +1,6 @@
-"""Runs each request in a fresh process of the current user, for one's own scripts where no sandbox is available.
+"""Runs each request in a fresh process of the current user, for trusted scripts where no sandbox is available.
 
-This is not a sandbox.  A script can do whatever its user can; only its time and its output are limited.
+This is not a sandbox.  A script has all permissions of its user; only its time and output are limited.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _WHY = "asked to run without"
 _CONSOLE_BYTES = 8192
 _CHUNK_BYTES = 1 << 16
 _LINGER_SECONDS = 0.2
-"""How long the output of a process that has ended may stay silent; another may hold its pipe open forever."""
+"""How long to wait for output after the process has exited; another process may hold its pipe open."""
 
 
 class LocalJob:
-    """A request that a fresh process works on."""
+    """A request that is handled by a fresh process."""
 
     machine: Machine | None = None
 
@@ -43,7 +43,7 @@ class LocalJob:
         self._limits = limits
         self._frames = wire.FrameReader(limits)
         self._chunks: queue.Queue[bytes] = queue.Queue(maxsize=4)
-        self._left = 8 * _CHUNK_BYTES  # what the queue and the pipe can hold when the process ends
+        self._left = 8 * _CHUNK_BYTES  # capacity of the queue and the pipe when the process exits
         self._outcome: Outcome | None = None
         self._stopped: tuple[Status, str] | None = None
         self._interrupted = False
@@ -75,7 +75,7 @@ class LocalJob:
         threading.Thread(target=self._pump, daemon=True).start()
 
     def messages(self) -> Iterator[bytes]:
-        """The process's messages as they come; leaving early cancels the job."""
+        """Yield the messages as they arrive; closing the iterator early cancels the job."""
         try:
             while (message := self._next()) is not None:
                 yield message
@@ -86,18 +86,18 @@ class LocalJob:
 
     @property
     def outcome(self) -> Outcome:
-        """How the job ended; waits for that, dropping messages that nobody has read."""
+        """The outcome of the job; blocks until it is known, and discards unread messages."""
         while self._outcome is None:
             self._next()
         return self._outcome
 
     def interrupt(self) -> None:
-        """Kill the process; what it sent until now counts."""
+        """Kill the process; its messages so far are the result."""
         self._interrupted = True
         self._stop("timeout", "it was asked to end")
 
     def cancel(self) -> None:
-        """Kill the process and those that it started, if it still lives."""
+        """Kill the process and its children if it is running."""
         self._stop("cancelled", "cancelled")
 
     def _stop(self, status: Status, detail: str) -> None:
@@ -111,7 +111,7 @@ class LocalJob:
             self._process.kill()
 
     def _pump(self) -> None:
-        """Move the output into the queue, an empty chunk last; a thread, as not every system can poll pipes."""
+        """Copy output to the queue, then an empty chunk; runs in a thread, as not every system can poll pipes."""
         assert self._process.stdout is not None
         with self._process.stdout as output:
             data = b" "
@@ -123,7 +123,7 @@ class LocalJob:
                         break
 
     def _next(self) -> bytes | None:
-        """The next message, or None when there will be none and the outcome is settled."""
+        """Return the next message; None at the end, when the outcome is known."""
         if self._outcome is not None:
             return None
         while True:
@@ -145,7 +145,7 @@ class LocalJob:
         return None
 
     def _wait(self) -> bytes:
-        """What the process wrote next; nothing once it has ended and all that it can have left was read."""
+        """Return the next output of the process; empty after it has exited and everything was read."""
         while self._left > 0:
             ended = self._process.poll() is not None
             try:
@@ -161,7 +161,7 @@ class LocalJob:
         return b""
 
     def _finish(self) -> None:
-        """Wait for the process's end, dropping what it still wrote, and settle the outcome."""
+        """Wait until the process exits, discarding its remaining output, and determine the outcome."""
         while self._wait():
             continue
         code = self._process.wait()
@@ -192,7 +192,7 @@ class LocalJob:
 
 
 class UnsafeLocal:
-    """Starts a fresh process of the user's own for each job."""
+    """Runs each job in a fresh process of the current user, without isolation."""
 
     def __init__(self, handler: str) -> None:
         sweep()
@@ -206,7 +206,7 @@ class UnsafeLocal:
         Raises
         ------
         ValueError
-            If a file's name is not plain, or the files are too large.
+            If a file name is not plain, or the files are too large.
         """
         limits, files = limits or Limits(), files or {}
         check_files(files, limits)
@@ -221,7 +221,7 @@ class UnsafeLocal:
 
 
 def main() -> None:
-    """Run one request; the frames go where standard output went, standard output joins standard error."""
+    """Run one request; frames are written to the original standard output, which is redirected to standard error."""
     name, directory = sys.argv[1:]
     output = os.dup(1)
     os.dup2(2, 1)

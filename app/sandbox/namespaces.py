@@ -21,16 +21,16 @@ AT_FDCWD = -100
 AT_RECURSIVE = 0x8000
 
 WORKSPACE = "/workspace"
-"""The working directory of a script inside a private root."""
+"""Working directory of scripts inside the private root."""
 
 
 def unshare(flags: int) -> None:
-    """Leave the namespaces named by ``CLONE_NEW*`` flags for new ones."""
+    """Move to new namespaces, given by ``CLONE_NEW*`` flags; see unshare(2)."""
     syscalls.call("unshare", flags)
 
 
 def enter_user_namespace() -> None:
-    """Become the owner of a new user namespace, keeping one's own user and group ids in it."""
+    """Create and enter a user namespace that maps the current user and group ids to themselves."""
     uid, gid = os.geteuid(), os.getegid()
     unshare(syscalls.CLONE_NEWUSER)
     for name, content in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
@@ -48,24 +48,24 @@ def _text(value: str | None) -> bytes | None:
 
 
 def freeze(path: str, flags: int, recursive: bool = True) -> None:
-    """Add flags (read-only, no devices, …) to a mount, and to all mounts below it."""
+    """Add flags (read-only, no devices, …) recursively to a mount."""
     attributes = ctypes.create_string_buffer(struct.pack("=QQQQ", flags, 0, 0, 0), 32)
     syscalls.call("mount_setattr", AT_FDCWD, path.encode(), AT_RECURSIVE if recursive else 0, attributes, 32)
 
 
 def enter_private_root(scratch: str, readable: Sequence[str], devices: Sequence[str]) -> None:
-    """Move into a root directory that holds nothing but some paths of the old one, read-only.
+    """Pivot to a root directory that contains only some paths of the old one, read-only.
 
-    Needs a mount namespace of one's own.
+    Requires a private mount namespace.
 
     Parameters
     ----------
     scratch
-        An existing empty directory to build the new root in.
+        An empty directory to build the new root in.
     readable
-        Absolute paths that keep their names in the new root.
+        Absolute paths to bind-mount under the same names.
     devices
-        Devices that may be opened, which those among ``readable`` may not.
+        Devices that may be opened; device files below ``readable`` may not.
     """
     mount("none", "/", None, MS_REC | MS_PRIVATE)
     mount("strata", scratch, "tmpfs", MS_NOSUID, "mode=0755,size=1m,nr_inodes=4096")
@@ -97,7 +97,7 @@ def _bind(root: str, path: str, flags: int) -> None:
 
 
 def _symbolic_links(path: str) -> Iterator[tuple[str, str]]:
-    """Every symbolic link met on the way to a path, with what it points to."""
+    """Yield the symbolic links along a path, with their targets."""
     walked = "/"
     for part in path.split("/"):
         step = os.path.join(walked, part)
@@ -110,7 +110,7 @@ def _symbolic_links(path: str) -> Iterator[tuple[str, str]]:
 
 
 def mount_workspace(size: int, uid: int, gid: int) -> None:
-    """Give this process a private, size-limited, empty working directory in memory, seen by nobody else."""
+    """Mount a private, size-limited tmpfs as the working directory."""
     unshare(syscalls.CLONE_NEWNS)
     options = f"mode=0700,uid={uid},gid={gid},size={size},nr_inodes=1024"
     mount("workspace", WORKSPACE, "tmpfs", MS_NOSUID | MS_NODEV, options)

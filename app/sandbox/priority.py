@@ -6,22 +6,22 @@ import contextlib
 import os
 
 NICENESS = 10
-"""A child gets a tenth of what the server gets of a core that both want."""
+"""With this niceness, a child gets a tenth of the server's share of a contended core."""
 
 
 def lower(processes: int) -> None:
-    """Lower the priority of this process, the leader of a new session.
+    """Lower the priority of this process, which must be the leader of a new session.
 
-    Where the kernel shares cores between sessions first, a process's own niceness counts only inside of its session: so
-    the session's is lowered too.
+    With autogroup scheduling, the kernel distributes CPU time among sessions first, and a process's niceness counts
+    only within its session: so that of the session is lowered too.
 
     Parameters
     ----------
     processes : int
-        Descriptor of the directory ``/proc``.
+        Descriptor of ``/proc``.
     """
     os.nice(NICENESS)
-    with contextlib.suppress(OSError):  # it is not shared so, or another child's was lowered in the same instant
+    with contextlib.suppress(OSError):  # no autogroup scheduling, or rate-limited because of another child
         file = os.open("self/autogroup", os.O_WRONLY | os.O_CLOEXEC, dir_fd=processes)
         try:
             os.write(file, b"%d" % NICENESS)

@@ -1,4 +1,4 @@
-"""Detects the isolation mechanisms of this host by trying each in a throwaway process."""
+"""Detection of the isolation mechanisms of this host, by trying each in a throwaway process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SECONDS = 60.0
 
 
 def probe() -> Tier:
-    """The strongest tier of this host; ``unsafe-local`` where there is not even seccomp."""
+    """Return the strongest tier of this host; ``unsafe-local`` if it lacks even seccomp."""
     if sys.platform != "linux":
         return Tier(reasons={Mechanism.SECCOMP: f"{sys.platform} has nothing like it"})
     environment = {**os.environ, "PYTHONPATH": str(readable.PROJECT)}
@@ -29,7 +29,7 @@ def probe() -> Tier:
 
 
 def try_all(scratch: str) -> Tier:
-    """Try every mechanism, each in a fork of this process, which must be single-threaded.
+    """Try every mechanism in a fork of this process, which must be single-threaded.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def try_all(scratch: str) -> Tier:
 
 
 def outcome(trial: Callable[[], None]) -> str:
-    """Run a trial in a fork; what it failed with, or nothing."""
+    """Run a trial in a fork; return its error message, empty on success."""
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -85,7 +85,7 @@ def _try_landlock() -> None:
 
 
 def _privileged() -> None:
-    """Be allowed to make namespaces, at the price of a user namespace where need be."""
+    """Gain the privilege to create namespaces, by a user namespace if necessary."""
     if not syscalls.has_capability("SYS_ADMIN"):
         namespaces.enter_user_namespace()
 
@@ -98,9 +98,9 @@ def _try_private_root(scratch: str) -> None:
 
 
 def try_processes() -> None:
-    """Do as the zygote does: be the first process of a namespace, and from there leave for others and come back.
+    """Do as the zygote does: as the first process of a namespace, switch to new ones and back.
 
-    Coming back needs a privilege over the namespace that one comes back to, which over the first one only root has.
+    Switching back requires privileges over the target namespace; over the initial one, only root has them.
     """
     _privileged()
     namespaces.unshare(syscalls.CLONE_NEWPID)
@@ -137,6 +137,6 @@ _TRIALS: dict[Mechanism, Callable[[], None]] = {
 
 
 def main() -> None:
-    """Write the tier to standard output."""
+    """Print the tier to standard output."""
     with tempfile.TemporaryDirectory() as scratch:
         sys.stdout.buffer.write(msgspec.json.encode(try_all(scratch)))

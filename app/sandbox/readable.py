@@ -16,22 +16,22 @@ _LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/et
 _FACTS = ("/proc/cpuinfo", "/sys/devices/system/cpu")
 NULL = "/dev/null"
 RANDOM = "/dev/urandom"
-"""PyTorch seeds its generators from it, the first one when it is imported."""
+"""PyTorch seeds its generators from it, the first one on import."""
 DEVICES = (NULL, RANDOM)
 
 _LOADERS = ("/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1")
-"""What the kernel starts a program of shared libraries by."""
+"""Dynamic loaders, which the kernel needs to execute dynamically linked programs."""
 
 
 def executables(program: str) -> list[str]:
-    """Return the files that a job executes which becomes a program: that and its loader."""
+    """Return the files that must be executable to run a program: the program and its dynamic loader."""
     return [program, *(loader for loader in _LOADERS if os.path.exists(loader))]
 
 
 def paths(more: Iterable[str] = ()) -> list[str]:
-    """Existing paths, these and ``more``, none beneath another; symbolic links are kept as such.
+    """Return the existing readable paths and those of ``more``, none below another; symbolic links are not resolved.
 
-    The Python prefix itself is not among them: it may be ``/usr``.  Only its library directories are.
+    The Python prefix, which may be ``/usr``, is not included as a whole, only its library directories.
     """
     scheme = sysconfig.get_paths()
     wanted = {scheme[key] for key in ("stdlib", "platstdlib", "purelib", "platlib")}
@@ -44,9 +44,9 @@ def paths(more: Iterable[str] = ()) -> list[str]:
 
 
 def python(module: str) -> list[str]:
-    """Command that runs ``main`` of one of our modules, given this project on ``PYTHONPATH``.
+    """Return the command that runs ``main`` of a module, with this project on ``PYTHONPATH``.
 
-    Neither the current directory nor the user's own packages are searched, now or later.
+    Neither the current directory nor the user's site-packages are on the search path.
     """
     return [sys.executable, "-P", "-s", "-c", f"from {module} import main; main()"]
 
@@ -56,9 +56,9 @@ def _beneath(path: str, directory: str) -> bool:
 
 
 def _mapped_libraries() -> set[str]:
-    """The shared libraries that this process found, such as libpython in an unusual place.
+    """Return the shared libraries that this process mapped, such as libpython in an unusual place.
 
-    Inside Python's own prefix their whole directory is added, as others may be loaded from there later.
+    For those within Python's prefix, the whole directory is returned, as others may be loaded from there later.
     """
     with open("/proc/self/maps") as maps:
         libraries = set(re.findall(r"(/\S+/[^/\s]+\.so[.\d]*)$", maps.read(), re.MULTILINE))

@@ -10,16 +10,16 @@ from app.sandbox.limits import Limits
 
 
 def apply(limits: Limits, address_space: int, tasks: int) -> None:
-    """Set the resource limits of this process, for good.
+    """Irrevocably set the resource limits of this process.
 
     Parameters
     ----------
     limits
-        What the job may use.
+        Resource limits of the job.
     address_space
-        Bytes that are mapped already.
+        Size of the current address space in bytes.
     tasks
-        Tasks that its user already has outside this job, which the kernel counts together with the job's.
+        Number of tasks of the user outside this job, which the kernel counts as well.
     """
     if limits.cpus:
         os.sched_setaffinity(0, limits.cpus)
@@ -36,10 +36,10 @@ def apply(limits: Limits, address_space: int, tasks: int) -> None:
         ceiling = resource.getrlimit(what)[1]
         if ceiling != resource.RLIM_INFINITY:
             amount = min(amount, ceiling)
-        # Soft and hard alike: the first process of a namespace would ignore the soft limit's signal.
+        # Set both limits: the first process of a namespace would ignore the signal of the soft one.
         resource.setrlimit(what, (amount, amount))
 
 
 def cpu_limit(limits: Limits) -> int:
-    """Whole seconds of processor time after which the kernel kills."""
+    """Return the CPU time limit in whole seconds, after which the kernel kills the process."""
     return max(1, math.ceil(limits.cpu_seconds))

@@ -1,4 +1,4 @@
-"""Scratch directories of the sandbox, and removal of those that killed servers left."""
+"""Scratch directories of the sandbox, and removal of stale ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NAME = re.compile(re.escape(PREFIX) + r"[a-z0-9_]{8}")
 
 
 class Scratch:
-    """A new directory, which is locked as long as the process lives that made it.
+    """A new directory, locked while the process that created it is alive.
 
     Attributes
     ----------
@@ -30,10 +30,10 @@ class Scratch:
                 try_lock(self._lock)
             if self.path.exists():
                 break
-            self._unlock()  # a server that started just now took it for one that was left
+            self._unlock()  # a server that just started removed it as stale
 
     def remove(self) -> None:
-        """Delete the directory with what is in it."""
+        """Delete the directory and its contents."""
         shutil.rmtree(self.path, ignore_errors=True)
         self._unlock()
 
@@ -44,7 +44,7 @@ class Scratch:
 
 
 def sweep() -> None:
-    """Delete directories of this user's servers that have ended without doing so."""
+    """Delete stale directories of this user's servers."""
     for path in Path(tempfile.gettempdir()).glob(PREFIX + "*"):
         lock = open_directory(path) if _NAME.fullmatch(path.name) else None
         if lock is None:

@@ -1,8 +1,8 @@
 """The system call filter: a table of rules, compiled to classic BPF.
 
-An honest script under numpy, the JIT, threads, OpenMP and BLAS makes the calls of :data:`ALLOWED`, and those of
-:func:`checked` with the arguments stated there.  Calls that no honest script makes (:data:`FATAL`) and foreign ABIs
-kill the process; everything else answers EPERM.
+Benign scripts that use numpy, the JIT, threads, OpenMP and BLAS need the calls of :data:`ALLOWED`, and those of
+:func:`checked` with the arguments stated there.  Calls that no benign script makes (:data:`FATAL`) and foreign ABIs
+kill the process; everything else fails with EPERM.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ CHANGES_FILES = _calls(
     "fchmod fchmodat utimensat flock copy_file_range sendfile"
 )
 STARTS_A_PROGRAM = _calls("execve arch_prctl set_tid_address sched_get_priority_min sched_get_priority_max")
-"""What becomes another program and the start of that makes; which programs there are is up to Landlock."""
+"""The calls for executing a program and for its startup; Landlock decides which programs."""
 FATAL = _calls(
     "ptrace process_vm_readv process_vm_writev process_madvise bpf io_uring_setup io_uring_enter io_uring_register "
     "userfaultfd perf_event_open add_key request_key keyctl mount umount2 pivot_root chroot move_mount open_tree "
@@ -55,7 +55,7 @@ FATAL = _calls(
 )
 
 _THREAD_FLAGS = 0x003D_0F00
-"""VM, FS, FILES, SYSVSEM, SIGHAND, THREAD, SETTLS, PARENT_SETTID, CHILD_CLEARTID: exactly a POSIX thread."""
+"""VM, FS, FILES, SYSVSEM, SIGHAND, THREAD, SETTLS, PARENT_SETTID, CHILD_CLEARTID: the flags of a POSIX thread."""
 _CLONE_DETACHED = 0x0040_0000
 """Ignored by the kernel; musl sets it."""
 _TCGETS = 0x5401
@@ -66,7 +66,7 @@ _NOT_READ_ONLY = os.O_ACCMODE | os.O_CREAT | os.O_TRUNC | getattr(os, "O_TMPFILE
 
 @dataclass(frozen=True)
 class Check:
-    """The 32-bit half of an argument, masked, must be one of some values."""
+    """A condition that a masked 32-bit half of an argument has one of some values."""
 
     argument: int
     values: tuple[int, ...]
@@ -76,25 +76,25 @@ class Check:
 
 @dataclass(frozen=True)
 class Rule:
-    """A call allowed when every check holds, and refused with an errno otherwise."""
+    """A call that is allowed if all checks hold, and otherwise fails with an errno."""
 
     checks: tuple[Check, ...]
     refusal: int = errno.EPERM
 
 
 def checked(pid: int, files: FileAccess) -> dict[str, Rule]:
-    """The calls that depend on their arguments.
+    """Return the rules for calls that are allowed depending on their arguments.
 
     Parameters
     ----------
     pid
-        The process that will run under the filter, as it sees itself.
+        Process id of the filtered process, as seen by itself.
     files
-        What it may do with files.
+        File access of the process.
     """
     rules = {
         "clone": Rule((Check(0, (_THREAD_FLAGS, _THREAD_FLAGS | _CLONE_DETACHED)),)),
-        "clone3": Rule((Check(0, ()),), errno.ENOSYS),  # its flags lie in memory; glibc then falls back to clone
+        "clone3": Rule((Check(0, ()),), errno.ENOSYS),  # its flags are in memory; glibc falls back to clone
         "tgkill": Rule((Check(0, (pid,)),)),
         "ioctl": Rule((Check(1, (_TCGETS,)),), errno.ENOTTY),
         "fcntl": Rule((Check(1, _FCNTL_COMMANDS),)),
@@ -111,14 +111,14 @@ def checked(pid: int, files: FileAccess) -> dict[str, Rule]:
 
 
 def allowed(files: FileAccess, executes: bool = False) -> frozenset[str]:
-    """The calls allowed whatever their arguments.
+    """Return the calls that are allowed regardless of their arguments.
 
     Parameters
     ----------
     files
-        What the process may do with files.
+        File access of the process.
     executes
-        Whether it runs no script, but becomes another program.
+        Whether it executes a program instead of a script.
     """
     calls = ALLOWED | STARTS_A_PROGRAM if executes else ALLOWED
     match files:
@@ -152,9 +152,9 @@ Instruction = tuple[int, int, int, int]
 
 
 def program(pid: int, files: FileAccess, machine: Machine, executes: bool = False) -> list[Instruction]:
-    """Compile the rules for a machine.
+    """Compile the rules to BPF for a machine.
 
-    Every rule is self-contained, `if this call: decide`, so that jumps stay within a rule and far below BPF's 255.
+    Every rule is self-contained, `if this call: decide`, so that jumps stay within a rule and below BPF's limit of 255.
     """
     code: list[Instruction] = [
         (LOAD, 0, 0, _ARCHITECTURE_OFFSET),
@@ -176,7 +176,7 @@ def program(pid: int, files: FileAccess, machine: Machine, executes: bool = Fals
 
 
 def _decide(rule: Rule) -> list[Instruction]:
-    """Check arguments one by one: the first that fails refuses."""
+    """Emit the checks of a rule; the first that fails rejects the call."""
     code: list[Instruction] = []
     for check in rule.checks:
         offset = _ARGUMENTS_OFFSET + 8 * check.argument + 4 * check.high  # both machines are little-endian
@@ -198,23 +198,23 @@ class _Program(ctypes.Structure):
 
 _SECCOMP_SET_MODE_FILTER = 1
 _SECCOMP_FILTER_FLAG_TSYNC = 1
-_WHOEVER = 0x7FFF_FFFF
-"""Stands for the process id in a prepared filter; no process has it."""
+_ANY_PID = 0x7FFF_FFFF
+"""Placeholder for the process id in a prepared filter."""
 
 
 @cache
 def prepare(files: FileAccess, executes: bool = False) -> tuple[ctypes.Array[_Filter], tuple[int, ...]]:
-    """The filter for this machine, and the positions where the process id belongs.
+    """Return the filter for this machine, and the positions of the process id placeholders.
 
-    Compiling takes longer than all other mechanisms together: the zygote does it before it forks.
+    Compilation takes longer than all other mechanisms together, so the zygote does it before forking.
     """
-    code = program(_WHOEVER, files, syscalls.machine(), executes)
+    code = program(_ANY_PID, files, syscalls.machine(), executes)
     instructions = (_Filter * len(code))(*(_Filter(*instruction) for instruction in code))
-    return instructions, tuple(place for place, instruction in enumerate(code) if instruction[3] == _WHOEVER)
+    return instructions, tuple(place for place, instruction in enumerate(code) if instruction[3] == _ANY_PID)
 
 
 def install(files: FileAccess, executes: bool = False) -> None:
-    """Put the filter on every thread of this process, for good.
+    """Irrevocably install the filter on all threads of this process.
 
     Raises
     ------

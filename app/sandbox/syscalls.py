@@ -60,7 +60,7 @@ NUMBERS: dict[str, tuple[int | None, int | None]] = {
     "writev": (20, 66),
 }
 # fmt: on
-"""Name -> (number on x86_64, number on aarch64); None if the machine has no such call."""
+"""Numbers of system calls on x86_64 and aarch64; None if the machine has no such call."""
 
 CLONE_NEWNS = 0x0002_0000
 CLONE_NEWUTS = 0x0400_0000
@@ -84,12 +84,12 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def machine() -> Machine:
-    """The machine this process runs on.
+    """Return the architecture of this process.
 
     Raises
     ------
     OSError
-        If there is no table for it.
+        If it is not supported.
     """
     name = platform.machine()
     for known in MACHINES:
@@ -99,7 +99,7 @@ def machine() -> Machine:
 
 
 def number(name: str, on: Machine) -> int | None:
-    """Number of a system call, or None if the machine has no such call."""
+    """Return the number of a system call; None if the machine has no such call."""
     return NUMBERS[name][MACHINES.index(on)]
 
 
@@ -109,7 +109,7 @@ def call(name: str, *arguments: int | bytes | ctypes.Array[ctypes.c_char] | ctyp
     Raises
     ------
     OSError
-        With the call's errno and name.
+        If the call fails, with its errno and name.
     """
     nr = number(name, machine())
     if nr is None:
@@ -122,7 +122,7 @@ def call(name: str, *arguments: int | bytes | ctypes.Array[ctypes.c_char] | ctyp
 
 
 def _argument(value: object) -> object:
-    """Widen a Python value to a register; variadic calls would otherwise pass 32 bits."""
+    """Widen a Python value to register size; variadic calls would otherwise pass 32 bits."""
     if isinstance(value, int):
         return ctypes.c_long(value)
     if isinstance(value, ctypes.Structure):
@@ -131,12 +131,12 @@ def _argument(value: object) -> object:
 
 
 def prctl(option: int, argument: int = 0) -> None:
-    """Change an attribute of this process."""
+    """Call prctl(2) for this process."""
     call("prctl", option, argument, 0, 0, 0)
 
 
 def close_all_but(keep_below: int) -> None:
-    """Close every file descriptor from ``keep_below`` on."""
+    """Close all file descriptors from ``keep_below`` on."""
     try:
         call("close_range", keep_below, 0x7FFF_FFFF, 0)
     except OSError:
@@ -149,7 +149,7 @@ class _CapabilityHeader(ctypes.Structure):
 
 
 class _CapabilitySets(ctypes.Structure):
-    """Effective, permitted and inheritable sets; the low 32 capabilities first, then the high ones."""
+    """Effective, permitted and inheritable sets: the low 32 capabilities, then the high ones."""
 
     _fields_ = [("words", ctypes.c_uint32 * 6)]
 
@@ -158,19 +158,19 @@ _CAPABILITY_VERSION_3 = 0x2008_0522
 
 
 def effective_capabilities() -> int:
-    """Bit set of this thread's effective capabilities."""
+    """Return the bit set of this thread's effective capabilities."""
     sets = _CapabilitySets()
     call("capget", _CapabilityHeader(_CAPABILITY_VERSION_3, 0), sets)
     return int(sets.words[0]) | int(sets.words[3]) << 32
 
 
 def has_capability(name: str) -> bool:
-    """Whether this thread has the capability in effect."""
+    """Return whether a capability of this thread is effective."""
     return bool(effective_capabilities() >> CAPABILITIES[name] & 1)
 
 
 def keep_capabilities(names: tuple[str, ...]) -> None:
-    """Give up every capability but those named, also in the bounding set where this thread may change that."""
+    """Drop all other capabilities, also from the bounding set if this thread may change it."""
     kept = sum(1 << CAPABILITIES[name] for name in names) & effective_capabilities()
     if has_capability("SETPCAP"):
         for capability in range(LAST_CAPABILITY + 1):

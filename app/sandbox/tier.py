@@ -8,7 +8,7 @@ import msgspec
 
 
 class FileAccess(Enum):
-    """What the system call filter lets a script do with files; which files is up to the mechanisms that know paths."""
+    """File access allowed by the system call filter; other mechanisms restrict the paths."""
 
     NONE = "none"
     READ = "read"
@@ -19,33 +19,33 @@ class Mechanism(StrEnum):
     """An isolation mechanism that the operating system may offer."""
 
     SECCOMP = "seccomp"
-    """Only the system calls of an allowlist."""
+    """An allowlist of system calls."""
     LANDLOCK = "landlock"
-    """Only the paths of an allowlist."""
+    """An allowlist of paths."""
     PRIVATE_ROOT = "private root"
-    """Own mounts: other paths do not even exist, and the working directory is in memory."""
+    """A private mount namespace, in which other paths do not exist, with the working directory in memory."""
     PROCESSES = "process namespace"
     NETWORK = "network namespace"
-    """Own network, inter-process communication and host name."""
+    """Private network, inter-process communication and host name."""
     USERS = "user namespace"
     USER_ID = "own user id"
-    """A user id that nothing else runs under."""
+    """A dedicated user id."""
 
 
 CONTROL_GROUP = "control group"
-"""A limit of all scripts together, which isolates none of them: no tier depends on it."""
+"""Limits on all scripts together; not isolation, so no tier depends on it."""
 
 
 class Tier(msgspec.Struct, frozen=True, kw_only=True):
-    """The mechanisms that are on, under one name."""
+    """A set of enabled mechanisms, with a name for its strength."""
 
     mechanisms: frozenset[Mechanism] = frozenset()
     reasons: dict[str, str] = {}
-    """Why each missing mechanism is missing."""
+    """The reason for each missing mechanism."""
     bounded_together: bool = False
-    """Whether a control group bounds what all scripts take together."""
+    """Whether a control group limits all scripts together."""
     as_root: bool = False
-    """Scripts run as the system's root, whose number of threads the kernel does not limit."""
+    """Whether scripts run as root, whose number of threads the kernel does not limit."""
 
     @property
     def name(self) -> str:
@@ -59,19 +59,20 @@ class Tier(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def active(self) -> list[str]:
-        """Names of the mechanisms that are on, the control group included."""
+        """Names of the enabled mechanisms, including the control group."""
         return sorted([*self.mechanisms, *([CONTROL_GROUP] if self.bounded_together else [])])
 
     @property
     def safe_for_public(self) -> bool:
-        """Whether untrusted users may be let in."""
+        """Whether the tier is strong enough for untrusted users."""
         return Mechanism.SECCOMP in self.mechanisms and not self.as_root
 
     @property
     def files(self) -> FileAccess:
-        """What a script may do with files where paths are guarded by this tier.
+        """The file access that this tier permits.
 
-        Writing needs a size-limited file system of its own; without any guard of paths nothing may be opened.
+        Writing requires a private, size-limited file system; without a mechanism that restricts paths, no file may be
+        opened.
         """
         if Mechanism.PRIVATE_ROOT in self.mechanisms:
             return FileAccess.WRITE
@@ -79,7 +80,7 @@ class Tier(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def executes(self) -> bool:
-        """Whether a job may execute a program: only where a mechanism knows which one it is."""
+        """Whether a job may execute a program: if Landlock restricts it to one path, or without any sandbox."""
         return Mechanism.LANDLOCK in self.mechanisms or Mechanism.SECCOMP not in self.mechanisms
 
     def __str__(self) -> str:

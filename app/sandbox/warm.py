@@ -1,4 +1,4 @@
-"""LLVM warm-up in the zygote, which pays the start-up cost of targets and JIT."""
+"""LLVM warm-up in the zygote, which saves children the startup cost of targets and JIT."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ define i32 @warm(i32 %x) {
 def llvm() -> None:
     """Parse, optimise and compile a small function.
 
-    The assembly parser is registered too: without it, inline assembly ends the process.
+    The assembly parser is registered too: without it, inline assembly aborts the process.
     """
     llvm_binding.initialize_all_targets()
     llvm_binding.initialize_all_asmprinters()

@@ -1,9 +1,9 @@
 """The protocol between server, zygote and child.
 
-A job travels in a memory file: a length, a JSON header, the request, the attached files.  Stored files are not copied
-into it: each travels as an open descriptor, from which the child copies it.  The child's messages are frames, a length
-and a body, in a pipe that it alone writes; they are hostile.  How the job went travels on a socket of its own, which
-the child closes before the script starts: what arrives there can be believed.
+A job is sent as a memory file: a length, a JSON header, the request, the attached files.  Stored files are sent as open
+descriptors, from which the child copies them.  The child sends messages as frames of a length and a body through a
+pipe; they are untrusted.  Its status is sent through a separate socket, which the child closes before the script
+starts, so that what arrives there is trustworthy.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from app.sandbox.tier import Mechanism
 
 _LENGTH = struct.Struct("<I")
 FRAME_BYTES = _LENGTH.size
-"""What goes before a message in the pipe."""
+"""Size of the length before each message."""
 
 
 class Header(msgspec.Struct, frozen=True):
@@ -35,17 +35,17 @@ class Header(msgspec.Struct, frozen=True):
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """What a zygote is told once, on its command line."""
+    """Settings of a zygote, passed on its command line."""
 
     handler: str
     preload: list[str]
     readable: list[str]
-    """Directories to read beyond those that every child may."""
+    """Additional directories that children may read."""
     mechanisms: frozenset[Mechanism]
     scratch: str
-    """A directory of its own."""
+    """Its scratch directory."""
     members: list[int]
-    """Descriptors that make it a member of the control group of all scripts."""
+    """Descriptors for joining the control group of all scripts."""
     first_uid: int
 
 
@@ -56,7 +56,7 @@ class Start(msgspec.Struct, frozen=True):
 
 
 class Interrupt(msgspec.Struct, frozen=True, tag="interrupt"):
-    """Server to zygote, on a job's status socket: ask the child to end now, and kill it if it does not."""
+    """Server to zygote, on a job's status socket: ask the child to finish early, and kill it if it does not."""
 
 
 class Booted(msgspec.Struct, frozen=True, tag="booted"):
@@ -64,29 +64,29 @@ class Booted(msgspec.Struct, frozen=True, tag="booted"):
 
 
 class BootFailed(msgspec.Struct, frozen=True, tag="boot failed"):
-    """Zygote to server: it cannot work here."""
+    """Zygote to server: startup failed."""
 
     detail: str
 
 
 class Ready(msgspec.Struct, frozen=True, tag="ready"):
-    """Child to server: the child is isolated, the script starts."""
+    """Child to server: isolation is complete, the script starts."""
 
 
 class SetupFailed(msgspec.Struct, frozen=True, tag="setup failed"):
-    """Child to server: a mechanism could not be turned on; the script was not run."""
+    """Child to server: a mechanism could not be enabled; the script was not run."""
 
     detail: str
 
 
 class Exited(msgspec.Struct, frozen=True, tag="exited", kw_only=True):
-    """Zygote to server: the child has ended."""
+    """Zygote to server: the child has exited."""
 
     exit_code: int | None
     signal: int | None
     timed_out: bool
     interrupted: bool
-    """Whether it was asked to end before its time."""
+    """Whether the process was asked to finish early."""
     cpu_seconds: float
     peak_bytes: int
 
@@ -103,11 +103,11 @@ decode_status = msgspec.json.Decoder[StatusMessage](StatusMessage).decode
 _decode_header = msgspec.json.Decoder(Header).decode
 
 MAX_STATUS = 4096
-"""Length of the longest status message."""
+"""Maximum length of a status message."""
 
 
 def write_job(fd: int, request: bytes, files: Files, limits: Limits) -> list[StoredFile]:
-    """Write a job into an empty file; returns the stored files, whose descriptors must go with it in this order."""
+    """Write a job to an empty file; return the stored files, whose descriptors must be sent with it in this order."""
     attached = {name: content for name, content in files.items() if isinstance(content, bytes)}
     stored = {name: file for name, file in files.items() if isinstance(file, StoredFile)}
     header = Header(
@@ -130,7 +130,7 @@ def read_header(fd: int) -> Header:
 
 
 def read_exactly(fd: int, size: int) -> bytes:
-    """Read so many bytes.
+    """Read exactly ``size`` bytes.
 
     Raises
     ------
@@ -148,28 +148,28 @@ def read_exactly(fd: int, size: int) -> bytes:
 
 
 def write_all(fd: int, data: bytes) -> None:
-    """Write all bytes, however many calls that takes."""
+    """Write all bytes, with as many calls as necessary."""
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]
 
 
 def frame(message: bytes) -> bytes:
-    """A message as it goes through the pipe."""
+    """Return the frame of a message."""
     return _LENGTH.pack(len(message)) + message
 
 
 _UNTIL_END = 0xFFFF_FFFF
 UNTIL_END = _LENGTH.pack(_UNTIL_END)
-"""Announces a message that ends with the stream, as its sender does not know how long it will be."""
+"""Length of a message that extends to the end of the stream, for senders that do not know its length."""
 
 
 class OutputLimit(Exception):
-    """A child sent more than it may."""
+    """A child exceeded its output limit."""
 
 
 class FrameReader:
-    """Cuts a hostile stream into messages, never holding more than the limits allow."""
+    """Splits an untrusted stream into messages, buffering no more than the limits allow."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -178,35 +178,35 @@ class FrameReader:
         self.ended = False
 
     def feed(self, data: bytes) -> None:
-        """Take what was read from the pipe."""
+        """Add data read from the pipe."""
         self._buffer += data
 
     def end(self) -> None:
-        """Take note that nothing more comes: a message that lasts until then is complete."""
+        """Mark the end of the stream, which completes a message without length."""
         self.ended = True
 
     def clear(self) -> None:
-        """Drop what was fed and not read."""
+        """Discard buffered data."""
         self._buffer = bytearray()
 
     def next(self) -> bytes | None:
-        """The next complete message, or None until more is fed.
+        """Return the next complete message; None if more data is needed.
 
         Raises
         ------
         OutputLimit
-            As soon as a message announces itself as too long, or all together are.
+            If the announced length of the message, or the total length, exceeds its limit.
         """
         if len(self._buffer) < _LENGTH.size:
             return None
         (length,) = _LENGTH.unpack_from(self._buffer)
-        last = length == _UNTIL_END and bool(self._limits.program)  # scripts say how much they send
+        last = length == _UNTIL_END and bool(self._limits.program)  # scripts send lengths
         if last:
             length = len(self._buffer) - _LENGTH.size
         if length > self._limits.message_bytes:
             raise OutputLimit(f"a message of {length} bytes; at most {self._limits.message_bytes} are allowed")
         end = _LENGTH.size + length
-        if self._total + end > self._limits.output_bytes:  # what announces a message counts: it may be empty
+        if self._total + end > self._limits.output_bytes:  # headers count, as messages may be empty
             raise OutputLimit(f"more than {self._limits.output_bytes} bytes of output")
         if len(self._buffer) < end or (last and not self.ended):
             return None

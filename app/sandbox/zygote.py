@@ -1,7 +1,7 @@
 """The zygote: a single-threaded process with all imports done, which forks a child per job.
 
-It is started by the server as ``main`` with two arguments: the descriptor of its control socket, and its settings.
-It holds no secret, no database handle and no listening socket, and never looks at what is inside a job.
+The server starts it as ``main`` with two arguments: the descriptor of the control socket, and the settings.  It has no
+secrets, database handles or listening sockets, and never inspects the contents of a job.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from app.sandbox.tier import Mechanism, Tier
 
 CONTROL = 3
 HOST_NAME = "sandbox"
-"""What children see instead of the machine's own name."""
+"""Host name as seen by children."""
 INTERRUPT_SECONDS = 2.0
-"""How long a child that was asked to end may take to do so."""
+"""How long a child may take to finish after an interrupt."""
 SEEN_BY_SCRIPTS = frozenset({"LANG", "PATH"})
-"""Variables of the environment that a script finds."""
+"""Environment variables visible to scripts."""
 UIDS = 64
-"""User ids that one zygote may give out, one to each child alive."""
+"""Number of user ids of a zygote, one for each running child."""
 
 _NAMESPACES = {
     Mechanism.PRIVATE_ROOT: syscalls.CLONE_NEWNS,
@@ -38,13 +38,13 @@ _NAMESPACES = {
     Mechanism.NETWORK: syscalls.CLONE_NEWNET | syscalls.CLONE_NEWIPC | syscalls.CLONE_NEWUTS,
 }
 _IMPORTED_LATE = tuple(f"encodings.{name}" for name in ("ascii", "latin_1", "unicode_escape", "raw_unicode_escape"))
-"""Modules that Python imports when it first needs them, which may be when nothing can be opened any more."""
+"""Modules that Python imports lazily, possibly when files can no longer be opened."""
 _KEPT_CAPABILITIES = ("SYS_ADMIN", "SETUID", "SETGID", "SETPCAP", "KILL")
 
 
 @dataclass
 class _Job:
-    """A child that is alive."""
+    """A running child."""
 
     pid: int
     pidfd: int
@@ -58,13 +58,13 @@ class _Job:
 
 
 class Zygote:
-    """Forks children and watches over them until the server goes away."""
+    """Forks and monitors children until the server exits."""
 
     def __init__(self, settings: wire.Settings) -> None:
         self._tier = Tier(mechanisms=settings.mechanisms)
         self._settings = settings
         self._readable = readable.paths(settings.readable)
-        os.close(os.pidfd_open(os.getpid()))  # where that is refused, it had better be now
+        os.close(os.pidfd_open(os.getpid()))  # fail early if pidfds are unavailable
         self._memory = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
         self._own_processes = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
         self._processes = os.open("/proc", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -79,12 +79,12 @@ class Zygote:
                 seccomp.prepare(self._tier.files, executes)
         self._handler = _preload(settings)
         if len(os.listdir(tasks)) != 1:
-            # A fork would copy locks that nobody ever releases.
+            # A fork would copy locks that are never released.
             raise RuntimeError("zygote: expected to be single-threaded after the imports")
         self._control = socket.socket(fileno=CONTROL)
 
     def serve(self) -> NoReturn:
-        """Answer the server until it goes away; then all children go too."""
+        """Serve requests until the server exits; all children are killed then."""
         self._control.send(wire.encode(wire.Booted()))
         self._poll.register(CONTROL, select.POLLIN)
         while True:
@@ -96,7 +96,7 @@ class Zygote:
                     _kill(job)
 
     def _answer(self, ready: list[int]) -> None:
-        """Take what came at once: reaping closes descriptors, whose numbers a new job may get, so both come last."""
+        """Process a batch of events; reaping and accepting come last, since a new job may reuse closed descriptors."""
         for fd in ready:
             if fd != CONTROL and fd not in self._jobs:
                 self._hear(fd)
@@ -153,12 +153,12 @@ class Zygote:
                 child.run(descriptors, surroundings)
         finally:
             if Mechanism.PROCESSES in self._tier.mechanisms:
-                # A process namespace can only be left for a new one from where one lives oneself.
+                # A new process namespace can only be created from the process's own one.
                 syscalls.call("setns", self._own_processes, syscalls.CLONE_NEWPID)
         return _Job(pid, _watch(pid), descriptors.status, slot, directory, deadline)
 
     def _make_directory(self, slot: int) -> str:
-        """A working directory on disk, where there is no private root to have it in memory."""
+        """Create a working directory on disk if there is no private root; return its path or an empty string."""
         if Mechanism.PRIVATE_ROOT in self._tier.mechanisms:
             return ""
         directory = os.path.join(self._settings.scratch, f"{slot:02d}-{os.urandom(8).hex()}")
@@ -170,9 +170,9 @@ class Zygote:
         return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
     def _tasks(self) -> int:
-        """Tasks that count against the child's limit although they are not its own.
+        """Return the number of other tasks that count against the child's limit.
 
-        A user id or a user namespace of its own is counted from zero.
+        With a dedicated user id or user namespace, there are none.
         """
         if {Mechanism.USERS, Mechanism.USER_ID} & self._tier.mechanisms:
             return 0
@@ -182,11 +182,11 @@ class Zygote:
                 if entry.name.isdigit() and entry.stat().st_uid == own:
                     total += len(os.listdir(os.path.join(entry.path, "task")))
             except (FileNotFoundError, ProcessLookupError):
-                continue  # it ended in the meantime
+                continue  # it has exited in the meantime
         return total
 
     def _hear(self, status: int) -> None:
-        """Take what the server says of a job: end soon, or, by closing its side, that nobody waits for it any more."""
+        """Handle an interrupt of a job, or the shutdown of its socket, which abandons it."""
         message = os.read(status, wire.MAX_STATUS)
         for job in self._jobs.values():
             if job.status != status or job.abandoned:
@@ -223,7 +223,7 @@ class Zygote:
 
 
 def _watch(pid: int) -> int:
-    """A descriptor that tells when a child ends; a child that cannot be watched is not let go on."""
+    """Open a pidfd for a child; if that fails, kill the child."""
     try:
         return os.pidfd_open(pid)
     except OSError:
@@ -240,18 +240,18 @@ def _send(job: _Job, number: int) -> None:
     try:
         signal.pidfd_send_signal(job.pidfd, number)
     except ProcessLookupError:
-        return  # it ended by itself
+        return  # it has already exited
 
 
 def _tell(status: int, message: wire.StatusMessage) -> None:
     try:
         os.write(status, wire.encode(message))
     except (BrokenPipeError, ConnectionResetError):
-        return  # the server has stopped listening to this job
+        return  # the server no longer waits for this job
 
 
 def _preload(settings: wire.Settings) -> handler.Handler:
-    """Import all that children need, and make the first use of it here so that no child pays for it."""
+    """Import and initialize everything that children need."""
     for name in (*_IMPORTED_LATE, *settings.preload):
         importlib.import_module(name)
     if "llvmlite.binding" in sys.modules:
@@ -265,13 +265,13 @@ def _preload(settings: wire.Settings) -> handler.Handler:
 
 
 def _forget_environment() -> None:
-    """Drop the variables that only Python and the libraries read, which they did when they were loaded."""
+    """Delete the environment variables that are only read when Python and its libraries are loaded."""
     for name in set(os.environ) - SEEN_BY_SCRIPTS:
         del os.environ[name]
 
 
 def _enter_namespaces(mechanisms: frozenset[Mechanism]) -> None:
-    """Leave the server's namespaces; unprivileged users need a user namespace to be allowed to."""
+    """Enter new namespaces; an unprivileged user needs a user namespace for that."""
     flags = sum(flag for mechanism, flag in _NAMESPACES.items() if mechanism in mechanisms)
     if not flags:
         return
@@ -285,9 +285,9 @@ def _enter_namespaces(mechanisms: frozenset[Mechanism]) -> None:
 
 
 def _continue_as_first_process() -> None:
-    """Only a child is in the new process namespace: it goes on, while this process waits for its end.
+    """Fork, and continue in the child, which is in the new process namespace; this process waits until it exits.
 
-    Being the first process of its namespace, it takes all the others with it when it dies.
+    As the child is the first process of its namespace, its death kills all others there.
     """
     pid = os.fork()
     if pid == 0:
@@ -299,26 +299,26 @@ def _continue_as_first_process() -> None:
 
 
 def _join(members: list[int]) -> None:
-    """Become a member of the control group of all scripts; children will be."""
+    """Join the control group of all scripts, which children inherit."""
     for file in members:
         os.write(file, b"0")
         os.close(file)
 
 
 def _go_first_when_memory_runs_out() -> None:
-    """Let the kernel kill children, and the zygote, rather than the server, where one may ask for that."""
+    """Make the out-of-memory killer prefer children and the zygote to the server, if permitted."""
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
         file.write("1000")
 
 
 def main() -> NoReturn:
-    """Start up, tell the server how that went, and serve."""
+    """Start up, report the result to the server, and serve."""
     control = int(sys.argv[1])
     if control != CONTROL:
         os.dup2(control, CONTROL, inheritable=False)
         os.close(control)
     settings = wire.decode_settings(sys.argv[2].encode())
-    signal.signal(handler.INTERRUPT, signal.SIG_IGN)  # a child that has not come to its script yet is killed later
+    signal.signal(handler.INTERRUPT, signal.SIG_IGN)  # also for children before their script
     try:
         _join(settings.members)
         _go_first_when_memory_runs_out()
