@@ -1,7 +1,7 @@
 """The types that the sandboxed child, the server and the page exchange.
 
-Every type is a :class:`msgspec.Struct`: the one definition encodes, validates what a hostile child sent, and gives the
-JSON schema that the API's description is made of.  Nothing here compiles or draws.
+Every type is a :class:`msgspec.Struct`: a single definition serves for encoding, for validating untrusted messages of a
+child, and for the JSON schema of the API description.
 """
 
 from __future__ import annotations
@@ -15,53 +15,53 @@ from msgspec import Meta, Struct
 from app.kernel_reports import KernelReport
 
 FORMAT = 1
-"""Version of the workspace and answer formats; old decoders are kept when it grows."""
+"""Version of the workspace and answer formats; decoders of old versions are kept."""
 
 OriginId = int
 Level = Literal["source", "graph", "te", "schedule", "loop", "memory", "llvm", "asm"]
 Name = Annotated[str, Meta(pattern="^[a-z]{1,20}$")]
 Group = Name
-"""Kind of a step, e.g. ``lowering``; a row of ``app.panes.table`` says which pane shows its steps."""
+"""Kind of a step, e.g. ``lowering``; ``app.panes.table`` maps it to a pane."""
 AssemblyFilter = Literal["labels", "directives", "comments", "unspilled", "hot"]
-"""Of assembly are also shown labels that nothing jumps to, directives, LLVM's comments; left out are spills of vector
+"""Filters of assembly listings: show unreferenced labels, directives or LLVM's comments; hide spills of vector
 registers, or all but the hot loop."""
 Mode = Literal["compile", "run", "ladder", "record", "propose", "file", "measure", "trace", "webgpu", "cuda", "sass"]
-"""What a child is for: all but the last five run a script; those measure, trace or prepare for the visitor's GPU a
-program that another recorded, compile CUDA C that another printed, and disassemble what was compiled."""
+"""Task of a child.  All but the last five run a script; those measure, trace or prepare for WebGPU a program recorded
+by another child, compile CUDA C, and disassemble the result."""
 MEASURING: frozenset[Mode] = frozenset({"run", "ladder", "measure"})
-"""Modes in which kernels are timed, which need CPUs of their own."""
+"""Modes that time kernels, and need CPUs for exclusive use."""
 MOMENTARY: frozenset[Mode] = frozenset({"compile", "record", "propose", "file"})
-"""Modes in which kernels run for a moment at most."""
+"""Modes that run kernels only briefly, if at all."""
 SCRIPT_NAME = "script.py"
-"""File name of the script's code."""
+"""File name that scripts are compiled with."""
 MAX_PROGRAM = 1 << 20
-"""Characters of a recorded program."""
+"""Maximum length of a recorded program, in characters."""
 
 
 class Options(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """How a script is compiled and shown; every field has a usable default."""
+    """Options for compiling and showing a script."""
 
     target: Annotated[str, Meta(max_length=200)] = "llvm -mcpu=native"
-    """What ``tvm.target.Target("llvm")`` means for panes that the script itself did not choose a target for."""
+    """The meaning of ``tvm.target.Target("llvm")`` for panes whose target the script does not choose."""
     assembly: Annotated[str, Meta(max_length=64)] = "host"
     """Key of the assembly pane's target, one of ``compiler.target.assembly_targets()``."""
     assembly_also: Annotated[tuple[Annotated[str, Meta(max_length=64)], ...], Meta(max_length=2)] = ()
-    """Keys of the targets of further assembly panes."""
+    """Keys of the targets of additional assembly panes."""
     assembly_filters: Annotated[tuple[AssemblyFilter, ...], Meta(max_length=5)] = ()
     device: Annotated[str, Meta(pattern="^(cuda|opencl|metal|webgpu|nvptx|rocm)?$")] = ""
-    """The kind of device whose code is shown, a key of ``compiler.target.device_languages``; empty for the script's."""
+    """The device kind whose code is shown, a key of ``compiler.target.device_languages``; empty for the script's."""
     arch: Annotated[str, Meta(pattern="^sm_[0-9]{2,3}$")] = "sm_90"
-    """The architecture that CUDA C is compiled for."""
+    """The GPU architecture to compile CUDA C for."""
     sass: bool = False
-    """Disassemble what is compiled."""
+    """Disassemble compiled CUDA C."""
     opt_level: Annotated[int, Meta(ge=0, le=3)] = 3
     threads: Annotated[int, Meta(ge=1, le=256)] = 1
     prefix: Annotated[int, Meta(ge=0, le=10_000)] | None = None
-    """Show the last schedule as it was after this many of its primitives; None for all of them."""
+    """Show the last schedule after this many primitives; None for all of them."""
     kernel: Annotated[str, Meta(max_length=400)] | None = None
-    """Show this kernel of the last graph down to its assembly; None for the graph itself."""
+    """Show all levels of this kernel of the last graph; None for the graph itself."""
     llvm_passes: bool = False
-    """Show what each pass of LLVM's optimiser does to the functions."""
+    """Show the LLVM IR after each pass of LLVM's optimizer."""
 
 
 class Workspace(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -71,24 +71,24 @@ class Workspace(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_un
     files: dict[Annotated[str, Meta(max_length=120)], bytes] = {}
     """Attached files by name; base64 in JSON."""
     uploads: dict[Annotated[str, Meta(max_length=120)], Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]] = {}
-    """Large files by name, each stored before under the SHA-256 of its content."""
+    """Uploaded files by name, as the SHA-256 hashes that they are stored under."""
     options: Options = Options()
 
 
 class Origin(Struct, frozen=True):
-    """One row of the origin table: where something came from."""
+    """A row of the origin table: a source location at some level."""
 
     id: OriginId
     level: Level
     label: str
     line: int | None = None
-    """1-based line: in the user's script for ``source``, in the final loop IR for ``loop``."""
+    """1-based line, in the script for ``source``, in the final loop IR for ``loop``."""
     column: int | None = None
     parents: list[OriginId] = []
 
 
 class Region(Struct, frozen=True, array_like=True):
-    """Columns ``[start, end)`` of a line and the origins they have."""
+    """A column range ``[start, end)`` of a line, and its origins."""
 
     start: int
     end: int
@@ -96,7 +96,7 @@ class Region(Struct, frozen=True, array_like=True):
 
 
 class Line(Struct, frozen=True, array_like=True):
-    """A printed line; ``origins`` is the union over its regions, most specific level only."""
+    """A printed line; ``origins`` is the union over its regions, of the most specific level only."""
 
     text: str
     origins: list[OriginId] = []
@@ -104,84 +104,84 @@ class Line(Struct, frozen=True, array_like=True):
 
 
 class Listing(Struct, frozen=True, kw_only=True):
-    """A text that a pane shows: loop IR at some step, LLVM IR, assembly."""
+    """A text shown in a pane: loop IR at some step, LLVM IR, assembly."""
 
     key: str
     """Content hash: equal listings have equal keys."""
     level: Level
     name: str
     language: Name
-    """One that ``app.panes.highlighting`` knows; others are shown without colours."""
+    """Language for syntax highlighting, see ``app.panes.highlighting``; unknown ones are not highlighted."""
     lines: list[Line]
     summary: dict[str, int | float | str] = {}
-    """Facts for the pane's title, e.g. ``{"instructions": 268, "vector bits": 512, "fma": 64, "spills": 0}``."""
+    """Statistics for the pane's title, e.g. ``{"instructions": 268, "vector bits": 512, "fma": 64, "spills": 0}``."""
     loop_summary: dict[str, int | float | str] = {}
-    """The same of the hot loop, where that is all that is shown."""
+    """Statistics of the hot loop, if only that is shown."""
     linked: float = 0.0
-    """Share of non-blank lines that have at least one origin, 0 to 1."""
+    """Fraction of non-blank lines with at least one origin."""
 
 
 def listing_key(listing: Listing) -> str:
-    """Return the content hash that is a listing's key; a server checks that no child claims another's."""
+    """Return the content hash that is a listing's key; servers verify the keys that children send."""
     content = [listing.level, listing.name, listing.language, listing.lines, listing.summary, listing.loop_summary]
     return hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:24]
 
 
 HEIGHTS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+/"
-"""Digits of a histogram's bars, the highest of which has the last one."""
+"""Digits for the heights of histogram bars; the tallest bar has the last one."""
 
 
 class Weight(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The values of a constant argument, in figures."""
+    """Statistics of the values of a constant argument."""
 
     name: Annotated[str, Meta(max_length=80)]
-    """Of the operator's input."""
+    """Name of the operator's input."""
     type: Annotated[str, Meta(max_length=200)]
     minimum: float
     maximum: float
     zeros: Annotated[float, Meta(ge=0, le=1)] = 0.0
-    """Share of the values that are 0."""
+    """Fraction of zeros."""
     unusual: Annotated[float, Meta(ge=0, le=1)] = 0.0
-    """Share of the values that are infinite or no number; the other figures leave them out."""
+    """Fraction of infinities and NaNs, which the other statistics exclude."""
     histogram: Annotated[str, Meta(pattern="^[0-9A-Za-z+/]{0,64}$")] = ""
-    """Heights of the bars from the minimum to the maximum, each a digit of :data:`HEIGHTS`."""
+    """Histogram from minimum to maximum: heights of the bars, as digits of :data:`HEIGHTS`."""
     sampled: bool = False
-    """Whether shares and histogram are of a sample."""
+    """Whether fractions and histogram are computed of a sample."""
 
 
 NodeKind = Literal["operator", "input", "function", "control"]
 
 
 class GraphNode(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A node of a drawn graph: an operator, an input, the call of a function."""
+    """A node of a graph drawing: an operator, an input or a function call."""
 
     key: str
     """Identifies the node within its drawing."""
     label: str
     kind: NodeKind = "operator"
     detail: str = ""
-    """Attributes that are not at their defaults."""
+    """The non-default attributes."""
     type: str = ""
-    """Of the value, e.g. ``(1, 64, 56, 56) float32``."""
+    """Type of the value, e.g. ``(1, 64, 56, 56) float32``."""
     attributes: dict[str, str] = {}
-    """All attributes, as far as they can be told in few characters."""
+    """All attributes, abbreviated."""
     weights: list[Weight] = []
-    """Its constant arguments with more than one value, where the values are known."""
+    """The non-scalar constant arguments whose values are known."""
     constants: list[str] = []
-    """Its constant arguments, weights and numbers, which are not drawn as nodes."""
+    """The constant arguments, which are not drawn as nodes."""
     group: str = ""
-    """Name of the fused function that it belongs to."""
+    """Name of the fused function that contains the node."""
     scope: list[str] = []
-    """The bodies that it is in, outermost first: branches, clauses, functions."""
+    """The enclosing branches, clauses and functions, outermost first."""
     line: int = 0
     """1-based line of the listing of the same step."""
     origins: list[OriginId] = []
     layers: list[str] = []
-    """Names of the layers of an imported model that it comes from."""
+    """Names of the layers of the imported model that the node comes from."""
 
 
 class GraphEdge(Struct, frozen=True, array_like=True):
-    """A value that goes from one node to another, by their positions, and its type."""
+    """A data edge between nodes, given by their positions, with the type of the value."""
 
     source: int
     target: int
@@ -189,7 +189,7 @@ class GraphEdge(Struct, frozen=True, array_like=True):
 
 
 class Drawing(Struct, frozen=True, kw_only=True):
-    """A graph to draw; it is laid out when the page asks for it."""
+    """A graph to draw; its layout is computed on demand."""
 
     key: str
     """Content hash: equal drawings have equal keys."""
@@ -199,7 +199,7 @@ class Drawing(Struct, frozen=True, kw_only=True):
 
     @property
     def is_sound(self) -> bool:
-        """Whether every edge goes from a node to a later one."""
+        """Whether every edge leads from a node to a later one."""
         return all(0 <= edge.source < edge.target < len(self.nodes) for edge in self.edges)
 
 
@@ -209,38 +209,41 @@ def drawing_key(drawing: Drawing) -> str:
 
 
 class Kernel(Struct, frozen=True, kw_only=True):
-    """A fused function of a graph that becomes one piece of machine code."""
+    """A kernel: a fused function of a graph that is compiled to one function of machine code."""
 
     name: str
     operators: list[str]
     calls: int | None = 1
-    """How often a run of the model calls it; None if control flow decides it."""
+    """Number of calls in a run of the model; None if it depends on control flow."""
     flops: float | None = None
-    """Floating-point operations a call."""
+    """Floating-point operations per call."""
     bytes: float | None = None
-    """Bytes that a call reads and writes at least: its arguments and results."""
+    """Minimum memory traffic of a call: the size of its arguments and results."""
     seconds: float | None = None
-    """Time of all of its calls in one run of the model, measured by the process that ran the script."""
+    """Total time of its calls in one run of the model, measured by the process that ran the script."""
     source: Literal["script"] = "script"
-    """Who measured the time; see :data:`Source`."""
+    """The origin of the time; see :data:`Source`."""
     origins: list[OriginId] = []
     layers: list[str] = []
-    """Names of the layers of an imported model that it was fused from."""
+    """Names of the layers of the imported model that the kernel was fused from."""
     script: str = ""
-    """A script of its own that defines and schedules it, as the model's operators say."""
+    """A standalone script that defines the kernel and schedules it as in the model."""
 
 
 class OwnKernel(Struct, frozen=True, kw_only=True):
-    """A kernel that the workspace defines itself, by a script beside the model's."""
+    """A kernel that a separate script of the workspace defines, replacing that of the model."""
 
     name: Annotated[str, Meta(max_length=400)]
     problem: Annotated[str, Meta(max_length=10_000)] = ""
-    """Why the model goes on with the definition of its operators; empty if it does not."""
+    """Why the model does not use this kernel; empty if it does."""
 
 
 class ModelRace(Struct, frozen=True, kw_only=True):
-    """A model with kernels of the workspace against the same model without them: median seconds and spreads;
-    quartiles of how much faster it is in neighbouring runs; the largest difference of an output."""
+    """Comparison of a model with kernels of the workspace and the same model without them.
+
+    It has median times and spreads, quartiles of the speedup between adjacent runs, and the largest difference of an
+    output.
+    """
 
     checked: Literal["ok", "wrong"]
     error: float | None = None
@@ -256,38 +259,38 @@ class ModelRace(Struct, frozen=True, kw_only=True):
 
 
 class Step(Struct, frozen=True, kw_only=True):
-    """One stop of the timeline: a pass over a graph, a schedule primitive, a lowering pass, an LLVM stage."""
+    """A step of the timeline: a graph pass, a schedule primitive, a lowering pass or an LLVM stage."""
 
     group: Group
     name: str
     detail: str = ""
-    """The full call or a sentence, e.g. ``C.split(i, factor=32)``."""
+    """The call or a description, e.g. ``C.split(i, factor=32)``."""
     phase: int | None = None
-    """Lowering phase 0 to 3, 4 for the passes that split off kernels; None outside lowering."""
+    """Lowering phase 0 to 3, or 4 for the passes that split host and device; None outside lowering."""
     line: int | None = None
-    """The user's line that caused it, where there is one."""
+    """The line of the script that caused the step, if any."""
     listing: str | None = None
-    """Key of the text after this step."""
+    """Key of the listing after this step."""
     changed: bool = True
-    """Decided on the IR, not on the text."""
+    """Whether the step changed the IR."""
     applied: bool = True
-    """False for a schedule primitive that ``Options.prefix`` leaves out, and for a pass that its context leaves out."""
+    """False for a schedule primitive excluded by ``Options.prefix``, and for a pass disabled by its context."""
     refused: str = ""
-    """Why a schedule primitive could not be applied; its text is then the program, with the reason drawn into it.
+    """Why a schedule primitive could not be applied; the listing is then the program, annotated with the reason.
 
-    Of kernels, why they cannot be written in a language; there is no text then.
+    For kernels, why they cannot be printed in a language; there is no listing then.
     """
     milliseconds: float | None = None
     delta: dict[str, int] = {}
-    """Differences to the step before, e.g. ``{"lines": 24, "nodes": 190}``."""
+    """Differences from the previous step, e.g. ``{"lines": 24, "nodes": 190}``."""
     facts: dict[str, float] = {}
-    """Facts after the step: of a graph its operators, kernels, and bytes read and written."""
+    """Statistics after the step: for a graph, the operators, kernels, and bytes read and written."""
     drawing: str | None = None
-    """Key of the graph after this step."""
+    """Key of the drawing after this step."""
     checked: Literal["ok", "wrong", "unchecked"] = "unchecked"
-    """Whether the program computes the same as before the step, checked on one random input."""
+    """Whether the step preserved the results of the program, checked on one random input."""
     error: float | None = None
-    """Largest absolute difference of that check."""
+    """Largest absolute difference in that check."""
 
 
 class Loop(Struct, frozen=True, kw_only=True):
@@ -302,20 +305,20 @@ class Loop(Struct, frozen=True, kw_only=True):
 
 
 class Stage(Struct, frozen=True, kw_only=True):
-    """A stage of the schedule as a nest of loops, or a block of a program with those loops that it has first."""
+    """A stage of the schedule as a loop nest, or a block of a program with its enclosing loops."""
 
     name: str
     placement: str
-    """``root``, ``inlined``, or ``at C, i_outer``; of a block ``in C_o, at k_0``."""
+    """``root``, ``inlined``, or ``at C, i_outer``; for a block ``in C_o, at k_0``."""
     loops: list[Loop]
     depth: int = 0
-    """Of its body: how many loops and blocks stand around it."""
+    """Number of loops and blocks around its body."""
     body: str
     origins: list[OriginId] = []
 
 
 class Unit(Struct, frozen=True, kw_only=True):
-    """One thing that was lowered or built: a function or a graph, with its whole timeline."""
+    """A function or graph that was lowered or built, with its timeline."""
 
     name: str
     kind: Literal["function", "graph"] = "function"
@@ -326,27 +329,27 @@ class Unit(Struct, frozen=True, kw_only=True):
     schedule: list[Stage] = []
     kernels: list[Kernel] = []
     unmeasured: str = ""
-    """Why a run does not measure the kernels of a graph; empty if it does."""
+    """Why the kernels of a graph are not measured; empty if they are."""
     own_kernels: list[OwnKernel] = []
     race: ModelRace | None = None
     device: KernelReport | None = None
-    """Of a function that launches kernels."""
+    """Device kind of a function that launches kernels."""
     memory: list[str] = []
-    """How a graph's buffers are shared, in sentences."""
+    """Description of the memory plan of a graph."""
 
 
 ConsoleStream = Literal["stdout", "stderr", "note"]
 
 
 class Console(Struct, frozen=True):
-    """A piece of the console: what the script wrote, or a note of the explorer."""
+    """A piece of console output: written by the script, or a note of the explorer."""
 
     stream: ConsoleStream
     text: str
 
 
 class Problem(Struct, frozen=True, kw_only=True):
-    """What went wrong, where (the user's line), and what was expected."""
+    """An error, with the line of the script and what was expected."""
 
     kind: str
     """Exception class or ``Timeout``, ``OutputLimit``, ``MemoryLimit``, ``Crash``."""
@@ -356,23 +359,23 @@ class Problem(Struct, frozen=True, kw_only=True):
     end_column: int | None = None
     severity: Literal["error", "warning"] = "error"
     trace: list[str] = []
-    """The user's own frames, innermost last, one string each."""
+    """The stack frames of the script, innermost last."""
     cut_short: bool = False
-    """Whether the script did not come to its end; the answer's message says where what it did until then is shown."""
+    """Whether the script was terminated early; the message says where its results so far are shown."""
 
 
 MeasurementKind = Literal["kernel", "prefix", "numpy", "peak", "bandwidth"]
 Source = Literal["script", "server", "link"]
-"""Who measured: the process that ran the script, which can report whatever it likes, or one that only measures; of a
-link, whoever shared it says so."""
+"""Origin of a measurement: the process that ran the script, which is untrusted; a process that only measures; or a
+link, whose creator made the claim."""
 
 
 NOISE = 0.1
-"""Spread relative to the time, or distance of two measurements of one thing, from which on they are called noisy."""
+"""Relative spread, or relative difference of two measurements of the same thing, beyond which they are noisy."""
 
 
 class Measurement(Struct, frozen=True, kw_only=True):
-    """A time and how it was measured."""
+    """A measured time, with the circumstances."""
 
     name: str
     kind: MeasurementKind
@@ -388,31 +391,31 @@ class Measurement(Struct, frozen=True, kw_only=True):
     """Floating-point operations a call, where the definition determines them."""
     gflops: float | None = None
     traffic: float | None = None
-    """Bytes between the last cache and memory: of a kernel a call's, by a model; of the bandwidth those copied."""
+    """Bytes between last-level cache and memory: modelled per call of a kernel; those copied for the bandwidth."""
     checked: Literal["ok", "wrong", "unchecked"] = "unchecked"
     error: float | None = None
-    """Largest absolute difference to what NumPy computes of the same inputs, else to the unscheduled definition.
+    """Largest absolute difference from the result of NumPy, or else of the unscheduled definition, on equal inputs.
 
-    It is often 0: BLAS adds the products of a sum in the same order as a simple loop does, each with one rounding.
+    It is often 0, as BLAS accumulates in the same order as a simple loop, with one rounding each.
     """
     cpu: str = ""
     host: Annotated[str, Meta(max_length=400)] = ""
-    """The machine of a cluster that measured, set by the server; empty for the server's own."""
+    """The cluster machine of the measurement, set by the server; empty for the server's own."""
     target: str = ""
     note: str = ""
     line: int | None = None
     step: int | None = None
-    """How many schedule primitives were applied (``prefix`` only)."""
+    """Number of schedule primitives applied (``prefix`` only)."""
     frequency: float | None = None
-    """Cycles a second of the core, measured right after it by a loop whose cycles are known; of one thread only."""
+    """Clock frequency of the core, measured right afterwards by a loop of known cycle count; single-threaded only."""
     estimated: bool = False
-    """Whether ``seconds`` are not a measurement: those of a part of the work, times how often the part is in it."""
+    """Whether ``seconds`` is extrapolated from a measurement of a part of the work."""
     source: Source = "script"
-    """Set by the server, whatever the child says."""
+    """The origin, set by the server regardless of what the child sends."""
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """Everything that was recorded of one run of a script."""
+    """Everything recorded of one run of a script."""
 
     format: int = FORMAT
     mode: Mode = "compile"

@@ -1,7 +1,7 @@
 """Files that can be built from a script's functions and models, and their transfer from the child.
 
-The content is sent in parts, as libraries of models are large: each part is a message that begins with :data:`PART` and
-its place in the file.  A :class:`BuiltFile` that says how many bytes they are together comes after the last.
+The content is sent in parts, as libraries of models are large: each part is a message of :data:`PART`, its position in
+the file, and content.  A :class:`BuiltFile` with the total size follows the last part.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from msgspec import Meta, Struct
 
 FileForm = Literal["so", "o", "ll", "bc", "s", "c", "h", "main.c", "tvmscript", "cubin"]
 PART = b"part of a file:"
-"""How a message begins that is a part; the others are JSON."""
+"""Prefix of messages that are parts; all others are JSON."""
 PART_BYTES = 1 << 20
-"""Of the content in one part."""
+"""Maximum size of the content of a part."""
 _PLACE = struct.Struct("<Q")
 PART_HEAD = len(PART) + _PLACE.size
-"""Bytes of a part before its content."""
+"""Size of the header of a part."""
 
 
 @dataclass(frozen=True)
 class FileKind:
-    """A kind of file that is made on request."""
+    """A kind of file that can be built on request."""
 
     form: FileForm
     title: str
@@ -35,9 +35,9 @@ class FileKind:
     pane: str
     """The pane whose menu offers it."""
     of_models: bool = False
-    """Whether a model becomes one too."""
+    """Whether it can be built from models too."""
     of_kernels: bool = False
-    """Whether only a function that launches kernels becomes one."""
+    """Whether it can only be built from functions that launch kernels."""
 
 
 FILE_KINDS: tuple[FileKind, ...] = (
@@ -70,52 +70,52 @@ FILE_KINDS: tuple[FileKind, ...] = (
         of_kernels=True,
     ),
 )
-"""In the order of menus; further texts are those that panes show."""
+"""The kinds of files, in menu order; menus also offer the texts of panes."""
 
 
 def kind_of(form: str) -> FileKind:
-    """Return the kind of file of a form."""
+    """Return the file kind of a form."""
     return next(kind for kind in FILE_KINDS if kind.form == form)
 
 
 class FileSubject(Struct, frozen=True, kw_only=True):
-    """What becomes a file."""
+    """The subject to build a file from."""
 
     form: FileForm
     unit: Annotated[int, Meta(ge=-1, le=1_000)] = -1
-    """Position among the functions, or among the models; -1 is the one that was built last."""
+    """Position among the functions or models; -1 is the last one built."""
     model: bool = False
 
 
 class BuiltFile(Struct, frozen=True, kw_only=True, tag="file"):
-    """Sent when a file was made, or could not be."""
+    """Sent after a file was built, or could not be."""
 
     name: Annotated[str, Meta(max_length=200)] = ""
-    """Its name without the suffix."""
+    """Name without suffix."""
     size: Annotated[int, Meta(ge=0)] = 0
-    """Bytes of its content, which was sent in parts before."""
+    """Total size of the content, which was sent in parts before."""
     problem: Annotated[str, Meta(max_length=10_000)] = ""
-    """Why there is none."""
+    """Why there is no file; empty on success."""
 
 
 def parts_of(content: bytes) -> Iterator[bytes]:
-    """Yield the messages that a file's content is sent in."""
+    """Yield the messages for sending the content of a file."""
     for place in range(0, len(content), PART_BYTES):
         yield PART + _PLACE.pack(place) + content[place : place + PART_BYTES]
 
 
 def read_part(message: bytes) -> tuple[int, bytes]:
-    """Return the place of a part in its file, and the content there.
+    """Return the position of a part in its file, and its content.
 
     Parameters
     ----------
     message : bytes
-        It begins with :data:`PART`; nothing else of it is certain.
+        An untrusted message that starts with :data:`PART`.
 
     Raises
     ------
     ValueError
-        It is too short to be a part.
+        If the message is too short.
     """
     if len(message) < PART_HEAD:
         raise ValueError(f"a part of a file has at least {PART_HEAD} bytes, got {len(message)}")

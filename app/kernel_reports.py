@@ -104,7 +104,7 @@ class KernelReport(Struct, frozen=True, kw_only=True):
     emulated: Literal["ok", "wrong", "unchecked"] = "unchecked"
     """Whether the kernels, run on the CPU, compute what the unscheduled definition does."""
     error: float | None = None
-    """Largest absolute difference of that check."""
+    """Largest absolute difference in that check."""
     emulation: Annotated[str, Meta(max_length=2_000)] = ""
     """What was compared, or why nothing was."""
     faults: Annotated[list[KernelFault], Meta(max_length=50)] = []

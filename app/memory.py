@@ -1,7 +1,7 @@
 """Memory budgets of the server by purpose, as shares of ``STRATA_MEMORY``.
 
-Whatever a client or a child sends is claimed from the budget of its purpose before it is kept, and released when it is
-dropped.  A claim that does not fit is refused at once, so that memory stays bounded whoever asks.
+Data received from clients and children is claimed from the budget of its purpose before it is stored, and released
+afterwards.  A claim that exceeds the budget is rejected immediately, which bounds the server's memory.
 """
 
 from __future__ import annotations
@@ -24,42 +24,42 @@ SHARES = {
     "links": 6,
     "events": 3,
 }
-"""Percent of the server's memory by purpose; what is left is slack of the allocator.
+"""Percentage of the server's memory by purpose; the rest is slack for the allocator.
 
-``code`` is the interpreter with its libraries, ``workers`` what all processes that render may take together.
+``code`` is the interpreter with its libraries, ``workers`` all rendering processes together.
 """
 CLIENT_SHARE = 0.5
-"""Part of a budget that one client may hold: its address may be a whole class."""
+"""Fraction of a budget that one client, whose address a classroom may share, can claim."""
 RETRY_SECONDS = 5
 LARGE_BYTES = 256 << 10
-"""Size from which a block of memory is given back to the system when it is freed."""
+"""Block size from which freed memory is returned to the system."""
 M_MMAP_THRESHOLD = -3
-"""The parameter's number in ``malloc.h``."""
+"""The mallopt parameter, from ``malloc.h``."""
 
 
 def give_freed_memory_back() -> None:
-    """Let large blocks go back to the system when they are freed, in this process for good.
+    """Make malloc return large blocks to the system when they are freed, for the rest of the process.
 
-    glibc raises the size from which it does so to that of the largest block that was freed, 32 MiB at most; what is
-    smaller then stays with the arena of the thread that asked for it.
+    By default glibc raises this threshold to the size of the largest freed block, up to 32 MiB; smaller blocks then
+    stay in the arena of the thread that allocated them.
     """
     if sys.platform == "linux":
-        mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # other C libraries have none, and no such habit
+        mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # musl has none
         if mallopt is not None:
             mallopt(M_MMAP_THRESHOLD, LARGE_BYTES)
 
 
 class Budget:
-    """Bytes that may be held for one purpose at one time, by all clients and by each.
+    """A limit on the bytes claimed for a purpose, in total and per client.
 
     Parameters
     ----------
     what : str
-        What is held, in the plural, for messages: ``request bodies``.
+        Plural name of the claimed objects for messages, e.g. ``request bodies``.
     total : int
-        Bytes for all clients together.
+        Total number of bytes.
     per_client : int, optional
-        Bytes for one client; by default its share of the total.
+        Bytes per client; by default :data:`CLIENT_SHARE` of the total.
     """
 
     def __init__(self, what: str, total: int, per_client: int | None = None) -> None:
@@ -72,19 +72,19 @@ class Budget:
 
     @property
     def held(self) -> int:
-        """Bytes that are claimed now."""
+        """The number of claimed bytes."""
         with self._lock:
             return self._held
 
     def claim(self, size: int, client: str = "") -> Claim:
-        """Claim bytes for a client, an empty name for the server itself.
+        """Claim bytes for a client, or for the server itself if the name is empty.
 
         Raises
         ------
         TooLarge
-            So many bytes are more than one client may ever hold.
+            If the size exceeds the limit per client.
         Busy
-            They are not free now.
+            If the bytes are not available now.
         """
         claim = Claim(self, client)
         claim.grow(size)
@@ -119,13 +119,13 @@ class Budget:
 
 
 class Claim:
-    """Bytes of a budget that are held until they are released; a context manager.
+    """Claimed bytes of a budget, until they are released; a context manager.
 
     Parameters
     ----------
     budget : Budget
     client : str
-        Who holds them; empty for the server itself.
+        The client; empty for the server itself.
     """
 
     def __init__(self, budget: Budget, client: str = "") -> None:
@@ -135,7 +135,7 @@ class Claim:
 
     @property
     def size(self) -> int:
-        """Bytes held."""
+        """Number of claimed bytes."""
         return self._size
 
     def grow(self, size: int) -> None:
@@ -144,15 +144,15 @@ class Claim:
         Raises
         ------
         TooLarge
-            It would be more than one client may ever hold.
+            If the total exceeds the limit per client.
         Busy
-            They are not free now; what was claimed before stays claimed.
+            If the bytes are not available now; the existing claim remains.
         """
         self._budget._take(size, self._size, self._client)
         self._size += size
 
     def release(self) -> None:
-        """Give all bytes back; once more does nothing."""
+        """Release all bytes; idempotent."""
         size, self._size = self._size, 0
         if size:
             self._budget._give_back(size, self._client)
@@ -172,22 +172,22 @@ class Memory:
     Parameters
     ----------
     total : int
-        Bytes that the server and its workers may take together.
+        Memory limit of the server and its workers in bytes.
 
     Attributes
     ----------
     bodies : Budget
-        Request bodies, and workspaces that wait for their turn after their request was answered.
+        Request bodies, and queued workspaces whose request was already answered.
     incoming : Budget
-        Messages of children, until their answers are complete and sent.
+        Messages of children, until their answers are sent.
     events : Budget
         Events of ladders.
     links : int
-        Bytes of links that are opened at one time.
+        Total bytes of links being opened concurrently.
     cache : int
-        Bytes of answers that are kept for the next request.
+        Bytes of cached answers.
     workers : int
-        Bytes that all processes that render may take together.
+        Memory limit of all rendering processes.
     """
 
     def __init__(self, total: int) -> None:

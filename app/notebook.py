@@ -1,4 +1,4 @@
-"""Notebook support: shows a script's compilation by a running server in a frame.
+"""Notebook support: shows a script in a frame, compiled by a running server.
 
 >>> from app import notebook as strata
 >>> strata.show(open("matmul.py").read())                       # doctest: +SKIP
@@ -16,27 +16,27 @@ from dataclasses import dataclass
 __all__ = ["Shown", "show"]
 
 SERVER = "http://127.0.0.1:8000"
-"""Where ``python -m app`` listens; ``STRATA_SERVER`` names another."""
+"""Default address of ``python -m app``; overridden by ``STRATA_SERVER``."""
 TIMEOUT_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A script that a server shows; notebooks display it as a frame.
+    """A script shown by a server, which notebooks display as a frame.
 
     Attributes
     ----------
     url : str
         Permalink of the script.
     height : int
-        Of the frame, in pixels.
+        Height of the frame in pixels.
     """
 
     url: str
     height: int
 
     def _repr_html_(self) -> str:
-        """Return what a notebook displays."""
+        """Return the HTML for notebooks."""
         source = html.escape(f"{self.url}?view=embed")
         return (
             f'<iframe src="{source}" width="100%" height="{self.height}" style="border: 0" title="Strata"></iframe>'
@@ -57,27 +57,27 @@ def show(
     Parameters
     ----------
     script : str
-        Python that says ``import tvm``.
+        Python code that imports ``tvm``.
     server : str, optional
         Address of a running server; by default that of ``STRATA_SERVER``, else ``http://127.0.0.1:8000``.
     height : int
-        Of the frame, in pixels.
+        Height of the frame in pixels.
     options : dict, optional
-        How it is compiled, e.g. ``{"target": "llvm -mcpu=haswell", "threads": 2}``.
+        Options for compiling, e.g. ``{"target": "llvm -mcpu=haswell", "threads": 2}``.
     view : dict, optional
-        What is shown of it, e.g. ``{"closed": "llvm console"}``.
+        Selection of what is shown, e.g. ``{"closed": "llvm console"}``.
 
     Returns
     -------
     Shown
-        Displayed by notebooks as a frame, with its permalink in ``url``.
+        An object that notebooks display as a frame; ``url`` is the permalink.
 
     Raises
     ------
     ConnectionError
-        If no server answers there.
+        If the server does not respond.
     ValueError
-        If the server refuses the script or the options; the message is the server's.
+        If the server rejects the script or the options; the message is the server's.
     """
     address = (server or os.environ.get("STRATA_SERVER") or SERVER).rstrip("/")
     if not address.startswith(("http://", "https://")):
@@ -99,7 +99,7 @@ def show(
 
 
 def _reason(error: urllib.error.HTTPError) -> str:
-    """Return what the server says is wrong."""
+    """Return the error message of a server's response."""
     try:
         told = json.load(error)["error"]
     except (ValueError, KeyError, TypeError):

@@ -31,16 +31,16 @@ def create_app(
     runner: Runner | None = None,
     renderer: Renderer | None = None,
 ) -> Flask:
-    """Make the application.
+    """Create the application.
 
     Parameters
     ----------
     config
-        Settings, or some of them by name; the rest come from ``STRATA_*`` in the environment.
+        Settings, or some of them by name; the others come from ``STRATA_*`` in the environment.
     runner
-        Runs scripts; by default the strictest sandbox that this host offers.
+        Runs scripts; by default the strictest sandbox available.
     renderer
-        Decodes and draws their answers; by default processes of its own, where the system has them.
+        Decodes and renders answers; by default in separate processes, if the system supports that.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def create_app(
 
 
 def start_renderer(config: Config) -> Renderer:
-    """Start what decodes and draws answers: processes, or without `fork`, where scripts are one's own, this one."""
+    """Start the renderer: in separate processes, or without `fork`, for trusted scripts, in this one."""
     if not hasattr(os, "fork"):
         return InProcess()
     from app.workers.pool import RenderWorkers, count_of_workers
@@ -91,12 +91,12 @@ def start_renderer(config: Config) -> Renderer:
 
 
 def start_runner(config: Config) -> Runner:
-    """Start the runner of scripts, here or in a cluster, and refuse to listen publicly where no sandbox contains them.
+    """Start the runner of scripts, local or in a cluster; refuse public connections without a sandbox.
 
     Raises
     ------
     ConfigurationError
-        If there is no sandbox here, or none that is strict enough, or the cluster cannot be used.
+        If there is no sandbox that is strict enough, or the cluster cannot be used.
     """
     runner = start_cluster(config) if config.scheduler else start_local_runner(config)
     if not (config.loopback or config.unsafe_public or runner.tier.safe_for_public):
@@ -109,12 +109,12 @@ def start_runner(config: Config) -> Runner:
 
 
 def start_cluster(config: Config) -> Runner:
-    """Start the runner that hands scripts to the machines of a cluster.
+    """Start the runner of scripts on a cluster.
 
     Raises
     ------
     ConfigurationError
-        If there is no store for the files of scripts, Dask is not installed, or the scheduler cannot be used.
+        If no file store is configured, Dask is not installed, or the scheduler cannot be used.
     """
     if not config.store:
         raise ConfigurationError(f"the machines of {config.scheduler} read files from a store; pass --store too")

@@ -48,18 +48,18 @@ from app.workers.tasks import Assemble, Packed, Renderer
 
 EXTENSION = "strata"
 MAX_MISSING = 120
-"""Links that do not exist, and that a client may ask for in a minute; an address may be a whole class."""
+"""Requests for nonexistent links per minute and client, whose address a classroom may share."""
 FILES_AT_ONCE = 4
-"""Files of the largest size that may be on their way at one time, of one client half as many."""
+"""Number of files of the maximum size that may be in transit concurrently; half as many per client."""
 OPENING_SECONDS = 5.0
 """How long opening a link waits until enough bytes are free."""
 MEASURING_QUANTUM_SECONDS = 30.0
-"""How long a measurement may go on while others wait."""
+"""Time slice of a measurement while others wait."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Services:
-    """Everything that the views use: jobs, storage, the gallery."""
+    """The services used by views: jobs, storage, the gallery."""
 
     config: Config
     memory: Memory
@@ -73,15 +73,15 @@ class Services:
     file_maker: FileMaker
     links: Links
     liveness: Liveness
-    """Whether the database of the links answers."""
+    """Liveness check of the link database."""
     uploads: Uploads
     workspace_limits: WorkspaceLimits
     storing: Rate
-    """Rate limit of the bytes that go into links and uploads."""
+    """Rate limit for bytes stored in links and uploads."""
     opening: Rate
-    """Rate limit of the bytes that are opened of links."""
+    """Rate limit for bytes of opened links."""
     missing: Rate
-    """Rate limit of links that do not exist: their ids are not to be guessed."""
+    """Rate limit for requests of nonexistent links, against guessing of ids."""
     link_bytes: ByteSemaphore
     """Limits the total size of links that are being opened."""
     gallery: Gallery
@@ -92,7 +92,7 @@ class Services:
 
 
 def build_services(config: Config, runner: Runner, renderer: Renderer) -> Services:
-    """Build the services of an application over a runner of scripts and what decodes and draws their answers."""
+    """Create the services of an application from a script runner and a renderer."""
     queue = partial(FairQueue, waiting=config.waiting, waiting_per_client=config.waiting_per_client)
     compiling = queue(config.compiling, overtime=config.compiling // 2)
     measuring = queue(1, typical_seconds=15.0, quantum_seconds=MEASURING_QUANTUM_SECONDS)
@@ -159,7 +159,7 @@ def _links(config: Config, limits: WorkspaceLimits) -> Links:
 
 
 def _assembler(renderer: Renderer) -> answer_reader.Assemble:
-    """Return what makes an answer of a job's messages, in a process of the renderer."""
+    """Return a function that assembles the answer of a job in a rendering process."""
 
     def assemble(
         messages: Sequence[bytes],
@@ -175,7 +175,7 @@ def _assembler(renderer: Renderer) -> answer_reader.Assemble:
 
 
 def _cache(memory: Memory, runner: Runner, results: SharedResults | None) -> AnswerCache:
-    """Return the cache of answers: this server's, or one that other servers see too."""
+    """Return the cache of answers, local or shared with other servers."""
     if results is None:
         return AnswerCache(memory.cache)
 
@@ -186,7 +186,7 @@ def _cache(memory: Memory, runner: Runner, results: SharedResults | None) -> Ans
 
 
 def _cores(runner: Runner, compiling: FairQueue, measuring: FairQueue) -> Cores:
-    """Return what assigns CPUs to jobs; the queues have as many slots as the machines that jobs run on."""
+    """Return the assignment of CPUs to jobs; the queues get as many slots as the machines have."""
     if not isinstance(runner, RemoteRunner):
         return Cores(lambda: measuring.held > 0)
 

@@ -1,4 +1,4 @@
-"""Spooled bytes between network, threads and children, in memory or in a temporary file."""
+"""Spooled data between network, threads and children, in memory or in a temporary file."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ PIECE_BYTES = 1 << 16
 
 
 class Spool:
-    """Bytes that are written first and then read; as the body of a response, a WSGI server iterates over them.
+    """A buffer that is written first and then read; iterable by WSGI servers as a response body.
 
     Parameters
     ----------
     claim : Claim
-        Accounts for the bytes; released when the spool is closed.
+        Claim on the budget for the bytes; released when the spool is closed.
     memory_bytes : int
-        Size from which the bytes lie in a temporary file.
+        Size up to which the data is kept in memory instead of a temporary file.
     """
 
     def __init__(self, claim: Claim, memory_bytes: int) -> None:
@@ -37,9 +37,9 @@ class Spool:
         Raises
         ------
         Busy, TooLarge
-            So many bytes may not be on their way, of this client or in all.
+            If the budget of the client or of all clients is exceeded.
         Unavailable
-            The disk is full.
+            If the disk is full.
         """
         self._claim.grow(len(data))
         try:
@@ -53,7 +53,7 @@ class Spool:
         self.size += len(data)
 
     def rewind(self) -> IO[bytes]:
-        """Return the file at its beginning, for reading."""
+        """Return the file, positioned at its start, for reading."""
         self.file.seek(0)
         return self.file
 
@@ -63,7 +63,7 @@ class Spool:
             yield piece
 
     def close(self) -> None:
-        """Drop the bytes, and the file where there is one; once more does nothing."""
+        """Delete the data; idempotent."""
         self.file.close()
         self._claim.release()
 

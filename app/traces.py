@@ -1,6 +1,6 @@
-"""Traces for the player: accesses of a small program, and simulated caches.
+"""Memory traces for the player: the accesses of a small program, and simulated caches.
 
-Long arrays are base64 of little-endian integers, so that a hostile one costs no more than its characters.
+Long arrays are little-endian integers in base64, so that decoding an untrusted one costs no more than its characters.
 """
 
 from __future__ import annotations
@@ -11,37 +11,37 @@ import msgspec
 from msgspec import Meta, Struct
 
 MAX_EVENTS = 40_000
-"""Events of a trace: accesses, and iterations of loops that begin."""
+"""Maximum number of events of a trace: accesses, and starts of loop iterations."""
 Packed = Annotated[str, Meta(max_length=400_000)]
-"""Base64 of an array."""
+"""An array in base64."""
 
 
 class TracedMemory(Struct, frozen=True, kw_only=True):
-    """An argument of the traced function, or memory that it allocates."""
+    """An argument of the traced function, or an allocation in it."""
 
     name: str
     dtype: str
     shape: list[int]
     local: bool = False
     original: list[int] = []
-    """Shape in the user's program, of arguments."""
+    """Shape of an argument in the user's program."""
 
 
 class TracedLoop(Struct, frozen=True, kw_only=True):
-    """A loop, and what its iterations touch."""
+    """A loop, with the footprint of its iterations."""
 
     name: str
     kind: str
     extent: str
     line: int
-    """1-based line of the text."""
+    """1-based line in the text."""
     iterations: int
     bytes: int
-    """Different bytes that one iteration touches, at most."""
+    """Maximum footprint of an iteration, in bytes."""
 
 
 class TracedSite(Struct, frozen=True, array_like=True):
-    """A place of the program that reads or writes."""
+    """A memory access in the program text."""
 
     memory: int
     write: bool
@@ -52,7 +52,7 @@ class TracedSite(Struct, frozen=True, array_like=True):
 
 
 class ModelLevel(Struct, frozen=True, kw_only=True):
-    """A cache of a model, and the lines that hit and missed in it."""
+    """A level of the cache model, with its hits and misses in cache lines."""
 
     name: str
     size: int
@@ -65,49 +65,49 @@ class ModelLevel(Struct, frozen=True, kw_only=True):
 
 
 class CacheModel(Struct, frozen=True, kw_only=True):
-    """What caches would make of the trace: a model, no measurement."""
+    """The result of simulating caches on the trace."""
 
     name: str
     note: str
-    """What the sizes are, and where they come from."""
+    """Explanation of the sizes, and their source."""
     levels: list[ModelLevel]
     memory_bytes: int
-    """Read from memory and written back."""
+    """Bytes read from memory and written back."""
     served: Packed
-    """Of each event, a byte: the level that had its line; -1 of an iteration."""
+    """For each event, one byte: the level that hit; -1 for an iteration."""
     kinds: Packed
-    """Of each event, a byte: why it missed in the first level."""
+    """For each event, one byte: the kind of its miss in the first level."""
     reuse: list[tuple[int, int, int]]
-    """The first and the last reuse distance of a range, in lines, and how many uses are in it; -1 is a first use."""
+    """Histogram of reuse distances: first and last distance of a bin, in lines, and its count; -1 is a first use."""
 
 
 class Trace(Struct, frozen=True, kw_only=True):
-    """The accesses of a run of one function."""
+    """The memory accesses of one run of a function."""
 
     name: str
     lines: list[str]
     shown: list[int]
-    """Of each line, its 1-based line in the program's own size; 0 of one that is not there."""
+    """For each line, the corresponding 1-based line of the full-size program, or 0."""
     shown_lines: int
-    """Lines of the program in its own size."""
+    """The lines of the full-size program."""
     memories: list[TracedMemory]
     loops: list[TracedLoop]
     sites: list[TracedSite]
     events: Annotated[int, Meta(ge=0, le=MAX_EVENTS)]
     codes: Packed
-    """Of each event, two bytes: the site of an access, or, negative, -1 - the loop whose iteration begins."""
+    """For each event, two bytes: the site of an access, or ``-1 - loop`` for the start of an iteration."""
     values: Packed
-    """Of each event, four bytes: the first element of an access, or the loop variable."""
+    """For each event, four bytes: the first element of an access, or the value of the loop variable."""
     size: str
-    """What the sizes are, in a sentence."""
+    """Description of the sizes."""
     small: bool
-    """Whether it is a smaller computation than the user's."""
+    """Whether the computation is smaller than the user's."""
     complete: bool
-    """Whether it ran to its end."""
+    """Whether the run is complete."""
     models: list[CacheModel]
 
 
 class Traced(msgspec.Struct, frozen=True, kw_only=True, tag="traced"):
-    """Sent when a program was traced."""
+    """Sent after a program was traced."""
 
     trace: Trace

@@ -1,7 +1,6 @@
 """Programs for the visitor's GPU: WGSL kernels, launches and expected results.
 
-Nothing comes back: what a browser computes and measures stays in the browser.  Long arrays are base64 of little-endian
-numbers.
+The browser sends nothing back: results and measurements stay there.  Long arrays are little-endian numbers in base64.
 """
 
 from __future__ import annotations
@@ -11,86 +10,86 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 MAX_COMPARED = 4 << 20
-"""Elements of all outputs together that are compared one by one; of more, a sample is."""
+"""Maximum total number of output elements for a full comparison; beyond it, a sample is compared."""
 MAX_SAMPLE = 1 << 20
-"""Elements of a sample."""
+"""Size of the sample, in elements."""
 MAX_PREPARED_BYTES = 28 << 20
-"""Of a program with its results, in JSON: as many elements of four bytes in base64, and a margin."""
+"""Maximum size of a program with its results in JSON: the compared elements in base64, and a margin."""
 Packed = Annotated[str, Meta(max_length=(MAX_COMPARED * 8 // 3) + 4)]
-"""Base64 of an array of numbers of at most eight bytes each."""
+"""An array in base64, with elements of at most eight bytes."""
 Name = Annotated[str, Meta(max_length=1_000)]
 Extents = tuple[int, int, int]
-"""Along x, y and z."""
+"""Extents along x, y and z."""
 Range = tuple[float, float]
-"""Least number, and the one above all others."""
+"""Half-open range: lower and upper bound."""
 
 
 class GPUArgument(Struct, frozen=True, kw_only=True):
-    """An argument of the function, which the page fills with random numbers of the seed."""
+    """An argument of the function, filled with random numbers from the seed."""
 
     name: Name
     dtype: str
     shape: list[int]
     range: Range | None = None
-    """Of its numbers, if it is a weight of a model; of type float32."""
+    """Range of the numbers, for float32 weights of a model."""
 
 
 class GPUMemory(Struct, frozen=True, kw_only=True):
-    """Memory of the device: of an argument, or what the function allocates."""
+    """Device memory of an argument or an allocation of the function."""
 
     name: Name
     dtype: str
     elements: int
     argument: int | None = None
     values: Packed = ""
-    """What it holds from the beginning, such as weights; empty of all other memory."""
+    """Initial contents, such as weights; empty for other memory."""
 
 
 class GPULaunch(Struct, frozen=True, kw_only=True):
-    """A launch of a kernel; its bindings are its memory in order, then a uniform of its numbers if it has any."""
+    """A kernel launch; its bindings are its memory in order, followed by a uniform with its scalars, if any."""
 
     kernel: Name
     memory: list[int]
-    """Positions in the memory of the step."""
+    """Indices into the memory of the step."""
     numbers: list[tuple[str, float]] = []
-    """Data type and value."""
+    """The scalar arguments, as data type and value."""
     blocks: Extents
     threads: Extents
     shared_bytes: int = 0
 
 
 class GPUStep(Struct, frozen=True, kw_only=True):
-    """The function after some primitives of its schedule: launches, or why there are none."""
+    """The function after a prefix of its schedule: its launches, or why there are none."""
 
     step: int
     label: Annotated[str, Meta(max_length=10_000)]
     line: int | None = None
-    """The script's line of the last of the primitives."""
+    """The line of the script with the last primitive."""
     source: str = ""
-    """The kernels in WGSL."""
+    """WGSL source of the kernels."""
     memory: list[GPUMemory] = []
     launches: list[GPULaunch] = []
     same_as: int | None = None
-    """An earlier step with the same loops."""
+    """Index of an earlier step with equal loops."""
     problem: Annotated[str, Meta(max_length=10_000)] = ""
 
 
 class GPUResult(Struct, frozen=True, kw_only=True):
-    """What an argument should hold afterwards."""
+    """The expected contents of an argument after the run."""
 
     argument: int
     dtype: str
     indices: Packed = ""
-    """Of a sample: flat positions as 32-bit integers; empty if all elements are here."""
+    """Flat indices of the sample as 32-bit integers; empty if all elements are included."""
     values: Packed
     tolerance: float
-    """Largest difference that rounding explains, relative to the largest magnitude; 0 of integers."""
+    """Maximum difference explained by rounding, relative to the largest magnitude; 0 for integers."""
     scale: float
-    """Largest finite magnitude of all elements."""
+    """The largest finite magnitude of the elements."""
 
 
 class GPUProgram(Struct, frozen=True, kw_only=True):
-    """A function for the visitor's GPU."""
+    """A function to run on the visitor's GPU."""
 
     name: Name
     seed: int
@@ -98,12 +97,12 @@ class GPUProgram(Struct, frozen=True, kw_only=True):
     steps: list[GPUStep]
     results: list[GPUResult]
     reference: Annotated[str, Meta(max_length=200)]
-    """What the results were computed by."""
+    """Name of the implementation that computed the results."""
     flops: float | None = None
-    """Floating-point operations a call."""
+    """Floating-point operations per call."""
 
 
 class GPUPrepared(Struct, frozen=True, kw_only=True, tag="webgpu"):
-    """Sent when a program was prepared."""
+    """Sent after a program was prepared."""
 
     program: GPUProgram
