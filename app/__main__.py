@@ -26,10 +26,10 @@ def parser() -> argparse.ArgumentParser:
     out.add_argument("--port", type=int, help="port to listen on (8000)")
     out.add_argument("--data", dest="data_dir", type=Path, help="directory for the permalinks (~/.local/share/strata)")
     out.add_argument("--database", help="SQLAlchemy URL for the permalinks, e.g. postgresql://…")
-    out.add_argument("--store", help="URL of uploaded files that several servers share, e.g. s3://bucket/strata")
-    out.add_argument("--scheduler", help="address of a Dask scheduler on whose workers scripts run, e.g. tcp://…:8786")
+    out.add_argument("--store", help="URL of a file store shared by several servers, e.g. s3://bucket/strata")
+    out.add_argument("--scheduler", help="address of a Dask scheduler whose workers run scripts, e.g. tcp://…:8786")
     out.add_argument("--lessons", dest="lessons_dir", type=Path, help="directory with lessons of your own")
-    out.add_argument("--hosts", help="host names to answer to, with commas")
+    out.add_argument("--hosts", help="allowed host names, separated by commas")
     out.add_argument("--proxies", type=int, help="trusted proxies in front of this server (0)")
     out.add_argument("--unsafe-local", action="store_const", const=True, help="run scripts without a sandbox")
     out.add_argument(

@@ -10,15 +10,15 @@ from pathlib import Path
 from flask import Flask, Response, request, send_from_directory
 
 COMPRESSED = frozenset({".css", ".js", ".json", ".mjs", ".svg", ".txt", ".webmanifest"})
-"""Suffixes of files that are sent compressed; fonts and pictures are compressed already."""
+"""Suffixes of files to compress; fonts and images are compressed already."""
 FOREVER_SECONDS = 365 * 24 * 3600
 
 
 class Assets:
-    """The files of a directory, as they are when the server starts.
+    """The files of a directory, as of server start.
 
-    Modules and style sheets name each other by relative paths, so one version for all of them is enough: it is a part
-    of their directory's address.
+    As modules and style sheets refer to each other by relative paths, all files share one version, which is part of
+    the URL of the directory.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class Assets:
         self._compressed = lru_cache(maxsize=256)(self._compress)
 
     def serve(self, version: str, filename: str) -> Response:
-        """Return a file; what an older page asks for is the newest one, and is not kept."""
+        """Return a file; requests of an older version get the newest one, without caching."""
         response = self._compressed_response(filename) or send_from_directory(self._folder, filename, conditional=True)
         if version == self.version:
             response.headers["Cache-Control"] = f"public, max-age={FOREVER_SECONDS}, immutable"
@@ -40,10 +40,10 @@ class Assets:
         return response
 
     def _compressed_response(self, filename: str) -> Response | None:
-        """Return a file compressed, or None if the client or the file does not call for it."""
+        """Return a compressed response, or None if the client or the file does not support that."""
         if Path(filename).suffix not in COMPRESSED or not request.accept_encodings["gzip"]:
             return None
-        original = send_from_directory(self._folder, filename, conditional=False)  # its path is checked here
+        original = send_from_directory(self._folder, filename, conditional=False)  # this checks the path
         original.close()
         response = Response(self._compressed(filename), mimetype=original.mimetype)
         response.headers["Content-Encoding"] = "gzip"
@@ -55,7 +55,7 @@ class Assets:
 
 
 def install(app: Flask, folder: Path) -> None:
-    """Serve the files of a folder as the endpoint ``static``, whose ``url_for`` needs the file's name alone."""
+    """Serve a folder as the endpoint ``static``, whose ``url_for`` only needs the file name."""
     assets = Assets(folder)
     app.add_url_rule("/static/<version>/<path:filename>", endpoint="static", view_func=assets.serve)
 

@@ -14,30 +14,30 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
 FORM_BYTES = 5 * MIB
-"""Size limit of a form without its files: the longest script in four-byte characters, and a margin."""
+"""Size limit of a form without files: the longest script in four-byte characters, and a margin."""
 UPLOADS = "api.upload"
-"""The endpoint that takes large files."""
+"""The endpoint that receives large files."""
 
 
 class BodyRule(NamedTuple):
-    """What a route may be sent."""
+    """The rule for request bodies of a route."""
 
     limit: int
     """Size limit in bytes."""
     held: bool
-    """Whether the body is held in memory while the request is handled; else it is read piece by piece."""
+    """Whether the body is held in memory during the request, instead of being streamed."""
 
 
 def body_rules(app: Flask, config: Config, bare_bytes: int) -> Callable[[WSGIEnvironment], BodyRule]:
-    """Return a function from a request's environment to the rule of its route.
+    """Return a function that maps a WSGI environment to the rule of its route.
 
     Parameters
     ----------
     app : Flask
-        Its routes tell what a request is for.
+        The application, for its routes.
     config : Config
     bare_bytes : int
-        Size limit of the body of a request that needs none.
+        Size limit of request bodies on routes that expect none.
     """
     in_base64 = config.files_bytes * 4 // 3
     workspace = BodyRule(min(config.body_bytes, in_base64 + FORM_BYTES), held=True)

@@ -17,25 +17,25 @@ log = logging.getLogger(__name__)
 
 
 class ErrorDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """What went wrong, for programs and for people."""
+    """An error, for programs and for people."""
 
     code: str
-    """Stable word, e.g. ``not_found``."""
+    """Stable error code, e.g. ``not_found``."""
     message: str
     field: str | None = None
     """Path of the offending value in the request, e.g. ``$.options.threads``."""
     expected: str | None = None
-    """What would have been right there."""
+    """Description of valid values."""
 
 
 class ErrorBody(msgspec.Struct, frozen=True, kw_only=True):
-    """The body of every unsuccessful response of the API."""
+    """The body of error responses of the API."""
 
     error: ErrorDetail
 
 
 def wants_json() -> bool:
-    """Return whether the current request comes from a program, not from the page."""
+    """Return whether the current request comes from a program instead of the page."""
     return request.path.startswith("/api/") or request.path == "/healthz"
 
 
@@ -61,14 +61,14 @@ def _request_error(error: RequestError) -> Response:
 
 
 def _http_error(error: HTTPException) -> Response:
-    if error.response is not None:  # a redirect, or a response that was made already
+    if error.response is not None:  # a redirect, or an existing response
         return make_response(error.response)
     status = error.code or 500
     code = (error.name or "error").lower().replace(" ", "_")
     message, expected = error.description or error.name, None
     if isinstance(error, RequestEntityTooLarge):
         code, message = TooLarge.code, "the request is larger than this server accepts"
-    if isinstance(error, SecurityError):  # no page: its links would lead to that host
+    if isinstance(error, SecurityError):  # no HTML, as its links would lead to that host
         return _json(status, ErrorDetail(code="unknown_host", message="this server does not answer to that host name"))
     if isinstance(error, MethodNotAllowed) and error.valid_methods:
         expected = ", ".join(sorted(error.valid_methods))
@@ -80,7 +80,7 @@ def _http_error(error: HTTPException) -> Response:
 
 
 def _unexpected(error: Exception) -> Response:
-    if is_disk_full(error):  # a request's body is kept on the disk while it arrives
+    if is_disk_full(error):  # request bodies are spooled to disk
         return _request_error(disk_full("the request"))
     log.exception("%s failed", quoted(f"{request.method} {request.path}"), exc_info=error)
     message = "an internal error occurred; it has been logged, and your work is untouched"

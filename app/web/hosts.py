@@ -6,13 +6,13 @@ from collections.abc import Callable, Collection
 
 
 def host_check(trusted: Collection[str] | None) -> Callable[[str], bool]:
-    """Return whether the host of a request, which may end with a port, is one of the trusted.
+    """Return whether the host of a request, optionally with a port, is trusted.
 
     Parameters
     ----------
     trusted : collection of str or None
-        Names and addresses, IPv6 ones with or without brackets; a name that begins with a dot stands for all below it.
-        None means any.
+        Names and addresses, IPv6 ones with or without brackets; a name with a leading dot matches all subdomains.
+        None for any.
     """
     if trusted is None:
         return lambda host: True
@@ -27,7 +27,7 @@ def host_check(trusted: Collection[str] | None) -> Callable[[str], bool]:
 
 
 def name_of(host: str) -> str:
-    """Return a host without its port and brackets, in lower case and ASCII."""
+    """Return a host without port and brackets, in lower case and ASCII."""
     if host.startswith("["):
         name = host[1:].partition("]")[0]
     else:

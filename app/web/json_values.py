@@ -1,4 +1,4 @@
-"""A bound on the number of values in JSON, checked before it is decoded."""
+"""A limit on the number of values in JSON, checked before decoding."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import msgspec
 from app.errors import TooLarge
 
 MAX_VALUES = 20_000
-"""Values of a request beside those that its script writes down; an honest one has a few thousand at most."""
+"""Maximum number of values of a request, apart from its script; benign ones have a few thousand at most."""
 
 
 class _Scripted(msgspec.Struct):
-    """What holds a script, which may contain any number of commas."""
+    """An object with a script, which may contain any number of commas."""
 
     script: msgspec.Raw = msgspec.Raw(b"")
 
 
 class _Outline(_Scripted):
-    """A workspace, or what holds one; everything else is passed over without being kept."""
+    """A workspace, or an object with one; decoding skips everything else."""
 
     workspace: _Scripted = msgspec.field(default_factory=_Scripted)
 
@@ -26,19 +26,19 @@ _outline = msgspec.json.Decoder(_Outline)
 
 
 def check_values(text: bytes) -> None:
-    """Reject a JSON text of too many values, by its commas: encoded files contain none, and names few.
+    """Reject JSON with too many values, by counting commas: encoded files contain none, and names few.
 
     Parameters
     ----------
     text : bytes
-        JSON that a client sent.
+        JSON from a client.
 
     Raises
     ------
     TooLarge
-        There are more than :data:`MAX_VALUES`.
+        If there are more than :data:`MAX_VALUES`.
     msgspec.MsgspecError, RecursionError
-        It is not the JSON of an object.
+        If it is not a JSON object.
     """
     if text.count(b",") <= MAX_VALUES:
         return

@@ -1,4 +1,4 @@
-"""Streams of which a slow client only gets the latest messages."""
+"""Message streams that drop outdated messages for slow clients."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from app.web.streams import Stream
 
 
 class Messages(Stream):
-    """Messages of which only the newest and the last count.
+    """A message queue that only keeps the newest and the final message.
 
     Attributes
     ----------
     caller : Caller
-        The client that reads them.
+        The client that reads the messages.
     """
 
     def __init__(self) -> None:
@@ -27,26 +27,26 @@ class Messages(Stream):
         self._lock = threading.Lock()
 
     def put(self, message: bytes) -> None:
-        """Send a message, in place of one that nobody has read yet."""
+        """Send a message, replacing an unread one."""
         with self._lock:
             self._newest = message
             wake = self._wake
         wake()
 
     def end(self, message: bytes) -> None:
-        """Send the last message, after the newest."""
+        """Send the final message, after the newest one."""
         with self._lock:
             self._last = message
             wake = self._wake
         wake()
 
     def attach(self, wake: Callable[[], None]) -> None:
-        """Begin to read."""
+        """Start reading; ``wake`` is called when there is a message."""
         with self._lock:
             self._wake = wake
 
     def read(self) -> bytes | None:
-        """Return the newest message once, then the last one."""
+        """Return the newest message once, then the final one."""
         with self._lock:
             if self._newest:
                 message, self._newest = self._newest, b""
@@ -57,5 +57,5 @@ class Messages(Stream):
             return None if self._over else b""
 
     def close(self) -> None:
-        """Let the caller leave: whoever produces messages may stop."""
+        """Let the caller leave, so that the producer may stop."""
         self.caller.leave()

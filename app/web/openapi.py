@@ -25,7 +25,7 @@ _ARGUMENT_TYPES = {"int": "integer", "float": "number"}
 
 @dataclass(frozen=True)
 class Content:
-    """Media type and type of a response's body."""
+    """Media type and schema type of a response body."""
 
     media: str
     kind: Any = None
@@ -37,24 +37,24 @@ PAGE = Content("text/html")
 
 @dataclass(frozen=True)
 class Operation:
-    """Request and responses of a view, as far as its route and docstring do not describe them."""
+    """Request and responses of a view, in addition to its route and docstring."""
 
     body: Any = None
     answers: Mapping[int, Content | None] = field(default_factory=lambda: {200: PAGE})
     headers: Mapping[str, str] = field(default_factory=dict)
-    """Request headers that are needed, each with a sentence."""
+    """Required request headers, with descriptions."""
     optional_headers: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, str] = field(default_factory=dict)
-    """Arguments that may follow the path, each with a sentence."""
+    """Query arguments, with descriptions."""
     form: Mapping[str, str] = field(default_factory=dict)
-    """Files of a form that is the body, each with a sentence."""
+    """Files of a form body, with descriptions."""
 
 
 _operations: dict[Callable[..., Any], Operation] = {}
 
 
 def json_of(kind: type | UnionType) -> Content:
-    """Describe a JSON body of that type."""
+    """Return the description of a JSON body of a type."""
     return Content("application/json", kind)
 
 
@@ -67,16 +67,16 @@ def operation(
     query: Mapping[str, str] | None = None,
     form: Mapping[str, str] | None = None,
 ) -> Callable[[View], View]:
-    """Describe a view whose response is not simply a page.
+    """Decorate a view with the description of its request and responses.
 
     Parameters
     ----------
     body
         Type of the JSON request body.
     answers
-        Response body by status; None for an empty body.  Errors need not be listed: all have one shape.
+        Response body by status; None for an empty body.  Errors are implicit, as all have the same type.
     headers, optional_headers, query, form
-        Request headers, query arguments and form files, each with a sentence.
+        Request headers, query arguments and form files, with descriptions.
     """
 
     def note(view: View) -> View:
@@ -141,7 +141,7 @@ def _describe_one(
 
 
 def _failures() -> str:
-    """Return what an unsuccessful response may be: every status with its code, from the errors themselves."""
+    """Return the error responses, derived from the exception classes: every status with its code."""
     errors: list[type[RequestError]] = [RequestError, *RequestError.__subclasses__()]
     kinds = sorted({(error.status, error.code) for error in errors})
     statuses = ", ".join(f"{status} {code}" for status, code in kinds)

@@ -11,5 +11,5 @@ if TYPE_CHECKING:
 
 
 def behind(proxies: int, application: WSGIApplication) -> WSGIApplication:
-    """Return an application that believes so many proxies, counted from the server, and nobody beyond them."""
+    """Wrap an application to trust the headers of the given number of proxies, counted from the server."""
     return ProxyFix(application, x_for=proxies, x_proto=proxies, x_host=proxies) if proxies else application

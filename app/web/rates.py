@@ -13,14 +13,14 @@ from app.errors import Busy
 
 
 class Rate:
-    """Counts the use of each client over a sliding window.
+    """A rate limit per client, over a sliding window.
 
     Parameters
     ----------
     item : RateLimitItem
         The limit and its window.
     unit : str
-        Name of what is counted, in the plural.
+        Plural name of the counted unit, for messages.
     """
 
     def __init__(self, item: RateLimitItem, unit: str) -> None:
@@ -29,29 +29,29 @@ class Rate:
         self._limiter = SlidingWindowCounterRateLimiter(MemoryStorage())
 
     def check(self, client: str, cost: int = 1) -> None:
-        """Reject a use that a client could not be charged with now, without counting it.
+        """Raise an error if charging a client would exceed the limit, without charging.
 
         Raises
         ------
         Busy
-            It would exceed the limit; carries the seconds after which to retry.
+            If that exceeds the limit; with the seconds after which to retry.
         """
         if cost and not self._limiter.test(self._item, client, cost=cost):
             raise self._exceeded(client)
 
     def charge(self, client: str, cost: int = 1) -> None:
-        """Count a client's use.
+        """Charge a client.
 
         Raises
         ------
         Busy
-            It would exceed the limit; carries the seconds after which to retry.
+            If that exceeds the limit; with the seconds after which to retry.
         """
         if cost and not self._limiter.hit(self._item, client, cost=cost):
             raise self._exceeded(client)
 
     def of(self, client: str) -> ClientRate:
-        """Return the rate of one client."""
+        """Return the rate limit of one client."""
         return ClientRate(self, client)
 
     def _exceeded(self, client: str) -> Busy:
@@ -62,15 +62,15 @@ class Rate:
 
 @dataclass(frozen=True)
 class ClientRate:
-    """How much one client may still use."""
+    """The rate limit of one client."""
 
     rate: Rate
     client: str
 
     def check(self, cost: int = 1) -> None:
-        """As :meth:`Rate.check`."""
+        """Like :meth:`Rate.check`."""
         self.rate.check(self.client, cost)
 
     def charge(self, cost: int = 1) -> None:
-        """As :meth:`Rate.charge`."""
+        """Like :meth:`Rate.charge`."""
         self.rate.charge(self.client, cost)

@@ -23,24 +23,24 @@ def current_client(tab: str = "") -> Client:
     Parameters
     ----------
     tab : str
-        Name that the page gave itself; empty for clients that never replace their requests.
+        Name of the page; empty for clients whose requests never supersede each other.
     """
     return Client(network_of(request.remote_addr or ""), tab)
 
 
 def read_body(kind: type[Body]) -> Body:
-    """Return the JSON body of the present request.
+    """Return the JSON body of the current request.
 
     Raises
     ------
     WrongMediaType
-        The body is not declared as JSON.
+        If the media type is not JSON.
     MalformedBody
-        The body is not JSON.
+        If the body is not JSON.
     InvalidBody
-        A value in it is not what is expected there.
+        If a value in it has the wrong type.
     TooLarge
-        It holds too many values.
+        If it has too many values.
     """
     if request.mimetype != "application/json":
         declared = request.mimetype or "nothing"
@@ -56,7 +56,7 @@ def read_body(kind: type[Body]) -> Body:
 
 
 def invalid(error: msgspec.ValidationError) -> InvalidBody:
-    """Return msgspec's message, with the field and the expected type separated."""
+    """Return the error for a validation failure of msgspec, with field and expected type separated."""
     match = _PLACE.fullmatch(str(error))
     assert match is not None
     expected = _EXPECTED.fullmatch(match["what"])
@@ -64,14 +64,14 @@ def invalid(error: msgspec.ValidationError) -> InvalidBody:
 
 
 def json_field(field: str) -> bytes:
-    """Return a field of the request's form that holds JSON; empty if there is none.
+    """Return a form field that contains JSON; empty if it is missing.
 
     Raises
     ------
     TooLarge
-        It holds too many values.
+        If it has too many values.
     msgspec.MsgspecError, RecursionError
-        It is long, and not the JSON of an object.
+        If it is long and not a JSON object.
     """
     text = request.form.get(field, "").encode()
     check_values(text)

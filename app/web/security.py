@@ -33,10 +33,10 @@ POLICY = {
 """The Content-Security-Policy, directive by directive."""
 
 ANYWHERE = "* file: vscode-webview:"
-"""Where embedded views may stand: `*` means sites; slides are opened from files, and notebooks stand in editors."""
+"""Allowed ancestors of embedded views: web sites, slides opened as files, and notebooks in editors."""
 
 COSTS = {"api.start_ladder": 10, "api.measure": 20, "webgpu.prepare": 10, "classes.create": 100, "exports.export": 5}
-"""Requests that one counts as, by its endpoint: what starts processes, or stays in memory."""
+"""Rate limit cost by endpoint, for requests that start processes or occupy memory; 1 by default."""
 
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -47,7 +47,7 @@ HEADERS = {
 
 
 def csp_nonce() -> str:
-    """Return the current response's nonce, for the few scripts and styles that a page must contain."""
+    """Return the nonce of the current response, for its inline scripts and styles."""
     if "csp_nonce" not in g:
         g.csp_nonce = secrets.token_urlsafe(16)
     nonce: str = g.csp_nonce
@@ -55,14 +55,14 @@ def csp_nonce() -> str:
 
 
 def allow_embedding() -> None:
-    """Let pages of other sites, slides and notebooks show the current response in a frame."""
+    """Allow framing of the current response by other sites, slides and notebooks."""
     g.frame_ancestors = ANYWHERE
 
 
 def _refuse_other_sites() -> None:
-    """Reject requests with side effects that a page of another site sends.
+    """Reject cross-site requests with side effects.
 
-    Browsers declare the origin of a request; programs do not, and hold no cookies that could be misused.
+    Browsers send the origin of a request; programs do not, and have no cookies that could be abused.
     """
     if request.method in SAFE:
         return
@@ -86,15 +86,15 @@ def _guard(response: Response) -> Response:
 
 
 def install(app: Flask, per_minute: int, trusted_hosts: Collection[str] | None) -> None:
-    """Guard an application.
+    """Install the security checks and headers of an application.
 
     Parameters
     ----------
     app : Flask
     per_minute : int
-        Requests with side effects that a client may send a minute; 0 means any number.
+        Maximum number of requests with side effects per minute and client; 0 for no limit.
     trusted_hosts : collection of str or None
-        Host names that are answered to; None means any.
+        Allowed host names; None for any.
     """
     trusts = host_check(trusted_hosts)
 

@@ -9,21 +9,21 @@ from hashlib import sha256
 from pathlib import Path
 
 SHEETS = ("tokens", "frame", "controls", "code", "panes", "graph")
-"""Style sheets of the page that the file is drawn with, in their order."""
+"""Style sheets of the page to include, in order."""
 _IMPORT = re.compile(r"^import .*;\n", re.MULTILINE)
 _FONT = re.compile(r"url\(\.\./(vendor/fonts/[\w.-]+)\)")
 
 
 @dataclass(frozen=True)
 class SingleFile:
-    """What a page needs besides its content."""
+    """The styles and scripts of a self-contained page."""
 
     style: str
     script: str
 
     @classmethod
     def of(cls, static: Path) -> SingleFile:
-        """Read the style sheets and modules of a folder; fonts become part of the style.
+        """Read the style sheets and modules of a folder, inlining fonts.
 
         Parameters
         ----------
@@ -39,7 +39,7 @@ class SingleFile:
 
     @property
     def policy(self) -> str:
-        """The Content-Security-Policy: nothing is loaded, and nothing runs but this script."""
+        """The Content-Security-Policy, which allows only this script, and loads nothing."""
         return (
             f"default-src 'none'; script-src {_hash(self.script)}; style-src {_hash(self.style)}; "
             "font-src data:; base-uri 'none'; form-action 'none'"

@@ -9,12 +9,12 @@ from typing import IO
 from flask import Response
 
 MEMORY_BYTES = 1 << 18
-"""A response of this size is still kept in memory."""
+"""Size up to which a response is kept in memory."""
 CHUNK_BYTES = 1 << 16
 
 
 def spooled(pieces: Iterable[bytes], mimetype: str) -> Response:
-    """Return a response of pieces, made at once and sent from a temporary file."""
+    """Return a response whose pieces are generated immediately and sent from a temporary file."""
     file = tempfile.SpooledTemporaryFile(MEMORY_BYTES)  # noqa: SIM115 - it is closed with the response
     try:
         for piece in pieces:

@@ -1,4 +1,4 @@
-"""Streaming responses, which occupy no thread under the server of :mod:`app.serving`."""
+"""Streaming responses, which occupy no thread in :mod:`app.serving`."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from flask import Response
 
 
 class Stream(ABC):
-    """The body of a response that comes in parts.
+    """A response body that is sent in parts as they become available.
 
-    A server attaches itself, reads whenever it was woken and has sent all that it has read, and closes.  Any WSGI
-    server can iterate over it instead, at the price of a thread.
+    The server attaches a callback, reads whenever it was called, and finally closes the stream.  Other WSGI servers can
+    iterate over it instead, which occupies a thread.
     """
 
     heartbeat = b""
-    """What is sent when there was no news for a while."""
+    """Sent after a period without parts."""
     heartbeat_seconds = 10.0
 
     @abstractmethod
     def attach(self, wake: Callable[[], None]) -> None:
-        """Begin.
+        """Start the stream.
 
         Parameters
         ----------
         wake : callable
-            Called from any thread, without arguments, whenever there may be more to read.
+            Called without arguments, from any thread, whenever there may be more to read.
         """
 
     @abstractmethod
     def read(self) -> bytes | None:
-        """Return the next part, nothing where there is no news, and None after the last."""
+        """Return the next part; empty if there is none yet, and None after the last one."""
 
     @abstractmethod
     def close(self) -> None:
-        """End: the last part was read, or the client has gone; may be called more than once."""
+        """End the stream, after the last part or when the client disconnects; idempotent."""
 
     def __iter__(self) -> Iterator[bytes]:
         news = threading.Event()
@@ -56,7 +56,7 @@ class Stream(ABC):
 
 
 def streamed(stream: Stream, mimetype: str) -> Response:
-    """Return a response that sends a stream, unchanged by caches and proxies on its way."""
+    """Return a streaming response, which caches and proxies must not buffer or transform."""
     response = Response(stream, mimetype=mimetype, direct_passthrough=True)
     response.headers["Cache-Control"] = "no-store"
     response.headers["X-Accel-Buffering"] = "no"
