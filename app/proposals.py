@@ -1,6 +1,7 @@
-"""Proposed schedule primitives, each with the edit that writes it, or the reason why it is rejected.
+"""Proposed schedule primitives, each with a source edit or the reason why it cannot be applied.
 
-A child proposes them, so that each is tried on the script's own schedule; the page offers them as menus and drops.
+A child computes the proposals, trying each on the script's own schedule; the page offers them in menus and as
+drag-and-drop.
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 MAX_PROPOSALS = 200
-"""Of one loop or stage."""
+"""Maximum number of proposals for a loop or stage."""
 MAX_FACTOR = 1 << 20
 MAX_EDIT = 4_000
-"""Characters that an edit writes."""
+"""Maximum length of the text of an edit."""
 MAX_REMOVED = 1_000
-"""Lines that an edit replaces."""
+"""Maximum number of lines that an edit replaces."""
 ProposedPrimitive = Literal[
     "split",
     "reorder",
@@ -31,7 +32,7 @@ ProposedPrimitive = Literal[
     "reverse_compute_inline",
     "decompose_reduction",
 ]
-"""Primitives that are proposed, of tensor expressions and of TensorIR."""
+"""The primitives that can be proposed, of tensor expressions and TensorIR."""
 Position = Annotated[int, Meta(ge=0, le=100_000)]
 
 
@@ -44,48 +45,48 @@ class Place(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknow
 
 
 class Subject(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What proposals are asked for."""
+    """The subject of proposals."""
 
     unit: Annotated[int, Meta(ge=-1, le=1_000)] = -1
-    """Position among the functions that the script makes; -1 is the last one."""
+    """Position among the functions of the script; -1 is the last one."""
     place: Place
     factor: Annotated[int, Meta(ge=1, le=MAX_FACTOR)] | None = None
-    """Propose a split by this factor alone; None for all that is worth proposing."""
+    """Only propose a split by this factor; None for all proposals."""
 
 
 class Edit(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Lines of the script that are replaced."""
+    """A replacement of lines of the script."""
 
     line: Annotated[int, Meta(ge=1, le=1_000_001)]
-    """The first of them, counted from 1; without any, what is written comes before this line."""
+    """1-based line of the first one; if none is removed, the text is inserted before this line."""
     removed: Annotated[int, Meta(ge=0, le=MAX_REMOVED)] = 0
-    """How many are replaced."""
+    """Number of lines to replace."""
     text: Annotated[str, Meta(max_length=MAX_EDIT)]
-    """What is written, without a line break at its end."""
+    """The new text, without trailing newline."""
     instead: Annotated[str, Meta(max_length=MAX_EDIT)] = ""
-    """The statement of the script whose place the last line takes."""
+    """The statement of the script that the last line replaces."""
 
 
 class Proposal(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A primitive that might be applied next."""
+    """A primitive that may be applied next."""
 
     primitive: ProposedPrimitive
     label: Annotated[str, Meta(max_length=200)]
-    """What it does, in a few words."""
+    """Short description."""
     onto: Place | None = None
-    """Where the loop or stage is dropped for it; None if it is not a drop.  A reordered loop takes the place of the
+    """Drop target of the loop or stage; None if the proposal is not a drop.  A reordered loop takes the place of the
     loop that it is dropped onto."""
     edit: Edit | None = None
-    """How the script says it; None if it is refused."""
+    """The source edit; None if the primitive cannot be applied."""
     refused: Annotated[str, Meta(max_length=2_000)] = ""
-    """Why it cannot be applied, or not be written."""
+    """Why it cannot be applied, or not be expressed in the script."""
     gain: Annotated[str, Meta(max_length=500)] = ""
-    """Why it might help; empty if there is no reason."""
+    """Expected benefit; empty if there is none."""
 
 
 class Proposed(Struct, frozen=True, kw_only=True, tag="proposed"):
-    """Sent when the primitives that may come next were tried."""
+    """Sent after the possible primitives were tried."""
 
     proposals: Annotated[list[Proposal], Meta(max_length=MAX_PROPOSALS)] = []
     problem: Annotated[str, Meta(max_length=2_000)] = ""
-    """Why nothing is proposed."""
+    """Why there are no proposals."""

@@ -13,27 +13,26 @@ from app.editor.documentation import call_text
 from app.editor.public_api import public_names, resolve
 
 MAX_DETAIL = 70
-"""Characters of a signature in the list of completions."""
+"""Maximum length of a signature in the list of completions."""
 MAX_OWNERS = 256
 MAX_BOOST = 50
-"""So that how a name fits what was typed decides first."""
+"""Maximum boost, small enough that the match with the typed text has priority."""
 
 
 class Completion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A name, in the form that CodeMirror reads; its documentation is asked for separately."""
+    """A completion in CodeMirror's format, without documentation."""
 
     label: str
     type: Literal["namespace", "class", "function", "constant"]
     detail: str = ""
-    """Its parameters, as much of them as fits."""
+    """Parameters, possibly truncated."""
     boost: int = 0
-    """How far it is listed before names that fit what was typed as well: the number of examples that use it; what is
-    for the compiler's own use comes last."""
+    """Rank among equal matches, by the number of examples that use the name; internal names are last."""
 
 
 @lru_cache(MAX_OWNERS)
 def completions(path: str) -> list[Completion] | None:
-    """Return the names that may follow a public name and a dot.
+    """Return the completions after a public name and a dot.
 
     Parameters
     ----------
@@ -53,7 +52,7 @@ def completions(path: str) -> list[Completion] | None:
 
 
 def _is_empty(value: object) -> bool:
-    """Whether a value is a module without a name that scripts can use, such as one that only says why it is missing."""
+    """Return whether a value is a module without public names, such as a placeholder for a missing one."""
     return isinstance(value, ModuleType) and not public_names(value)
 
 
@@ -65,13 +64,13 @@ def _complete(name: str, value: object) -> Completion:
 
 
 def ranked(names: Iterable[Completion], uses: Mapping[str, int]) -> list[Completion]:
-    """Return completions of which those come first that are used most.
+    """Rank completions by usage.
 
     Parameters
     ----------
     names : iterable of Completion
     uses : mapping of str to int
-        How many examples use each name.
+        Number of examples that use each name.
     """
     return [msgspec.structs.replace(name, boost=_boost(name.label, uses)) for name in names]
 

@@ -36,12 +36,12 @@ _SECTION_TITLES = {
     "references": "References",
     "see_also": "See also",
 }
-"""Kind of an entry, as the parser calls it -> title of its section, in the order in which they are shown."""
+"""Section titles by entry kind of the parser, in display order."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """A paragraph, or lines that keep their spacing."""
+    """A paragraph, or a preformatted block."""
 
     text: str
     verbatim: bool = False
@@ -49,7 +49,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Entry:
-    """A parameter, result or exception, or a piece of text of a section."""
+    """A parameter, result, exception or text in a section."""
 
     name: str = ""
     type: str = ""
@@ -66,11 +66,11 @@ class Section:
 
 @dataclass(frozen=True)
 class Documentation:
-    """What the editor shows of a public name."""
+    """The documentation of a public name, as shown in the editor."""
 
     name: str
     call: str
-    """Its parameters with their defaults, and what it returns; empty if it cannot be called."""
+    """Parameters with defaults and return type; empty if it is not callable."""
     blocks: Sequence[Block]
     """Summary and description."""
     sections: Sequence[Section]
@@ -83,7 +83,7 @@ def documentation(path: str) -> Documentation | None:
     Parameters
     ----------
     path : str
-        E.g. ``tvm.te.Stage.split``.
+        Public name, e.g. ``tvm.te.Stage.split``.
 
     Returns
     -------
@@ -100,7 +100,7 @@ def documentation(path: str) -> Documentation | None:
 
 
 def _docstring(value: object) -> str:
-    """Return a value's own docstring; empty for constants, and for dataclasses that have none but a generated one."""
+    """Return the docstring of a value; empty for constants, and for generated docstrings of dataclasses."""
     if not (isinstance(value, ModuleType | type) or callable(value)):
         return ""
     text = inspect.getdoc(value) or ""
@@ -108,23 +108,23 @@ def _docstring(value: object) -> str:
     return "" if generated else text
 
 
-# The signature
+# Signatures
 
 
 def call_text(value: object, *, with_result: bool = False) -> str | None:
-    """Return the parameters of a callable as one writes them, or None if it has no signature.
+    """Format the parameters of a callable; return None if it has no signature.
 
     Parameters
     ----------
     value : object
     with_result : bool
-        Write the annotations and the type of the result, too.
+        Include annotations and return type.
     """
     if not callable(value):
         return None
     try:
         signature = inspect.signature(value)
-    except (TypeError, ValueError):  # built in
+    except (TypeError, ValueError):  # built-in without signature
         return None
     empty = inspect.Signature.empty
     parameters = [
@@ -135,12 +135,12 @@ def call_text(value: object, *, with_result: bool = False) -> str | None:
     result = signature.return_annotation if with_result and not isinstance(value, type) else empty
     try:
         return str(inspect.Signature(parameters, return_annotation=_unquoted(result)))
-    except ValueError:  # without self, the order of the parameters is no longer one that Python allows
+    except ValueError:  # removing self made the parameter order invalid
         return None
 
 
 class _Unquoted(str):
-    """A text that is written without quotation marks."""
+    """A string whose repr has no quotation marks."""
 
     __slots__ = ()
 
@@ -149,11 +149,11 @@ class _Unquoted(str):
 
 
 def _unquoted(annotation: object) -> object:
-    """Return an annotation that was kept as text so that a signature shows it as in the source."""
+    """Wrap a string annotation so that a signature shows it as in the source."""
     return _Unquoted(annotation) if isinstance(annotation, str) else annotation
 
 
-# The docstring
+# Docstrings
 
 
 def _sections(meta: Sequence[DocstringMeta]) -> list[Section]:
@@ -182,7 +182,7 @@ def _entry(item: DocstringMeta) -> Entry:
 
 
 def blocks(text: str) -> Iterator[Block]:
-    """Yield the paragraphs of a text in reStructuredText, and what is indented or ends a ``::`` as it stands."""
+    """Yield the paragraphs of reStructuredText, with indented and literal blocks as preformatted."""
     paragraphs = re.split(r"\n[ \t]*\n", text.strip("\n"))
     verbatim: list[str] = []
     for paragraph in paragraphs:

@@ -15,7 +15,7 @@ from compiler.target import cuda_tools
 LINE_LENGTH = 100
 SECONDS = 5
 BYTES = 1 << 30
-"""Of the address space of the process that formats."""
+"""Address space limit of the formatter process."""
 NAME = "script.py"
 _LIMITED = str(Path(cuda_tools.__file__).with_name("limited.py"))
 
@@ -34,7 +34,7 @@ def format_script(script: str) -> str:
     Raises
     ------
     InvalidBody
-        It is not a Python, or cannot be formatted within the limits.
+        If it is not valid Python, or formatting exceeds the limits.
     """
     command = [find_ruff_bin(), "format", "--isolated", "--no-cache", f"--line-length={LINE_LENGTH}"]
     limited = [
@@ -62,7 +62,7 @@ def format_script(script: str) -> str:
 
 
 def _reason(said: str) -> str:
-    """Return why ruff refused a script: ``line 2, column 1: unexpected EOF while parsing``."""
+    """Return ruff's error message, e.g. ``line 2, column 1: unexpected EOF while parsing``."""
     first = next(iter(said.strip().splitlines()), "")
     _, separator, place = first.partition(f"{NAME}:")
     if not separator:

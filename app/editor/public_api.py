@@ -1,4 +1,4 @@
-"""Lookup in the public API: what ``tvm.te.Stage.split`` is, and the members of modules and classes."""
+"""Lookup in the public API: resolution of names, and members of modules and classes."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import compiler
 
 ROOT = "tvm"
 OURS = frozenset({ROOT, compiler.__name__})
-"""Packages that the public API is defined in; some functions say the name that users know."""
+"""Packages that define the public API; some functions have the public package as ``__module__``."""
 
 
 def resolve(path: str) -> object | None:
-    """Return what a public name stands for.
+    """Resolve a public name.
 
     Parameters
     ----------
     path : str
-        The name from the root, e.g. ``tvm.relay.nn.conv2d``.
+        Fully qualified name, e.g. ``tvm.relay.nn.conv2d``.
 
     Returns
     -------
@@ -37,7 +37,7 @@ def resolve(path: str) -> object | None:
 
 
 def public_names(owner: object) -> list[str]:
-    """Return the names that may follow a module's or class's and a dot, sorted; empty for other values."""
+    """Return the sorted public names of a module or class; empty for other values."""
     if isinstance(owner, ModuleType):
         return sorted(name for name in _module_names(owner) if not name.startswith("_"))
     if inspect.isclass(owner) and _package_of(owner) in OURS:
@@ -46,7 +46,7 @@ def public_names(owner: object) -> list[str]:
 
 
 def _module_names(module: ModuleType) -> list[str]:
-    """Return the names that a module lists by a ``__dir__`` of its own or by ``__all__``, else those it defines."""
+    """Return the names listed by a module's own ``__dir__`` or ``__all__``, or else those it defines."""
     if "__dir__" in vars(module):
         return dir(module)
     listed: list[str] | None = getattr(module, "__all__", None)
@@ -54,7 +54,7 @@ def _module_names(module: ModuleType) -> list[str]:
 
 
 def _is_own(cls: type, name: str) -> bool:
-    """Return whether a class has a name from this package, not from a base class of Python's own."""
+    """Return whether a class has a name from this project, not just from a base class outside of it."""
     return any(name in vars(base) for base in cls.__mro__ if _package_of(base) in OURS)
 
 

@@ -1,4 +1,4 @@
-"""The pages and the API, a blueprint each."""
+"""The pages and the API, one blueprint each."""
 
 from __future__ import annotations
 

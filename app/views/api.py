@@ -25,43 +25,43 @@ bp = Blueprint("api", __name__, url_prefix="/api")
 
 
 class CompileRequest(Workspace, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A workspace, and its place in a stream of edits."""
+    """A workspace, and its position in a sequence of edits."""
 
     tab: Annotated[str, Meta(max_length=64)] = ""
-    """A name that a page gave itself; a newer request of the same tab takes the place of an older one."""
+    """Name of the page; a newer request of the same tab supersedes an older one."""
     seq: Annotated[int, Meta(ge=0)] | None = None
-    """Grows from request to request of a tab."""
+    """Sequence number, which increases with each request of a tab."""
 
     @property
     def workspace(self) -> Workspace:
-        """The workspace alone."""
+        """The workspace without the other fields."""
         return Workspace(script=self.script, files=self.files, uploads=self.uploads, options=self.options)
 
 
 class LadderStarted(msgspec.Struct, frozen=True, kw_only=True):
-    """A ladder that is queued or runs."""
+    """A ladder that is queued or running."""
 
     id: str
     events: str
-    """Address of its server-sent events."""
+    """URL of its server-sent events."""
 
 
 class Queue(msgspec.Struct, frozen=True, kw_only=True):
-    """Places of the client's requests in the queues; 1 is next."""
+    """Positions of the client's requests in the queues, from 1."""
 
     compiling: list[int]
     measuring: list[int]
 
 
 def answer_json(value: object, status: int = 200) -> Response:
-    """Return a value as JSON."""
+    """Return a JSON response."""
     response = Response(msgspec.json.encode(value), status=status, mimetype="application/json")
     response.headers["Cache-Control"] = "no-store"
     return response
 
 
 def _answer(answer: StoredAnswer) -> Response:
-    """Return a complete answer, compressed as it is kept where the client can read that."""
+    """Return a complete answer, compressed as stored if the client accepts that."""
     packed = bool(request.accept_encodings["gzip"])
     response = Response(answer.packed if packed else answer.json(), mimetype="application/json")
     response.headers["Cache-Control"] = "no-store"
@@ -74,10 +74,10 @@ def _answer(answer: StoredAnswer) -> Response:
 @bp.post("/compile")
 @operation(body=CompileRequest, answers={200: json_of(Answer)})
 def compile_() -> Response:
-    """Run a script for a moment and return everything that the compiler made of it.
+    """Run a script briefly, and return everything recorded of its compilation.
 
-    Kernels run at most once.  Errors of the script are in ``problems`` of a successful answer; an unsuccessful one says
-    what is wrong with the request.
+    Kernels run at most once.  Errors of the script are in ``problems`` of a successful response; error responses are
+    about the request.
     """
     asked = read_body(CompileRequest)
     return _answer(current_services().compiler.compile(asked.workspace, current_client(asked.tab), asked.seq))
@@ -86,15 +86,15 @@ def compile_() -> Response:
 @bp.post("/run")
 @operation(body=CompileRequest, answers={200: json_of(Answer)})
 def run() -> Response:
-    """Run a script in full, measurements included, while no other measurement runs on these cores."""
+    """Run a script in full, including measurements, with no other measurement on the same cores."""
     asked = read_body(CompileRequest)
     return _answer(current_services().compiler.run(asked.workspace, current_client(asked.tab), asked.seq))
 
 
 @bp.post("/uploads")
-@operation(answers={201: json_of(Upload)}, form={"file": "The file, such as a model; it is stored under its hash."})
+@operation(answers={201: json_of(Upload)}, form={"file": "The file, such as a model, which is stored under its hash."})
 def upload() -> Response:
-    """Store a file that is too large to travel with every request; workspaces name it under ``uploads``."""
+    """Store a file that is too large for every request; workspaces refer to it in ``uploads``."""
     file = request.files.get("file")
     if file is None:
         raise InvalidBody("there is no file in the form", field="$.file", expected="a form field `file` with a file")
@@ -103,9 +103,9 @@ def upload() -> Response:
 
 
 @bp.get("/queue")
-@operation(answers={200: json_of(Queue)}, query={"tab": "Name of a page, to hear of its requests alone."})
+@operation(answers={200: json_of(Queue)}, query={"tab": "Name of a page, to select its requests."})
 def queue() -> Response:
-    """Return the places of this client's requests in the queues; one measurement runs at a time."""
+    """Return the positions of this client's requests in the queues."""
     services, client = current_services(), current_client(request.args.get("tab", ""))
     compiling, measuring = services.compiling.places_of(*client), services.measuring.places_of(*client)
     return answer_json(Queue(compiling=compiling, measuring=measuring))
@@ -116,8 +116,8 @@ def queue() -> Response:
 def start_ladder() -> Response:
     """Measure every prefix of the script's last schedule.
 
-    The script runs in one process, which records the schedule; another process, which is given that record and never
-    runs the script, measures it.  An event `source` says so, or why the script's own process measures.
+    The script runs in one process, which records the schedule; a separate process, which never runs the script,
+    measures the record.  The event `source` reports this, or why the script's own process measures.
     """
     return _started("ladder")
 
@@ -125,7 +125,7 @@ def start_ladder() -> Response:
 @bp.post("/measure")
 @operation(body=Workspace, answers={202: json_of(LadderStarted)})
 def measure() -> Response:
-    """Measure each function that the script makes of a schedule, in processes that the script never enters."""
+    """Measure each scheduled function of the script, in processes that never run the script."""
     return _started("record")
 
 
@@ -138,10 +138,10 @@ def _started(what: What) -> Response:
 @bp.get("/ladders/<ladder>/events")
 @operation(
     answers={200: Content("text/event-stream", LadderEvent)},
-    optional_headers={"Last-Event-ID": "Number of the last event that came, to go on after it."},
+    optional_headers={"Last-Event-ID": "Number of the last received event, to continue after it."},
 )
 def ladder_events(ladder: str) -> Response:
-    """Follow a ladder: its place in the queue, its progress, each measurement, its end."""
+    """Stream the events of a ladder: position in the queue, progress, measurements, end."""
     last = request.headers.get("Last-Event-ID", "")
     followed = current_services().ladders.get(ladder)
     followed.admit()
@@ -156,7 +156,7 @@ class EventStream(Stream):
     ----------
     ladder : Ladder
     after : int
-        How many events the client has received already.
+        Number of events that the client has received already.
     """
 
     heartbeat = b": still here\n\n"
@@ -167,7 +167,7 @@ class EventStream(Stream):
         self._begun = False
 
     def attach(self, wake: Callable[[], None]) -> None:
-        """Listen to the ladder."""
+        """Subscribe to the ladder."""
         self._ladder.listen(self, wake)
 
     def read(self) -> bytes | None:
@@ -182,14 +182,14 @@ class EventStream(Stream):
         return b"id: %d\nevent: %s\ndata: %s\n\n" % (self._next, entry.kind.encode(), entry.data)
 
     def close(self) -> None:
-        """Listen no more."""
+        """Unsubscribe."""
         self._ladder.leave(self)
 
 
 @bp.delete("/ladders/<ladder>")
 @operation(answers={204: None})
 def stop_ladder(ladder: str) -> Response:
-    """Stop a ladder; measurements that were made stay."""
+    """Stop a ladder; measurements made so far remain."""
     current_services().ladders.get(ladder).stop()
     return Response(status=204)
 
@@ -197,5 +197,5 @@ def stop_ladder(ladder: str) -> Response:
 @bp.get("/openapi.json")
 @operation(answers={200: json_of(dict[str, Any])})
 def openapi() -> Response:
-    """Describe this API."""
+    """Return the OpenAPI description of this API."""
     return answer_json(describe(current_app._get_current_object(), compiler.__version__))  # type: ignore[attr-defined]

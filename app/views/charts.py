@@ -1,4 +1,4 @@
-"""The chart of a ladder, from the measurements received so far."""
+"""The chart of a ladder, of the measurements received so far."""
 
 from __future__ import annotations
 
@@ -17,38 +17,38 @@ from app.web.requests import json_field
 
 bp = Blueprint("charts", __name__)
 MAX_PENDING = 40
-"""Bars that are drawn for measurements that are still to come."""
+"""Maximum number of bars for pending measurements."""
 REFERENCES = 5
-"""Measurements of a ladder that make no bar: NumPy and the peak, before and after all others, and the bandwidth."""
+"""Number of measurements of a ladder without bars: NumPy and the peak, before and after all others, and bandwidth."""
 
 
 class ChartRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The state of a ladder as the page has received it."""
+    """The state of a ladder as received by the page."""
 
     measurements: list[Measurement]
     failures: list[str] = []
     reasons: list[str] = []
-    """Why some is as the script reports, or not measured at all."""
+    """Why some measurements are the script's own, or missing."""
     done: int = 0
     total: int = 0
     label: str = ""
     running: bool = False
     room: Annotated[int, Meta(ge=0, le=10_000)] = ROOM
-    """Width of the pane, in pixels."""
+    """Width of the pane in pixels."""
     scale: Scale = "auto"
     reference: list[Measurement] = []
-    """An earlier ladder that this one is compared with."""
+    """An earlier ladder to compare with."""
     reference_label: Annotated[str, Meta(max_length=400)] = ""
-    """When and where that was measured."""
+    """Time and place of the reference measurements."""
     predictions: dict[int, Annotated[float, Meta(gt=0, le=1e6)]] = {}
-    """By step, how many times as fast as the first it was predicted to be."""
+    """Predicted speedups over the first step, by step."""
     kept: Annotated[str, Meta(max_length=400)] = ""
-    """When and where these were measured, where that was not now and here."""
+    """Time and place of the measurements, if they were loaded."""
 
 
 @bp.post("/chart")
 def draw_chart() -> str:
-    """The benchmark's chart and table for the measurements of a ladder."""
+    """Draw the chart and table for the measurements of a ladder."""
     try:
         asked = msgspec.json.decode(json_field("asked"), type=ChartRequest)
     except (msgspec.MsgspecError, RecursionError) as error:

@@ -26,35 +26,35 @@ StudentKey = Annotated[str, Meta(pattern="^[0-9a-f]{32}$")]
 
 
 class NewClass(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The lesson that a class is made for."""
+    """The lesson to create a class for."""
 
     lesson: Annotated[str, Meta(max_length=100)]
 
 
 class ClassMade(msgspec.Struct, frozen=True, kw_only=True):
-    """A class that was just made."""
+    """A newly created class."""
 
     id: str
     secret: str
-    """Who holds it presents; returned once."""
+    """Secret of the teacher, which permits presenting; returned only once."""
 
 
 class Attendance(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A student reports their step."""
+    """The current step of a student."""
 
     student: StudentKey
-    """What their browser calls itself; nobody else is told."""
+    """Identifier of the browser, which is kept private."""
     step: Annotated[int, Meta(ge=1, le=100)]
 
 
 class Seat(msgspec.Struct, frozen=True, kw_only=True):
-    """The name that a student has in the class."""
+    """The name of a student in the class."""
 
     name: str
 
 
 class StudentResult(CheckRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A step that a student hands in for the board."""
+    """A step submitted by a student for the leaderboard."""
 
     student: StudentKey
     number: Annotated[int, Meta(ge=1, le=100)]
@@ -67,7 +67,7 @@ def class_of(name: str) -> LessonClass:
 
 
 def taught(name: str) -> LessonClass:
-    """Return a class, if the current request comes from its teacher."""
+    """Return a class; raise an error unless the current request comes from its teacher."""
     one = class_of(name)
     one.require(request.headers.get(SECRET_HEADER, ""))
     return one
@@ -76,7 +76,7 @@ def taught(name: str) -> LessonClass:
 @bp.post("")
 @operation(body=NewClass, answers={201: json_of(ClassMade)})
 def create() -> Response:
-    """Make a class for a lesson."""
+    """Create a class for a lesson."""
     lesson = lesson_of(read_body(NewClass).lesson)
     made, secret = current_services().classes.create(lesson.name, current_client().address)
     return answer_json(ClassMade(id=made.id, secret=secret), 201)
@@ -85,7 +85,7 @@ def create() -> Response:
 @bp.post("/<name>/students")
 @operation(body=Attendance, answers={200: json_of(Seat)})
 def attend(name: str) -> Response:
-    """Say at which step a student is; the first time they get a name."""
+    """Report the step of a student, who is given a name the first time."""
     one, asked = class_of(name), read_body(Attendance)
     return answer_json(Seat(name=one.attend(asked.student, asked.step)))
 
@@ -93,14 +93,14 @@ def attend(name: str) -> Response:
 @bp.get("/<name>/students")
 @operation(answers={200: json_of(list[StudentRow])}, headers=SECRET)
 def students(name: str) -> Response:
-    """List who is at which step."""
+    """List the students with their steps."""
     return answer_json(taught(name).students)
 
 
 @bp.put("/<name>/presented")
 @operation(body=Presented, answers={204: None}, headers=SECRET)
 def present(name: str) -> Response:
-    """Show everybody what the teacher has on screen."""
+    """Show the teacher's workspace to the class."""
     taught(name).present(read_body(Presented))
     return Response(status=204)
 
@@ -108,7 +108,7 @@ def present(name: str) -> Response:
 @bp.delete("/<name>/presented")
 @operation(answers={204: None}, headers=SECRET)
 def stop_presenting(name: str) -> Response:
-    """Show nothing any more."""
+    """Stop presenting."""
     taught(name).present(None)
     return Response(status=204)
 
@@ -116,7 +116,7 @@ def stop_presenting(name: str) -> Response:
 @bp.delete("/<name>")
 @operation(answers={204: None}, headers=SECRET)
 def end(name: str) -> Response:
-    """End a class for everybody, and delete what is known of its students."""
+    """End a class, and delete all data of its students."""
     taught(name).dissolve()
     return Response(status=204)
 
@@ -124,7 +124,7 @@ def end(name: str) -> Response:
 @bp.post("/<name>/results")
 @operation(body=StudentResult, answers={200: json_of(StepResult)})
 def hand_in(name: str) -> Response:
-    """Judge a step once more, and put what the server measured of it on the board."""
+    """Evaluate a step again, and enter the server's measurement into the leaderboard."""
     one, asked = class_of(name), read_body(StudentResult)
     step = step_of(lesson_of(one.lesson), asked.number)
     result = judged(step, asked)
@@ -139,14 +139,14 @@ def hand_in(name: str) -> Response:
 @bp.get("/<name>/events")
 @operation(answers={200: Content("text/event-stream", News)})
 def events(name: str) -> Response:
-    """Follow a class: what its teacher presents, and its board."""
+    """Stream the events of a class: presented workspaces, and the leaderboard."""
     one = class_of(name)
     one.admit()
     return streamed(ClassStream(one), "text/event-stream")
 
 
 class ClassStream(Stream):
-    """The news of a class as server-sent events; what a slow client has not read is overtaken by what came after.
+    """The events of a class as server-sent events; slow clients skip outdated ones.
 
     Parameters
     ----------
@@ -160,14 +160,14 @@ class ClassStream(Stream):
         self._class = followed
         self._version = 0
         self._told = False
-        """Whether this client knows that the class ended."""
+        """Whether the client was told that the class ended."""
 
     def attach(self, wake: Callable[[], None]) -> None:
-        """Listen to the class."""
+        """Subscribe to the class."""
         self._class.listen(self, wake)
 
     def read(self) -> bytes | None:
-        """Return the newest news, that the class ended, and None after that."""
+        """Return the newest event, then the end of the class, and None after that."""
         if self._class.ended:
             told, self._told = self._told, True
             return None if told else self.last
@@ -178,5 +178,5 @@ class ClassStream(Stream):
         return b"event: news\ndata: %s\n\n" % data
 
     def close(self) -> None:
-        """Listen no more."""
+        """Unsubscribe."""
         self._class.leave(self)

@@ -76,7 +76,7 @@ READING = ("read", EMBED)
 FRAGMENT_HEADER = "Strata-Fragment"
 """Marks an unsuccessful response that is a fragment of the page, to be swapped in like a successful one."""
 STATUS_HEADER = "Strata-Status"
-"""Status of the answer that a response draws: the page does not call half a word wrong at once."""
+"""Header with the status of the rendered answer, so that the page can delay errors while typing."""
 
 
 @bp.record_once
@@ -85,12 +85,12 @@ def _prepare(state: BlueprintSetupState) -> None:
 
 
 def having(content: str) -> StoredAnswer:
-    """Return an answer that has a listing or a drawing of this key.
+    """Return a cached answer that has the listing or drawing of a key.
 
     Raises
     ------
     NotFound
-        No answer that is kept has it.
+        If there is none.
     """
     answer = current_services().compiler.holding(content)
     if answer is None:
@@ -103,12 +103,12 @@ def having(content: str) -> StoredAnswer:
 
 @bp.get("/")
 def index() -> str:
-    """The page with an example, compiled already.
+    """The page with an example, already compiled.
 
     Raises
     ------
     NotFound
-        There is no example of that name.
+        If there is no example of that name.
     """
     gallery = current_services().gallery
     name = request.args.get("example")
@@ -125,7 +125,7 @@ def index() -> str:
     query={"view": "`read` for a projector: large type, nothing to edit; `embed` for a frame of another page."},
 )
 def open_link(link: str) -> Response:
-    """The page with what a permalink holds, which it compiles; other sites may frame the embedded view."""
+    """The page with the workspace of a permalink; the embedded view may be framed by other sites."""
     if request.args.get("view") == EMBED:
         allow_embedding()
     with opened(link) as content:
@@ -137,7 +137,7 @@ def open_link(link: str) -> Response:
 @bp.get("/z/<link>/code")
 @operation(answers={200: Content("text/plain")})
 def open_code(link: str) -> Response:
-    """A permalink's script alone."""
+    """The script of a permalink."""
     with opened(link) as content:
         return Response(content.state.workspace.script, mimetype="text/plain")
 
@@ -152,7 +152,7 @@ def title_of(script: str) -> str:
 
 
 def _modules(in_lesson: bool) -> list[str]:
-    """Return the page's scripts, which browsers may fetch all at one time."""
+    """Return the page's modules, for preloading."""
     folder = Path(current_app.root_path) / "static"
     return [
         *(f"js/{path.name}" for path in sorted(folder.glob("js/*.js")) if path.name != "theme.js"),
@@ -163,7 +163,7 @@ def _modules(in_lesson: bool) -> list[str]:
 
 
 def compiled_parts(workspace: Workspace) -> PageParts | None:
-    """Return the panes of a workspace, or None if the page must ask for them by itself."""
+    """Return the panes of a workspace, or None if the page has to request them."""
     services, client = current_services(), current_client()
     try:
         answer = services.compiler.compile(workspace, client)
@@ -181,7 +181,7 @@ def _empty(workspace: Workspace) -> PageParts:
 
 
 def file_pieces(files: Mapping[str, bytes]) -> Iterator[Markup]:
-    """Yield attached files as the JSON of a ``<script type="application/json">`` element, a piece at a time."""
+    """Yield attached files in pieces, as the JSON of a ``<script type="application/json">`` element."""
     yield Markup("{")
     for number, (name, content) in enumerate(files.items()):
         yield Markup("," if number else "") + data_block(name) + Markup(':"')
@@ -199,20 +199,20 @@ def page_pieces(
     link: OpenedLink | None = None,
     lesson: Lesson | None = None,
 ) -> Iterator[str]:
-    """Return the whole page for a workspace, piece by piece.
+    """Render the whole page for a workspace, as a stream of pieces.
 
     Parameters
     ----------
     workspace : Workspace
         Content of the editor.
     compiled : PageParts or None
-        The panes; None lets the page compile once it has loaded.
+        The panes; if None, the page compiles after loading.
     title : str
-        Name of the example, or the script's own.
+        Title of the example or script.
     link : OpenedLink, optional
         The permalink that was opened.
     lesson : Lesson, optional
-        The lesson that stands beside the workspace.
+        The lesson to show beside the workspace.
     """
     reading = request.args.get("view", "")
     files, workspace = workspace.files, msgspec.structs.replace(workspace, files={})
@@ -240,12 +240,12 @@ def page_pieces(
     )
 
 
-# What a compilation swaps in
+# Fragments of a compilation
 
 
 @bp.post("/panes")
 def panes() -> Response:
-    """Compile what the editor holds, and return every pane that it changes."""
+    """Compile the workspace in the editor, and return all changed panes."""
     seq, began = request.form.get("seq", 0, type=int), time.perf_counter()
     try:
         workspace = _read_workspace()
@@ -253,7 +253,7 @@ def panes() -> Response:
         answered = time.perf_counter()
         html = _answer_html(answer, _view(), workspace.options, _shown())
     except Superseded:
-        return Response(status=204)  # nobody reads it, and a browser's console would note an error
+        return Response(status=204)  # an error status would be logged in the browser's console
     except RequestError as error:
         response = make_response(_refused_html(error), error.status)
         response.headers[FRAGMENT_HEADER] = "refused"
@@ -269,18 +269,18 @@ def panes() -> Response:
 
 
 class RunMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """A line of the response to ``/run``: a fragment to swap in, and its kind."""
+    """A line of the response to ``/run``: an HTML fragment, and its kind."""
 
     kind: Literal["update", "answer", "refused"]
     html: str
     line: int | None = None
-    """The script's line whose native code runs now."""
+    """The line of the script that is running native code."""
 
 
 @bp.post("/run")
 @operation(answers={200: Content("application/x-ndjson", RunMessage)})
 def run() -> Response:
-    """Run what the editor holds in full: a line of JSON whenever there is news, the last with every pane."""
+    """Run the workspace in full; stream JSON lines with progress, the last one with all panes."""
     messages, tab = Messages(), _tab()
     try:
         workspace = _read_workspace()
@@ -295,7 +295,7 @@ def run() -> Response:
 
 
 def _produce(messages: Messages, follow: Iterator[RunMessage], workspace: Claim) -> None:
-    """Send what a run tells of itself, until its end or until the client goes; its workspace is held until then."""
+    """Run a workspace and send its updates, until it ends or the client disconnects."""
     last = RunMessage(kind="refused", html="")
     with workspace, calling(messages.caller):
         try:
@@ -325,7 +325,7 @@ def _follow(workspace: Workspace, tab: Client, view: View, seq: int) -> Iterator
 
 
 def _run_message(update: RunUpdate, view: View, options: Options) -> RunMessage:
-    """Return the fragment of an update."""
+    """Return the message for an update."""
     if update.answer is not None:
         return RunMessage(kind="answer", html=_answer_html(update.answer, view, options))
     if update.snapshot is None:
@@ -348,7 +348,7 @@ def _answer_html(answer: StoredAnswer, view: View, options: Options, shown: tupl
 
 
 def _shown() -> tuple[str, ...]:
-    """Return the keys of the bodies that the page says it shows."""
+    """Return the keys of the bodies that the page already shows."""
     try:
         return msgspec.json.decode(json_field("shown") or b"[]", type=tuple[ShownKey, ...])
     except (msgspec.MsgspecError, RecursionError) as error:
@@ -356,7 +356,7 @@ def _shown() -> tuple[str, ...]:
 
 
 def _refused_html(error: RequestError) -> str:
-    """Return the fragment of a refused request: nothing was compiled, so what the panes show is stale."""
+    """Return the fragment for a rejected request, which marks the panes as stale."""
     stale = [*(pane.name for pane in table.PANES if table.compiled(pane)), "strip"]
     return render_template("panes/_refused.html", error=error, stale=stale)
 
@@ -382,12 +382,12 @@ def _read_json(field: str) -> Any:
         raise InvalidBody(f"{field}: {error}") from error
 
 
-# Texts, by content hash
+# Texts by content hash
 
 
 @bp.get("/text/<pane>")
 def text(pane: str) -> Response:
-    """A listing pane's title and body at one step, or the difference between two."""
+    """The title and body of a listing pane at one step, or the diff between two."""
     listing, before = request.args.get("listing", ""), request.args.get("before", "")
     task = RenderText(
         pane=pane,
@@ -407,12 +407,12 @@ def chunk(key: str, index: int) -> Response:
 
 
 def render(task: Task, answers: Sequence[StoredAnswer]) -> str:
-    """Return the fragment that a task makes of some answers."""
+    """Return the HTML fragment that a task renders."""
     return current_services().renderer.perform(task, Html, answers, current_client().address).html
 
 
 def for_ever(html: str) -> Response:
-    """Return a response that never changes: its address holds a content hash."""
+    """Return an immutable response, whose URL contains a content hash."""
     response = make_response(html)
     response.headers["Cache-Control"] = "private, max-age=3600, immutable"
     return response

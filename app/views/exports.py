@@ -29,16 +29,16 @@ _PIN = re.compile(r"(?P<pane>[a-z]{1,20}(-[0-9])?):(?P<index>\d{1,7})")
 
 
 class ExportRequest(SharedState, frozen=True, kw_only=True, omit_defaults=True):
-    """What a link would hold, and what was measured of it."""
+    """The content of a link, and measurements of it."""
 
     measurements: list[Measurement] = []
-    """Drawn as the client says; those that the script makes where there are none."""
+    """Measurements as sent by the client; if empty, those of the script are used."""
 
 
 @bp.post("/api/export")
 @operation(body=ExportRequest, answers={200: Content("text/html")})
 def export() -> Response:
-    """Return a workspace as a page in one file that needs neither a server nor a network."""
+    """Export a workspace as a self-contained page, which needs no server or network."""
     asked, services, client = read_body(ExportRequest), current_services(), current_client()
     workspace = asked.workspace
     answer = services.compiler.compile(workspace, client)
@@ -65,27 +65,27 @@ def export() -> Response:
 @bp.get("/listings/<key>/file")
 @operation(answers={200: Content("text/plain")})
 def file(key: str) -> Response:
-    """The text of a pane as a file: loop IR, LLVM IR, assembly, a graph."""
+    """Download the text of a pane: loop IR, LLVM IR, assembly, a graph."""
     services = current_services()
     written = services.renderer.perform(WriteListing(key), TextFile, [having(key)], current_client().address)
     return _attached(written.text, "text/plain", written.name)
 
 
 class FileRequest(Workspace, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A workspace, and what of it becomes a file."""
+    """A workspace, and the subject to build a file from."""
 
     file: FileSubject
 
     @property
     def workspace(self) -> Workspace:
-        """The workspace alone."""
+        """The workspace without the other fields."""
         return Workspace(script=self.script, files=self.files, uploads=self.uploads, options=self.options)
 
 
 @bp.post("/api/files")
 @operation(body=FileRequest, answers={200: Content("application/octet-stream")})
 def build_file() -> Response:
-    """Return a function or a model as a file: a library, object code, C, LLVM IR, TVMScript."""
+    """Build a file from a function or model: a library, object code, C, LLVM IR, TVMScript."""
     asked, services = read_body(FileRequest), current_services()
     made = services.file_maker.make(asked.workspace, current_client(), asked.file)
     kind = kind_of(asked.file.form)
@@ -93,13 +93,13 @@ def build_file() -> Response:
 
 
 def _pinned(pin: object) -> dict[str, str | int]:
-    """Return the pane and the line that a view has pinned."""
+    """Return the pane and line pinned in a view."""
     match = _PIN.fullmatch(pin) if isinstance(pin, str) else None
     return {"pane": match["pane"], "index": int(match["index"])} if match else {}
 
 
 def _attached(content: str | Spool, media: str, name: str) -> Response:
-    """Return a response that browsers save; a spool is closed once it was sent."""
+    """Return a response as a download; a spool is closed after sending."""
     response = Response(content, mimetype=media, direct_passthrough=isinstance(content, Spool))
     if isinstance(content, Spool):
         response.content_length = content.size

@@ -15,12 +15,12 @@ from app.workers.tasks import RenderFlow, RenderGraph, RenderNode, RenderThrough
 
 bp = Blueprint("graphs", __name__)
 MAX_FUNCTION_NAME = 400
-"""Characters."""
+"""Maximum length of a function name."""
 
 
 @bp.get("/graph/<key>")
 def graph(key: str) -> Response:
-    """A graph after one pass, as an SVG drawing; no node moves between it and ``last``, the graph's last drawing."""
+    """A graph after one pass as SVG, with node positions shared with ``last``, the graph's last drawing."""
     last = request.args.get("last", key)
     try:
         return for_ever(render(RenderGraph(key, _folding(), last), [having(last)]))
@@ -37,7 +37,7 @@ def _folding() -> Folding:
 
 @bp.get("/graph/<key>/<int:slot>")
 def node(key: str, slot: int) -> Response:
-    """What is known of a node of a graph after one pass: attributes, weights, neighbours, origin, cost."""
+    """The details of a node of a graph after one pass: attributes, weights, neighbours, origin, cost."""
     last = request.args.get("last", key)
     response = make_response(render(RenderNode(key, _folding(), last, slot), [having(last)]))
     response.headers["Cache-Control"] = "no-store"  # a run measures its kernels
@@ -46,7 +46,7 @@ def node(key: str, slot: int) -> Response:
 
 @bp.get("/flow/<key>")
 def flow(key: str) -> Response:
-    """The control flow of one function of a listing, as an SVG drawing; by default of the one with the deepest loop."""
+    """The control-flow graph of a function of a listing as SVG; by default of the one with the deepest loop."""
     function = request.args.get("function", "")[:MAX_FUNCTION_NAME]
     answer = having(key)
     try:
@@ -57,16 +57,16 @@ def flow(key: str) -> Response:
 
 @bp.get("/throughput/<key>")
 def throughput(key: str) -> Response:
-    """The throughput of the hot loop of an assembly, by LLVM's model of the processor that it was made for."""
+    """The throughput of the hot loop of an assembly listing, by LLVM's scheduling model of its target."""
     function, assembly = (request.args.get(name, "")[:MAX_FUNCTION_NAME] for name in ("function", "assembly"))
     asked = RenderThroughput(key, function, assembly, MeasuredCall.read(request.args))
     response = make_response(render(asked, [having(key)]))
-    response.headers["Cache-Control"] = "no-store"  # the tool may be installed meanwhile
+    response.headers["Cache-Control"] = "no-store"  # the tool may be installed later
     return response
 
 
 def sentence(error: RequestError) -> Response:
-    """Return what the pane shows in place of the drawing."""
+    """Return the message that the pane shows instead of the drawing."""
     words = Markup('<p class="empty">This graph cannot be drawn: {}</p>').format(error.message)
     response = make_response(words, error.status)
     response.headers[FRAGMENT_HEADER] = "refused"

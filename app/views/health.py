@@ -17,56 +17,56 @@ from app.web.openapi import json_of, operation
 
 bp = Blueprint("health", __name__)
 FULL_SHARE = 0.9
-"""Part of the room for stored files beyond which an operator should know."""
+"""Fraction of the space for uploads beyond which the health is degraded."""
 
 
 class Sandboxing(msgspec.Struct, frozen=True, kw_only=True):
-    """How scripts are isolated."""
+    """The isolation of scripts."""
 
     tier: str
     mechanisms: list[str]
     missing: dict[str, str]
-    """Why each missing mechanism is missing."""
+    """The reason for each missing mechanism."""
 
 
 class Load(msgspec.Struct, frozen=True, kw_only=True):
-    """Load of a queue: jobs that run, and requests that wait."""
+    """Load of a queue: running jobs and waiting requests."""
 
     running: int
     waiting: int
 
 
 class StoredBackup(msgspec.Struct, frozen=True, kw_only=True):
-    """The newest backup of the links."""
+    """The newest backup of the link database."""
 
     made: datetime
     links: int
 
 
 class Storage(msgspec.Struct, frozen=True, kw_only=True):
-    """Room for links and files."""
+    """Space for links and files."""
 
     free_bytes: int
-    """Free on the disk."""
+    """Free disk space."""
     uploads_bytes: int
-    """That stored files take."""
+    """Disk usage of uploads."""
     uploads_limit: int
-    """That they may take."""
+    """Limit on the disk usage of uploads."""
     backup: StoredBackup | None
-    """None if there is none yet, or others make them."""
+    """The newest backup; None if there is none yet, or backups are made elsewhere."""
 
 
 class Health(msgspec.Struct, frozen=True, kw_only=True):
     """State of the server."""
 
     status: Literal["ok", "degraded", "failing"]
-    """Degraded is a server that answers, but needs its operator."""
+    """Status; a degraded server works, but needs attention."""
     problems: list[str]
-    """What is wrong, a sentence each."""
+    """Descriptions of the problems."""
     version: str
     sandbox: Sandboxing
     machines: list[Machine]
-    """Where scripts run, if not on the server's own machine."""
+    """The machines that run scripts, if not the server's own."""
     links: Literal["ok", "damaged", "failing"]
     storage: Storage | None
     """None if the data directory cannot be read."""
@@ -77,7 +77,7 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
 @bp.get("/healthz")
 @operation(answers={200: json_of(Health), 503: json_of(Health)})
 def healthz() -> Response:
-    """Say whether the server works, how strictly it isolates scripts, what room it has, and how busy it is."""
+    """Report the health of the server: isolation of scripts, storage, and load."""
     services = current_services()
     tier = services.runner.tier
     links = _links(services)

@@ -1,4 +1,4 @@
-"""Lessons: the list, the page of each, and the judgement of steps."""
+"""Lessons: the list, the pages, and the checks of steps."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ bp = Blueprint("lessons", __name__)
 
 
 class CheckRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a student hands in."""
+    """A step submitted by a student."""
 
     workspace: Workspace
     ladder: Annotated[str, Meta(max_length=64)] = ""
-    """The server's measurement of this very workspace, where the step needs one."""
+    """Id of the server's measurement of this workspace, if the step needs one."""
     predictions: dict[Annotated[str, Meta(max_length=30)], float] = {}
-    """Numbers that the student typed, by the check's name."""
+    """The student's predictions, by name of the check."""
 
 
 class StepResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What the checks of a step came to."""
+    """The verdicts of the checks of a step."""
 
     passed: bool
     verdicts: list[Verdict]
 
 
 class Revision(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of a lesson's file."""
+    """The version of a lesson's file."""
 
     revision: str
     errors: list[str]
-    """The errors in the teacher's folder."""
+    """Errors in the teacher's lesson directory."""
 
 
 def lesson_of(name: str) -> Lesson:
@@ -53,7 +53,7 @@ def lesson_of(name: str) -> Lesson:
     Raises
     ------
     NotFound
-        None has that name.
+        If there is no lesson of that name.
     """
     library = current_services().lessons
     lesson = library.find(name)
@@ -64,12 +64,12 @@ def lesson_of(name: str) -> Lesson:
 
 
 def step_of(lesson: Lesson, number: int) -> Step:
-    """Return a step of a lesson by its number, which begins at 1.
+    """Return a step of a lesson by its 1-based number.
 
     Raises
     ------
     NotFound
-        The lesson has no such step.
+        If the lesson has no such step.
     """
     if not 1 <= number <= len(lesson.steps):
         raise NotFound(f"the lesson {lesson.name!r} has {len(lesson.steps)} steps, no step {number}", field="step")
@@ -78,7 +78,7 @@ def step_of(lesson: Lesson, number: int) -> Step:
 
 @bp.get("/learn")
 def index() -> str:
-    """The lessons to choose from."""
+    """The list of lessons."""
     library = current_services().lessons
     parts: dict[str, list[Lesson]] = {}
     for lesson in library.lessons:
@@ -88,7 +88,7 @@ def index() -> str:
 
 @bp.get("/learn/<lesson>")
 def open_lesson(lesson: str) -> str:
-    """A lesson beside the workspace that it works on."""
+    """A lesson, beside its workspace."""
     chosen = lesson_of(lesson)
     workspace = Workspace(script=chosen.begins_with)
     return "".join(page_pieces(workspace, compiled=compiled_parts(workspace), title=chosen.title, lesson=chosen))
@@ -97,7 +97,7 @@ def open_lesson(lesson: str) -> str:
 @bp.get("/api/lessons/<lesson>/revision")
 @operation(answers={200: json_of(Revision)})
 def revision(lesson: str) -> Response:
-    """Return a hash of a lesson's file, which changes when its author saves it."""
+    """Return a hash of a lesson's file, for reloading after edits."""
     chosen = lesson_of(lesson)
     return answer_json(
         Revision(revision=chosen.revision, errors=current_services().lessons.errors if chosen.own else [])
@@ -107,13 +107,13 @@ def revision(lesson: str) -> Response:
 @bp.post("/api/lessons/<lesson>/steps/<int:number>/check")
 @operation(body=CheckRequest, answers={200: json_of(StepResult)})
 def check(lesson: str, number: int) -> Response:
-    """Judge a workspace by the checks of a lesson's step."""
+    """Evaluate the checks of a lesson step on a workspace."""
     asked = read_body(CheckRequest)
     return answer_json(judged(step_of(lesson_of(lesson), number), asked))
 
 
 def judged(step: Step, asked: CheckRequest) -> StepResult:
-    """Compile a workspace and judge it by the checks of a step."""
+    """Compile a workspace and evaluate the checks of a step."""
     services, client = current_services(), current_client()
     measurements = measurements_of(step, asked)
     answer = services.compiler.compile(asked.workspace, client)
@@ -123,14 +123,14 @@ def judged(step: Step, asked: CheckRequest) -> StepResult:
 
 
 def measurements_of(step: Step, asked: CheckRequest) -> list[Measurement]:
-    """Return the server's measurements of a workspace, where a step needs them.
+    """Return the server's measurements of a workspace, if the step needs them.
 
     Raises
     ------
     NotFound
-        The measurement is not remembered.
+        If the measurement is no longer stored.
     InvalidBody
-        It is one of another workspace, or of another kind.
+        If it is of a different workspace or kind.
     """
     if not step.measuring or not asked.ladder:
         return []

@@ -23,7 +23,7 @@ TOKEN_HEADER = "X-Delete-Token"
 @bp.post("")
 @operation(body=SharedState, answers={201: json_of(SavedLink)})
 def create() -> Response:
-    """Store a workspace and its view for ever; the same content always gets the same id."""
+    """Store a workspace and its view permanently; equal content gets the same id."""
     services, client, state = current_services(), current_client().address, read_body(SharedState)
     services.workspace_limits.check(state.workspace)
     seen = services.compiler.cached(state.workspace)
@@ -44,17 +44,17 @@ def open_(link: str) -> Response:
 
 
 class LinkedTexts(msgspec.Struct, frozen=True, kw_only=True):
-    """What the panes of a link show today."""
+    """The current texts of the panes of a link."""
 
     id: str
     texts: dict[str, ShownText]
-    """By the pane's name; each can be compared with another text as long as the answer is kept."""
+    """Texts by name of the pane, usable for comparisons while the answer is cached."""
 
 
 @bp.post("/<link>/texts")
 @operation(answers={200: json_of(LinkedTexts)})
 def texts(link: str) -> Response:
-    """Compile what a link holds, and return the keys of the texts that its panes show, to compare others with them."""
+    """Compile the workspace of a link, and return the keys of its panes' texts for comparisons."""
     services, client = current_services(), current_client()
     with opened(link) as content:
         state = content.state

@@ -12,24 +12,24 @@ from app.store.workspace_limits import content_bytes
 from app.web.requests import current_client
 
 MAX_INFLATION = 1032
-"""How much larger than its compressed form some content may be, by DEFLATE's own limit."""
+"""Maximum compression ratio of DEFLATE."""
 
 BASE_BYTES = 1 << 18
-"""What opening any link counts as, so that it costs something even if it turns out to be too large."""
+"""Base cost of opening a link, charged even if it is too large."""
 
 
 @contextmanager
 def opened(link: str) -> Iterator[OpenedLink]:
-    """Open a link while its turn lasts: what is made of its content is finished within.
+    """Open a link for the duration of a block, which has to process the content completely.
 
     Raises
     ------
     NotFound
-        There is no such link.
+        If there is no such link.
     Busy
-        This client opened too much, or asked for too many links that do not exist.
+        If the client exceeded its rate limit for opened or nonexistent links.
     Unavailable
-        Others open large links now.
+        If too many large links are being opened.
     """
     services, address = current_services(), current_client().address
     services.missing.check(address)

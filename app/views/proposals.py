@@ -15,19 +15,19 @@ bp = Blueprint("proposals", __name__)
 
 
 class ProposalRequest(Workspace, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A workspace, and the loop or stage of its schedule that is asked about."""
+    """A workspace, and the loop or stage to propose primitives for."""
 
     subject: Subject
 
     @property
     def workspace(self) -> Workspace:
-        """The workspace alone."""
+        """The workspace without the other fields."""
         return Workspace(script=self.script, files=self.files, uploads=self.uploads, options=self.options)
 
 
 @bp.post("/api/proposals")
 @operation(body=ProposalRequest, answers={200: json_of(Proposed)})
 def propose() -> Response:
-    """Primitives that a loop or stage can take next, tried on its schedule: the edit of each, or why it is refused."""
+    """Propose primitives for a loop or stage, tried on its schedule: each with its edit, or why it fails."""
     asked = read_body(ProposalRequest)
     return answer_json(current_services().proposer.propose(asked.workspace, current_client(), asked.subject))

@@ -13,16 +13,16 @@ bp = Blueprint("targets", __name__)
 
 
 class Architecture(msgspec.Struct, frozen=True, kw_only=True):
-    """An architecture and the CPUs of it that LLVM knows."""
+    """An architecture, with its CPUs in LLVM."""
 
     name: str
-    """First part of a target triple."""
+    """The architecture in target triples."""
     cpus: list[str]
-    """As ``-mcpu`` takes them; with the name and a colon before it, one is a value of the option ``assembly``."""
+    """Values for ``-mcpu``; ``name:cpu`` is a value of the option ``assembly``."""
 
 
 @bp.get("/api/cpus")
 @operation(answers={200: json_of(list[Architecture])})
 def list_cpus() -> Response:
-    """List every CPU that assembly can be shown for."""
+    """List the CPUs that assembly can be generated for."""
     return answer_json([Architecture(name=name, cpus=list(cpus(name))) for name in TRIPLES])

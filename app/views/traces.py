@@ -1,4 +1,4 @@
-"""Traces for the player."""
+"""Memory traces for the player."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ bp = Blueprint("traces", __name__)
 
 
 class TraceRequest(Workspace, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A workspace, and which of its functions is played."""
+    """A workspace, and the function to trace."""
 
     unit: Annotated[int, Meta(ge=-1, le=1_000)] = -1
-    """Position among the functions that the script makes; -1 is the last one."""
+    """Position among the functions of the script; -1 is the last one."""
 
     @property
     def workspace(self) -> Workspace:
-        """The workspace alone."""
+        """The workspace without the other fields."""
         return Workspace(script=self.script, files=self.files, uploads=self.uploads, options=self.options)
 
 
 @bp.post("/api/traces")
 @operation(body=TraceRequest, answers={200: json_of(TraceAnswer)})
 def trace() -> Response:
-    """Play a function in a small size: what it reads and writes, in order, and what modelled caches make of it."""
+    """Trace the memory accesses of a function at a small size, with simulated caches."""
     asked = read_body(TraceRequest)
     return answer_json(current_services().tracer.trace(asked.workspace, current_client(), asked.unit))

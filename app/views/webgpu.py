@@ -18,23 +18,23 @@ bp = Blueprint("webgpu", __name__)
 
 
 class GPURequest(Workspace, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A workspace, and which of its functions is to run on the visitor's GPU."""
+    """A workspace, and the function to run on the visitor's GPU."""
 
     unit: Annotated[int, Meta(ge=-1, le=1_000)] = -1
-    """Position among the functions that the script makes; -1 is the last one."""
+    """Position among the functions of the script; -1 is the last one."""
     prefixes: bool = False
-    """Whether every prefix of its schedule is to run, and not only all of it."""
+    """Whether to run every prefix of its schedule, instead of only the complete one."""
 
     @property
     def workspace(self) -> Workspace:
-        """The workspace alone."""
+        """The workspace without the other fields."""
         return Workspace(script=self.script, files=self.files, uploads=self.uploads, options=self.options)
 
 
 @bp.post("/api/webgpu")
 @operation(body=GPURequest, answers={200: json_of(GPUAnswer)})
 def prepare() -> Response:
-    """Write a function's kernels in WGSL, say how they are launched, and what they compute of random inputs."""
+    """Return the WGSL kernels of a function, with their launches and expected results on random inputs."""
     asked = read_body(GPURequest)
     preparer = current_services().gpu_preparer
     return answer_json(preparer.prepare(asked.workspace, current_client(), asked.unit, asked.prefixes))
