@@ -15,15 +15,15 @@ from app.panes.limits import MAX_STEPS
 from app.panes.names import elided
 
 Steps = tuple[str, ...]
-"""The keys of the drawings of a graph, from step to step."""
+"""The keys of the drawings of a graph, in order of the steps."""
 MAX_POINTS = 100_000
-"""Nodes, and points that edges go through, of all layouts of an answer that are kept."""
+"""Capacity of the layout cache of an answer, in nodes and edge points."""
 BAND_LAYERS = 8
-"""Layers that are drawn or hidden together."""
+"""Number of layers that are drawn or hidden together."""
 MAX_LABEL = 30
-"""Letters of a label that fit into the widest box."""
+"""Maximum length of a label, which fits the widest box."""
 MAX_TYPE = 200
-"""Letters of a type that is written along an edge."""
+"""Maximum length of a type written along an edge."""
 
 
 class Drawings:
@@ -33,7 +33,7 @@ class Drawings:
     ----------
     answer : Answer
     capacity : int
-        Nodes and points of edges of all layouts that are kept; the newest layout always is.
+        Capacity of the layout cache in nodes and edge points; the newest layout is always kept.
     """
 
     def __init__(self, answer: Answer, capacity: int = MAX_POINTS) -> None:
@@ -42,7 +42,7 @@ class Drawings:
         self._layouts: OrderedDict[tuple[Steps, Folding], list[StillLayouts]] = OrderedDict()
         self._points = 0
         self._steps: dict[str, list[Steps]] = {}
-        """Of each drawing the graphs that have it as a step."""
+        """For each drawing, the graphs that have it as a step."""
         for unit in answer.units:
             keys = (step.drawing for step in unit.steps[:MAX_STEPS])
             steps = tuple(dict.fromkeys(key for key in keys if key in answer.drawings and answer.drawings[key].nodes))
@@ -50,19 +50,19 @@ class Drawings:
                 self._steps.setdefault(key, []).append(steps)
 
     def get(self, key: str, folding: Folding = "", last: str = "") -> DrawnGraph | None:
-        """Return a drawing laid out, its nodes where all steps of its graph have them.
+        """Return a drawing with its layout, in which nodes have the same position in all steps of the graph.
 
         Parameters
         ----------
         key : str
         folding : str
         last : str
-            Key of the last drawing of the graph, where several graphs have this drawing.
+            Key of the last drawing of the graph, to choose among graphs that share the drawing.
 
         Returns
         -------
         DrawnGraph, optional
-            None if the answer has no such drawing.
+            None if there is no such drawing.
         """
         drawing = self._drawings.get(key)
         if drawing is None or not drawing.nodes:
@@ -77,7 +77,7 @@ class Drawings:
         raise AssertionError("every step is in a union")
 
     def _still(self, steps: Steps, folding: Folding) -> list[StillLayouts]:
-        """Return the layouts of a graph's steps, made now or before."""
+        """Return the layouts of a graph's steps, from the cache if possible."""
         layouts = self._layouts.get((steps, folding))
         if layouts is None:
             drawings = [self._drawings[key] for key in steps]
@@ -95,28 +95,28 @@ def _points(layouts: Sequence[StillLayouts]) -> int:
 
 @dataclass(frozen=True)
 class DrawnNode:
-    """A node with its position, as the template draws it."""
+    """A node with its position."""
 
     node: GraphNode
     slot: int
-    """Identifies it among the nodes of all steps."""
+    """Identifies the node across all steps."""
     position: Position
     second_line: str
 
     @property
     def subtitle(self) -> str:
-        """The second line, as much of it as fits."""
+        """The second line, truncated to the box."""
         most = int((self.position.width - 14) / SMALL_LETTER)
         return (elided if self.node.constants else _fitting)(self.second_line, most)
 
     @property
     def label(self) -> str:
-        """The first line, as much of it as fits."""
+        """The first line, truncated to the box."""
         return elided(self.node.label, MAX_LABEL)
 
     @property
     def tooltip(self) -> str:
-        """Label, layers, type, attributes and constants of the node, a line each."""
+        """Label, layers, type, attributes and constants of the node, one per line."""
         node = self.node
         layers = f"layer {', '.join(node.layers)}" if node.layers else ""
         return "\n".join(text for text in (node.label, layers, node.type, node.detail, *node.constants) if text)
@@ -124,34 +124,34 @@ class DrawnNode:
 
 @dataclass(frozen=True)
 class DrawnEdge:
-    """An edge as a path, and where its type is written."""
+    """An edge as a path, with the position of its type."""
 
     edge: GraphEdge
     path: str
     label: str
-    """Its type, where no other edge from the same node has it already."""
+    """Its type, unless another edge from the same node shows it."""
     x: float
     y: float
 
 
 @dataclass(frozen=True)
 class DrawnGraph:
-    """A drawing and its layout."""
+    """A drawing with its layout."""
 
     drawing: Drawing
     layout: Layout
     slots: list[int]
-    """Of each node; the same slot of another step is the same node."""
+    """The slot of each node; equal slots in different steps are the same node."""
 
     @property
     def nodes(self) -> list[DrawnNode]:
-        """The nodes in their order."""
+        """The nodes in order."""
         rows = zip(self.drawing.nodes, self.slots, self.layout.positions, second_lines(self.drawing), strict=True)
         return [DrawnNode(*row) for row in rows]
 
     @property
     def edges(self) -> list[DrawnEdge]:
-        """The edges in their order."""
+        """The edges in order."""
         said: set[tuple[int, str]] = set()
         drawn = []
         room = self._label_letters()
@@ -164,7 +164,7 @@ class DrawnGraph:
         return drawn
 
     def _label_letters(self) -> list[int]:
-        """Return how many letters of an edge's type fit below each node, up to what is written below the next one."""
+        """Return how many letters of an edge's type fit below each node, before the text of the next one."""
         writers = {edge.source for edge in self.drawing.edges if self.drawing.nodes[edge.source].kind != "input"}
         places = self.layout.positions
         letters = [MAX_TYPE] * len(places)
@@ -176,7 +176,7 @@ class DrawnGraph:
 
     @property
     def bands(self) -> list[Band]:
-        """The drawing cut into stretches of layers: what is out of sight need not be drawn."""
+        """The drawing in bands of layers, so that those out of view need not be rendered."""
         height = BAND_LAYERS * LAYER_HEIGHT
         count = int(self.layout.height // height) + 1
         bands = [Band(index * height, (index + 1) * height) for index in range(count)]
@@ -191,17 +191,17 @@ class DrawnGraph:
 
 @dataclass
 class Band:
-    """Some layers of a drawn graph: the nodes in them, and the edges that begin in them."""
+    """Consecutive layers of a drawn graph, with their nodes and outgoing edges."""
 
     top: float
     bottom: float
-    """As far as its edges reach."""
+    """Lower end of its edges."""
     nodes: list[DrawnNode] = field(default_factory=list)
     edges: list[DrawnEdge] = field(default_factory=list)
 
 
 def edge_path(route: Sequence[tuple[float, float]]) -> str:
-    """Return an edge as SVG path data: smooth between the layers that it crosses, from box to box."""
+    """Return an edge as SVG path data, smooth between layers."""
     half = NODE_HEIGHT / 2
     (x, y), *rest = route
     y += half

@@ -13,15 +13,15 @@ from app.panes.names import elided
 from compiler.target.control_flow import Block, FlowGraph, Jump, control_flow, hot_loop
 
 MAX_LINES = 30_000
-"""Of a text whose control flow is drawn."""
+"""Maximum number of lines of a listing."""
 MAX_BLOCKS = 800
-"""Of a function whose control flow is drawn."""
+"""Maximum number of blocks of a function."""
 MAX_ORIGINS = 400
-"""Origins of one block that are told to the page."""
+"""Maximum number of origins of a block."""
 MAX_NAME = 28
-"""Characters of a block's name."""
+"""Maximum length of a block name."""
 LANE = 13.0
-"""Pixels between jumps back that run side by side."""
+"""Pixels between parallel back edges."""
 MARGIN = 16.0
 """Pixels around the drawing."""
 _WORDS = {"true": "true", "false": "false", "case": "case", "next": ""}
@@ -29,27 +29,27 @@ _WORDS = {"true": "true", "false": "false", "case": "case", "next": ""}
 
 @dataclass(frozen=True)
 class DrawnBlock:
-    """A block with its position."""
+    """A basic block with its position."""
 
     block: Block
     position: Position
     origins: list[int]
     successors: list[str]
-    """Where it leads, in words."""
+    """Description of the successors."""
 
     @property
     def label(self) -> str:
-        """Its name, as much of it as fits."""
+        """The name, truncated to the box."""
         return _shown(self.block.name)
 
     @property
     def second_line(self) -> str:
-        """How many instructions it has."""
+        """The number of instructions."""
         return _instructions(self.block)
 
     @property
     def description(self) -> str:
-        """All that a screen reader hears of it."""
+        """The text for screen readers."""
         block = self.block
         loops = f"in {block.depth} loop{'s' * (block.depth > 1)}" if block.depth else "in no loop"
         words = [f"Block {block.name}", _instructions(block), loops, "hot loop" if block.hot else ""]
@@ -58,7 +58,7 @@ class DrawnBlock:
 
 @dataclass(frozen=True)
 class DrawnJump:
-    """A jump as a path, and where its condition is written."""
+    """A jump as a path, with the position of its condition."""
 
     jump: Jump
     path: str
@@ -69,16 +69,16 @@ class DrawnJump:
 
 @dataclass(frozen=True)
 class DrawnFlow:
-    """The control flow of one function of a listing."""
+    """The control-flow graph of a function of a listing."""
 
     listing: Listing
     graph: FlowGraph
     functions: list[str]
-    """Names of all functions of the listing, to choose from."""
+    """Names of all functions of the listing."""
     blocks: list[DrawnBlock]
     jumps: list[DrawnJump]
     left: float
-    """Of the drawing: jumps back run left of the blocks."""
+    """Left end of the drawing; back edges are left of the blocks."""
     width: float
     height: float
 
@@ -93,19 +93,19 @@ class DrawnFlow:
 
 
 def draw_flow(listing: Listing, function: str = "") -> DrawnFlow | None:
-    """Return the control flow of a function, laid out.
+    """Draw the control-flow graph of a function.
 
     Parameters
     ----------
     listing : Listing
         LLVM IR or assembly.
     function : str
-        By default, and where none has that name, the one with the deepest loop.
+        By default, and for unknown names, the function with the deepest loop.
 
     Returns
     -------
     DrawnFlow, optional
-        None if the listing has no function whose jumps are known.
+        None if the listing has no functions with known jumps.
 
     Raises
     ------
@@ -141,14 +141,14 @@ def _drawn(listing: Listing, graph: FlowGraph, functions: list[str]) -> DrawnFlo
 
 
 Edge = tuple[int, Jump]
-"""A jump with the position of its block."""
+"""A jump, with the index of its target block."""
 
 
 def _in_order(graph: FlowGraph) -> tuple[list[int], list[Edge]]:
-    """Return the blocks, each after those that lead to it but for jumps back, and the jumps that lead forward."""
+    """Return the blocks in topological order of the forward edges, and the forward edges."""
     rows = [block.jumps for block in graph.blocks]
     order: list[int] = []
-    state = [0] * len(rows)  # 1 while the blocks that it leads to are walked through, 2 afterwards
+    state = [0] * len(rows)  # 1 while its successors are being visited, 2 afterwards
     forward: list[Edge] = []
     for root in range(len(rows)):
         todo = [(root, iter(rows[root]))] if not state[root] else []
@@ -174,7 +174,7 @@ def _backward(graph: FlowGraph, forward: Sequence[Edge]) -> list[Edge]:
 
 
 def _skeleton(graph: FlowGraph, order: Sequence[int], forward: Sequence[Edge]) -> Drawing:
-    """Return the blocks and the jumps forward as a graph without cycles; the entry is what data would flow in by."""
+    """Return the blocks and forward edges as an acyclic graph, with the entry as its input."""
     number = {block: index for index, block in enumerate(order)}
     nodes = [
         GraphNode(key=str(at), label=graph.blocks[at].name, kind="operator" if index else "input")
@@ -218,7 +218,7 @@ def _forward_jump(jump: Jump, route: Sequence[tuple[float, float]]) -> DrawnJump
 
 
 def _backward_jump(jump: Jump, source: Position, target: Position, lane: float) -> DrawnJump:
-    """Draw a jump back: out of the left side of a block, up a lane, into the left side of the loop's head."""
+    """Draw a back edge: out of the left side of a block, up a lane, and into the left side of the loop header."""
     down, up = (source.y + 10, target.y - 10) if source.y >= target.y else (source.y - 10, target.y + 10)
     start, end = round(source.x - source.width / 2, 1), round(target.x - target.width / 2, 1)
     bend = -6 if up < down else 6

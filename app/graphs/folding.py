@@ -1,4 +1,4 @@
-"""Folding of large graphs: each fused group, or each repeated block, becomes one node."""
+"""Folding of large graphs: each fused group or repeated block becomes one node."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from app.artifacts import Drawing, GraphEdge, GraphNode
 
 Folding = Literal["", "groups", "blocks"]
 MIN_PERIOD = 3
-"""Nodes of the smallest repeated block that is folded."""
+"""Minimum number of nodes of a repeated block."""
 
 
 def fold(drawing: Drawing, how: Folding) -> Drawing:
-    """Return a drawing with every fused group, or every repeated block, as one node."""
+    """Fold every fused group, or every repeated block, of a drawing into one node."""
     names = [node.group for node in drawing.nodes] if how == "groups" else repeated_blocks(drawing.nodes)
     return _merged(drawing, names)
 
 
 def repeated_blocks(nodes: Sequence[GraphNode]) -> list[str]:
-    """Return for each node the name of the repeated block that it is in, or nothing.
+    """Return the name of each node's repeated block, or an empty string.
 
-    A block repeats where a stretch of the evaluation order is followed by the same operators again; of overlapping
-    repeats, the one that covers the most nodes is taken.
+    A block repeats if a part of the evaluation order is followed by the same operators again; of overlapping repeats,
+    the one that covers most nodes is chosen.
     """
     names = [""] * len(nodes)
     codes = {label: code for code, label in enumerate(dict.fromkeys(node.label for node in nodes))}
@@ -43,7 +43,7 @@ def repeated_blocks(nodes: Sequence[GraphNode]) -> list[str]:
 
 
 def _repeats(labels: npt.NDArray[Any]) -> list[tuple[int, int, int]]:
-    """Return start, period and count of the maximal repeats, those that cover most first, of these the finest."""
+    """Return start, period and count of the maximal repeats, by decreasing coverage, then increasing period."""
     repeats = []
     for period in range(MIN_PERIOD, len(labels) // 2 + 1):
         equal = np.concatenate(([False], labels[:-period] == labels[period:], [False]))
@@ -59,7 +59,7 @@ def _letter(number: int) -> str:
 
 
 def _merged(drawing: Drawing, names: Sequence[str]) -> Drawing:
-    """Return the drawing with the nodes of each name as one, where the first of them stood."""
+    """Merge the nodes of each name into one, at the position of the first of them."""
     position: dict[str, int] = {}
     moved: list[int] = []
     nodes: list[list[GraphNode]] = []

@@ -8,28 +8,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 MAX_INDENTED = 20_000
-"""Layers that all groups together span with frames that go around the items of others; further ones are rectangles."""
+"""Maximum total number of layers of frames that go around other items; further frames are rectangles."""
 TITLE_HEIGHT, FOOT = 19.0, 17.0
-"""Pixels above the first node of a group, for its title, and below the last, for the type of what leaves it."""
+"""Pixels above the first node of a group, for its title, and below the last one, for its output type."""
 TITLE_LETTER = 6.0
-"""Pixels that a letter of a title takes."""
+"""Width of a letter of a title in pixels."""
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """An item of a layer from ``left`` to ``right``, and the group that it belongs to, if any."""
+    """An item of a layer from ``left`` to ``right``, with its group, if any."""
 
     group: str
     layer: int
     left: float
     right: float
     is_edge: bool = False
-    """Whether it is where an edge goes through the layer, not a node."""
+    """Whether it is the crossing of an edge instead of a node."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The outline of a group as SVG path data, and the position of its title, which fits into it."""
+    """The outline of a group as SVG path data, with the position of its title."""
 
     name: str
     title: str
@@ -39,18 +39,18 @@ class Frame:
 
 
 def frames(members: Sequence[Member], node_height: float, layer_height: float, margin: float) -> list[Frame]:
-    """Return the frame of each group: a rectangle, indented around the items of others.
+    """Return the frame of each group: a rectangle with notches around the items of others.
 
-    It is no wider than its edges in layers in which it has no node: there stood nodes that a pass has removed.
+    In layers without nodes of the group, whose nodes were removed by a pass, it is only as wide as the group's edges.
 
     Parameters
     ----------
     members : sequence of Member
         All items of the drawing.
     node_height, layer_height : float
-        Of a node, and of the layer that it is in the middle of.
+        Height of a node, and of the layer around it.
     margin : float
-        Distance to the nodes, left and right, in pixels.
+        Horizontal distance to the nodes, in pixels.
     """
     by_layer: dict[int, list[Member]] = {}
     groups: dict[str, list[Member]] = {}
@@ -75,13 +75,13 @@ def frames(members: Sequence[Member], node_height: float, layer_height: float, m
 
 
 class _Layer:
-    """The items of a layer, from left to right: tells in logarithmic time which items of others are next to a place."""
+    """The items of a layer from left to right, with logarithmic search for the neighbouring items of other groups."""
 
     def __init__(self, items: Sequence[Member]) -> None:
         self._items = sorted(items, key=lambda item: item.left)
         self._lefts = [item.left for item in self._items]
         self._reach: list[tuple[tuple[float, str], tuple[float, str]]] = []
-        """Up to each item: the furthest right side and its group, and the furthest one of another group."""
+        """For each prefix of the items: the rightmost end and its group, and the rightmost end of any other group."""
         best = second = (-math.inf, "")
         for item in self._items:
             reach = (item.right, item.group)
@@ -93,7 +93,7 @@ class _Layer:
                 second = max(second, reach)
             self._reach.append((best, second))
         self._run_end = [0] * len(items)
-        """Of each item: where the run of neighbours of its group ends."""
+        """For each item, the end of the run of adjacent items of its group."""
         end = len(items)
         for index in range(len(items) - 1, -1, -1):
             if index + 1 < len(items) and self._items[index].group != self._items[index + 1].group:
@@ -101,7 +101,7 @@ class _Layer:
             self._run_end[index] = end
 
     def around(self, place: float, group: str) -> tuple[float, float]:
-        """Return how far others' items reach that begin up to a place, and where the first one after it begins."""
+        """Return the end of other groups' items that start before a position, and the start of the next one."""
         index = bisect_right(self._lefts, place)
         before = -math.inf
         if index:
@@ -114,14 +114,14 @@ class _Layer:
 
 
 def _widest(inside: Sequence[Member], margin: float) -> tuple[float, float]:
-    """Return left and right of the rectangle around all of a group."""
+    """Return the left and right end of the bounding rectangle of a group."""
     return min(member.left for member in inside) - margin, max(member.right for member in inside) + margin
 
 
 def _sides(
     inside: Sequence[Member], span: range, layers: Mapping[int, _Layer], margin: float
 ) -> list[tuple[float, float]]:
-    """Return left and right of the frame in each layer from its first to its last."""
+    """Return the left and right end of the frame in each of its layers."""
     left, right = _widest(inside, margin)
     rows: dict[int, list[Member]] = {}
     for member in inside:
@@ -137,13 +137,13 @@ def _sides(
             first = min(row, key=lambda member: member.left, default=None)
             before, after = layers[layer].around(first.left if first else (left + right) / 2, inside[0].group)
             row_left, row_right = max(left, before + margin), min(right, after - margin)
-            # What is written below a neighbour may reach over a node of the group, which stays inside all the same.
+            # Text below a neighbour may overlap a node of the group, which nevertheless stays inside.
             sides.append((min(row_left, first.left), max(row_right, first.right)) if first else (row_left, row_right))
     return sides
 
 
 def _outline(sides: Sequence[tuple[float, float]], heights: Sequence[float]) -> str:
-    """Return the path down the right sides and up the left ones; ``heights`` are where layers begin and end."""
+    """Return the path down the right ends and up the left ends; ``heights`` are the boundaries of layers."""
     right = [f"H{side[1]:.1f}V{heights[i + 1]:.1f}" for i, side in enumerate(sides)]
     left = [f"H{side[0]:.1f}V{heights[i]:.1f}" for i, side in reversed(list(enumerate(sides)))]
     return f"M{sides[0][0]:.1f} {heights[0]:.1f}{''.join(right)}{''.join(left)}Z"

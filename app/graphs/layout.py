@@ -1,9 +1,9 @@
 """Layered graph layout.
 
-Layered drawing after Sugiyama, Tagawa and Toda, "Methods for visual understanding of hierarchical system structures"
-(1981): layers by the longest path, dummies where an edge crosses a layer, order and coordinates by sweeps of medians.
-Runs of nodes that feed one another are aligned in one block, as in Brandes and Köpf, "Fast and simple horizontal
-coordinate assignment" (2001), so that the trunk of a network is straight and its side branches lie beside it.
+Layered drawing following Sugiyama, Tagawa and Toda, "Methods for visual understanding of hierarchical system
+structures" (1981): longest-path layering, dummy nodes where edges cross layers, ordering and coordinates by median
+sweeps.  Chains of nodes are aligned in blocks, as in Brandes and Köpf, "Fast and simple horizontal coordinate
+assignment" (2001), so that the trunk of a network is straight, with its side branches beside it.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from app.artifacts import Drawing, GraphNode
 from app.graphs.frames import Frame, Member, frames
 
 LETTER, SMALL_LETTER = 7.2, 6.2
-"""Pixels that a letter of a node's label and of its second line take."""
+"""Letter widths of a node's label and second line, in pixels."""
 NODE_HEIGHT, LAYER_HEIGHT, GAP, DUMMY_WIDTH = 40.0, 92.0, 24.0, 10.0
 """Pixels: height of a node and of a layer, gap between nodes, width kept for an edge that crosses a layer."""
 MAX_WIDTH = 230.0
-"""Of a node, in pixels."""
+"""Maximum width of a node in pixels."""
 SWEEPS = 8
-"""Rounds of ordering and moving."""
+"""Number of sweeps of ordering and of coordinate assignment."""
 MAX_SCOPES = 8
-"""Bodies inside of one another that get boxes."""
+"""Maximum nesting depth of boxes around bodies."""
 SCOPE_MARGIN = 7.0
-"""Pixels between a box and one inside of it."""
+"""Pixels between nested boxes."""
 MAX_DUMMIES = 12_000
-"""Dummy nodes of a drawing; edges beyond them are drawn straight."""
+"""Maximum number of dummy nodes; further edges are drawn straight."""
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """The centre of a node's box, its width, and its layer."""
+    """Centre, width and layer of a node's box."""
 
     x: float
     y: float
@@ -43,12 +43,12 @@ class Position:
 
 
 Route = Sequence[tuple[float, float]]
-"""The points that an edge goes through, its ends included."""
+"""The points of an edge, including its ends."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Positions of a drawing's nodes, the points that its edges go through, the frames of its groups."""
+    """The layout of a drawing: node positions, edge routes, and group frames."""
 
     positions: list[Position]
     routes: Sequence[Route]
@@ -56,22 +56,22 @@ class Layout:
     width: float
     height: float
     scopes: list[Frame] = field(default_factory=list)
-    """Boxes around the bodies of branches, clauses and functions, outer ones first."""
+    """Boxes around the bodies of branches, clauses and functions, outermost first."""
 
     @property
     def points(self) -> int:
-        """How many nodes it has, and points that edges go through."""
+        """Number of nodes and edge points."""
         return len(self.positions) + sum(map(len, self.routes))
 
 
 @dataclass(slots=True, eq=False)
 class _Item:
-    """A node, or the dummy node of an edge that crosses a layer."""
+    """A node, or the dummy node where an edge crosses a layer."""
 
     layer: int
     width: float
     priority: int
-    """Which neighbours are aligned first: 0 the trunk, 1 dummies of its edges, 2 what is beside it, 3 its dummies."""
+    """Alignment priority: 0 for the trunk, 1 for dummies of its edges, 2 for side branches, 3 for their dummies."""
     group: str = ""
     x: float = 0.0
     above: list[_Item] = field(default_factory=list)
@@ -81,23 +81,23 @@ class _Item:
 
 @dataclass(slots=True, eq=False)
 class _Block:
-    """Vertically aligned items, which share one x as far as there is room."""
+    """Vertically aligned items, which share an x coordinate if there is space."""
 
     number: int
     items: list[_Item]
     target: float = 0.0
-    """The x that it is moved towards."""
+    """The desired x coordinate."""
 
 
 def lay_out(drawing: Drawing, widths: Sequence[float] | None = None) -> Layout:
-    """Return a layout of ``drawing``.
+    """Compute the layout of a drawing.
 
     Parameters
     ----------
     drawing : Drawing
-        Every edge goes from a node to a later one.
+        A drawing whose edges lead from nodes to later ones.
     widths : sequence of float, optional
-        Of the nodes' boxes, in pixels; by default as wide as their texts.
+        Widths of the nodes' boxes in pixels; by default those of their texts.
     """
     if widths is None:
         widths = [node_width(node, line) for node, line in zip(drawing.nodes, second_lines(drawing), strict=True)]
@@ -113,14 +113,14 @@ def lay_out(drawing: Drawing, widths: Sequence[float] | None = None) -> Layout:
 
 
 def _together(node: GraphNode) -> str:
-    """Return a name that nodes share which stand together: of the body and the fused function that they are in."""
+    """Return the cluster of a node: the name of its body and fused function."""
     return "\n".join([*node.scope[:MAX_SCOPES], node.group]) if node.scope else node.group
 
 
 def second_lines(drawing: Drawing) -> list[str]:
-    """Return the second line of each node's box: of inputs and results the type, else weights or attributes.
+    """Return the second line of each node's box: the type for inputs and results, otherwise weights or attributes.
 
-    The types of the others are written along the edges.
+    Other types are written along the edges.
     """
     read = {edge.source for edge in drawing.edges}
     return [
@@ -137,11 +137,11 @@ def node_width(node: GraphNode, subtitle: str = "") -> float:
     return max(72.0, min(MAX_WIDTH, longest + 22.0))
 
 
-# layers
+# Layers
 
 
 def beside_trunk(drawing: Drawing) -> list[bool]:
-    """Return of each node whether it lies beside the trunk: inputs, and what is made of constants alone."""
+    """Return for each node whether it is beside the trunk: inputs, and values computed from constants only."""
     aside = [True] * len(drawing.nodes)
     for edge in sorted(drawing.edges, key=lambda edge: edge.target):
         if drawing.nodes[edge.source].kind == "input" or not aside[edge.source]:
@@ -150,7 +150,7 @@ def beside_trunk(drawing: Drawing) -> list[bool]:
 
 
 def _layers(drawing: Drawing, aside: Sequence[bool]) -> list[int]:
-    """Return a layer for each node, below all that it reads; what is beside the trunk lies just above its readers."""
+    """Assign layers by the longest path; nodes beside the trunk are placed just above their users."""
     sources: list[list[int]] = [[] for _ in drawing.nodes]
     readers: list[list[int]] = [[] for _ in drawing.nodes]
     for edge in drawing.edges:
@@ -166,16 +166,16 @@ def _layers(drawing: Drawing, aside: Sequence[bool]) -> list[int]:
 
 
 def _without_gaps(layers: list[int]) -> list[int]:
-    """Return the layers without those that no node is in."""
+    """Remove empty layers."""
     number = {layer: index for index, layer in enumerate(sorted(set(layers)))}
     return [number[layer] for layer in layers]
 
 
-# columns
+# Columns
 
 
 def _chains(drawing: Drawing, items: list[_Item]) -> list[list[_Item]]:
-    """Return for each edge the items that it goes through, its ends included, and link them."""
+    """Link the items of each edge, creating dummy nodes, and return them including its ends."""
     chains = []
     room = MAX_DUMMIES
     for edge in drawing.edges:
@@ -202,7 +202,7 @@ def _rows(items: Iterable[_Item]) -> list[list[_Item]]:
 
 
 def _blocks(items: Sequence[_Item]) -> list[_Block]:
-    """Divide the items into blocks: an item joins the one above it where each has the other as its first neighbour."""
+    """Partition the items into blocks: an item joins the one above if both prefer each other as neighbours."""
     blocks: list[_Block] = []
     first_below = {id(item): min(item.below, key=_priority, default=None) for item in items}
     for item in sorted(items, key=lambda item: item.layer):
@@ -222,7 +222,7 @@ def _priority(item: _Item) -> int:
 
 
 def _assign_columns(rows: list[list[_Item]], blocks: list[_Block]) -> None:
-    """Give each item an x: start blocks below their neighbours, then move them to the median of all neighbours."""
+    """Assign x coordinates: place blocks below their neighbours, then sweep them to the medians of all neighbours."""
     for block in blocks:
         above = [neighbour for item in block.items for neighbour in item.above]
         block.target = _median_x(above, block)
@@ -231,7 +231,7 @@ def _assign_columns(rows: list[list[_Item]], blocks: list[_Block]) -> None:
     for _ in range(SWEEPS):
         groups = _group_targets(rows)
         for row in rows:
-            # Blocks and groups have the same order in every layer: they do not cross, and frames do not overlap.
+            # Blocks and groups have the same order in every layer, so they do not cross, and frames do not overlap.
             row.sort(key=lambda item: _order(item, groups))
             _separate(row)
         for block in blocks:
@@ -249,7 +249,7 @@ def _block_of(item: _Item) -> _Block:
 
 
 def _median_x(neighbours: Sequence[_Item], block: _Block) -> float:
-    """Return the median x of the neighbours in other blocks; without any, that of the block itself."""
+    """Return the median x of the neighbours in other blocks, or the block's own x if there are none."""
     others = [n.x for n in neighbours if n.block is not block]
     return median(others) if others else median([item.x for item in block.items])
 
@@ -269,9 +269,9 @@ def _order(item: _Item, groups: Mapping[str, float]) -> tuple[float, str, float,
 
 
 def _separate(row: list[_Item]) -> None:
-    """Place a layer's items in their order, without overlaps, as near to the targets of their blocks as possible.
+    """Place the items of a layer in order, without overlaps, as close to the targets of their blocks as possible.
 
-    Least squares under an order constraint, by pooling adjacent violators; long blocks outweigh short ones.
+    This is least squares with an order constraint, solved by pooling adjacent violators; long blocks have more weight.
     """
     offsets = []
     offset = 0.0
@@ -279,7 +279,7 @@ def _separate(row: list[_Item]) -> None:
         offset += item.width / 2 if index else 0.0
         offsets.append(offset)
         offset += item.width / 2 + GAP
-    pools: list[tuple[float, float, int]] = []  # x of its first item, weight, number of items
+    pools: list[tuple[float, float, int]] = []  # x of the first item, weight, number of items
     for item, offset in zip(row, offsets, strict=True):
         block = _block_of(item)
         mean, weight, size = block.target - offset, float(len(block.items) ** 2), 1
@@ -293,7 +293,7 @@ def _separate(row: list[_Item]) -> None:
         item.x = start + offset
 
 
-# the result
+# Result
 
 
 def _layout(drawing: Drawing, items: list[_Item], chains: list[list[_Item]], all_items: list[_Item]) -> Layout:
@@ -318,24 +318,24 @@ def group_frames(drawing: Drawing, positions: Sequence[Position], routes: Sequen
     ----------
     drawing : Drawing
     positions : sequence of Position
-        Of its nodes.
+        Positions of its nodes.
     routes : sequence of sequence of (float, float)
-        The points that each of its edges goes through.
+        The points of each of its edges.
     """
     groups = [node.group for node in drawing.nodes]
     return frames(_members(drawing, positions, routes, groups), NODE_HEIGHT, LAYER_HEIGHT, GAP / 3)
 
 
 def scope_frames(drawing: Drawing, positions: Sequence[Position], routes: Sequence[Route]) -> list[Frame]:
-    """Return the boxes around a drawing's bodies, of several inside of one another the outer ones first.
+    """Return the boxes around the bodies of a drawing, outer ones first.
 
     Parameters
     ----------
     drawing : Drawing
     positions : sequence of Position
-        Of its nodes.
+        Positions of its nodes.
     routes : sequence of sequence of (float, float)
-        The points that each of its edges goes through.
+        The points of each of its edges.
     """
     deepest = min(MAX_SCOPES, max((len(node.scope) for node in drawing.nodes), default=0))
     boxes = []
@@ -351,7 +351,7 @@ def scope_frames(drawing: Drawing, positions: Sequence[Position], routes: Sequen
 def _members(
     drawing: Drawing, positions: Sequence[Position], routes: Sequence[Route], groups: Sequence[str]
 ) -> list[Member]:
-    """Return all items of a drawing with the group of each; an edge is in one if both of its ends are."""
+    """Return all items of a drawing with their groups; an edge is in a group if both of its ends are."""
     types = {edge.source: edge.type for edge in reversed(drawing.edges)}
     members = []
     for index, (group, place) in enumerate(zip(groups, positions, strict=True)):

@@ -17,13 +17,13 @@ from compiler.ir.error import TVMError
 MAX_NEIGHBOURS, MAX_WEIGHTS, MAX_ATTRIBUTES, MAX_ORIGINS = 12, 8, 40, 200
 """Of a node that are told."""
 BAR, PLOT = 7, 46
-"""Width of a histogram's bar and height of its highest, in pixels."""
+"""Width of the bars of a histogram, and height of the tallest, in pixels."""
 _TYPE = re.compile(r"\(([\d, ]*)\) (\w+)")
 
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A node that another reads, or that reads it, and the type of the value between them."""
+    """A predecessor or successor of a node, with the type of the value between them."""
 
     slot: int
     label: str
@@ -40,40 +40,40 @@ class Bar:
 
 @dataclass(frozen=True)
 class WeightRow:
-    """A weight as the panel shows it."""
+    """A weight as shown in the panel."""
 
     weight: Weight
 
     @property
     def bars(self) -> list[Bar]:
-        """Its histogram."""
+        """The bars of its histogram."""
         top = len(HEIGHTS) - 1
         heights = [HEIGHTS.index(digit) for digit in self.weight.histogram]
         return [Bar(BAR * index, round(PLOT * height / top, 1)) for index, height in enumerate(heights)]
 
     @property
     def width(self) -> int:
-        """Of the histogram, in pixels."""
+        """Width of the histogram in pixels."""
         return BAR * len(self.weight.histogram)
 
     @property
     def words(self) -> str:
-        """What a screen reader hears."""
+        """The text for screen readers."""
         weight = self.weight
         return f"Histogram of {weight.name} from {weight.minimum:.3g} to {weight.maximum:.3g}"
 
 
 @dataclass(frozen=True)
 class NodeDetails:
-    """A node, what it is connected with, where it comes from, and what it costs."""
+    """A node with its neighbours, origin and cost."""
 
     drawn: DrawnNode
     inputs: list[Neighbour]
     readers: list[Neighbour]
     lines: list[int]
-    """Of the script."""
+    """Lines of the script."""
     kernels: list[KernelRow]
-    """What it became."""
+    """The kernels that contain the node."""
     fused_with: list[str]
     """Labels of the other nodes of its group."""
 
@@ -84,40 +84,40 @@ class NodeDetails:
 
     @property
     def attributes(self) -> list[tuple[str, str]]:
-        """Names and values."""
+        """Names and values of the attributes."""
         return list(self.node.attributes.items())[:MAX_ATTRIBUTES]
 
     @property
     def weights(self) -> list[WeightRow]:
-        """Its weights with their histograms."""
+        """The weights with their histograms."""
         return [WeightRow(weight) for weight in self.node.weights[:MAX_WEIGHTS]]
 
     @property
     def shape(self) -> str:
-        """Of its value, as ``1 × 64 × 56 × 56``; empty if it is not a tensor of a fixed shape."""
+        """Shape of its value, e.g. ``1 × 64 × 56 × 56``; empty if it is not a tensor of static shape."""
         match = _TYPE.fullmatch(self.node.type)
         return " × ".join(re.findall(r"\d+", match[1])) if match else ""
 
     @property
     def dtype(self) -> str:
-        """Of its value; empty if it is not a tensor."""
+        """Data type of its value; empty if it is not a tensor."""
         match = _TYPE.fullmatch(self.node.type)
         return match[2] if match else ""
 
     @property
     def bytes(self) -> float | None:
-        """That its value takes."""
+        """Size of its value in bytes."""
         return type_bytes(self.node.type)
 
     @property
     def moved(self) -> float | None:
-        """Bytes that it reads of other nodes and writes, if nothing is fused; None if a type is not known."""
+        """Bytes read from other nodes and written, without fusion; None if a type is unknown."""
         sizes = [type_bytes(neighbour.type) for neighbour in self.inputs]
         return None if self.bytes is None or None in sizes else self.bytes + sum(size or 0 for size in sizes)
 
 
 def type_bytes(text: str) -> float | None:
-    """Return how many bytes a value of a type takes, which is written like ``(1, 64) float32``; None if unknown."""
+    """Return the size in bytes of a type like ``(1, 64) float32``; None if unknown."""
     match = _TYPE.fullmatch(text)
     if match is None:
         return None
@@ -129,22 +129,22 @@ def type_bytes(text: str) -> float | None:
 
 
 def node_details(answer: Answer, graph: DrawnGraph, key: str, slot: int) -> NodeDetails | None:
-    """Return what is known of a node.
+    """Return the details of a node.
 
     Parameters
     ----------
     answer : Answer
-        That has the drawing.
+        The answer with the drawing.
     graph : DrawnGraph
     key : str
-        Of the drawing.
+        Key of the drawing.
     slot : int
-        Of the node.
+        Slot of the node.
 
     Returns
     -------
     NodeDetails, optional
-        None if no node of the drawing has the slot.
+        None if the drawing has no node in that slot.
     """
     nodes = graph.nodes
     at = next((index for index, item in enumerate(nodes) if item.slot == slot), None)
@@ -168,12 +168,12 @@ def _neighbour(drawn: DrawnNode, kind: str) -> Neighbour:
 
 
 def _unit_of(answer: Answer, key: str) -> Unit | None:
-    """Return the graph that has a drawing among its steps, the last one."""
+    """Return the last graph that has a drawing among its steps."""
     return next((u for u in reversed(answer.units) if any(s.drawing == key for s in u.steps[:MAX_STEPS])), None)
 
 
 def source_lines(answer: Answer, origins: Sequence[OriginId]) -> list[int]:
-    """Return the lines of the script that some origins come from, in order."""
+    """Return the lines of the script for some origins, in order."""
     rows = {origin.id: origin for origin in answer.origins}
     lines, seen, todo = set[int](), set[OriginId](), list(origins)
     while todo:
@@ -188,7 +188,7 @@ def source_lines(answer: Answer, origins: Sequence[OriginId]) -> list[int]:
 
 
 def became(unit: Unit | None, group: Sequence[GraphNode]) -> list[KernelRow]:
-    """Return the kernels that a group of nodes became: those of its operators, else those that have one of them."""
+    """Return the kernels of a group of nodes: those with exactly its operators, or else those with one of them."""
     if unit is None:
         return []
     origins = {origin for node in group for origin in node.origins}

@@ -1,9 +1,9 @@
 """Matching of nodes across the steps of a graph: equal nodes share a slot in all drawings.
 
-A pass rebuilds nodes, so that none is the same object afterwards.  A node is what the step before had of the same
-operator, origin, type and constants, in the order of evaluation; where a pass replaced it (a convolution by one of
-another layout, a batch normalization by arithmetic), what took its place.  All slots with the edges of all steps are
-one graph without cycles, the union, which is laid out once: then no node ever moves.
+As passes rebuild nodes, object identity does not survive them.  A node is matched with a node of the previous step that
+has the same operator, origin, type and constants, in evaluation order; a node that was replaced (a convolution by one
+of another layout, a batch normalization by arithmetic) is matched with its replacement.  The slots with the edges of
+all steps form an acyclic graph, the union, which is laid out once, so that no node ever moves.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from app.artifacts import Drawing, GraphEdge, GraphNode
 from app.graphs.layout import beside_trunk
 
 MAX_SLOTS = 12_000
-"""Slots of one union; the steps that need further ones begin a union of their own."""
+"""Maximum number of slots of a union; steps that need more start a new union."""
 
 
 @dataclass(frozen=True)
 class Union:
-    """Some steps of a graph as one graph.
+    """The union of consecutive steps of a graph.
 
     Attributes
     ----------
     slots : list of list of int
-        Of each step the slot of each node.
+        For each step, the slot of each node.
     drawing : Drawing
-        All slots in an order of evaluation, with all edges; a slot's node is the last that stands in it.
+        All slots in evaluation order, with all edges; each slot is represented by its last node.
     members : list of list of (int, int)
-        Of each slot the steps, and the nodes in them, that stand in it.
+        For each slot, its nodes as pairs of step and node.
     """
 
     slots: list[list[int]]
@@ -40,17 +40,17 @@ class Union:
 
 
 def unite(drawings: Sequence[Drawing]) -> list[Union]:
-    """Return the unions of a graph's steps: one, unless the steps have very many nodes.
+    """Return the unions of a graph's steps: a single one, unless the steps have very many nodes.
 
     Parameters
     ----------
     drawings : sequence of Drawing
-        In the order of the steps.
+        The drawings of the steps, in order.
 
     Returns
     -------
     list of Union
-        Together they have all steps, in order.
+        Unions of consecutive steps, which together cover all of them.
     """
     unions = []
     table = _Table()
@@ -77,29 +77,29 @@ _SAME: tuple[_Signature, ...] = (
     lambda node: (node.label, _origin(node)),
     lambda node: (node.label, tuple(node.layers)) if node.layers else (node.label, node.key),
 )
-"""What two nodes have in common that are one, the most exact first."""
+"""Signatures for matching nodes, the most exact first."""
 
 
 class _Table:
-    """The slots of the steps until now."""
+    """The slots of the steps so far."""
 
     def __init__(self) -> None:
         self.steps: list[tuple[Drawing, list[int]]] = []
         self.nodes: list[GraphNode] = []
-        """Of each slot the last node that stood in it."""
+        """The last node of each slot."""
         self._beside: list[bool] = []
-        """Of each slot whether it is beside the trunk: what is computed of weights never stands in the trunk."""
+        """Whether each slot is beside the trunk; values computed from weights never join the trunk."""
         self._edges: list[set[int]] = []
-        """Of each slot those that read it, in any step."""
+        """The slots that read each slot, in any step."""
 
     def add(self, drawing: Drawing) -> None:
-        """Give each node of the next step a slot."""
+        """Assign slots to the nodes of the next step."""
         beside = beside_trunk(drawing)
         matched = self._match(drawing.nodes, beside)
         count = len(self.nodes)
         slots = self._settled(drawing, matched)
         cyclic = _on_cycles(self._with(drawing, slots))
-        if cyclic:  # a pass changed the order of some nodes: they get new slots
+        if cyclic:  # nodes that a pass reordered get new slots
             del self.nodes[count:]
             matched = {index: slot for index, slot in matched.items() if slot not in cyclic}
             slots = self._settled(drawing, matched)
@@ -110,7 +110,7 @@ class _Table:
         self.steps.append((drawing, slots))
 
     def _settled(self, drawing: Drawing, matched: dict[int, int]) -> list[int]:
-        """Return the slot of each node, new ones for those that match none."""
+        """Return the slot of each node, creating slots for unmatched ones."""
         slots = []
         for index, node in enumerate(drawing.nodes):
             slot = matched.get(index)
@@ -128,7 +128,7 @@ class _Table:
         return edges
 
     def _match(self, nodes: Sequence[GraphNode], beside: Sequence[bool]) -> dict[int, int]:
-        """Return the slots of the nodes that stood somewhere before."""
+        """Return the slots of the nodes that match earlier ones."""
         before = list(dict.fromkeys(self.steps[-1][1])) if self.steps else []
         previous = set(before)
         older = [slot for slot in range(len(self.nodes)) if slot not in previous]
@@ -147,7 +147,7 @@ class _Table:
         signature: _Signature,
         matched: dict[int, int],
     ) -> None:
-        """Match the nodes and the slots that have a signature in common, in their order."""
+        """Match nodes and slots with equal signatures, in order."""
         taken = set(matched.values())
         free: dict[Hashable, list[int]] = defaultdict(list)
         for slot in slots:
@@ -163,7 +163,7 @@ class _Table:
     def _replace(
         self, nodes: Sequence[GraphNode], beside: Sequence[bool], before: Sequence[int], matched: dict[int, int]
     ) -> None:
-        """Match what took the place of removed nodes: of what came from a node the most alike, else the last."""
+        """Match replacements of removed nodes: of nodes with the same origin, a similar or else the last one."""
         taken = set(matched.values())
         fresh: dict[Hashable, list[int]] = defaultdict(list)
         for index, node in enumerate(nodes):
@@ -178,7 +178,7 @@ class _Table:
                 matched[heir] = slot
 
     def union(self) -> Union:
-        """Return the steps until now as one graph."""
+        """Return the union of the steps so far."""
         order = _order(self._edges)
         position = {slot: index for index, slot in enumerate(order)}
         slots = [[position[slot] for slot in row] for _, row in self.steps]
@@ -193,13 +193,13 @@ class _Table:
 
 
 def _alike(label: str, other: str) -> bool:
-    """Return whether one operator is a form of another, such as ``nn.contrib_conv2d_NCHWc`` of ``nn.conv2d``."""
+    """Return whether one operator is a variant of another, such as ``nn.contrib_conv2d_NCHWc`` of ``nn.conv2d``."""
     short, long = sorted((label.rpartition(".")[2], other.rpartition(".")[2]), key=len)
     return short in long
 
 
 def _on_cycles(edges: Sequence[set[int]]) -> set[int]:
-    """Return the nodes of a graph that are on cycles or between them."""
+    """Return the nodes of a graph on or between cycles."""
     backwards: list[set[int]] = [set() for _ in edges]
     for node, readers in enumerate(edges):
         for reader in readers:
@@ -220,7 +220,7 @@ def _on_cycles(edges: Sequence[set[int]]) -> set[int]:
 
 
 def _order(edges: Sequence[set[int]]) -> list[int]:
-    """Return the nodes of a graph without cycles, each after those that it reads, else in their order."""
+    """Return the topological order of an acyclic graph, stable in the order of its nodes."""
     waiting = [0] * len(edges)
     for readers in edges:
         for reader in readers:

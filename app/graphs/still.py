@@ -1,4 +1,4 @@
-"""Stable drawings: all steps of a graph are parts of one common layout."""
+"""Stable drawings: the steps of a graph share one layout."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from app.graphs.layout import (
 from app.graphs.slots import Union, unite
 
 STRAIGHT = 12.0
-"""Pixels that the ends of an edge may be apart from left to right where it needs no bend."""
+"""Maximum horizontal distance in pixels of the ends of an edge without bends."""
 
 
 class StillLayouts:
@@ -31,7 +31,7 @@ class StillLayouts:
     ----------
     union : Union
     drawings : sequence of Drawing
-        Its steps.
+        The drawings of its steps.
     """
 
     def __init__(self, union: Union, drawings: Sequence[Drawing]) -> None:
@@ -46,7 +46,7 @@ class StillLayouts:
 
     @property
     def points(self) -> int:
-        """How many nodes all steps have together, and points that edges go through."""
+        """Number of nodes and edge points of all steps."""
         return self._all.points
 
     @cached_property
@@ -70,12 +70,12 @@ class StillLayouts:
 
 
 def still_layouts(drawings: Sequence[Drawing]) -> list[StillLayouts]:
-    """Return the layouts of a graph's steps: of each union one, which together have all steps in order.
+    """Return the layouts of a graph's steps, one per union, in order of the steps.
 
     Parameters
     ----------
     drawings : sequence of Drawing
-        None of them empty.
+        Drawings of the steps, which must not be empty.
     """
     layouts = []
     for union in unite(drawings):
@@ -93,7 +93,7 @@ class _Rows:
             self._boxes.setdefault(position.layer, []).append(position)
 
     def straightened(self, route: Route) -> Route:
-        """Return a route without the bends that only lead around nodes of other steps."""
+        """Remove bends from a route that only avoid nodes of other steps."""
         (x, top), (end, bottom) = route[0], route[-1]
         if len(route) == 2 or abs(x - end) > STRAIGHT:
             return route

@@ -58,7 +58,7 @@ class StudentResult(CheckRequest, frozen=True, kw_only=True, forbid_unknown_fiel
 
     student: StudentKey
     number: Annotated[int, Meta(ge=1, le=100)]
-    """Of the step."""
+    """Number of the step."""
 
 
 def class_of(name: str) -> LessonClass:
