@@ -14,28 +14,28 @@ from app.panes.renaming import renamed, skeleton
 from app.panes.similar_lines import paired
 
 MAX_ALIGNED = 6_000
-"""Lines a side that are aligned; longer stretches are shown as replaced."""
+"""Maximum number of lines per side to align; longer runs are shown as replaced."""
 MAX_THOROUGH = 1_000
-"""Lines a side up to which frequent lines may anchor the alignment, which takes quadratic time."""
+"""Maximum number of lines per side for anchoring at frequent lines, which takes quadratic time."""
 
 Opcode = tuple[str, int, int, int, int]
-"""As ``difflib`` has them; lines of a ``replace`` of as many lines belong together one by one."""
+"""An opcode as in ``difflib``; the lines of a ``replace`` of equal lengths correspond one to one."""
 Pair = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class Alignment:
-    """What became of the lines of a text."""
+    """The alignment of two texts."""
 
     opcodes: list[Opcode]
     moved: dict[int, int]
-    """Lines that the other text has elsewhere, and where."""
+    """Lines that the other text has at another position, with that position."""
     rewritten: set[int]
-    """Lines of the new text that the old one has at this place, otherwise indented or with other parameters."""
+    """Lines of the new text that differ from the old one only in indentation or parameters."""
 
 
 def align(before: Listing, after: Listing) -> Alignment:
-    """Return which lines of two listings are equal, but for the names that a printer or a pass numbers."""
+    """Align the lines of two listings, ignoring generated names."""
     old, new = ([line.text for line in side.lines] for side in (before, after))
     if before.language != after.language:
         return Alignment(list(_opcodes(old, new)), {}, set())
@@ -43,7 +43,7 @@ def align(before: Listing, after: Listing) -> Alignment:
 
 
 class _Aligner:
-    """Two texts of one language, and keys by which their lines are compared."""
+    """Two texts of one language, with keys for comparing their lines."""
 
     def __init__(self, old: list[str], new: list[str], language: str) -> None:
         self._written = old, new
@@ -67,7 +67,7 @@ class _Aligner:
         return old, new
 
     def _keys_by_value(self) -> tuple[list[str], list[str]]:
-        """Return for lines of a graph what they compute, where both texts do; else their skeletons."""
+        """Return the value numbers of lines of a graph that occur in both texts, and the skeletons of others."""
         known: dict[str, int] = {}
         values = [computed(side, known) for side in (self._old, self._new)]
         shared = set(values[0]) & set(values[1])
@@ -78,7 +78,7 @@ class _Aligner:
         return old, new
 
     def _elsewhere(self, codes: Iterable[Opcode]) -> list[Pair]:
-        """Return the lines of a graph that compute the same, at different places of the two texts."""
+        """Return the lines of a graph that compute the same value at different positions of the two texts."""
         gone: dict[str, list[int]] = defaultdict(list)
         come: dict[str, list[int]] = defaultdict(list)
         for tag, i1, i2, j1, j2 in codes:
@@ -108,7 +108,7 @@ class _Aligner:
         return skeleton(old[i], self._language) == skeleton(new[j], self._language)
 
     def _paired(self, code: Opcode, moved: Mapping[int, int]) -> Iterator[Opcode]:
-        """Yield a replaced block in parts: lines that belong together, and those that are only removed or added."""
+        """Split a replaced block into pairs of corresponding lines, and removed or added lines."""
         tag, i1, i2, j1, j2 = code
         if tag != "replace":
             yield code
@@ -134,7 +134,7 @@ def _gap(i1: int, i2: int, j1: int, j2: int) -> Iterator[Opcode]:
 
 
 def _split(code: Opcode, same: set[Pair]) -> Iterator[Opcode]:
-    """Yield an opcode, one of equal keys in runs of lines that are the same and lines that are not."""
+    """Split an opcode of equal keys into runs of lines that are really equal and lines that are not."""
     tag, i1, i2, j1, _ = code
     if tag != "equal" or i1 == i2:
         yield code
@@ -146,7 +146,7 @@ def _split(code: Opcode, same: set[Pair]) -> Iterator[Opcode]:
 
 
 def _opcodes(old: list[str], new: list[str]) -> Iterator[Opcode]:
-    """Align two texts; what they share at both ends is cut off first, which makes huge listings cheap."""
+    """Align two texts after trimming their common prefix and suffix, which keeps huge listings cheap."""
     head = 0
     while head < min(len(old), len(new)) and old[head] == new[head]:
         head += 1

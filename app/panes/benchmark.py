@@ -13,13 +13,13 @@ from app.panes.selection import Selection
 
 @dataclass(frozen=True)
 class Benchmark:
-    """What the benchmark pane draws."""
+    """The content of the benchmark pane."""
 
     measurements: Sequence[Measurement]
     chart: Chart | None
 
 
 def produce_benchmark(pane: Pane, selection: Selection) -> Benchmark | None:
-    """Return the measurements of an answer, where it has any."""
+    """Return the measurements of an answer, or None if it has none."""
     measurements = selection.answer.measurements
     return Benchmark(measurements, chart(measurements)) if measurements else None

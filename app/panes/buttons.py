@@ -12,21 +12,21 @@ from app.panes.steps import NO_CHANGE, TimelineStep, phase_title
 
 @dataclass(frozen=True)
 class TimelineButton:
-    """A button of the timeline: a step, or several steps folded together (a phase, a run of one primitive)."""
+    """A button of the timeline: a step, or several folded steps (a phase, a run of one primitive)."""
 
     label: str
     target: TimelineStep
-    """The step that it leads to."""
+    """The step that it selects."""
     caption: str
     """Small text under the label."""
     dim: bool = False
-    """Whether its steps changed nothing, or were not applied."""
+    """Whether its steps had no effect or were not applied."""
     members: list[TimelineStep] = field(default_factory=list)
     """The steps folded into it."""
     prefix: int | None = None
-    """Of a schedule primitive: how many primitives the schedule has up to it."""
+    """For a schedule primitive, the number of primitives up to it."""
     refused: bool = False
-    """Whether it could not be applied."""
+    """Whether the primitive could not be applied."""
 
 
 def by_step(steps: Sequence[TimelineStep]) -> list[TimelineButton]:
@@ -35,7 +35,7 @@ def by_step(steps: Sequence[TimelineStep]) -> list[TimelineButton]:
 
 
 def by_primitive(steps: Sequence[TimelineStep]) -> list[TimelineButton]:
-    """Return a button for each run of one schedule primitive; it leads to the last of the run."""
+    """Return a button for each run of the same schedule primitive, which selects the last of the run."""
     buttons = []
     for (name, refused), run in groupby(steps, lambda step: (step.step.name, bool(step.step.refused))):
         members = list(run)
@@ -48,7 +48,7 @@ def by_primitive(steps: Sequence[TimelineStep]) -> list[TimelineButton]:
 
 
 def _written_at(run: Sequence[TimelineStep]) -> str:
-    """Return the script's lines that applied a run of primitives."""
+    """Return the lines of the script that applied a run of primitives."""
     lines = sorted({step.step.line for step in run if step.step.line})
     if not lines:
         return "definition" if run[0].step.name == "default" else "automatic"
@@ -71,7 +71,7 @@ def by_phase(steps: Sequence[TimelineStep]) -> list[TimelineButton]:
 
 
 def by_effect(steps: Sequence[TimelineStep]) -> list[TimelineButton]:
-    """Return a button for each step that changed something; those after it that did not have the same text."""
+    """Return a button for each step that changed something, folding the unchanged ones after it."""
     buttons: list[TimelineButton] = []
     for step in steps:
         if step.step.changed or not buttons:
@@ -82,7 +82,7 @@ def by_effect(steps: Sequence[TimelineStep]) -> list[TimelineButton]:
 
 
 def by_change(steps: Sequence[TimelineStep]) -> list[TimelineButton]:
-    """Return a button for each pass that changed the graph; runs of passes that did not are folded."""
+    """Return a button for each pass that changed the graph, folding runs of the others."""
     buttons = []
     for (changed, applied), run in groupby(steps, lambda step: (step.step.changed, step.step.applied)):
         members = list(run)

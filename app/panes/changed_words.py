@@ -8,9 +8,9 @@ from difflib import SequenceMatcher
 from markupsafe import Markup
 
 MAX_CHARACTERS = 600
-"""Of lines whose words are compared, which takes quadratic time."""
+"""Maximum length of lines for comparing words, which takes quadratic time."""
 MIN_RATIO = 0.4
-"""Share of words in common below which two lines have nothing to do with each other."""
+"""Fraction of common words below which two lines are unrelated."""
 
 Span = tuple[int, int]
 _WORD = re.compile(r"\w+|\s+|[^\w\s]")
@@ -18,18 +18,18 @@ _PIECE = re.compile(r"<[^>]*>|&[^;\s]*;|[^<&]+|.", re.DOTALL)
 
 
 def changed_spans(old: str, new: str, names: re.Pattern[str] | None = None) -> tuple[list[Span], list[Span]] | None:
-    """Return the columns ``[start, end)`` of each line that the other does not have.
+    """Return the column ranges ``[start, end)`` in which two lines differ.
 
     Parameters
     ----------
     old, new : str
     names : re.Pattern, optional
-        What is no change of a line where other words changed too, such as values that are numbered anew.
+        Words whose change is ignored if others changed too, such as renumbered values.
 
     Returns
     -------
     tuple of list, or None
-        None if the lines are too long, or too different for single words to matter.
+        None if the lines are too long or too different.
     """
     if max(len(old), len(new)) > MAX_CHARACTERS:
         return None
@@ -47,7 +47,7 @@ def changed_spans(old: str, new: str, names: re.Pattern[str] | None = None) -> t
 
 
 def _words(text: str, names: re.Pattern[str] | None) -> list[str]:
-    """Return a line in words, each generated name being one."""
+    """Split a line into words; each generated name is one word."""
     if names is None:
         return _WORD.findall(text)
     words, at = [], 0
@@ -65,14 +65,14 @@ def _columns(words: list[str], runs: list[Span]) -> list[Span]:
 
 
 def mark(html: Markup, spans: list[Span]) -> Markup:
-    """Mark some columns of a line that is coloured already.
+    """Mark column ranges of a highlighted line.
 
     Parameters
     ----------
     html : Markup
-        Text, escaped, in elements that may not be nested.
+        Escaped text with non-nested elements.
     spans : list of (int, int)
-        Columns of the text, in order.
+        Column ranges of the text, in order.
     """
     out: list[str] = []
     column = 0

@@ -1,6 +1,6 @@
 """Geometry of the benchmark chart: bars of kernels, NumPy and the machine's peak as lines.
 
-The template only writes down an SVG; the numbers are computed, and tested, here.
+All coordinates are computed here, and tested; the template only prints the SVG.
 """
 
 from __future__ import annotations
@@ -16,41 +16,41 @@ from app.panes.numbers import DIGITS, number
 from app.panes.sources import sources, wording
 
 MIN_PITCH, MAX_PITCH = 34, 92
-"""Distance between the middles of two bars; it depends on the width of the chart."""
+"""Limits of the distance between the centres of two bars, which depends on the width of the chart."""
 UPRIGHT_PITCH = 62
-"""Least pitch for horizontal labels; below it they are slanted, without the factor."""
+"""Minimum pitch for horizontal labels; below it they are slanted, without the speedup."""
 SLANTED_BOTTOM = 62
 SLANTED_LETTERS = 13
 NARROW_DIGITS = 2
-"""Significant digits of the values over bars with slanted labels: three would run into each other."""
+"""Significant digits of the values above bars with slanted labels; three would overlap."""
 BAR_SHARE = 0.52
 """Width of a bar relative to the pitch."""
 LETTER = 6.4
-"""Width of a letter of a label."""
+"""Letter width of labels."""
 LEFT, RIGHT, TOP, BOTTOM = 48, 116, 34, 36
-"""Around the plot; at the top there is room for the unit, and below it for the value of a bar that is as high."""
+"""Margins of the plot; at the top there is space for the unit and the value of the tallest bar."""
 PLOT_HEIGHT = 128
 ROOM = 760
 """Default width of a chart."""
 EXCEEDING = 1.1
-"""How many times the peak something reaches where the peak's own measurement was disturbed."""
+"""Ratio to the peak beyond which the measurement of the peak must have been disturbed."""
 VALUE_ABOVE, VALUE_HEIGHT, LINE_GAP = 5, 10, 3
 """From a bar up to the base line of its value, the height of that value's letters, and what is free around a line."""
 LABEL_DISTANCE = 13
-"""Least distance between the base lines of two line labels."""
+"""Minimum distance between the base lines of two rule labels."""
 LOG_RATIO = 30.0
-"""Between the highest and the lowest bar: from here on the lowest would not be seen on a linear scale."""
+"""Ratio of the tallest to the shortest bar from which the scale is logarithmic."""
 MIN_LOG_HEIGHT = 0.05
-"""Of the lowest bar on a logarithmic scale, relative to the plot."""
+"""Height of the shortest bar on a logarithmic scale, relative to the plot."""
 MIN_RATE, MAX_RATE = 1e-12, 1e15
-"""Rates that a machine can have, in either unit; a script may claim any, and what lies outside is not drawn."""
+"""Plausible range of rates in either unit; scripts may claim any, and others are not drawn."""
 
 
 Scale = Literal["auto", "linear", "log"]
 GhostKind = Literal["reference", "predicted", "single"]
-"""What stands beside a bar: the bar of an earlier ladder, what was predicted, the same on one thread."""
+"""Kind of comparison beside a bar: an earlier ladder, a prediction, or the same on one thread."""
 MAX_FACTOR = 2.0
-"""Between a prediction and what was measured: from here on it is off."""
+"""Ratio between prediction and measurement from which the prediction counts as wrong."""
 
 
 @dataclass(frozen=True)
@@ -64,18 +64,18 @@ class Bar:
     label: str
     value: str
     value_y: float
-    """Of the value's base line."""
+    """Base line of the value."""
     factor: str
     title: str
     slanted: bool = False
     current: bool = False
     wrong: bool = False
     reported: bool = False
-    """Whether the time is what the script reports."""
+    """Whether the time was reported by the script."""
     estimated: bool = False
-    """Whether it is not a measurement."""
+    """Whether the time is an estimate."""
     step: int | None = None
-    """How many primitives the prefix has that it opens."""
+    """Number of primitives of the prefix that it opens."""
 
     @property
     def middle(self) -> float:
@@ -84,7 +84,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Ghost:
-    """What a bar is compared with."""
+    """A comparison beside a bar."""
 
     kind: GhostKind
     x: float
@@ -96,14 +96,14 @@ class Ghost:
 
 @dataclass(frozen=True)
 class Others:
-    """What the bars of a ladder are compared with.
+    """The comparisons for the bars of a ladder.
 
     Attributes
     ----------
     reference : sequence of Measurement
         An earlier ladder.
     predictions : mapping of int to float
-        By step, how many times as fast as the first step it was predicted to be.
+        Predicted speedups over the first step, by step.
     """
 
     reference: Sequence[Measurement] = ()
@@ -112,7 +112,7 @@ class Others:
 
 @dataclass(frozen=True)
 class Rule:
-    """A horizontal line across the chart: NumPy, or the peak."""
+    """A horizontal line across the chart: NumPy or the peak."""
 
     kind: str
     y: float
@@ -122,7 +122,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Tick:
-    """A mark of the scale."""
+    """A tick of the scale."""
 
     y: float
     label: str
@@ -130,7 +130,7 @@ class Tick:
 
 @dataclass(frozen=True)
 class Chart:
-    """A bar chart in user units; all coordinates are those of the SVG."""
+    """A bar chart, in the coordinates of the SVG."""
 
     width: int
     height: int
@@ -148,7 +148,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class _Axis:
-    """The vertical axis: heights of values, from ``low`` at the base to ``top``."""
+    """The vertical axis, from ``low`` at the base to ``top``."""
 
     low: float
     top: float
@@ -163,7 +163,7 @@ class _Axis:
         return round(PLOT_HEIGHT * max(0.0, share), 2)
 
     def ticks(self) -> list[float]:
-        """Return the values that are marked: all powers of ten of a logarithmic axis, or every second, or third."""
+        """Return the values of the ticks; on a logarithmic axis every, every second or every third power of ten."""
         if not self.logarithmic:
             return _ticks(self.top)
         first, last = math.ceil(math.log10(self.low)), math.floor(math.log10(self.top))
@@ -171,7 +171,7 @@ class _Axis:
 
 
 def _axis(values: Sequence[float], scale: Scale) -> _Axis:
-    """Return the axis for bars and lines of some values, of which zero is none."""
+    """Return the axis for bars and rules of some values, ignoring zeros."""
     drawn = [value for value in values if value > 0]
     high, low = max(drawn, default=0.0), min(drawn, default=0.0)
     if low and (scale == "log" or (scale == "auto" and high / low > LOG_RATIO)):
@@ -187,21 +187,21 @@ def chart(
     scale: Scale = "auto",
     others: Others = Others(),
 ) -> Chart | None:
-    """Return the chart of measured kernels, or None when there is nothing to draw.
+    """Return the chart of measured kernels, or None if there is nothing to draw.
 
     Parameters
     ----------
     measurements : sequence of Measurement
-        Bars are ``kernel`` and ``prefix``, lines are ``numpy`` and ``peak``.  The scale is GFLOP/s where every bar
-        has a rate, else calls a second.
+        Bars are ``kernel`` and ``prefix``, rules are ``numpy`` and ``peak``.  The unit is GFLOP/s if every bar has
+        a rate, otherwise calls per second.
     pending : int
-        Bars that are still to be measured; space is reserved for them.
+        Number of bars still to be measured, for which space is reserved.
     room : int
-        Width to fit into, in pixels, as far as the least pitch allows.
+        Available width in pixels, as far as the minimum pitch allows.
     scale : str
-        Of the heights; ``auto`` is logarithmic where bars would be too low to be seen.
+        Vertical scale; ``auto`` is logarithmic if bars would be invisibly short otherwise.
     others : Others
-        What the bars are compared with.
+        Comparisons for the bars.
     """
     kernels, single = by_threads(measurements)
     lines = [m for m in measurements if m.kind in ("numpy", "peak")]
@@ -237,7 +237,7 @@ def chart(
 
 
 def by_threads(measurements: Sequence[Measurement]) -> tuple[list[Measurement], dict[int, Measurement]]:
-    """Return the kernels and steps, and by step what was measured of it on one thread as well."""
+    """Return the measurements of kernels and steps, and their single-threaded ones by step."""
     kernels = [m for m in measurements if m.kind in ("kernel", "prefix")]
     most = max((m.threads for m in kernels), default=1)
     single = {m.step: m for m in kernels if m.step is not None and m.kind == "prefix" and m.threads < most}
@@ -248,7 +248,7 @@ def by_threads(measurements: Sequence[Measurement]) -> tuple[list[Measurement], 
 
 
 _Compared = tuple[GhostKind, int, float, str]
-"""Kind, position of the bar, value, and words."""
+"""Kind, index of the bar, value, and description."""
 
 
 def _compared(
@@ -299,7 +299,7 @@ def _ghost(
 
 
 def predictions_met(measurements: Sequence[Measurement], predictions: Mapping[int, float]) -> tuple[int, int] | None:
-    """Return how many predictions are within a factor of two, and how many can be told; None without any."""
+    """Return the number of correct predictions and of those that can be checked; None without predictions."""
     kernels, _ = by_threads(measurements)
     seconds = {m.step: m.seconds for m in kernels if m.step is not None and m.seconds > 0}
     told = [
@@ -351,7 +351,7 @@ def _bars(
 
 
 def _clear_of(lines: Sequence[float], y: float) -> float:
-    """Return the base line of a value, moved up past the lines that would go through its letters."""
+    """Return the base line of a value, moved up past rules that would cross it."""
     for line in sorted(lines, reverse=True):
         if y - VALUE_HEIGHT - LINE_GAP < line < y + LINE_GAP:
             y = line - LINE_GAP
@@ -359,9 +359,9 @@ def _clear_of(lines: Sequence[float], y: float) -> float:
 
 
 def speedups(values: Sequence[float]) -> tuple[float, float] | None:
-    """Return how many times faster the last of some rates is than the one before it, and than the first.
+    """Return the speedup of the last rate over the previous and over the first one.
 
-    Rates of zero, of what was not measured, are passed over; None if the last is one, or the only one.
+    Zero rates, which were not measured, are skipped; the result is None if the last rate is zero or the only one.
     """
     measured = [value for value in values if value]
     if len(measured) < 2 or not values[-1]:
@@ -370,7 +370,7 @@ def speedups(values: Sequence[float]) -> tuple[float, float] | None:
 
 
 def climb(measurements: Sequence[Measurement]) -> list[tuple[float, float] | None]:
-    """Return the :func:`speedups` of each measurement of a ladder; nothing where it has less than two steps."""
+    """Return the :func:`speedups` of each measurement of a ladder; empty if it has less than two steps."""
     kernels, _ = by_threads(measurements)
     rungs = [m for m in kernels if m.kind == "prefix"]
     if len(rungs) < 2:
@@ -385,7 +385,7 @@ def _factor_words(factors: tuple[float, float] | None) -> list[str]:
 
 
 def _line_name(m: Measurement, measurements: Sequence[Measurement]) -> str:
-    """Return the name of a line; a peak that something else exceeds was measured while other programs ran."""
+    """Return the name of a rule, noting an exceeded peak, which was measured while other programs ran."""
     if m.kind == "numpy":
         return "NumPy"
     others = [other for other in measurements if other is not m and other.threads <= m.threads]
@@ -394,7 +394,7 @@ def _line_name(m: Measurement, measurements: Sequence[Measurement]) -> str:
 
 
 def _rate(m: Measurement, rated: bool) -> float:
-    """Return a measurement's rate; zero where there is none, or one that cannot be."""
+    """Return the rate of a measurement; zero if it is missing or implausible."""
     rate = (m.gflops or 0.0) if rated else 1.0 / (m.seconds or math.inf)
     return rate if MIN_RATE <= rate <= MAX_RATE else 0.0
 
@@ -403,7 +403,7 @@ _CALL = re.compile(r"(?:^|\.)(\w+)\(([^\W\d][\w.]*)?")
 
 
 def _labels(names: Sequence[str], letters: int) -> list[str]:
-    """Return short names: of a call the primitive's name, with the axis where several calls have it."""
+    """Return short labels: for a call the primitive, with its axis if several calls have the same primitive."""
     calls = [_CALL.search(name) for name in names]
     shorts = [call[1] if call else name for call, name in zip(calls, names, strict=True)]
     told = [
@@ -414,7 +414,7 @@ def _labels(names: Sequence[str], letters: int) -> list[str]:
 
 
 def _ceiling(value: float) -> float:
-    """Return the top of the scale: the next of 1, 1.5, 2, 3, 4, 5, 6, 8, 10 times a power of ten."""
+    """Round up to 1, 1.5, 2, 3, 4, 5, 6, 8 or 10 times a power of ten."""
     if value <= 0:
         return 1.0
     power = 10.0 ** math.floor(math.log10(value))
@@ -428,7 +428,7 @@ def _ticks(top: float) -> list[float]:
 
 
 def _spread(rules: list[Rule]) -> list[Rule]:
-    """Move overlapping labels of lines apart; the lines stay."""
+    """Move overlapping labels of rules apart."""
     placed: list[Rule] = []
     for rule in sorted(rules, key=lambda rule: rule.y):
         label_y = rule.y + 3.5
@@ -439,7 +439,7 @@ def _spread(rules: list[Rule]) -> list[Rule]:
 
 
 def summary(kernels: Sequence[Measurement], values: Sequence[float], unit: str) -> str:
-    """Return the chart in words, for screen readers."""
+    """Return a description of the chart for screen readers."""
     values_text = [
         f"{m.name}: {'estimated ' if m.estimated else ''}{number(v)} {unit}" if v else f"{m.name}: wrong"
         for m, v in zip(kernels, values, strict=True)

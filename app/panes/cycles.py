@@ -16,20 +16,20 @@ _ARITHMETIC = re.compile(r"\s+v?(?:(?P<fused>fn?m(?:add|sub)\d+)|add|sub|mul|div
 _REGISTER_BITS = {"z": 512, "y": 256, "x": 128}
 _BITS = {"s": 32, "d": 64}
 NEAR = 1.15
-"""Between measured cycles and those of the model, up to which they agree."""
+"""Ratio between measured and predicted cycles up to which they agree."""
 
 
 class MeasuredCall(msgspec.Struct, frozen=True):
-    """A call of a function on one thread, as the page says that it was measured."""
+    """A single-threaded call of a function, with the measurement sent by the page."""
 
     seconds: float
     frequency: float
-    """Cycles a second."""
+    """Clock frequency in cycles per second."""
     flops: float
 
     @classmethod
     def read(cls, values: Mapping[str, str]) -> MeasuredCall | None:
-        """Return what a request says; None if it says nothing that can be."""
+        """Read a measured call from a request; None if it is missing or implausible."""
         try:
             call = cls(*(float(values.get(name, "")) for name in ("seconds", "frequency", "flops")))
         except ValueError:
@@ -40,16 +40,16 @@ class MeasuredCall(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class MeasuredLoop:
-    """What an iteration of a loop took."""
+    """The measured cycles of a loop iteration."""
 
     cycles: float
     frequency: float
     model: float
-    """Cycles of the model."""
+    """Cycles according to the model."""
 
     @property
     def words(self) -> str:
-        """The cycles, and what they say of the model, in sentences."""
+        """Description of the cycles, in comparison with the model."""
         told = (
             f"Measured: {number(self.cycles)} cycles an iteration at {number(self.frequency / 1e9)} GHz, measured too"
         )
@@ -65,20 +65,20 @@ class MeasuredLoop:
 
 
 def measured_loop(call: MeasuredCall, lines: Iterable[str], model: float) -> MeasuredLoop | None:
-    """Return what an iteration took, if all floating-point operations of a call are done in the loop.
+    """Return the cycles per iteration, assuming that the loop does all floating-point operations of a call.
 
     Parameters
     ----------
     call : MeasuredCall
     lines : iterable of str
-        Instructions of an iteration.
+        The instructions of an iteration.
     model : float
-        Cycles of an iteration, by the model.
+        Cycles per iteration according to the model.
 
     Returns
     -------
     MeasuredLoop or None
-        None if the loop does no floating-point operations that are known.
+        None if the loop has no known floating-point operations.
     """
     flops = loop_flops(lines)
     if not flops:
@@ -88,7 +88,7 @@ def measured_loop(call: MeasuredCall, lines: Iterable[str], model: float) -> Mea
 
 
 def loop_flops(lines: Iterable[str]) -> int:
-    """Return the floating-point operations of some instructions of x86; a fused multiply-add counts as two."""
+    """Return the number of floating-point operations of x86 instructions; a fused multiply-add counts as two."""
     return sum(_flops(line) for line in lines)
 
 

@@ -1,7 +1,7 @@
 """Differences of two listings, with marked lines and folded unchanged stretches.
 
-Names that were only numbered anew are not a difference, lines of a graph that only moved are marked softly, and of
-changed lines the words that changed are marked.
+Renumbered names are ignored, moved lines of a graph have a subtle mark, and in changed lines the changed words are
+marked.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from app.panes.listings import MOVED_AWAY, MOVED_HERE, REWRITTEN, DrawnLine, Lin
 from app.panes.renaming import GENERATED
 
 CONTEXT = 20
-"""Unchanged lines shown on either side of a change; more of them are folded."""
+"""Number of unchanged lines shown around a change; others are folded."""
 MAX_MARKED = 200
-"""Lines of a replaced block whose changed words are marked."""
+"""Maximum number of lines of a replaced block whose changed words are marked."""
 MAX_SHOWN = 4_000
-"""Lines of a difference that are drawn."""
+"""Maximum number of lines of a diff."""
 
 
 @dataclass(frozen=True)
 class Diff:
-    """Two listings merged; line numbers are those of their own side."""
+    """A merged view of two listings; lines keep the numbers of their own side."""
 
     before: Listing
     after: Listing
@@ -37,30 +37,30 @@ class Diff:
     added: int
     removed: int
     moved: int
-    """Lines that both have at different places, or that are only written otherwise."""
+    """Number of lines that moved or are only formatted differently."""
 
 
 @dataclass(frozen=True)
 class _Side:
-    """A listing, and the signs of those of its lines that the other one has too, but not as they are."""
+    """A listing, with the marks of its moved and rewritten lines."""
 
     listing: Listing
     same: Mapping[int, str]
 
     def changed(self, start: int, stop: int) -> int:
-        """Count the lines ``[start, stop)`` that the other listing does not have."""
+        """Count the lines in ``[start, stop)`` that the other listing lacks."""
         return sum(at not in self.same for at in range(start, stop))
 
 
 class _Merger:
-    """Collects the lines of a difference with their origins."""
+    """Builder of a diff: collects its lines with their origins."""
 
     def __init__(self) -> None:
         self.drawn: list[DrawnLine] = []
         self.origins: list[Line] = []
 
     def take(self, side: _Side, start: int, stop: int, sign: str, changed: Mapping[int, list[Span]]) -> None:
-        """Show lines ``[start, stop)`` of a side, as far as there is room, with the columns that changed."""
+        """Append lines ``[start, stop)`` of a side, up to the maximum, with their changed columns."""
         shown = min(stop, start + max(0, MAX_SHOWN - len(self.drawn)))
         lines = side.listing.lines[start:shown]
         for at, html in enumerate(highlight((line.text for line in lines), side.listing.language), start):
@@ -72,12 +72,12 @@ class _Merger:
             self.fold(f"{stop - shown:,} more lines")
 
     def fold(self, text: str) -> None:
-        """Show one line in place of many."""
+        """Append one line that stands for folded ones."""
         self.drawn.append(DrawnLine(0, Markup("… {}").format(text), "…"))
         self.origins.append(Line(""))
 
     def unchanged(self, side: _Side, start: int, stop: int) -> None:
-        """Show unchanged lines, folding those that are far from any change."""
+        """Append unchanged lines, folding those away from changes."""
         head = start + CONTEXT if start else start
         tail = stop - CONTEXT if stop < len(side.listing.lines) else stop
         if tail - head <= CONTEXT:
@@ -89,7 +89,7 @@ class _Merger:
 
 
 def diff(before: Listing, after: Listing) -> Diff:
-    """Return the merged lines of two listings, aligned by :func:`~app.panes.alignment.align`."""
+    """Return the diff of two listings, aligned by :func:`~app.panes.alignment.align`."""
     alignment = align(before, after)
     old_side = _Side(before, dict.fromkeys(alignment.moved, MOVED_AWAY))
     here = dict.fromkeys(alignment.moved.values(), MOVED_HERE)
@@ -110,7 +110,7 @@ def diff(before: Listing, after: Listing) -> Diff:
 def _changed_columns(
     before: Listing, after: Listing, block: tuple[int, int, int, int]
 ) -> tuple[dict[int, list[Span]], dict[int, list[Span]]]:
-    """Return by line which columns of a replaced block changed; its first lines belong together, then the second."""
+    """Return the changed columns of the lines of a replaced block, whose lines correspond in order."""
     i1, i2, j1, j2 = block
     old: dict[int, list[Span]] = {}
     new: dict[int, list[Span]] = {}

@@ -1,4 +1,4 @@
-"""Fingerprints of displayed content, by which a link detects that it would show something else today."""
+"""Fingerprints of displayed content, by which links detect that it has changed."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ from app.artifacts import Answer
 from app.panes import table
 
 LENGTH = 12
-"""Characters of a fingerprint: enough to tell two outputs of one script apart."""
+"""Length of a fingerprint, enough to distinguish outputs of one script."""
 
 
 def fingerprints(answer: Answer) -> dict[str, str]:
     """Return a hash of the final listings of all units, by the title of the pane that shows them.
 
-    Panes without a listing are left out.
-
-    Only what can be read counts: texts whose lines merely link elsewhere have equal fingerprints.
+    Panes without a listing are omitted.  Only the visible text counts, not the links of lines.
     """
     out = {}
     for pane in table.PANES:

@@ -17,13 +17,13 @@ from compiler.target.gpu_devices import GPU_DEVICES
 
 @dataclass(frozen=True)
 class LaunchRows:
-    """A launch, and the devices of the table."""
+    """A kernel launch, with the devices of the table."""
 
     launch: KernelLaunch
 
     @property
     def facts(self) -> list[str]:
-        """Its figures: grid, operations, bytes, intensity."""
+        """Its statistics: grid, operations, bytes, intensity."""
         launch = self.launch
         flops = operations(launch.flops)
         space = " " if flops[-1].isdigit() else ""  # else the letter of thousands stands before the unit: 918 kFLOP
@@ -37,7 +37,7 @@ class LaunchRows:
 
     @property
     def devices(self) -> list[DeviceRow]:
-        """What each device could make of it."""
+        """Its performance limits on each device."""
         return [DeviceRow(key, device, self.launch) for key, device in GPU_DEVICES.items()]
 
 
@@ -50,7 +50,7 @@ _NO_FAULT: dict[Sanitized, str] = {
 
 @dataclass(frozen=True)
 class GpuContent:
-    """What the pane draws."""
+    """The content of the pane."""
 
     report: KernelReport
 
@@ -61,13 +61,13 @@ class GpuContent:
 
     @property
     def faults(self) -> str:
-        """What the sanitizer says, in a few words."""
+        """Summary of the sanitizer's reports."""
         report = self.report
         return f"✗ Sanitizer: {count(len(report.faults), 'fault')}" if report.faults else _NO_FAULT[report.sanitized]
 
     @property
     def drawings(self) -> list[dict[str, object]]:
-        """What the drawing of each access needs."""
+        """The data for drawing each access."""
         return [
             {
                 "steps": msgspec.to_builtins(access.steps),
@@ -82,12 +82,12 @@ class GpuContent:
 
 
 def access_title(access: MemoryAccess) -> str:
-    """Return what an access is called: ``reads A in global memory``."""
+    """Return the title of an access, e.g. ``reads A in global memory``."""
     return f"{'writes' if access.writes else 'reads'} {access.buffer} in {access.scope} memory"
 
 
 def access_cost(access: MemoryAccess) -> str:
-    """Return what an access costs a warp: sectors of global memory, ways of a conflict of shared memory."""
+    """Return the cost of an access per warp: sectors of global memory, or the degree of a bank conflict."""
     if not access.pattern:
         return "known only at run time"
     if access.scope == "global":
@@ -98,6 +98,6 @@ def access_cost(access: MemoryAccess) -> str:
 
 
 def produce_gpu(pane: Pane, selection: Selection) -> GpuContent | None:
-    """Return what is known of the kernels of the function that is shown."""
+    """Return the content for the kernels of the selected function."""
     report = selection.function.device if selection.function is not None else None
     return GpuContent(report) if report is not None else None

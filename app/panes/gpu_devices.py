@@ -16,7 +16,7 @@ WIDTH = MIN_WIDTH + 100
 
 @dataclass(frozen=True)
 class DeviceRow:
-    """What a device could make of a launch."""
+    """The performance limits of a launch on a device."""
 
     key: str
     device: GpuDevice
@@ -24,12 +24,12 @@ class DeviceRow:
 
     @cached_property
     def _limit(self) -> GpuDevice:
-        """The device with the peak of what does most of the kernel's arithmetic: its tensor cores, or its lanes."""
+        """Return the device with the peak of the units that do most of the arithmetic: tensor cores or CUDA cores."""
         return self.device.by_tensor_cores(self.launch.matrix_types) or self.device
 
     @property
     def _peak(self) -> str:
-        """The peak that limits the kernel, by name."""
+        """Return the name of the peak that limits the kernel."""
         return f"{self._rate(self._limit.flops)} of {self._arithmetic}"
 
     @property
@@ -37,13 +37,13 @@ class DeviceRow:
         return "float32" if self._limit is self.device else f"tensor cores, {self.launch.matrix_types}"
 
     def _rate(self, operations: float) -> str:
-        """Return a rate in the unit of what is multiplied."""
+        """Format a rate, in the unit of the multiplied type."""
         is_float = self._limit is self.device or "float" in self.launch.matrix_types
         return f"{number(operations / _TERA)} {'TFLOP' if is_float else 'TOP'}/s"
 
     @property
     def chart(self) -> Roofline | None:
-        """The roofline of the device; None of a launch without operations or accesses."""
+        """The roofline of the device; None if the launch has no operations or accesses."""
         launch = self.launch
         if not (launch.flops and launch.moved and launch.least):
             return None
@@ -74,7 +74,7 @@ class DeviceRow:
 
     @property
     def sentences(self) -> list[str]:
-        """The figures in words: roof, blocks, tail, occupancy."""
+        """Description of roof, blocks, tail effect and occupancy."""
         return [self._roof, self._blocks, self._occupancy]
 
     def _points(self, across: Scale, up: Scale) -> list[Point]:
@@ -96,12 +96,12 @@ class DeviceRow:
 
     @property
     def _resident(self) -> int:
-        """Blocks that a processor holds at once: as compiled, where that is known, else as their threads allow."""
+        """Return the resident blocks per multiprocessor: as compiled if known, otherwise as limited by threads."""
         return self.launch.resident_blocks or max(1, self.device.resident_threads // max(1, self.launch.threads))
 
     @property
     def _filled(self) -> float:
-        """The operations a second of the roofline, less what the last wave of blocks wastes."""
+        """Return the operations per second of the roofline, reduced by the tail effect of the last wave."""
         return self._limit.attainable(intensity(self.launch)) * self._waves.efficiency
 
     @property
@@ -140,5 +140,5 @@ class DeviceRow:
 
 
 def intensity(launch: KernelLaunch) -> float:
-    """Return the operations per byte that a launch asks of global memory."""
+    """Return the arithmetic intensity of a launch, in operations per byte of global memory."""
     return launch.flops / launch.moved if launch.moved else 0.0

@@ -1,7 +1,7 @@
 """Normalised text of graphs, so that differences show changed values instead of changed names.
 
-A pass such as FuseOps moves lines into the body of a function: they are indented, parameters stand where values stood,
-and the last one, whose value the call has, loses its name.
+A pass such as FuseOps moves lines into the body of a function: they are indented, values are replaced by parameters,
+and the last one, which is the value of the call, loses its name.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ _CALL = re.compile(r"(%\d+)\(")
 _OWN = re.compile(r"(?:let )?%@\d+(?:: .*?)? = ")
 _VALUE = re.compile(r"%@\d+|\bmeta\[relay\.Constant\]\[\d+\]")
 _PUNCTUATION = re.compile(r'"(?:\\.|[^"\\])*"|[][(){},]')
-"""Brackets and commas; those in strings are skipped with them."""
+"""Strings, which are skipped, brackets and commas."""
 
 
 def canonical(texts: Sequence[str]) -> list[str]:
-    """Return each line of a graph's text as it were if functions that are called once were not there.
+    """Normalise the lines of a graph's text as if all functions that are called once were inlined.
 
-    Every line defines a value, ``%@`` and its number.  A parameter of such a function is what the function is called
-    with, and what the call returns is the last line of its body.
+    Every line defines a value, ``%@`` and a number.  A parameter of such a function is replaced by the argument, and
+    the call by the last line of the body.
 
     Parameters
     ----------
     texts : sequence of str
-        As ``relay`` prints modules: no two variables have the same name.  Names that are bound twice stay as they are.
+        Lines printed by ``relay``, in which variable names are unique.  Names that are bound twice are not changed.
 
     Returns
     -------
     list of str
-        As many lines.
+        The same number of lines.
 
     Examples
     --------
@@ -48,14 +48,14 @@ def canonical(texts: Sequence[str]) -> list[str]:
 
 
 def computed(lines: Sequence[str], known: dict[str, int]) -> list[int]:
-    """Return a number for each line: lines that compute the same of the same have the same one.
+    """Return a value number for each line; lines that compute the same of equal operands have the same one.
 
     Parameters
     ----------
     lines : sequence of str
-        As :func:`canonical` returns them.
+        Lines returned by :func:`canonical`.
     known : dict
-        The numbers given so far; share it between texts to compare them.
+        The value numbers so far; to be shared between texts that are compared.
     """
     numbers: list[int] = []
     for line in lines:
@@ -71,7 +71,7 @@ def _head(line: str) -> str:
 
 
 def without_operands(line: str) -> str:
-    """Return a line of :func:`canonical` without the values that it is computed of; constants stay."""
+    """Return a line of :func:`canonical` without its operands, except constants."""
     head = _head(line)
     return head + _NAME.sub("%", line[len(head) :])
 
@@ -85,7 +85,7 @@ def _operand(text: str, numbers: Sequence[int]) -> str:
 
 @dataclass(frozen=True)
 class _Line:
-    """A line without its indentation: the name that it binds, if any, and what to."""
+    """A line without indentation, split into the bound name, if any, and its value."""
 
     indent: int
     text: str
@@ -94,7 +94,7 @@ class _Line:
 
     @property
     def is_value(self) -> bool:
-        """Whether it computes something: it is no head of a definition, and no end of a body."""
+        """Whether it computes a value, instead of being the header of a definition or the end of a body."""
         return bool(self.text) and not self.text.startswith(("def ", "}", "type ", "free_var "))
 
     @property
@@ -140,7 +140,7 @@ def _resolved(name: str, stands_for: dict[str, str]) -> str:
 
 
 def _meanings(lines: Sequence[_Line]) -> dict[str, str]:
-    """Return what names stand for, in one step: the line that binds one, the argument of a parameter, a result."""
+    """Return the direct meaning of each name: the line that binds it, an argument for a parameter, or a result."""
     bound = Counter(line.name for line in lines if line.name)
     bound.update(name for line in lines for name in line.parameters)
     used = Counter(name for line in lines for name in _NAME.findall(line.value))
@@ -163,7 +163,7 @@ def _is_atom(argument: str) -> bool:
 
 
 def _functions(lines: Sequence[_Line]) -> dict[str, tuple[int, int]]:
-    """Return of each function that is bound to a name its first line and the last one of its body."""
+    """Return the first line and the last line of the body of each named function."""
     functions: dict[str, tuple[int, int]] = {}
     heads: list[int] = []
     for number, line in enumerate(lines):
@@ -179,7 +179,7 @@ def _functions(lines: Sequence[_Line]) -> dict[str, tuple[int, int]]:
 
 
 def _listed(text: str) -> list[str]:
-    """Return what stands in the first parentheses of a text, cut at the commas outside of further ones."""
+    """Split the contents of the first parentheses of a text at top-level commas."""
     items: list[str] = []
     depth = start = 0
     for match in _PUNCTUATION.finditer(text):

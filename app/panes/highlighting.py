@@ -23,15 +23,15 @@ from pygments.token import Comment, Keyword, Name, Number, String, Text, _TokenT
 from compiler.relay.parser.token_table import DTYPE, KEYWORDS, TOKEN_FLAGS, TOKENS
 
 MAX_LINE = 4_000
-"""Characters of a line that is given to a lexer."""
+"""Maximum length of a line to highlight."""
 CHUNK_SECONDS, TASK_SECONDS = 0.25, 1.0
-"""Processor time of a lexer for one text and for all texts of a task; Pygments' for LLVM is quadratic in a line."""
+"""CPU time limits of lexers per text and per task; Pygments' LLVM lexer is quadratic in the line length."""
 CLOCK_TOKENS = 16
-"""Tokens between two looks at the clock."""
+"""Number of tokens between checks of the time limit."""
 
 
 def _relay_name(_lexer: Lexer, match: re.Match[str], _context: object = None) -> Iterator[tuple[int, _TokenType, str]]:
-    """Yield a name of Relay's text format as the kind of token that it is."""
+    """Yield a name of Relay's text format as a token."""
     word = match[0]
     kind = Keyword if word in KEYWORDS else Keyword.Type if DTYPE.fullmatch(word) else Name
     yield match.start(), kind, word
@@ -47,22 +47,22 @@ _RELAY_STYLES = {
     "name": _relay_name,
     "sign": Text,
 }
-"""By the kinds of tokens that the parser reads."""
+"""Styles by token kind of the parser."""
 
 
 class RelayLexer(RegexLexer):
-    """Relay's text format, by the table of tokens that the parser reads it with."""
+    """A lexer for Relay's text format, from the token table of the parser."""
 
     flags = TOKEN_FLAGS
     tokens = {"root": [*((pattern, _RELAY_STYLES[kind]) for kind, pattern in TOKENS), (r".", Text)]}
 
 
 class Language(NamedTuple):
-    """A language that listings are written in."""
+    """A language of listings."""
 
     lexer: type[Lexer]
     suffix: str
-    """Of the files that a listing is saved as."""
+    """File name suffix of its listings."""
 
 
 LANGUAGES: Mapping[str, Language] = {
@@ -92,9 +92,9 @@ STYLES: tuple[tuple[_TokenType, str], ...] = (
     (Name.Constant, "r"),
     (Name.Label, "f"),
 )
-"""Token type -> class; the first that contains the token wins."""
+"""CSS classes by token type; the first type that contains the token is used."""
 GAS_STYLES = ((Name.Function, "k"), *STYLES)
-"""In assembly the function names of the lexer are mnemonics."""
+"""Classes for assembly, in which the function names of the lexer are mnemonics."""
 
 
 @cache
@@ -103,7 +103,7 @@ def _style(kind: _TokenType, gas: bool) -> str:
 
 
 class _Budget(threading.local):
-    """Processor time that lexers may still take, of each thread."""
+    """The remaining CPU time for lexers, per thread."""
 
     left = TASK_SECONDS
 
@@ -112,14 +112,14 @@ _budget = _Budget()
 
 
 def renew_budget() -> None:
-    """Begin a task: lexers may take the processor time of a task again."""
+    """Reset the CPU time for lexers at the start of a task."""
     _budget.left = TASK_SECONDS
 
 
 def highlight(lines: Iterable[str], language: str) -> list[Markup]:
-    """Return each line as escaped HTML with one-character classes, always as many lines as came in.
+    """Return each line as escaped HTML with one-character classes; the number of lines does not change.
 
-    Texts that no lexer knows stay plain, and so do lines that are too long for one, and texts that take it too long.
+    Texts of unknown languages, lines that are too long, and texts that take too long are not highlighted.
     """
     texts = list(lines)
     if language not in LANGUAGES:
@@ -144,7 +144,7 @@ def _lexed(texts: list[str], language: str) -> list[Markup]:
 
 
 def _tokens(text: str, language: str, end: float) -> list[tuple[_TokenType, str]] | None:
-    """Return a text's tokens, or None if the lexer has not found them by ``end`` on the thread's clock."""
+    """Return the tokens of a text, or None if the lexer is not done by ``end`` of the thread's CPU clock."""
     tokens: list[tuple[_TokenType, str]] = []
     lexer = LANGUAGES[language].lexer(stripnl=False, ensurenl=False)
     for token in lexer.get_tokens(text):
@@ -158,12 +158,12 @@ _UNDERLINE = re.compile(r"\s*\^+\s*")
 
 
 def _underlined(text: str) -> Markup | None:
-    """Return a line that only points at the one above it, as errors drawn into programs have them; else None."""
+    """Return the markup of a line that only underlines the one above it, as in error messages, else None."""
     return Markup('<i class="w">{}</i>').format(text) if _UNDERLINE.fullmatch(text) else None
 
 
 def _marked(tokens: list[tuple[_TokenType, str]], count: int, gas: bool) -> list[Markup]:
-    """Return the lines that some tokens make."""
+    """Return the lines of a token sequence as markup."""
     out: list[list[str]] = [[]]
     for index, (kind, value) in enumerate(tokens):
         style = _style(kind, gas)

@@ -1,8 +1,8 @@
 """One-sentence descriptions of assembly instructions for x86-64, AArch64, RISC-V and WebAssembly.
 
-Families that a rule describes better than a list (conditional jumps, FMA forms, packed arithmetic) are patterns; the
-first of the architecture that matches the whole mnemonic wins, and its groups fill the sentence.  The same letters mean
-different things on different machines: ``sd`` stores on RISC-V, and ends names of x86's scalar float64 instructions.
+Families of instructions (conditional jumps, FMA forms, packed arithmetic) are described by patterns; the first pattern
+of the architecture that matches the whole mnemonic is used, and its groups fill in the sentence.  Mnemonics differ
+among architectures: ``sd`` is a store on RISC-V, but a suffix of x86's scalar float64 instructions.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
     "order": _FMA_ORDER,
     "verb": _VERB,
 }
-"""Named groups of patterns are looked up here before they fill a sentence."""
+"""Words for the matches of named groups."""
 
 
 def _any(table: Mapping[str, str]) -> str:
@@ -225,12 +225,12 @@ RULES: Mapping[str, tuple[Rule, ...]] = {
     architecture: tuple((re.compile(pattern), sentence) for pattern, sentence in rules)
     for architecture, rules in (("x86_64", _X86), ("aarch64", _AARCH64), ("riscv64", _RISCV), ("wasm32", _WASM))
 }
-"""By the name that :func:`architecture_of` gives an architecture."""
+"""Rules by architecture, as named by :func:`architecture_of`."""
 _MNEMONIC = re.compile(r"\s+([a-z][\w.]*)")
 
 
 def describe_instruction(mnemonic: str, architecture: str) -> str | None:
-    """Return what an instruction of an architecture does, or None if no rule describes it."""
+    """Return the description of an instruction, or None if no rule matches."""
     for pattern, sentence in RULES.get(architecture, ()):
         match = pattern.fullmatch(mnemonic)
         if match:

@@ -13,74 +13,74 @@ from app.panes.sources import wording
 
 _NAME_PREFIXES = ("tvmgen_default_", "vm_mod_", "fused_")
 _HEAT_SHARES = (0.02, 0.06, 0.12, 0.25)
-"""Shares of the time from which on a kernel has heat 1, 2, 3, 4."""
+"""Fractions of the time from which a kernel has heat 1, 2, 3, 4."""
 
 
 @dataclass(frozen=True)
 class KernelRow:
-    """A kernel as the table shows it."""
+    """A kernel as a row of the table."""
 
     kernel: Kernel
     share: float | None
-    """Part of the time of all kernels, 0 to 1; None if it was not measured."""
+    """Fraction of the time of all kernels; None if not measured."""
 
     is_own: bool = False
-    """Whether the workspace defines it itself."""
+    """Whether the workspace defines it."""
 
     @property
     def name(self) -> str:
-        """The name without the prefixes that all names have."""
+        """The name without common prefixes."""
         return short_name(self.kernel.name)
 
     @property
     def flops(self) -> float | None:
-        """Floating-point operations of all calls in one run, of one where their number is unknown."""
+        """Floating-point operations of all calls in a run, or of one call if their number is unknown."""
         return None if self.kernel.flops is None else self.kernel.flops * (self.kernel.calls or 1)
 
     @property
     def bytes(self) -> float | None:
-        """Bytes read and written by all calls in one run, by one where their number is unknown."""
+        """Bytes read and written by all calls in a run, or by one call if their number is unknown."""
         return None if self.kernel.bytes is None else self.kernel.bytes * (self.kernel.calls or 1)
 
     @property
     def gflops(self) -> float | None:
-        """Floating-point operations a second over all calls, in billions."""
+        """GFLOP/s over all calls."""
         if not self.kernel.seconds or self.flops is None:
             return None
         return self.flops / self.kernel.seconds / 1e9
 
     @property
     def heat(self) -> int:
-        """How much of the time it takes, from 0 to 4, for the drawing's colours."""
+        """Heat from 0 to 4 by its fraction of the time, for colouring the graph."""
         share = self.share
         return 0 if share is None else sum(share >= limit for limit in _HEAT_SHARES)
 
 
 @dataclass(frozen=True)
 class KernelTable:
-    """The kernels of a graph, the hottest first."""
+    """The kernels of a graph, hottest first."""
 
     unit: Unit
 
     @property
     def rows(self) -> list[KernelRow]:
-        """The kernels by time where it was measured, else by operations."""
+        """The kernels by time if measured, otherwise by operations."""
         own = [kernel.name for kernel in self.own if not kernel.problem]
         return [replace(row, is_own=row.kernel.name in own) for row in kernel_rows(self.unit.kernels)]
 
     @property
     def own(self) -> list[OwnKernel]:
-        """The kernels that the workspace defines itself."""
+        """The kernels that the workspace defines."""
         return self.unit.own_kernels
 
     @property
     def race(self) -> ModelRace | None:
-        """The model against itself without them."""
+        """The comparison of the model with itself without those kernels."""
         return self.unit.race
 
     @property
     def race_numbers(self) -> list[float]:
-        """The race as a link keeps it."""
+        """The comparison as stored in links."""
         race = self.unit.race
         return [race.seconds, race.original_seconds, race.low, race.ratio, race.high, race.rounds] if race else []
 
@@ -91,40 +91,40 @@ class KernelTable:
 
     @property
     def counts_calls(self) -> bool:
-        """Whether it is known how often a run calls each kernel."""
+        """Whether the number of calls per run is known for all kernels."""
         return all(kernel.calls is not None for kernel in self.unit.kernels)
 
     @property
     def counted(self) -> str:
-        """Of which calls the operations and bytes are."""
+        """Description of the calls that operations and bytes are counted for."""
         return "of all calls in one run" if self.counts_calls else "of one call"
 
     @property
     def has_layers(self) -> bool:
-        """Whether the kernels come from the named layers of an imported model."""
+        """Whether the kernels have layer names of an imported model."""
         return any(kernel.layers for kernel in self.unit.kernels)
 
     @property
     def facts(self) -> list[str]:
-        """The words of the title."""
+        """The statistics in the title."""
         hint = f"times {wording('script').label}" if self.measured else self.unit.unmeasured or "Run measures each"
         return [count(len(self.unit.kernels), "kernel"), *self.unit.memory, *([hint] if self.unit.kernels else [])]
 
     @property
     def scripts(self) -> dict[str, str]:
-        """Of each kernel the script of its own."""
+        """The standalone script of each kernel."""
         return {kernel.name: kernel.script for kernel in self.unit.kernels}
 
 
 def short_name(name: str) -> str:
-    """Return the name of a kernel without the prefixes that all names have."""
+    """Return the name of a kernel without common prefixes."""
     for prefix in _NAME_PREFIXES:
         name = name.removeprefix(prefix)
     return name
 
 
 def race_words(race: ModelRace) -> str:
-    """Return what a model gains by the kernels that the workspace defines, and how sure that is."""
+    """Describe the speedup of a model by the kernels of the workspace, and its certainty."""
     if race.checked == "wrong":
         by = "" if race.error is None else f", by up to {race.error:.1e}"
         return f"The model’s outputs differ from those without your kernels{by}: it was not timed."
@@ -141,13 +141,13 @@ def race_words(race: ModelRace) -> str:
 
 
 def kernel_rows(kernels: Sequence[Kernel]) -> list[KernelRow]:
-    """Return the rows of some kernels: by time where it was measured, else by operations."""
+    """Return the rows of some kernels, sorted by time if measured, otherwise by operations."""
     total = sum(kernel.seconds or 0.0 for kernel in kernels)
     rows = [KernelRow(k, k.seconds / total if total and k.seconds is not None else None) for k in kernels]
     return sorted(rows, key=lambda row: (-(row.share or 0.0), -(row.flops or 0.0)))
 
 
 def produce_kernels(pane: Pane, selection: Selection) -> KernelTable | None:
-    """Return the kernels of the graph that is shown, where it was built."""
+    """Return the kernels of the selected graph, if it was built."""
     graph = selection.graph
     return KernelTable(graph) if graph is not None and (graph.built or graph.kernels) else None

@@ -1,4 +1,4 @@
-"""Limits on how much of an answer a page draws."""
+"""Limits on the amount of an answer that a page shows."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ MAX_UNITS, MAX_STEPS, MAX_STAGES, MAX_LOOPS, MAX_CONSOLE, MAX_PROBLEMS = 200, 1_
 MAX_KERNELS, MAX_OPERATORS, MAX_MEMORY, MAX_OWN_KERNELS = 400, 300, 10, 40
 MAX_MEASUREMENTS = 400
 MAX_SCRIPT = 20_000
-"""Characters of a kernel's own script."""
+"""Maximum length of the standalone script of a kernel."""
 
 
 def trimmed(answer: Answer) -> Answer:
-    """Return as much of an answer as a page draws; honest scripts stay far below."""
+    """Truncate an answer to the limits, which benign scripts stay far below."""
     return msgspec.structs.replace(
         answer,
         units=[_trimmed_unit(unit) for unit in answer.units[-MAX_UNITS:]],

@@ -1,4 +1,4 @@
-"""The state of a listing pane: a step, alone or compared with another."""
+"""The content of a listing pane: a step, or the diff of two."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ from app.panes.steps import TimelineStep, describe, phase_title
 
 _RANKED = ("vector bits", "fma", "spills", "registers", "spilled bytes", "occupancy", "instructions")
 _FACT_RANK = {name: rank for rank, name in enumerate(_RANKED)}
-"""The most telling facts come first; a title shows as many as it has room for."""
+"""Statistics by decreasing importance; a title shows as many as fit."""
 
 
 def _told(summary: Mapping[str, int | float | str]) -> list[str]:
-    """Return the facts of a summary in words, the most telling first."""
+    """Format the statistics of a summary, the most important first."""
     ranked = sorted(summary.items(), key=lambda item: _FACT_RANK.get(item[0], len(_FACT_RANK)))
     return [fact for name, value in ranked if (fact := listing_fact(name, value))]
 
 
 @dataclass(frozen=True)
 class PaneListing:
-    """What a pane draws of a listing."""
+    """The content of a listing pane."""
 
     pane: Pane
     listing: Listing
     label: str = ""
-    """How the title names the step."""
+    """Name of the step in the title."""
     before_label: str = ""
-    """The same of the step compared with."""
+    """Name of the step compared with."""
     diff: Diff | None = None
     choices: list[TimelineStep] = field(default_factory=list)
     """The steps to choose from."""
     left_out: int = 0
-    """Steps that changed nothing and are not offered."""
+    """Number of unchanged steps that cannot be chosen."""
     step: TimelineStep | None = None
     against: str = ""
-    """Id of the step compared with, ``previous``, or nothing."""
+    """Id of the step compared with, ``previous``, or empty."""
     omitted: bool = False
-    """Whether the page shows this very body already, and its lines are left out."""
+    """Whether the lines are omitted because the page already shows them."""
 
     @property
     def phases(self) -> list[tuple[str, list[TimelineStep]]]:
@@ -54,28 +54,28 @@ class PaneListing:
 
     @property
     def chunks(self) -> list[Chunk]:
-        """The listing's lines: the first chunks highlighted, the rest as placeholders."""
+        """The lines of the listing: the first chunks rendered, the others as placeholders."""
         return chunks(self.listing)
 
     @property
     def links(self) -> LineLinks:
-        """The origins of each line that is shown."""
+        """The origins of each line."""
         return self.diff.links if self.diff else line_links(self.listing.lines)
 
     @property
     def instructions(self) -> dict[str, str]:
-        """What the instructions of an assembly do, by mnemonic; empty for other languages."""
+        """Descriptions of assembly instructions by mnemonic; empty for other languages."""
         return describe_instructions(line.text for line in self.listing.lines) if self.listing.language == "gas" else {}
 
     @property
     def key(self) -> str:
-        """Identifies the body; equal keys, equal bodies."""
+        """Key of the body; equal bodies have equal keys."""
         sides = (self.diff.before, self.diff.after) if self.diff else (self.listing,)
         return ":".join([self.pane.name, *(side.key for side in sides), self.label])
 
     @property
     def facts(self) -> list[str]:
-        """The words of the title, most telling first."""
+        """The statistics in the title, the most important first."""
         if self.diff is not None:
             return [self._difference(self.diff), self._sides]
         listing = self.listing
@@ -99,13 +99,13 @@ class PaneListing:
 
     @property
     def _sides(self) -> str:
-        """What is compared; texts of one name, as of a pass that runs again or one that was kept, are told apart."""
+        """Return the names of both sides, made distinct for two runs of one pass or a stored text."""
         earlier = ", earlier" if self.before_label == self.label else ""
         return f"{self.before_label}{earlier} → {self.label}"
 
     @property
     def traced(self) -> str:
-        """How many of the lines come from a line of the script, in words; of a difference nothing."""
+        """Description of the fraction of lines with an origin in the script; empty for a diff."""
         return "" if self.diff is not None else f"{percent(self.listing.linked)} traced to the script"
 
     @property
@@ -120,7 +120,7 @@ class PaneListing:
 
 
 def produce_listing(pane: Pane, selection: Selection) -> PaneListing | None:
-    """Return the listing of a pane at the step of the view where it still exists, else at the last."""
+    """Return the content of a pane at the step chosen by the view if it exists, otherwise at the last step."""
     answer, chosen = selection.answer, selection.view.chosen
     if pane.copy_of and pane.name not in chosen.get(OPENED, "").split():
         return None
@@ -148,13 +148,13 @@ def produce_listing(pane: Pane, selection: Selection) -> PaneListing | None:
 
 
 def _belongs_to(step: TimelineStep, pane: Pane) -> bool:
-    """Whether the text of a step can be chosen in a pane; those of primitives that are left out cannot."""
+    """Return whether the listing of a step can be chosen in a pane, unlike that of excluded primitives."""
     further = pane.also and step.step.group == pane.also and (step.step.applied or step.step.refused)
     return step.step.group == pane.group or bool(further)
 
 
 def _default(choices: Sequence[TimelineStep]) -> TimelineStep:
-    """Return the last step; where a schedule ends at a primitive that was refused, the program with the reason."""
+    """Return the last step; for a schedule that ends at a failed primitive, the annotated program."""
     scheduled = [choice for choice in choices if choice.step.group == "schedule"]
     return scheduled[-1] if scheduled and scheduled[-1].step.refused else choices[-1]
 
@@ -170,7 +170,7 @@ def _listing_of(step: TimelineStep, answer: Answer) -> Listing | None:
 
 
 def _compared_with(choices: Sequence[TimelineStep], step: TimelineStep, against: str) -> TimelineStep | None:
-    """Return the step that ``against`` names."""
+    """Return the step given by ``against``."""
     if against == PREVIOUS:
         earlier = [choice for choice in choices if choice.position < step.position]
         return earlier[-1] if earlier else None

@@ -1,7 +1,7 @@
 """Rendering of listings in chunks, with their links.
 
-Listings are drawn in chunks of :data:`CHUNK_LINES` lines.  Only the first ones travel with the page; the rest are
-placeholders of known height, fetched by content hash when they come near the viewport.
+Listings are rendered in chunks of :data:`CHUNK_LINES` lines.  Only the first ones are part of the page; the others are
+placeholders of known height, fetched by content hash when they approach the viewport.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from app.panes.highlighting import LANGUAGES, highlight
 
 CHUNK_LINES = 200
 BLOCK_LINES = 25
-"""Lines of a chunk that the browser skips together where they are out of sight; ``code.css`` has their height."""
+"""Number of lines that the browser skips together when out of view; ``code.css`` has their height."""
 FIRST_CHUNKS = 2
 MAX_CHUNKS, MAX_CHUNK_CHARACTERS = 200, 32_000
-"""Highlighted chunks that a process keeps, and how long the text of each may be."""
+"""Capacity of the cache of highlighted chunks, and maximum length of a cached text."""
 
 
 MOVED_AWAY, MOVED_HERE, REWRITTEN = "<", ">", "~"
@@ -33,7 +33,7 @@ the new one, or here in both but otherwise indented or with other parameters."""
 
 @dataclass(frozen=True)
 class DrawnLine:
-    """A line as the template shows it; in a difference ``mark`` is one of :data:`KINDS`, ``…`` for a fold, or empty."""
+    """A rendered line; in a diff, ``mark`` is one of :data:`KINDS`, ``…`` for a fold, or empty."""
 
     number: int
     html: Markup
@@ -41,7 +41,7 @@ class DrawnLine:
 
     @property
     def kind(self) -> str:
-        """The class that a line of a difference has in the style sheet, after a space."""
+        """CSS class of a line of a diff, with a leading space."""
         return KINDS.get(self.mark, "")
 
 
@@ -56,19 +56,19 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Block:
-    """Lines that the browser draws together, or not at all while they are out of sight."""
+    """Lines that the browser renders together, or skips while they are out of view."""
 
     start: int
     lines: Sequence[DrawnLine]
 
     @property
     def whole(self) -> bool:
-        """Whether it is as high as the style sheet says of blocks that are not drawn."""
+        """Whether it has the height that the style sheet assumes for skipped blocks."""
         return len(self.lines) == BLOCK_LINES
 
 
 def blocks(lines: Sequence[DrawnLine], first: int = 0) -> list[Block]:
-    """Return lines in blocks of :data:`BLOCK_LINES`; ``first`` is the index of the first line."""
+    """Split lines into blocks of :data:`BLOCK_LINES`; ``first`` is the index of the first line."""
     return [Block(first + at, lines[at : at + BLOCK_LINES]) for at in range(0, len(lines), BLOCK_LINES)]
 
 
@@ -79,7 +79,7 @@ def _highlighted(texts: tuple[str, ...], language: str) -> list[Markup]:
 
 
 def draw_chunk(listing: Listing, index: int) -> Chunk:
-    """Return a chunk of a listing with its lines highlighted."""
+    """Render a chunk of a listing with syntax highlighting."""
     start = index * CHUNK_LINES
     lines = listing.lines[start : start + CHUNK_LINES]
     texts = tuple(line.text for line in lines)
@@ -90,7 +90,7 @@ def draw_chunk(listing: Listing, index: int) -> Chunk:
 
 
 def chunks(listing: Listing, first: int = FIRST_CHUNKS) -> list[Chunk]:
-    """Return all chunks of a listing: the first ones drawn, the rest as placeholders."""
+    """Return all chunks of a listing: the first ones rendered, the others as placeholders."""
     count = -(-len(listing.lines) // CHUNK_LINES)
     return [
         draw_chunk(listing, index)
@@ -101,7 +101,7 @@ def chunks(listing: Listing, first: int = FIRST_CHUNKS) -> list[Chunk]:
 
 
 def file_name(listing: Listing) -> str:
-    """Return the name of a file that holds a listing."""
+    """Return the file name for a listing."""
     stem = re.sub(r"[^\w.-]+", "_", listing.name, flags=re.ASCII).strip("._")[:80] or listing.level
     language = LANGUAGES.get(listing.language)
     return stem + (".txt" if language is None else language.suffix)
@@ -111,14 +111,14 @@ def file_name(listing: Listing) -> str:
 
 
 class LineLinks(TypedDict):
-    """The origins of each line: distinct sets once, and for each line the number of its set."""
+    """The origins of each line, as distinct sets and the index of each line's set."""
 
     sets: list[list[OriginId]]
     lines: list[int]
 
 
 def line_links(lines: Iterable[Line]) -> LineLinks:
-    """Return the lines' origins in a compact form: distinct sets once, and for each line the number of its set.
+    """Return the origins of lines in a compact form, as distinct sets and the index of each line's set.
 
     Set 0 is the empty one.
     """

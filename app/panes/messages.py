@@ -1,4 +1,4 @@
-"""Compiler messages, with links to the lines that they name."""
+"""Compiler messages, with links to the lines they mention."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 _NAMED = re.compile(r"(?<=\()line (\d{1,7})(?=\))|(?<=, as )line (\d{1,7})(?= asks)")
-"""How errors name the user's line of what they are about, beside that of the call that raised them."""
+"""Pattern of lines of the script mentioned in error messages."""
 
 
 class Words(NamedTuple):
@@ -14,16 +14,16 @@ class Words(NamedTuple):
 
     text: str
     line: int | None = None
-    """The line that it names."""
+    """The line it mentions."""
 
 
 def message_words(message: str) -> list[Words]:
-    """Return a message in pieces: those that name a line of the script, and what stands between.
+    """Split a message into mentions of lines of the script and the text between.
 
     Parameters
     ----------
     message : str
-        Of an error, which anybody may have written.
+        An error message; untrusted.
     """
     words, end = [], 0
     for match in _NAMED.finditer(message):

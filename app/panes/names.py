@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 MAX_LAYER = 64
-"""Characters of a layer's name in a table."""
+"""Maximum length of a layer name in a table."""
 
 
 def elided(name: str, most: int) -> str:
-    """Return a name of at most ``most`` characters: its beginning and, twice as long, its end."""
+    """Shorten a name to ``most`` characters, keeping its start and, twice as long, its end."""
     if len(name) <= most:
         return name
     head = (most - 1) // 3
@@ -15,5 +15,5 @@ def elided(name: str, most: int) -> str:
 
 
 def layer_name(name: str) -> str:
-    """Return the name of a layer as tables show it, which have the whole one beside it."""
+    """Return the shortened name of a layer for tables, which also have the full one."""
     return elided(name, MAX_LAYER)

@@ -10,15 +10,15 @@ from app.panes.sources import wording
 from app.units import size
 
 WRITTEN_OUT = 1e-6, 1e15
-"""Sizes of numbers that are written without an exponent."""
+"""Range of numbers written without exponent."""
 
 
 DIGITS = 3
-"""Significant digits of a number."""
+"""Default number of significant digits."""
 
 
 def number(value: float, digits: int = DIGITS) -> str:
-    """Return a number with some significant digits and no needless zeros: ``0.31``, ``48.6``, ``1,240``."""
+    """Format a number with significant digits and no trailing zeros: ``0.31``, ``48.6``, ``1,240``."""
     if value == 0:
         return "0"
     if not WRITTEN_OUT[0] <= abs(value) < WRITTEN_OUT[1]:  # NaN too
@@ -29,25 +29,25 @@ def number(value: float, digits: int = DIGITS) -> str:
 
 
 def signed(value: int) -> str:
-    """Return ``+24`` or, with a true minus sign, ``−6``."""
+    """Format a number with sign, ``+24`` or ``−6`` with a true minus sign."""
     return f"+{value:,}" if value > 0 else f"−{-value:,}" if value < 0 else "0"
 
 
 def count(value: int, noun: str) -> str:
-    """Return a number with its noun: ``1 line``, ``24 lines``."""
+    """Format a number with a noun: ``1 line``, ``24 lines``."""
     return f"{value:,} {noun}" if value == 1 else f"{value:,} {noun}s"
 
 
 def duration(seconds: float) -> str:
-    """Return a time with three digits and the unit that fits: ``842 µs``, ``12.3 ms``."""
+    """Format a time with three digits: ``842 µs``, ``12.3 ms``."""
     for limit, factor, unit in ((1e-6, 1e9, "ns"), (1e-3, 1e6, "µs"), (1.0, 1e3, "ms")):
-        if seconds < limit * (1 - 5e-4):  # what would be written as 1000 of a unit is 1 of the next
+        if seconds < limit * (1 - 5e-4):  # 1000 of a unit is 1 of the next
             return f"{seconds * factor:.3g} {unit}"
     return f"{seconds:.3g} s"
 
 
 def operations(value: float) -> str:
-    """Return a number of operations in thousands, millions or billions: ``265 M``."""
+    """Format a number of operations with an SI prefix: ``265 M``."""
     for unit in ("", " k", " M"):
         if value < 1000:
             return f"{value:.3g}{unit}"
@@ -56,12 +56,12 @@ def operations(value: float) -> str:
 
 
 def graph_fact(name: str, value: float) -> str:
-    """Return a fact about a graph: ``12`` operators, ``657 KB`` of bytes read."""
+    """Format a statistic of a graph: ``12`` operators, ``657 KB`` of bytes read."""
     return size(value) if name.startswith("bytes") else f"{value:,.0f}"
 
 
 def listing_fact(name: str, value: float | str) -> str:
-    """Return an entry of a listing's summary: ``512-bit``, ``64 FMA``, ``1 spill``."""
+    """Format an entry of a listing's summary: ``512-bit``, ``64 FMA``, ``1 spill``."""
     if isinstance(value, str):
         return value
     if name.endswith(" bits"):
@@ -77,17 +77,17 @@ _SINGULARS = {"branches": "branch"}
 
 
 def change(value: int, noun: str) -> str:
-    """Return what changed by how much: ``+24 lines``, ``−1 kernel``, ``same length`` where the size is as before."""
+    """Format a change: ``+24 lines``, ``−1 kernel``, ``same length`` if the size is unchanged."""
     return f"{signed(value)} {noun if abs(value) == 1 else f'{noun}s'}" if value else "same length"
 
 
 def percent(share: float) -> str:
-    """Return a share as whole percent: ``94%``."""
+    """Format a fraction as whole percent: ``94%``."""
     return f"{share:.0%}"
 
 
 def how_measured(measurement: Measurement) -> str:
-    """Return the conditions of a measurement in a line; nothing of an estimate, whose note says how it was made."""
+    """Format the conditions of a measurement; empty for an estimate, whose note has them."""
     if measurement.estimated:
         return ""
     threads = count(measurement.threads, "thread")
@@ -100,12 +100,12 @@ def how_measured(measurement: Measurement) -> str:
 
 
 def machine_of(measurement: Measurement) -> str:
-    """Return which machine measured: its name, where it is one of several, and its processor."""
+    """Format the machine of a measurement: its name if it is one of several, and its processor."""
     return f"{measurement.host} ({measurement.cpu})" if measurement.host else measurement.cpu
 
 
 def conditions(measurements: Sequence[Measurement]) -> list[str]:
-    """Return what a benchmark's measurements have in common: threads, processor, source, that they were checked."""
+    """Format the common conditions of measurements: threads, processor, source, whether they were checked."""
     kernels = [m for m in measurements if m.kind in ("kernel", "prefix")]
     if not kernels:
         return []

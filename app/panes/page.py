@@ -13,27 +13,27 @@ from app.panes.selection import Selection, View, select
 from app.panes.timeline import TimelineGroup, timeline
 
 OriginRow = tuple[OriginId, str, int, list[OriginId]]
-"""Id, level, line or 0, and parents of an origin: all that linking needs."""
+"""Id, level, line or 0, and parents of an origin, for linking."""
 
 
 @dataclass(frozen=True)
 class Page(Selection):
-    """A selection, and what each pane draws of it."""
+    """A selection, with the content of each pane."""
 
     contents: Mapping[str, object | None]
-    """By pane; None if the answer holds nothing for it."""
+    """Content by pane; None if the answer has none."""
     timeline: list[TimelineGroup]
     bare: Collection[str] = ()
-    """The panes of listings that have shown no text yet: nothing of an earlier answer can stay in them."""
+    """Listing panes that are empty so far, so that they cannot keep an earlier listing."""
 
     @property
     def failed(self) -> bool:
-        """Whether the script did not reach its end."""
+        """Whether the script failed."""
         return bool(self.answer.problems)
 
     @property
     def redrawn(self) -> list[Pane]:
-        """The panes that this answer draws anew; a failed script leaves what it did not reach."""
+        """The panes that this answer redraws; a failed script leaves panes it did not reach."""
         return [self.explained(pane) for pane in table.PANES if pane.redrawn and self._draws(pane)]
 
     def _reached(self, pane: Pane) -> bool:
@@ -43,9 +43,9 @@ class Page(Selection):
         return self._reached(pane) or not (self.failed or pane.on_demand)
 
     def explained(self, pane: Pane) -> Pane:
-        """Return the row of a pane, with the reason where there is no text.
+        """Return the definition of a pane, with the reason if it has no listing.
 
-        A language may refuse the kernels, of which no pane can tell anything then, or the script did not reach its end.
+        Either the kernels cannot be printed in its language, or the script failed.
         """
         steps = self.function.steps if self.function is not None else ()
         refused = next((step for step in steps if step.group == "kernel" and step.refused and not step.listing), None)
@@ -62,12 +62,12 @@ class Page(Selection):
 
     @property
     def live(self) -> list[Pane]:
-        """The panes that are drawn anew while the script still runs."""
+        """The panes that are redrawn while the script is running."""
         return [pane for pane in self.redrawn if pane.live]
 
     @property
     def redraws_timeline(self) -> bool:
-        """Whether this answer draws the timeline anew."""
+        """Whether this answer redraws the timeline."""
         return bool(self.function or self.graph or not self.failed)
 
     @property
@@ -80,19 +80,19 @@ class Page(Selection):
 
     @property
     def target(self) -> str:
-        """The target of what is shown, where it has one: the script's, else that of the options."""
+        """The target of the selection: the script's, or else that of the options."""
         shown = self.function or self.graph
         return shown.target if shown is not None else ""
 
     @property
     def machine(self) -> str:
-        """What runs the function that is shown: ``"device"`` where it launches kernels, else ``"cpu"``."""
+        """Machine of the selected function: ``"device"`` if it launches kernels, else ``"cpu"``."""
         kernels = self.function is not None and any(step.group == "kernel" for step in self.function.steps)
         return "device" if kernels else "cpu"
 
     @property
     def data(self) -> dict[str, str | list[OriginRow] | list[Problem] | list[Measurement] | dict[str, str]]:
-        """What the page's scripts read of an answer."""
+        """The data of an answer for the page's scripts."""
         return {
             "status": self.answer.status,
             "target": self.target,
@@ -105,7 +105,7 @@ class Page(Selection):
 
 
 def origin_rows(answer: Answer) -> list[OriginRow]:
-    """Return the origin table in the form that the page's scripts read."""
+    """Return the origin table for the page's scripts."""
     return [(origin.id, origin.level, origin.line or 0, origin.parents) for origin in answer.origins]
 
 
@@ -116,11 +116,11 @@ def page(answer: Answer, view: View, options: Options | None = None, bare: Colle
     ----------
     answer : Answer
     view : View
-        Which units and steps are looked at.
+        The selected units and steps.
     options : Options, optional
-        Those of the workspace; by default the default ones.
+        Options of the workspace.
     bare : collection of str, optional
-        The panes of listings that have shown no text yet.
+        The listing panes that are empty so far.
     """
     selection = select(answer, view, options or Options())
     contents = {pane.name: pane.producer(pane, selection) for pane in table.PANES}

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 MAX_COMPARED = 1_500
 """Pairs of lines that are compared; in larger blocks the first lines belong together, then the second."""
 MIN_SHARED = 0.5
-"""Share of words in common below which two lines have nothing to do with each other."""
+"""Fraction of common words below which two lines are unrelated."""
 
 _WORD = re.compile(r"[^\W\d_][^\W_]*")
 
