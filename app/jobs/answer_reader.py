@@ -78,7 +78,7 @@ class AnswerReader:
         The source with which measurements are labelled, whatever the child claims.
     incoming : Incoming
     client : str
-        The client on whose behalf it is done.
+        The client on whose behalf jobs are started.
     take_part : callable, optional
         Takes each part of a file, which is then not kept.
 
@@ -256,7 +256,7 @@ class Incoming:
         ----------
         job : Job
         client : str
-            The client on whose behalf it is done.
+            The client on whose behalf jobs are started.
         source : str
             The source of measurements.
         take_part : callable, optional

@@ -83,9 +83,9 @@ class AnswerCache:
         ----------
         answer : StoredAnswer
         owner : str
-            The client for which it was made.
+            The client that requested it.
         workspace : bytes, optional
-            The content key of the workspace that it answers.
+            The content key of its workspace.
         """
         with self._lock:
             entry = self._entries.get(answer.key)

@@ -59,7 +59,7 @@ class CudaCompiler:
     incoming : Incoming
         Processes the messages of children.
     client : str
-        The client on whose behalf it is done.
+        The client on whose behalf jobs are started.
     options : Options
         The options of the workspace.
     hold : callable

@@ -23,27 +23,27 @@ from compiler.runtime.threads import available_cores
 from compiler.target.cuda_tools.tools import find_tool, knows, missing_tools
 
 WALL_MARGIN_SECONDS = 4.0
-"""Time beyond a script's budget: for uninterruptible calls, and for the last snapshot."""
+"""Time in addition to a script's budget, for uninterruptible calls and the last snapshot."""
 PATIENCE = 2.5
-"""Times its budget that what a visitor types may take where others keep the processors from it."""
+"""Factor by which the budget of interactive modes is extended if the script gets too little CPU time."""
 PATIENT: frozenset[Mode] = frozenset({"compile", "propose"})
-"""Modes whose budget is so short that a busy machine uses it up."""
+"""Modes whose budget is so short that a busy machine may exceed it."""
 FREE_THREADS = 32
-"""Threads that a script may start by itself, beside those of OpenMP and of NumPy's BLAS."""
+"""Number of threads that a script may start, in addition to those of OpenMP and NumPy's BLAS."""
 THREAD_BYTES = 24 << 20
-"""Address space of a thread, for its stack and buffers: it comes on top of what a script's arrays may take, though
-only for as many threads as there are cores, since the script can use it for anything."""
+"""Address space of a thread, for its stack and buffers, added to the limit of a script for as many threads as there
+are cores; not for more, since the script can use it for anything."""
 MAX_SEED = 1 << 32
 LONG_MESSAGES: dict[Mode, int] = {"webgpu": MAX_PREPARED_BYTES}
-"""Bytes of one message, in the modes whose results are longer than others."""
+"""Maximum message size of the modes with long results."""
 COPIES = 8
-"""How often a model is held, at most: as a file, as it was read, as arrays, as it was compiled."""
+"""Maximum number of copies of a model in memory: the file, the parsed model, arrays, the compiled model."""
 MAX_COPIES_BYTES = 1 << 30
-"""Memory that a script gets for its stored files, however large they are."""
+"""Maximum memory that is added for uploaded files."""
 
 
 class Launcher:
-    """Starts jobs for workspaces.
+    """Starts the jobs of workspaces.
 
     Parameters
     ----------
@@ -52,12 +52,12 @@ class Launcher:
     cores : Cores
         Assigns CPUs to jobs.
     workspace_limits : WorkspaceLimits
-        What workspaces may carry; knows the stored files that they name.
+        Limits of workspaces, with access to uploaded files.
 
     Attributes
     ----------
     file_bytes : int
-        Of one file that a job makes.
+        Maximum size of a built file.
     """
 
     def __init__(self, runner: Runner, config: Config, cores: Cores, workspace_limits: WorkspaceLimits) -> None:
@@ -81,30 +81,30 @@ class Launcher:
         self._compiles_cuda = runner.tier.executes and not missing_tools()
 
     def no_cuda(self, arch: str) -> str:
-        """Return why no machine code of an NVIDIA GPU is made here; empty if it is.
+        """Return why no machine code can be built for an NVIDIA GPU; empty if it can.
 
         Parameters
         ----------
         arch : str
-            Its architecture, such as ``sm_90``.
+            Architecture, such as ``sm_90``.
         """
         if self._compiles_cuda:
             return "" if knows(arch) else f"the installed CUDA does not support {arch}"
         return missing_tools() or "this server's sandbox cannot bound which programs are started"
 
     def check(self, workspace: Workspace) -> None:
-        """Reject a workspace that could never be started, before it waits for its turn.
+        """Reject a workspace that can never be started, before it is queued.
 
         Raises
         ------
         InvalidBody
-            The names of files are not plain file names, or there are too many.
+            If a file name is not plain, or there are too many files.
         TooLarge
-            The files are too large together.
+            If the files exceed their size limit.
         NotFound
-            A stored file is not here.
+            If an uploaded file does not exist.
         Damaged
-            A stored file is not what was stored.
+            If an uploaded file is corrupted.
         """
         self._workspace_limits.check(workspace)
 
@@ -124,13 +124,13 @@ class Launcher:
         return self._start(request, workspace)
 
     def start_proposals(self, workspace: Workspace, subject: Subject) -> Job:
-        """Start a job that runs the script, and proposes what its schedule can take next.
+        """Start a job that runs the script and proposes schedule primitives.
 
         Parameters
         ----------
         workspace : Workspace
         subject : Subject
-            What primitives are proposed for.
+            The loop or stage to propose primitives for.
 
         Raises
         ------
@@ -144,13 +144,13 @@ class Launcher:
         return self._start(request, workspace)
 
     def start_file(self, workspace: Workspace, subject: FileSubject) -> Job:
-        """Start a job that runs the script, and makes a file of what it builds.
+        """Start a job that runs the script and builds a file.
 
         Parameters
         ----------
         workspace : Workspace
         subject : FileSubject
-            What becomes a file, and of which form.
+            The subject and form of the file.
 
         Raises
         ------
@@ -169,7 +169,7 @@ class Launcher:
         return self._start(request, workspace)
 
     def start_measurement(self, program: str, options: Options, prefixes: bool, original: str = "") -> Job:
-        """Start a job that runs no script: it measures a program that another job recorded, on inputs chosen here.
+        """Start a job that measures a program recorded by another job, on inputs chosen by the server.
 
         Parameters
         ----------
@@ -179,7 +179,7 @@ class Launcher:
         prefixes : bool
             Whether to measure every prefix of its schedule.
         original : str
-            Text of the program that it was made from, which is measured in alternation with it.
+            Text of the original program, which is measured in alternation.
 
         Raises
         ------
@@ -193,7 +193,7 @@ class Launcher:
         return self._start(request, Workspace(script="", options=options))
 
     def start_trace(self, program: str, options: Options) -> Job:
-        """Start a job that runs no script: it traces a program that another job recorded.
+        """Start a job that traces a program recorded by another job.
 
         Parameters
         ----------
@@ -210,7 +210,7 @@ class Launcher:
         return self._start(request, Workspace(script="", options=options))
 
     def start_webgpu(self, program: str, options: Options, prefixes: bool) -> Job:
-        """Start a job that runs no script: it prepares a program that another job recorded for the visitor's GPU.
+        """Start a job that prepares a program recorded by another job for the visitor's GPU.
 
         Parameters
         ----------
@@ -230,7 +230,7 @@ class Launcher:
         return self._start(request, Workspace(script="", options=options))
 
     def start_cuda(self, program: CudaProgram) -> Job:
-        """Start a job that runs no script: it compiles CUDA C that another job printed.
+        """Start a job that compiles CUDA C printed by another job.
 
         Parameters
         ----------
@@ -246,12 +246,12 @@ class Launcher:
         return self._start(request, Workspace(script="", options=options))
 
     def start_disassembly(self, cubin: bytes) -> Job:
-        """Start a job that runs no script, but goes on as nvdisasm; it writes the text as one message.
+        """Start a job that executes nvdisasm, whose output is sent as one message.
 
         Parameters
         ----------
         cubin : bytes
-            Machine code that another job made.
+            Machine code compiled by another job.
 
         Raises
         ------
@@ -291,5 +291,5 @@ class Launcher:
 
 
 def _in_parts(size: int) -> int:
-    """Return the bytes that a file of this size takes on its way, each part with its head and the length of a frame."""
+    """Return the transfer size of a file, including the headers of parts and frames."""
     return size + -(-size // PART_BYTES) * (PART_HEAD + FRAME_BYTES)

@@ -1,4 +1,4 @@
-"""Selects the strictest sandbox that this machine offers."""
+"""Selects the strictest sandbox available on this machine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def start_local_runner(config: Config) -> Runner:
     Raises
     ------
     ConfigurationError
-        If there is no sandbox here.
+        If no sandbox is available.
     """
     if config.unsafe_local:
         runner: Runner = UnsafeLocal(HANDLER)

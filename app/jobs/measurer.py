@@ -1,7 +1,7 @@
 """Measures kernels in processes that never run the script.
 
-One process runs the script and records, as data, the functions that it makes; each is measured in a process of its
-own, which is given nothing but that data.  What the first process reports itself is passed on as its own word.
+One process runs the script and serializes its functions; each of them is measured in a separate process, which only
+receives the serialized function.  Measurements of the first process are passed on, marked as the script's own.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from app.protocol import Event, Failed, Measured, MeasuredBy, Progress, Recorded
 from app.sandbox import Job
 
 What = Literal["ladder", "record"]
-"""What is measured: every prefix of the last schedule, or each function that the script makes."""
+"""Subject of measurement: every prefix of the last schedule, or each function of the script."""
 ORIGINAL = "original.py"
-"""Name of the file with the script that a kernel was opened as; what the edited one makes races what this one makes."""
+"""Name of the file with the original script of a kernel, which the edited one is compared with."""
 MAX_PROGRAMS = 12
-"""Functions of one script that are measured."""
+"""Maximum number of measured functions of a script."""
 
 
 class Measurer:
-    """Runs one script, then measures what it recorded.
+    """Runs a script, then measures the functions it recorded.
 
     Parameters
     ----------
@@ -36,14 +36,14 @@ class Measurer:
     incoming : Incoming
         Processes the messages of children.
     client : Client
-        The client on whose behalf it is done.
+        The client on whose behalf jobs are started.
     hold : callable
-        Is given each job that is started, so that it can be stopped.
+        Called with each started job, so that it can be stopped.
 
     Attributes
     ----------
     problems : list of Problem
-        Why nothing was measured, after the events; empty if something was.
+        Why nothing was measured; valid after the events, and empty on success.
     """
 
     def __init__(self, launcher: Launcher, incoming: Incoming, client: Client, hold: Callable[[Job], None]) -> None:
@@ -57,16 +57,16 @@ class Measurer:
         self.problems: list[Problem] = []
 
     def events(self, what: What, workspace: Workspace) -> Generator[Event]:
-        """Yield the events of the script's process, then those of the processes that measure.
+        """Yield the events of the script's process, then those of the measuring processes.
 
         Raises
         ------
         Superseded
-            A job was cancelled.
+            If a job was cancelled.
         Unavailable
             If the sandbox cannot run anything.
         Busy
-            There is no room for what the script made.
+            If the memory budget is exhausted.
         """
         with self._incoming.budget.claim(0, self._client.address) as programs:
             answer = yield from self._record(what, workspace, programs)
@@ -79,14 +79,14 @@ class Measurer:
             for program in self._programs:
                 yield from self._measure(program, workspace.options, prefixes=what == "ladder")
         if not self._measured or answer.status not in ("ok", "error"):
-            self.problems += answer.problems  # something is measured although the script fails at something after it
+            self.problems += answer.problems  # functions are measured even if the script fails afterwards
 
     def _start(self, job: Job, source: Source) -> AnswerReader:
         self._hold(job)
         return self._incoming.read(job, self._client.address, source)
 
     def _record(self, what: What, workspace: Workspace, programs: Claim) -> Generator[Event, None, StoredAnswer]:
-        """Run the script, and keep the functions that can be measured elsewhere."""
+        """Run the script, and keep the functions that could be serialized."""
         job = self._launcher.start(what, workspace)
         limit = MAX_PROGRAMS if what == "record" else 1
         with self._start(job, "script") as reader, closing(reader.events()) as events:
@@ -103,7 +103,7 @@ class Measurer:
             return reader.finish()
 
     def _record_original(self, workspace: Workspace, programs: Claim) -> Generator[Event]:
-        """Run the script that the workspace's kernel was opened as, and keep its functions by name."""
+        """Run the original script of the workspace's kernel, and keep its functions by name."""
         script = workspace.files[ORIGINAL].decode("utf-8", "replace")
         job = self._launcher.start("record", Workspace(script=script, options=workspace.options))
         with self._start(job, "script") as reader, closing(reader.events()) as events:

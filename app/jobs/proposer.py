@@ -1,4 +1,4 @@
-"""Proposes schedule primitives: a process tries each and writes it as a line of the script."""
+"""Proposes schedule primitives: a process tries each one and writes its source edit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NOTHING = "the script creates no schedule"
 
 
 class Proposer:
-    """Makes proposals.
+    """Proposes schedule primitives.
 
     Parameters
     ----------
@@ -30,14 +30,14 @@ class Proposer:
         self._incoming = incoming
 
     def propose(self, workspace: Workspace, client: Client, subject: Subject) -> Proposed:
-        """Run a script, and ask one of its schedules what it can take next.
+        """Run a script, and propose primitives for one of its schedules.
 
         Parameters
         ----------
         workspace : Workspace
         client : Client
         subject : Subject
-            The loop or stage.
+            The loop or stage to propose primitives for.
 
         Returns
         -------

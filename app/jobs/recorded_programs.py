@@ -19,7 +19,7 @@ Result = TypeVar("Result", Traced, GPUPrepared)
 
 
 class RecordedPrograms:
-    """Records a function, and lets a second process make something of it.
+    """Records a function, and runs a second process on it.
 
     Parameters
     ----------
@@ -44,20 +44,20 @@ class RecordedPrograms:
         unit: int,
         graphs: bool = False,
     ) -> tuple[Result | None, str]:
-        """Run a script, and let a process work on one of the functions that it makes.
+        """Run a script, and process one of its functions in a second process.
 
         Parameters
         ----------
         kind : type
-            Of the message with the result.
+            Type of the message with the result.
         start : callable
-            Starts the second process, given the function as text.
+            Starts the second process, given the serialized function.
         workspace : Workspace
         client : Client
         unit : int
             Position among the functions; -1 is the last one.
         graphs : bool
-            Whether it can be a model.
+            Whether to include models.
 
         Returns
         -------
@@ -87,7 +87,7 @@ class RecordedPrograms:
             return self._result(kind, start(program), client, ticket)
 
     def _recorded(self, workspace: Workspace, client: Client, ticket: Ticket) -> tuple[list[Recorded], str]:
-        """Return the functions that a script makes, and what went wrong with it."""
+        """Return the functions recorded of a script, and its problems."""
         job = self._launcher.start("record", workspace)
         ticket.when_asked(job.interrupt)
         with self._incoming.read(job, client.address) as reader:
@@ -104,5 +104,5 @@ class RecordedPrograms:
 
 
 def _said(problem: Problem) -> str:
-    """Return a problem of a script in one sentence."""
+    """Format a problem of a script as one sentence."""
     return f"line {problem.line}: {problem.message}" if problem.line else problem.message

@@ -12,23 +12,23 @@ from app.jobs.cache import AnswerCache
 from app.store.shared_results import SharedResults
 
 OWNER = ""
-"""Whom answers count for that another server made."""
+"""Owner, for the memory budget, of answers from other servers."""
 _decode = msgspec.msgpack.Decoder(StoredAnswer).decode
 
 
 class SharedAnswerCache(AnswerCache):
-    """A server's own answers, and behind them those of all servers.
+    """A cache of answers, backed by a store that several servers share.
 
-    An answer is stored once, under its key; the workspace that it answers, and each text and drawing in it, has an
-    object that names that key.
+    An answer is stored once, under its key; the objects of its workspace and of each of its listings and drawings refer
+    to that key.
 
     Parameters
     ----------
     capacity : int
-        Bytes to keep here.
+        Capacity of the local cache in bytes.
     results : SharedResults
     processors : callable
-        Returns the models of the processors that scripts run on: an answer holds for the same ones.
+        Returns the processor models that scripts run on; answers are only shared between equal ones.
     """
 
     def __init__(self, capacity: int, results: SharedResults, processors: Callable[[], Iterable[str]]) -> None:
@@ -37,23 +37,23 @@ class SharedAnswerCache(AnswerCache):
         self._processors = processors
 
     def get(self, workspace: bytes) -> StoredAnswer | None:
-        """Return the answer of a workspace by its content key, from here or from another server."""
+        """Return the answer of a workspace by its content key, from the cache or the shared store."""
         return super().get(workspace) or self._fetch(self._name(workspace), workspace)
 
     def holding(self, content: str) -> StoredAnswer | None:
-        """Return an answer that has a listing or a drawing of this key, from here or from another server."""
+        """Return an answer with the listing or drawing of a key, from the cache or the shared store."""
         return super().holding(content) or (self._fetch(f"contents/{content}") if content.isalnum() else None)
 
     def put(self, answer: StoredAnswer, owner: str, workspace: bytes | None = None) -> None:
-        """Keep an answer, and share it.
+        """Add an answer to the cache and the shared store.
 
         Parameters
         ----------
         answer : StoredAnswer
         owner : str
-            The client for which it was made.
+            The client that requested it.
         workspace : bytes, optional
-            The content key of the workspace that it answers.
+            The content key of its workspace.
         """
         super().put(answer, owner, workspace)
         names = [f"contents/{content}" for content in (*answer.listings, *answer.drawings)]

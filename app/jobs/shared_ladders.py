@@ -1,7 +1,7 @@
 """Ladders shared by several servers: one measures, and listeners may be connected to any.
 
-The server that measures writes the events of a ladder to the store every second; another that is asked for it reads
-them from there, and leaves word that somebody listens, or wants it stopped.
+The measuring server writes the events of a ladder to the store every second; other servers read them from there, and
+write back whether anyone listens, or wants to stop it.
 """
 
 from __future__ import annotations
@@ -15,44 +15,44 @@ import msgspec
 from app.store.shared_results import SharedResults
 
 PERIOD_SECONDS = 1.0
-"""How often a ladder is written and read."""
+"""Interval between writes, and between reads."""
 MISSED_SECONDS = 60.0
-"""How long a ladder that has not ended may stay silent: its server has gone then."""
+"""How long a running ladder may go without updates before its server is assumed to be gone."""
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):
-    """A ladder as it is shared."""
+    """The shared state of a ladder."""
 
     workspace: bytes
-    """Hash of what is measured."""
+    """Hash of the measured workspace."""
     entries: list[tuple[str, bytes]]
-    """Kind and JSON of each event until now."""
+    """Kind and JSON of the events so far."""
     ended: bool
     beat: int = 0
-    """Grows while the ladder's server lives."""
+    """Heartbeat counter of the ladder's server."""
 
 
 class Wish(msgspec.Struct, frozen=True, kw_only=True):
-    """What those want who are asked for a ladder of another server's."""
+    """Feedback of a server that follows a ladder of another server."""
 
     beat: int
-    """Grows while somebody listens."""
+    """Heartbeat counter while anyone listens."""
     stop: bool = False
 
 
 class Climbed(Protocol):
-    """A ladder of this server's."""
+    """A ladder of this server."""
 
     id: str
 
     def state(self, beat: int) -> State:
-        """Return what is shared."""
+        """Return the state to share."""
 
     def heard(self) -> None:
-        """Note that somebody listens elsewhere."""
+        """Note that someone listens on another server."""
 
     def stop(self) -> None:
-        """Stop it."""
+        """Stop the ladder."""
 
 
 class Followed(Protocol):
@@ -62,17 +62,17 @@ class Followed(Protocol):
 
     @property
     def stopped(self) -> bool:
-        """Whether it was stopped here."""
+        """Whether it was stopped on this server."""
 
     @property
     def listened(self) -> bool:
-        """Whether somebody listens here."""
+        """Whether anyone listens on this server."""
 
     def update(self, state: State) -> None:
-        """Take the events that are new."""
+        """Add new events."""
 
     def give_up(self) -> None:
-        """End it, as its server has gone."""
+        """End the copy, because the ladder's server is gone."""
 
 
 _decode_state = msgspec.msgpack.Decoder(State).decode
@@ -80,7 +80,7 @@ _decode_wish = msgspec.msgpack.Decoder(Wish).decode
 
 
 class SharedLadders:
-    """Writes and reads ladders.
+    """Publishes and follows ladders in the shared store.
 
     Parameters
     ----------
@@ -91,16 +91,16 @@ class SharedLadders:
         self._results = results
 
     def publish(self, ladder: Climbed) -> None:
-        """Write a ladder again and again, until it has ended."""
+        """Write a ladder periodically until it ends."""
         threading.Thread(target=self._publish, args=(ladder,), name="ladder sharing", daemon=True).start()
 
     def find(self, name: str) -> State | None:
-        """Return a ladder of any server's, or None."""
+        """Return the state of a ladder of any server, or None."""
         encoded = self._results.read(f"ladders/{name}") if _plain(name) else None
         return _decode_state(encoded) if encoded is not None else None
 
     def follow(self, ladder: Followed) -> None:
-        """Read a ladder again and again, until it has ended."""
+        """Read a ladder periodically until it ends."""
         threading.Thread(target=self._follow, args=(ladder,), name="ladder sharing", daemon=True).start()
 
     def _publish(self, ladder: Climbed) -> None:
@@ -141,5 +141,5 @@ class SharedLadders:
 
 
 def _plain(name: str) -> bool:
-    """Whether a name is one that a ladder could have, and no path."""
+    """Return whether a name is a valid ladder id, and not a path."""
     return bool(name) and len(name) <= 64 and all(letter.isalnum() or letter in "-_" for letter in name)

@@ -1,4 +1,4 @@
-"""Deduplication of concurrent requests, such as those of a class that opens its teacher's link."""
+"""Deduplication of concurrent requests, as when a class opens its teacher's link."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Result = TypeVar("Result")
 class _Call(Generic[Result]):
     def __init__(self) -> None:
         self.results: list[Result] = []
-        """One result, or none if the work raised."""
+        """The result as a single element; empty if the work raised an error."""
         self.done = False
         self.followers: list[threading.Event] = []
 
@@ -28,21 +28,21 @@ class SingleFlight(Generic[Result]):
         self._lock = threading.Lock()
 
     def join(self, key: Hashable, work: Callable[[], Result]) -> Result:
-        """Return the result of ``work``, or of the same work that another thread is doing now.
+        """Return the result of ``work``, or share that of another thread with the same key.
 
-        If the other thread's work raises, which may be for reasons of its own, one of the waiting threads does it.
+        If the other thread's work raises an error, which may be specific to it, one of the waiting threads retries.
 
         Parameters
         ----------
         key : hashable
-            Identifies the work.
+            Key of the work.
         work : callable
             Computes the result, without arguments.
 
         Raises
         ------
         Superseded
-            The client that waits for another thread's work has gone.
+            If the client disconnected while waiting for another thread.
         """
         while True:
             news = threading.Event()

@@ -1,4 +1,4 @@
-"""Traces functions for the player: one process records, and another, which never runs the script, interprets."""
+"""Traces functions for the player: one process records the function, and another one interprets it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class TraceAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Tracer:
-    """Makes traces.
+    """Traces the functions of scripts.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class Tracer:
         self._programs = programs
 
     def trace(self, workspace: Workspace, client: Client, unit: int = -1) -> TraceAnswer:
-        """Run a script, and trace one of the functions that it makes.
+        """Run a script, and trace one of its functions.
 
         Parameters
         ----------

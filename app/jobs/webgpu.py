@@ -20,7 +20,7 @@ class GPUAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GPUPreparer:
-    """Makes programs for the visitor's GPU.
+    """Prepares programs for the visitor's GPU.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class GPUPreparer:
         self._programs = programs
 
     def prepare(self, workspace: Workspace, client: Client, unit: int = -1, prefixes: bool = False) -> GPUAnswer:
-        """Run a script, and write the kernels of one of its functions for a browser.
+        """Run a script, and prepare the kernels of one of its functions for a browser.
 
         Parameters
         ----------
@@ -42,7 +42,7 @@ class GPUPreparer:
         unit : int
             Position among the functions; -1 is the last one.
         prefixes : bool
-            Whether to write every prefix of its schedule.
+            Whether to prepare every prefix of its schedule.
 
         Returns
         -------
