@@ -1,12 +1,13 @@
 """TensorIR schedules, under TVM's names: ``tvm.tir.schedule``."""
 
 from compiler.tir.schedule import analysis, primitives, transform  # noqa: F401  (importing primitives registers them)
+from compiler.tir.schedule.block_info import CachedFlags
 from compiler.tir.schedule.error import ScheduleError
 from compiler.tir.schedule.instruction import Instruction, InstructionKind
 from compiler.tir.schedule.random_variables import BlockRV, ExprRV, LoopRV
 from compiler.tir.schedule.schedule import Schedule
 from compiler.tir.schedule.sref import BlockScope, Dependency, DepKind, StmtSRef
-from compiler.tir.schedule.state import CachedFlags, ScheduleDebugMask, ScheduleState
+from compiler.tir.schedule.state import ScheduleDebugMask, ScheduleState
 from compiler.tir.schedule.trace import Trace
 
 __all__ = [

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import IntFlag
-from typing import NamedTuple
 
 from compiler.ir.error import ArgumentError, expected, show
 from compiler.ir.function import GlobalVar
@@ -17,13 +15,14 @@ from compiler.tir.block import Block, BlockRealize
 from compiler.tir.buffer import Buffer
 from compiler.tir.function import PrimFunc
 from compiler.tir.schedule import properties
+from compiler.tir.schedule.block_info import BlockInfo, CachedFlags
 from compiler.tir.schedule.dependencies import scope_of_blocks
 from compiler.tir.schedule.reference_reuse import ReferenceReuse
 from compiler.tir.schedule.sref import BlockScope, StmtSRef
 from compiler.tir.schedule.tree import ancestors, blocks_below, changed, children_of, with_child
 from compiler.tir.stmt import For, Stmt
 
-__all__ = ["CachedFlags", "ScheduleDebugMask", "ScheduleState"]
+__all__ = ["ScheduleDebugMask", "ScheduleState"]
 
 
 class ScheduleDebugMask(IntFlag):
@@ -34,42 +33,6 @@ class ScheduleDebugMask(IntFlag):
 
 
 _MASKS = {"none": 0, "all": ScheduleDebugMask.VERIFY_SREF_TREE | ScheduleDebugMask.VERIFY_CACHED_FLAGS}
-
-
-class CachedFlags(NamedTuple):
-    """What is known about a block.
-
-    Attributes
-    ----------
-    affine_binding : bool
-        Whether the values of its axes are quasi-affine and independent of each other.
-    region_cover : bool
-        Whether the blocks before it in its scope write every element that it reads of what they write.
-    stage_pipeline : bool
-        Whether the blocks directly inside of it can be seen as stages, each of which only reads what the ones before
-        have written completely.
-    """
-
-    affine_binding: bool
-    region_cover: bool
-    stage_pipeline: bool
-
-
-@dataclass(slots=True)
-class BlockInfo:
-    """What is known about a block: its flags, and the blocks directly inside of it."""
-
-    scope: BlockScope
-    affine_binding: bool = False
-    region_cover: bool = True
-    stage_pipeline: bool = False
-
-    def become(self, other: BlockInfo) -> None:
-        """Say what another one says."""
-        self.scope = other.scope
-        self.affine_binding = other.affine_binding
-        self.region_cover = other.region_cover
-        self.stage_pipeline = other.stage_pipeline
 
 
 class ScheduleState:
@@ -492,7 +455,7 @@ class ScheduleState:
             for sref, stmt, parent, index in links:
                 sref.stmt, sref.parent, sref.seq_index = stmt, parent, index
             for info, former in contents:
-                info.become(former)
+                info.assign(former)
 
         return restore
 
@@ -510,15 +473,8 @@ class ScheduleState:
             other.parent = None if sref.parent is None else match[sref.parent]
         twin._srefs = {stmt: match[sref] for stmt, sref in self._srefs.items()}
         twin._roots = {match[root]: var for root, var in self._roots.items()}
-        twin._infos = {match[sref]: _renamed(info, match) for sref, info in self._infos.items()}
+        twin._infos = {match[sref]: info.with_srefs(match) for sref, info in self._infos.items()}
         return twin, match
-
-
-def _renamed(info: BlockInfo, match: Mapping[StmtSRef, StmtSRef]) -> BlockInfo:
-    blocks = [match[block] for block in info.scope.blocks]
-    dependencies = [type(d)(match[d.src], match[d.dst], d.kind) for d in info.scope.dependencies]
-    scope = BlockScope(blocks, dependencies)
-    return BlockInfo(scope, info.affine_binding, info.region_cover, info.stage_pipeline)
 
 
 def _as_module(mod: IRModule | PrimFunc) -> IRModule:

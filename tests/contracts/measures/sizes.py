@@ -7,7 +7,7 @@ import ast
 from tests.contracts.measures.sources import Function, sources
 
 MAX_FUNCTION_LINES = 46
-MAX_FILE_LINES = 592
+MAX_FILE_LINES = 560
 
 
 def long_functions(*packages: str) -> list[str]:
