@@ -115,7 +115,7 @@ def _choice_gradient(better: str) -> Rule:
 
 
 def _divide(a: Array, b: Array) -> Any:
-    if np.result_type(a, b).kind == "f":
+    if np.result_type(a, b).kind not in "iub":
         return np.divide(a, b)
     return _trunc_divide(a, b)
 
@@ -123,14 +123,14 @@ def _divide(a: Array, b: Array) -> Any:
 def _trunc_divide(a: Array, b: Array) -> Any:
     """The quotient towards zero; an integer divided by zero is zero."""
     dtype = np.result_type(a, b)
-    if dtype.kind == "f":
+    if dtype.kind not in "iub":
         return np.trunc(a / b)
     down = np.floor_divide(a, b)
     return (down + ((down < 0) & (down * b != a))).astype(dtype)
 
 
 def _power(a: Array, b: Array) -> Any:
-    if a.dtype.kind == "f":
+    if a.dtype.kind not in "iub":
         return np.power(a, b)
     return np.rint(np.power(a.astype("float64"), b.astype("float64"))).astype(a.dtype)
 

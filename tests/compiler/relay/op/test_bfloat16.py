@@ -36,13 +36,15 @@ def test_the_type_is_known_to_the_first_call_of_a_process() -> None:
 @pytest.mark.parametrize(
     "make",
     [
+        lambda x, dtype: relay.divide(x, relay.const(-2.0, dtype)),
+        lambda x, dtype: relay.floor_mod(x, relay.const(1.5, dtype)),
         lambda x, dtype: relay.clip(x, -1.0, 1.5),
         lambda x, dtype: relay.nn.max_pool2d(x, (2, 2), padding=(1, 1)),
         lambda x, dtype: relay.image.dilation2d(x, relay.const(np.ones((2, 1, 1)), dtype)),
         lambda x, dtype: relay.nn.batch_matmul(relay.reshape(x, (2, 3, 3)), relay.reshape(x, (2, 3, 3))),
         lambda x, dtype: relay.nn.dense(relay.reshape(x, (6, 3)), relay.reshape(x, (6, 3))),
     ],
-    ids=["clip", "max_pool2d", "dilation2d", "batch_matmul", "dense"],
+    ids=["divide", "floor_mod", "clip", "max_pool2d", "dilation2d", "batch_matmul", "dense"],
 )
 def test_results_are_those_of_real_numbers_rounded(make: Callable[[Any, str], Any]) -> None:
     data = (np.arange(18) / 4 - 2).reshape(1, 2, 3, 3)
