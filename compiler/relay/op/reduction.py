@@ -152,7 +152,7 @@ def _reduction(
 
 
 def _mean(x: Array, axis: tuple[int, ...], keepdims: bool) -> Any:
-    if x.dtype.kind == "f":
+    if x.dtype.kind not in "iub":
         return np.mean(x, axis=axis, keepdims=keepdims)
     whole = np.sum(x, axis=axis, keepdims=keepdims, dtype="int64")
     return np.trunc(whole / np.prod([x.shape[d] for d in axis]))

@@ -144,7 +144,7 @@ def _sqrt(x: RelayExpr) -> Call:
 
 def _round(x: Array) -> Any:
     """Halves go away from zero."""
-    if x.dtype.kind != "f":
+    if x.dtype.kind in "iub":
         return x
     whole = np.trunc(x)
     return (whole + np.copysign(np.abs(x - whole) >= 0.5, x)).astype(x.dtype)
@@ -159,7 +159,7 @@ def _erf(x: Array) -> Any:
 
 def _floats_only(function: Callable[..., Array]) -> Callable[[Array], Array]:
     """Integers are their own rounding."""
-    return lambda x: function(x) if x.dtype.kind == "f" else x
+    return lambda x: function(x) if x.dtype.kind not in "iub" else x
 
 
 def _sigmoid(x: Array) -> Any:

@@ -133,7 +133,7 @@ def _compute(attrs: ResizeAttrs, inputs: list[Tensor], out_type: Type) -> list[T
 def _reference(attrs: ResizeAttrs, x: Array) -> Any:
     letters = spatial_letters(attrs.layout)
     result = layout(attrs.layout).to_plain(x, "NC" + letters)
-    blend = attrs.method != "nearest_neighbor" and x.dtype.kind != "f"
+    blend = attrs.method != "nearest_neighbor" and x.dtype.kind in "iub"
     result = result.astype("float32") if blend else result
     for d, axis in enumerate(_axes(attrs, x.shape)):
         if not axis.keeps:

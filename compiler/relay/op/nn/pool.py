@@ -175,7 +175,7 @@ def _avg_reference(attrs: AvgPoolAttrs, x: Array) -> Any:
     counted = pool_windows(attrs, np.ones_like(x), 0, 1 if attrs.count_include_pad else 0).sum(pool_reference_axes(x))
     total = pool_windows(attrs, x, 0).sum(pool_reference_axes(x), dtype=x.dtype)
     counted = np.maximum(counted, 1)
-    return total / counted if x.dtype.kind == "f" else np.trunc(total / counted)
+    return total / counted if x.dtype.kind not in "iub" else np.trunc(total / counted)
 
 
 def _gradient(call: Call, grad: Expr) -> list[Expr]:

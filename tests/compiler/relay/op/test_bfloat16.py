@@ -36,6 +36,12 @@ def test_the_type_is_known_to_the_first_call_of_a_process() -> None:
 @pytest.mark.parametrize(
     "make",
     [
+        lambda x, dtype: relay.mean(x, axis=3),
+        lambda x, dtype: relay.floor(x),
+        lambda x, dtype: relay.nn.avg_pool2d(x, (2, 2)),
+        lambda x, dtype: relay.image.resize2d(
+            x, (5, 5), method="linear", coordinate_transformation_mode="align_corners"
+        ),
         lambda x, dtype: relay.divide(x, relay.const(-2.0, dtype)),
         lambda x, dtype: relay.floor_mod(x, relay.const(1.5, dtype)),
         lambda x, dtype: relay.clip(x, -1.0, 1.5),
@@ -44,7 +50,19 @@ def test_the_type_is_known_to_the_first_call_of_a_process() -> None:
         lambda x, dtype: relay.nn.batch_matmul(relay.reshape(x, (2, 3, 3)), relay.reshape(x, (2, 3, 3))),
         lambda x, dtype: relay.nn.dense(relay.reshape(x, (6, 3)), relay.reshape(x, (6, 3))),
     ],
-    ids=["divide", "floor_mod", "clip", "max_pool2d", "dilation2d", "batch_matmul", "dense"],
+    ids=[
+        "mean",
+        "floor",
+        "avg_pool2d",
+        "resize2d",
+        "divide",
+        "floor_mod",
+        "clip",
+        "max_pool2d",
+        "dilation2d",
+        "batch_matmul",
+        "dense",
+    ],
 )
 def test_results_are_those_of_real_numbers_rounded(make: Callable[[Any, str], Any]) -> None:
     data = (np.arange(18) / 4 - 2).reshape(1, 2, 3, 3)
