@@ -14,9 +14,10 @@ from compiler.te.extern import ExternOp
 from compiler.te.hybrid_nest import HybridNest
 from compiler.te.hybrid_op import HybridOp
 from compiler.te.intrinsic_nest import IntrinsicNest
-from compiler.te.loop_nest import ComputeNest, StageLoops
+from compiler.te.loop_nest import ComputeNest
 from compiler.te.operation import ComputeOp, PlaceholderOp
 from compiler.te.scan import ScanOp
+from compiler.te.scan_nest import ScanNest
 from compiler.te.schedule import Schedule
 from compiler.te.stage import AttachType, Stage
 from compiler.te.storage import storage_scope
@@ -142,8 +143,8 @@ class StatementBuilder:
         initial = {t.op for t in op.init}
         inits = [s for s in self._schedule.stages if s.op in initial]
         with derived_from(op.span):
-            steps = StageLoops(stage, self._bounds.domains, self._bounds.analyzer, self._with_attached)
-            return seq([self._pipelines(reversed(inits), None), steps.loops(stage.leaf_iter_vars).wrap(seq([]))])
+            steps = ScanNest(stage, self._bounds.domains, self._bounds.analyzer, self._with_attached)
+            return seq([self._pipelines(reversed(inits), None), steps.build()])
 
     def _realize(self, stage: Stage, tensor: Tensor, scope: str, body: Stmt) -> Stmt:
         region = stage.op.realized(tensor.value_index, self._bounds.domains)

@@ -168,7 +168,8 @@ def test_fixed_axes_of_symbolic_extents() -> None:
 
 @pytest.mark.parametrize("far", [1, 2])
 @pytest.mark.parametrize("place", [0, 1])
-def test_a_scan_in_a_loop_of_its_reader_stays_in_its_memory(far: int, place: int) -> None:
+@pytest.mark.parametrize("by", [{}, {"factor": 2}, {"nparts": 3}])
+def test_a_scan_in_a_loop_of_its_reader_stays_in_its_memory(far: int, place: int, by: dict[str, int]) -> None:
     x = te.placeholder((5, 4), "int32", name="X")
     s = te.placeholder((5, 4), "int32", name="S")
     init = te.compute((far, 4), lambda t, i: x[t, i], name="init")
@@ -177,6 +178,8 @@ def test_a_scan_in_a_loop_of_its_reader_stays_in_its_memory(far: int, place: int
     y = te.compute((5, 4), lambda i, j: sums[i, j] * 2, name="Y")
     schedule = te.create_schedule(y.op)
     schedule[sums].compute_at(schedule[y], y.op.axis[place])
+    if by:
+        schedule[sums].split(sums.op.scan_axis, **by)
     values = np.arange(20, dtype="int32").reshape(5, 4)
     expected = values.copy()
     for t in range(far, 5):
