@@ -374,10 +374,11 @@ class IterMapRewriter(Functor):
         Raises
         ------
         NotAffine
-            If the splits of ``e`` do not fuse.
+            If the splits of ``e`` do not fuse, or no value of the iterators is within the bounds.
         """
         s = self.visit(e)
         if not s.args:
+            self._check_possible(s.base, lower, upper)
             return
         unit, digits, groups, extent = self._in_order(s)
         if len(groups) > 1:
@@ -393,7 +394,15 @@ class IterMapRewriter(Functor):
         low, high = self._simplify(low), self._simplify(high)
         if _is(low, 0) and self._analyzer.can_prove_equal(high, fused.mark.extent):
             return
+        if self._analyzer.can_prove(high <= low):
+            raise NotAffine(f"no value of {e} is within its bounds {lower} and {upper}")
         self._replace(fused, low, high)
+
+    def _check_possible(self, value: PrimExpr, lower: PrimExpr | None, upper: PrimExpr | None) -> None:
+        """Raise an error if a value that does not depend on iterators is known to be outside of bounds."""
+        prove = self._analyzer.can_prove
+        if (lower is not None and prove(value < lower)) or (upper is not None and prove(value >= upper)):
+            raise NotAffine(f"{value} is outside of its bounds {lower} and {upper}")
 
     def _replace(self, fused: Fused, low: PrimExpr, high: PrimExpr) -> None:
         """Let a fused iterator run from ``low`` up to, but without, ``high``."""

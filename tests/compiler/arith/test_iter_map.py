@@ -275,3 +275,11 @@ def test_parts_of_one_iterator_side_by_side_are_the_iterator() -> None:
     for whole in (i // 32 * 32 + i % 32, i % 8 + i // 8 % 4 * 8 + i // 32 * 32):
         (simplified,) = iter_map_simplify([whole], {i: Range(0, 128)})
         assert simplified is i
+
+
+def test_a_condition_that_never_holds_leaves_no_box() -> None:
+    i, j = Var("i", "int32"), Var("j", "int32")
+    one, eight = Range.from_fields(const(0), const(1)), Range.from_fields(const(0), const(8))
+    region = [Range.from_fields(i, const(1)), Range.from_fields(j, const(1))]
+    for condition in ((i % 2).equal(1), i > 0, j > 8, i + j < 0):
+        assert estimate_region_lower_bound(region, {i: one, j: eight}, condition) is None
