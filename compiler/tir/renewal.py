@@ -33,6 +33,11 @@ class Renewal(Mutator):
                 self.variable(part)
         return self._view(buffer)
 
+    def _allocated(self, buffer: Buffer) -> Buffer:
+        """Return the buffer that stands for one that a block allocates: its shape is made of what is known around."""
+        self.variable(buffer.data)
+        return self._view(buffer)
+
     def _view(self, buffer: Buffer) -> Buffer:
         new = self.buffers.get(buffer)
         if new is None:
@@ -98,7 +103,7 @@ class Renewal(Mutator):
     def visit_Block(self, n: Block) -> Stmt:
         """Rebuild a block with axes and buffers of its own."""
         axes = self._visit_tuple(n.iter_vars)
-        allocated = tuple([self.buffer(buffer) for buffer in n.alloc_buffers])
+        allocated = tuple([self._allocated(buffer) for buffer in n.alloc_buffers])
         matches = []
         for match in n.match_buffers:
             source = self.visit(match.source)

@@ -111,3 +111,14 @@ def test_predicates_use_the_new_variables():
     new = renew_defs(func)
     assert structural_equal(func, new)
     assert set(tir.analysis.undefined_vars(new.body, list(new.params))) == set()
+
+
+def test_what_a_block_allocates_keeps_the_size_that_is_known_around_it():
+    n, memory = tir.Var("n", "int32"), tir.Var("memory", "handle")
+    buffer = tir.decl_buffer((n,), name="memory", data=memory)
+    block = tir.Block(
+        [], [], [], "copy", tir.BufferStore(buffer, tir.const(0.0, "float32"), [0]), alloc_buffers=[buffer]
+    )
+    (renewed,) = Renewal().visit(block).alloc_buffers
+    assert renewed.shape[0] is n
+    assert renewed.data is not memory
