@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from compiler.ir.node import Node
-from compiler.ir.substitute import post_order_visit
+from compiler.ir.primexpr import IterVar
+from compiler.ir.substitute import free_vars, post_order_visit
 from compiler.tir.block import Block
 from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.schedule.error import refuse
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
+from compiler.tir.schedule.tree import loops_above
 from compiler.tir.stmt import Stmt
 
 __all__ = ["check_made", "scatters", "stores"]
@@ -28,6 +30,17 @@ def check_made(state: ScheduleState, block: StmtSRef, buffer: Buffer) -> None:
             state.mod,
             "The block reads what it writes before it writes it",
             f"Block {{0}} reads elements of {buffer.name} before it writes them, which the copy would lack",
+            block.block,
+        )
+    within = {sref.loop.loop_var for sref in loops_above(block)}
+    pairs = zip(block.block.iter_vars, state.realize_of(block).iter_values, strict=True)
+    reduced = {var for axis, value in pairs if axis.iter_type == IterVar.CommReduce for var in free_vars(value)}
+    if block.block.init is not None and not reduced <= within:
+        refuse(
+            state.mod,
+            "The block adds up only a part of the reduction",
+            f"Block {{0}} adds to elements of {buffer.name} that earlier iterations outside of its scope made, which "
+            "the copy would lack",
             block.block,
         )
 

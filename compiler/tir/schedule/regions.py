@@ -6,9 +6,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from compiler.arith import Analyzer, estimate_region_lower_bound, estimate_region_upper_bound
-from compiler.arith.int_set import IntervalSet, IntSet, intersect
+from compiler.arith.int_set import IntervalSet, IntSet, intersect, union
+from compiler.arith.interval_arithmetic import eval_set
 from compiler.ir.primexpr import PrimExpr, Range, Var, const
-from compiler.ir.substitute import free_vars, substitute
+from compiler.ir.substitute import free_vars, substitute, uses_var
 from compiler.tir.block import BlockRealize
 from compiler.tir.buffer import Buffer, BufferRegion
 from compiler.tir.schedule.bindings import conjunction, conjuncts
@@ -177,7 +178,7 @@ def accessed_box(realize: BlockRealize, region: BufferRegion, loops: Mapping[Var
     Box
         Within the shape of the buffer.
     """
-    sets = estimate_region_upper_bound(bound_region(realize, region), loops, realize.predicate)
+    sets = _all_relaxed(estimate_region_upper_bound(bound_region(realize, region), loops, realize.predicate), loops)
     return tuple([_within(one, whole, analyzer) for one, whole in zip(sets, _extent(region.buffer), strict=True)])
 
 
@@ -196,7 +197,19 @@ def accessed_sets(realize: BlockRealize, region: BufferRegion, loops: Mapping[Va
     -------
     Box
     """
-    return tuple(estimate_region_upper_bound(bound_region(realize, region), loops))
+    return tuple(_all_relaxed(estimate_region_upper_bound(bound_region(realize, region), loops), loops))
+
+
+def _all_relaxed(sets: Sequence[IntervalSet], loops: Mapping[Var, Range]) -> list[IntervalSet]:
+    """Return sets without loops of which the bounds of inner loops brought in the variables."""
+    analyzer = Analyzer()
+    relaxed = list(sets)
+    while any(uses_var((one.min_value, one.max_value), loops.__contains__) for one in relaxed):
+        relaxed = [
+            union([eval_set(end, loops, analyzer) for end in (one.min_value, one.max_value)], analyzer)
+            for one in relaxed
+        ]
+    return relaxed
 
 
 def _within(one: IntervalSet, dim: IntervalSet, analyzer: Analyzer) -> IntervalSet:
@@ -243,12 +256,12 @@ def merged(boxes: Sequence[Box], analyzer: Analyzer) -> list[Box]:
     for new in boxes:
         box, at = new, 0
         while at < len(done):
-            union = _union(done[at], box, analyzer)
-            if union is None:
+            joined = _union(done[at], box, analyzer)
+            if joined is None:
                 at += 1
             else:
-                box, at = union, 0
-                done = [other for other in done if not covers(union, other, analyzer)]
+                box, at = joined, 0
+                done = [other for other in done if not covers(joined, other, analyzer)]
         done.append(box)
     return done
 

@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
+from compiler.arith.int_set import IntSet
+from compiler.ir.node import rebuild
+from compiler.ir.primexpr import Range, const
 from compiler.ir.substitute import free_vars
+from compiler.tir.buffer import Buffer
+from compiler.tir.schedule.bindings import conjunction, conjuncts
 from compiler.tir.schedule.dependencies import accessed_buffers
 from compiler.tir.schedule.error import refuse
+from compiler.tir.schedule.regions import covers, facts_at, merged, relaxed_loops
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
+from compiler.tir.schedule.stored_elements import stored_boxes
 from compiler.tir.schedule.tree import loops_above
 
-__all__ = ["check_closed", "check_reads_stated", "check_writes_stated"]
+__all__ = [
+    "check_all_written",
+    "check_closed",
+    "check_reads_stated",
+    "check_writer_stated",
+    "check_writes_stated",
+]
 
 
 def check_closed(state: ScheduleState, block: StmtSRef) -> None:
@@ -39,6 +53,36 @@ def check_writes_stated(state: ScheduleState, block: StmtSRef) -> None:
                 f"The signature of block {{0}} does not say that it writes {buffer.name}",
                 block.block,
             )
+
+
+def check_writer_stated(state: ScheduleState, scope: StmtSRef, buffer: Buffer) -> None:
+    """Reject a scope in which a block writes a buffer that its signature lacks."""
+    for block in state.child_blocks(scope):
+        stated = any(region.buffer is buffer for region in block.block.writes)
+        if not stated and buffer in accessed_buffers(block.block)[1]:
+            check_writes_stated(state, block)
+
+
+def check_all_written(
+    state: ScheduleState, block: StmtSRef, buffer: Buffer, region: Sequence[Range], around: StmtSRef
+) -> None:
+    """Reject a block that may leave some elements of a region as they are, below a loop or block.
+
+    The blocks of partitioned loops do, which write less than their signatures say; a copy of the region would hold
+    elements that were never written.
+    """
+    realize, analyzer = state.realize_of(block), facts_at(block)
+    loops = relaxed_loops(block, around)
+    parts = [part for part in conjuncts(realize.predicate) if not loops.keys().isdisjoint(free_vars(part))]
+    inside = rebuild(realize, predicate=reduce(conjunction, parts, const(True, "bool")))
+    written = merged(stored_boxes(inside, buffer, loops, analyzer), analyzer)
+    if not any(covers(box, tuple([IntSet.from_range(side) for side in region]), analyzer) for box in written):
+        refuse(
+            state.mod,
+            "The block does not write all of the region that is copied",
+            f"Block {{0}} may leave some of the elements of {buffer.name} as they are that are to be copied",
+            block.block,
+        )
 
 
 def check_reads_stated(state: ScheduleState, block: StmtSRef, producers: Sequence[StmtSRef]) -> None:

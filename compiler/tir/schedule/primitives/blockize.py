@@ -11,12 +11,12 @@ from compiler.arith import Analyzer, subspace_divide
 from compiler.arith.deep_equal import deep_equal
 from compiler.arith.int_set import IntervalSet, union
 from compiler.arith.interval_arithmetic import eval_set
-from compiler.arith.iter_map import IterSumExpr, normalize_iter_map_to_expr
+from compiler.arith.iter_map import IterMark, IterSumExpr, normalize_iter_map_to_expr
 from compiler.ir.error import ArgumentError
 from compiler.ir.node import rebuild
 from compiler.ir.origin import current_span, derived_from
 from compiler.ir.primexpr import IterVar, PrimExpr, Range, Var, const, is_const_int
-from compiler.ir.substitute import free_vars, substitute
+from compiler.ir.substitute import free_vars, substitute, uses_var
 from compiler.tir.block import Block, BlockRealize
 from compiler.tir.buffer import Buffer, BufferRegion
 from compiler.tir.schedule.bindings import conjunction, conjuncts
@@ -157,7 +157,7 @@ def _divided(
     marks = subspace_divide(
         realize.iter_values, loops, inside, realize.predicate, simplify_trivial_iterators=not preserve_unit_iters
     )
-    if not marks:
+    if not marks or _moves(marks, inside):
         refuse(
             state.mod,
             "The bindings of the inner block can not be blockized",
@@ -183,6 +183,17 @@ def _divided(
             value = own.var if outer_one else outer.var * second.extent + own.var
         division.values[axis.var] = value if is_const_int(base, 0) else value + base
     return division
+
+
+def _moves(marks: Sequence[Sequence[IterMark]], inside: Sequence[Var]) -> bool:
+    """Return whether the number of values of an axis, or the first of them, depends on one of the inner loops.
+
+    The loop ``j`` in ``for i in range(8): for j in range(i, 8)`` gives its axis such values.
+    """
+    sources = [mark.source for pair in marks[:-1] for mark in pair]
+    bases = [source.base for source in sources if isinstance(source, IterSumExpr)]
+    extents = [mark.extent for pair in marks[:-1] for mark in pair]
+    return any(uses_var(expr, set(inside).__contains__) for expr in (*bases, *extents))
 
 
 def _divided_predicate(

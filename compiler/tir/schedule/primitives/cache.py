@@ -25,6 +25,7 @@ from compiler.tir.schedule.registry import primitive
 from compiler.tir.schedule.roles import BLOCK, Role, Several
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
+from compiler.tir.schedule.stated_accesses import check_all_written, check_writer_stated
 from compiler.tir.schedule.tree import ancestors, blocks_in, changed
 from compiler.tir.stmt import BufferStore, For, ForKind, SeqStmt, Stmt
 
@@ -167,6 +168,8 @@ def cache_write(
     check_made(state, block, buffer)
     place = place_behind(block, scope, consumers_of(state, block))
     region = region_below(state, block, buffer, place.around)
+    if buffer not in scope.block.alloc_buffers:
+        check_all_written(state, block, buffer, region, place.around)
     copy = renamed_buffer(buffer, f"{buffer.name}_{storage_scope}", storage_scope)
     stage = copy_stage(copy, buffer, region, _condition_outside(state, block, place))
     replace = ReplaceBuffers({buffer: copy})
@@ -298,8 +301,9 @@ def only_writer(state: ScheduleState, scope: StmtSRef, buffer: Buffer) -> StmtSR
     Raises
     ------
     IllegalStepError
-        If several do.
+        If several do, or the signature of one does not say so.
     """
+    check_writer_stated(state, scope, buffer)
     writers = [b for b in state.child_blocks(scope) if any(region.buffer is buffer for region in b.block.writes)]
     if len(writers) > 1:
         refuse(

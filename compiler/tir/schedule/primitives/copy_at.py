@@ -18,11 +18,12 @@ from compiler.tir.schedule.buffers import ReplaceBuffers, inserted, renamed_buff
 from compiler.tir.schedule.conditions import buffer_of, scope_root
 from compiler.tir.schedule.initial_values import scatters
 from compiler.tir.schedule.primitives.cache import BufferIndex, full_region
-from compiler.tir.schedule.regions import accessed_box, covers, facts_at, merged, relaxed_loops, written_box
+from compiler.tir.schedule.regions import accessed_box, covers, facts_at, merged, relaxed_loops
 from compiler.tir.schedule.registry import primitive
 from compiler.tir.schedule.roles import BLOCK, LOOP
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
+from compiler.tir.schedule.stored_elements import stored_boxes
 from compiler.tir.schedule.tree import ancestors, blocks_in, changed, loop_range
 from compiler.tir.stmt import BufferStore, For, ForKind, Stmt
 from compiler.tir.stmt_functor import StmtMutator
@@ -153,13 +154,12 @@ def _check_all_written(
         _depends_on_loops(state, writer, loop, analyzer) and not scatters(writer.block, buffer) for writer in writers
     )
     boxes = [
-        written_box(state.realize_of(user), region, relaxed_loops(user, loop, storage_scope), analyzer)
-        for user in users
-        for region in user.block.writes
-        if region.buffer is buffer
+        box
+        for user in writers
+        for box in stored_boxes(state.realize_of(user), buffer, relaxed_loops(user, loop, storage_scope), analyzer)
     ]
     region = tuple([IntSet.from_range(side) for side in _accessed(state, loop, users, buffer, storage_scope)])
-    written = any(covers(box, region, analyzer) for box in merged([box for box in boxes if box], analyzer))
+    written = any(covers(box, region, analyzer) for box in merged(boxes, analyzer))
     if not written or not always or any(read.buffer is buffer for read in first.reads):
         raise ArgumentError(
             f"write_at: the blocks under loop {loop.loop.loop_var.name!r} read elements of {buffer.name} before they "

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise
 
 from compiler.arith import Analyzer
 from compiler.ir.error import ArgumentError
+from compiler.ir.node import rebuild
 from compiler.ir.origin import current_span, derived_from
 from compiler.ir.primexpr import IterVar, Var, const
 from compiler.ir.substitute import substitute, uses_var
@@ -14,8 +16,11 @@ from compiler.tir.block import Block
 from compiler.tir.buffer import Buffer
 from compiler.tir.schedule.buffers import statements_of
 from compiler.tir.schedule.conditions import scope_root
+from compiler.tir.schedule.dependencies import accessed_buffers
 from compiler.tir.schedule.error import refuse
+from compiler.tir.schedule.initial_values import scatters
 from compiler.tir.schedule.primitives.loop_nest import check_plain
+from compiler.tir.schedule.regions import accessed_box, covers, facts_at, merged, relaxed_loops, written_box
 from compiler.tir.schedule.registry import primitive
 from compiler.tir.schedule.roles import LOOP, Several
 from compiler.tir.schedule.sref import StmtSRef
@@ -63,12 +68,16 @@ def merge(state: ScheduleState, *loops: StmtSRef) -> StmtSRef:
     scope = scope_root(state, loops[0], require_stage_pipeline=True)
     above = lowest_common_ancestor(list(loops))
     nests = [_nest_below(state, above, loop) for loop in loops]
+    counts = [len(state.child_blocks(nest[0])) for nest in nests]
     _check_alike(state, nests)
     _check_parallel(state, nests)
     _check_written_once(state, nests)
     innermost = _replace(state, above, nests)
     state.refresh(scope)
-    if not state.info(scope).stage_pipeline:
+    stages = _Stages(state.child_blocks(innermost), counts)
+    if not state.info(scope).stage_pipeline or not all(
+        _reads_same_iteration(state, innermost, writer, reader) for writer, reader in stages.pairs()
+    ):
         refuse(
             state.mod,
             "A block would read what is not written yet",
@@ -77,6 +86,44 @@ def merge(state: ScheduleState, *loops: StmtSRef) -> StmtSRef:
             innermost.loop,
         )
     return innermost
+
+
+@dataclass(frozen=True, slots=True)
+class _Stages:
+    """The blocks of one nest, and how many of them come from each of the nests that were merged."""
+
+    blocks: Sequence[StmtSRef]
+    counts: Sequence[int]
+
+    def pairs(self) -> Iterator[tuple[StmtSRef, StmtSRef]]:
+        """Yield the pairs of a block and a later one that comes from another nest."""
+        nests = [nest for nest, count in enumerate(self.counts) for _ in range(count)]
+        for (first, block), (second, later) in combinations(zip(nests, self.blocks, strict=True), 2):
+            if first != second:
+                yield block, later
+
+
+def _reads_same_iteration(state: ScheduleState, loop: StmtSRef, writer: StmtSRef, reader: StmtSRef) -> bool:
+    """Return whether a block reads, of what another one writes, nothing that a later iteration of a loop writes.
+
+    The condition of the writer does not matter: what it never writes has its value from elsewhere.
+    """
+    shared = set(accessed_buffers(writer.block)[1]) & set(accessed_buffers(reader.block)[0])
+    analyzer = facts_at(writer)
+    always = rebuild(state.realize_of(writer), predicate=const(True, "bool"))
+    inside, around = relaxed_loops(writer, loop), relaxed_loops(reader, loop)
+    for buffer in shared:
+        boxes = [written_box(always, r, inside, analyzer) for r in writer.block.writes if r.buffer is buffer]
+        read = [
+            accessed_box(state.realize_of(reader), r, around, analyzer)
+            for r in reader.block.reads
+            if r.buffer is buffer
+        ]
+        written = merged([box for box in boxes if box is not None], analyzer)
+        covered = all(any(covers(box, part, analyzer) for box in written) for part in read)
+        if not read or not covered or scatters(writer.block, buffer):
+            return False
+    return True
 
 
 def _nest_below(state: ScheduleState, above: StmtSRef, loop: StmtSRef) -> _Nest:

@@ -252,6 +252,86 @@ def _recomputed_under_a_condition(A: T.Buffer((6,)), B: T.Buffer((6,)), C: T.Buf
                 C[k] = B[k]
 
 
+@T.prim_func
+def _triangle(A: T.Buffer((4, 4)), B: T.Buffer((4, 4))):
+    for i in range(4):
+        for j in range(i, 4):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] + 1.0
+
+
+@T.prim_func
+def _mirrored_under_a_condition(A: T.Buffer((4, 2)), C: T.Buffer((4, 2))):
+    B = T.alloc_buffer((4, 2))
+    for i, j in T.grid(4, 2):
+        with T.block("B_fill"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = 7.0
+    for i, j in T.grid(4, 2):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.where(i < 2)
+            B[vi, vj] = A[vi, vj]
+    for i, j in T.grid(4, 2):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj] + B[vi, 1 - vj]
+
+
+@T.prim_func
+def _scattered_and_read(P: T.Buffer((8,), "int32"), A: T.Buffer((8,)), C: T.Buffer((8,))):
+    B = T.alloc_buffer((8,))
+    for i in range(8):
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            B[P[vi]] = A[vi]
+    for i in range(8):
+        with T.block("C"):
+            vi = T.axis.spatial(8, i)
+            C[vi] = B[vi]
+
+
+@T.prim_func
+def _never_under_its_condition(A: T.Buffer((4,)), C: T.Buffer((4,))):
+    B = T.alloc_buffer((1, 4))
+    for i, j in T.grid(1, 4):
+        with T.block("B_fill"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = 0.0
+    for i, j in T.grid(1, 4):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.where(i % 2 == 1)
+            B[vi, vj] = A[vj]
+    for j in range(4):
+        with T.block("C"):
+            vj = T.axis.spatial(4, j)
+            C[vj] = B[0, vj]
+
+
+@T.prim_func
+def _every_other_in_a_block(B: T.Buffer((8,))):
+    for _ in range(1):
+        with T.block("B_o"):
+            T.reads()
+            T.writes(B[1:8])
+            for i in range(4):
+                with T.block("B"):
+                    vi = T.axis.spatial(4, i)
+                    B[vi * 2 + 1] = 1.0
+
+
+@T.prim_func
+def _sum_of_all(A: T.Buffer((4, 6)), C: T.Buffer((1,))):
+    for i, k in T.grid(4, 6):
+        with T.block("C"):
+            vi, vk = T.axis.remap("RR", [i, k])
+            with T.init():
+                C[0] = 1.0
+            C[0] = C[0] + A[vi, vk]
+
+
 def computed(func: Any) -> list[Any]:
     """Return what a function makes of small whole numbers."""
     rng = np.random.default_rng(0)
@@ -316,6 +396,21 @@ def _partitioned(sch: Any) -> Any:
     return sch.get_block("B_j_common")
 
 
+def _in_parts(sch: Any, block: str) -> Any:
+    """Partition the inner loop around a block; return the block of the first part."""
+    (first, _) = sch.loop_partition(sch.get_loops(block)[1], [3, None])
+    return sch.get_child_blocks(first)[0]
+
+
+def write_a_copy_of_a_part(sch: Any) -> object:
+    part = _in_parts(sch, "B")
+    return sch.write_at(sch.get_loops(part)[0], part, 0, "local")
+
+
+def write_every_other_element_at_once(sch: Any) -> object:
+    return sch.write_at(sch.get_loops("B_o")[0], sch.get_block("B_o"), 0, "local")
+
+
 REFUSED: list[tuple[Any, Callable[[Any], object], str]] = [
     (
         _recomputed_reduction,
@@ -336,6 +431,33 @@ REFUSED: list[tuple[Any, Callable[[Any], object], str]] = [
         "negative for some elements",
     ),
     (_rows, lambda s: s.compute_at(_partitioned(s), s.get_loops("D")[0]), "without an axis for it"),
+    (_rows, lambda s: [_partitioned(s), s.cache_read("D", 0, "local")], "does not say that it writes B"),
+    (_moved_copy, write_a_copy_of_a_part, "leave some as they are"),
+    (_moved_copy, lambda s: s.cache_write(_in_parts(s, "B"), 0, "local"), "may leave some of the elements of B"),
+    (_row_sums, lambda s: s.cache_write(_in_parts(s, "C"), 0, "local"), "leave some of the elements of C"),
+    (
+        _sum_of_all,
+        lambda s: s.cache_write(_in_parts(s, "C"), 0, "local"),
+        "that earlier iterations outside of its scope",
+    ),
+    (_triangle, lambda s: s.cache_write("B", 0, "local"), "may leave some of the elements of B"),
+    (_triangle, lambda s: s.blockize(s.get_loops("B")[0]), "can not be blockized"),
+    (_every_other_in_a_block, write_every_other_element_at_once, "leave some as they are"),
+    (
+        _mirrored_under_a_condition,
+        lambda s: s.merge(s.get_loops("B")[1], s.get_loops("C")[1]),
+        "would read what later iterations write",
+    ),
+    (
+        _scattered_and_read,
+        lambda s: s.merge(s.get_loops("B")[0], s.get_loops("C")[0]),
+        "would read what later iterations write",
+    ),
+    (
+        _never_under_its_condition,
+        lambda s: s.transform_block_layout("B", lambda i, j: (j, i)),
+        "may keep it from some values of its axes",
+    ),
     (_rows, lambda s: s.reverse_compute_at("D", s.get_loops(_partitioned(s))[0]), "does not say which elements"),
 ]
 
