@@ -103,9 +103,11 @@ class Stage(StageStorage):
         Raises
         ------
         ScheduleError
-            If one of them is not a loop of this stage, or given twice.
+            If one of them is not a loop of this stage, given twice, or runs over the steps of a scan.
         """
         places = [self.require_leaf("reorder", a) for a in args]
+        for axis in args:
+            self._must_be_unordered("reorder", axis)
         for i, axis in enumerate(args):
             if position(list(args[:i]), axis) >= 0:
                 raise ScheduleError(f"reorder: each axis must be given once, got {axis.var.name!r} twice")
@@ -133,7 +135,8 @@ class Stage(StageStorage):
         Raises
         ------
         ScheduleError
-            If it is a loop of another stage or over a reduction, or longer than the longest vector.
+            If it is a loop of another stage, over a reduction or over the steps of a scan, or longer than the longest
+            vector.
         """
         self._must_be_parallel("vectorize", var)
         extent = var.dom.extent if var.dom is not None else None
@@ -199,9 +202,10 @@ class Stage(StageStorage):
         ArgumentError
             If ``thread_ivar`` is not a thread axis.
         ScheduleError
-            If ``ivar`` is not a loop of this stage.
+            If ``ivar`` is not a loop of this stage, or runs over the steps of a scan.
         """
         self.require_leaf("bind", ivar)
+        self._must_be_unordered("bind", ivar)
         if not isinstance(thread_ivar, IterVar) or thread_ivar.iter_type != IterVar.ThreadIndex:
             raise ArgumentError(
                 f"bind: thread_ivar must be made by te.thread_axis, got {show(thread_ivar)} ({self.describe(ivar)})"

@@ -222,6 +222,14 @@ class StageState(RecordedStage):
                 f"{primitive_name}: {self.describe(axis)} is a reduction axis, whose iterations all write the same "
                 "element; split it and use rfactor first"
             )
+        self._must_be_unordered(primitive_name, axis)
+
+    def _must_be_unordered(self, primitive_name: str, axis: IterVar) -> None:
+        if axis.iter_type == IterVar.Ordered:
+            raise ScheduleError(
+                f"{primitive_name}: {self.describe(axis)} runs over the steps of a scan, which must be carried out in "
+                "order"
+            )
 
     def _must_be_computed(self, primitive_name: str) -> None:
         if isinstance(self.op, PlaceholderOp):

@@ -234,8 +234,13 @@ def covers(outer: Box, inner: Box, analyzer: Analyzer) -> bool:
     -------
     bool
     """
+    if any(i.is_nothing() for i in inner):
+        return True
     return all(
-        analyzer.can_prove(o.min_value <= i.min_value) and analyzer.can_prove(o.max_value >= i.max_value)
+        o.is_bounded()
+        and i.is_bounded()
+        and analyzer.can_prove(o.min_value <= i.min_value)
+        and analyzer.can_prove(o.max_value >= i.max_value)
         for o, i in zip(outer, inner, strict=True)
     )
 

@@ -182,3 +182,14 @@ def test_combiners_stay_as_they_are_written() -> None:
     A, k = te.placeholder((4, 8), name="A"), te.reduce_axis((0, 8), "k")
     func = te.create_prim_func([A, te.compute((4,), lambda i: best(A[i, k], k), name="B")])
     assert "B[v_i] = T.Select(B[v_i] >= A[v_i, v_k], B[v_i], A[v_i, v_k])" in func.script()
+
+
+def test_a_block_whose_condition_never_holds_reads_nothing() -> None:
+    A = te.placeholder((1, 4), "int32", name="A")
+    B = te.compute((1, 4), lambda i, j: A[i, j] + 1, name="B")
+    C = te.compute((1, 4), lambda i, j: tir.if_then_else(i > 0, B[i - 1, j], A[i, j]), name="C")
+    sch = tir.Schedule(te.create_prim_func([A, C]))
+    sch.compute_inline("B")
+    a, c = np.arange(4, dtype="int32").reshape(1, 4), np.zeros((1, 4), "int32")
+    tvm.build(sch.mod, target="llvm")(a, c)
+    np.testing.assert_array_equal(c, a)

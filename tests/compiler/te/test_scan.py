@@ -5,7 +5,7 @@ import pytest
 
 import compiler as tvm
 from compiler import te
-from compiler.ir.error import ArgumentError
+from compiler.ir.error import ArgumentError, ScheduleError
 from compiler.te.to_tir import schedule_to_prim_func
 from compiler.tir.interpreter import interpret
 
@@ -140,6 +140,16 @@ def test_part_of_a_scan():
     assert bounds[result.op.scan_axis].extent == 2
     x = _data(6, 8)
     _check(s, [X, out], x, _expected(x)[:3, 4:6])
+
+
+@pytest.mark.parametrize("primitive", ["reorder", "vectorize", "parallel", "bind"])
+def test_the_steps_of_a_scan_stay_in_order(primitive: str) -> None:
+    result = _sums(9, 8)[5]
+    s = te.create_schedule(result.op)
+    outer, inner = s[result].split(result.op.scan_axis, 2)
+    others = {"reorder": [outer], "bind": [te.thread_axis("threadIdx.x")]}.get(primitive, [])
+    with pytest.raises(ScheduleError, match=f"{primitive}: .*steps of a scan, which must be carried out in order"):
+        getattr(s[result], primitive)(inner, *others)
 
 
 def test_arguments_of_scan():
