@@ -7,7 +7,7 @@ from typing import Any
 
 from compiler.ir.node import rebuild
 from compiler.ir.origin import derived_from
-from compiler.ir.primexpr import PrimExpr, Var
+from compiler.ir.primexpr import PrimExpr, Var, const
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.block import Block
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
@@ -113,10 +113,10 @@ def renamed_buffer(buffer: Buffer, name: str, scope: str, shape: Sequence[PrimEx
     Buffer
     """
     pointer = Var(name, "handle", PointerType(PrimType(buffer.dtype), scope))
+    own = buffer.shape if shape is None else tuple(shape)
+    start = const(0, own[0].dtype if own else "int32")
     with derived_from(buffer.span):
-        return rebuild(
-            buffer, data=pointer, name=name, shape=buffer.shape if shape is None else tuple(shape), strides=()
-        )
+        return rebuild(buffer, data=pointer, name=name, shape=own, strides=(), elem_offset=start)
 
 
 def statements_of(stmt: Stmt) -> tuple[Stmt, ...]:

@@ -368,7 +368,7 @@ def _range(part: PrimExpr | slice) -> Range:
 def extent_between(low: PrimExpr, high: PrimExpr) -> PrimExpr:
     """Return ``high - low``; ``e`` where ``high`` is written ``low + e``."""
     if isinstance(low, IntImm) and isinstance(high, IntImm):
-        return IntImm(low.dtype, high.value - low.value)
+        return IntImm((high - low).dtype, high.value - low.value)
     if is_const_int(low, 0):
         return high
     if isinstance(high, Add) and structural_equal(high.a, low):
