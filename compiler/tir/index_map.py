@@ -20,10 +20,13 @@ from compiler.ir.primexpr import (
     Cast,
     ExprLike,
     IntImm,
+    Max,
+    Min,
     PrimExpr,
     Range,
     Var,
     as_exprs,
+    binary,
     cast,
     const,
     convert,
@@ -151,13 +154,17 @@ class IndexMap(Node):
         return IndexMap(tuple(variables), tuple(final), inverse), separators
 
     @staticmethod
-    def from_text(text: str) -> IndexMap:
+    def from_text(text: str, index_dtype: str = "int32", known: Mapping[str, Var] | None = None) -> IndexMap:
         """Return the map that the text of a lambda describes, as traces save it.
 
         Parameters
         ----------
         text : str
             E.g. ``"lambda i, j: (j, i // 4, i % 4)"``, of integer arithmetic and constants.
+        index_dtype : str
+            The type of the indices that are mapped.
+        known : mapping of str to Var, optional
+            Variables by their names that the text may use besides, e.g. the sizes of buffers.
 
         Returns
         -------
@@ -171,9 +178,10 @@ class IndexMap(Node):
         tree = ast.parse(text, mode="eval").body
         if not isinstance(tree, ast.Lambda):
             raise ArgumentError(f"IndexMap: expected a lambda, got {show(text)}")
-        variables = {argument.arg: Var(argument.arg, "int32") for argument in tree.args.args}
+        variables = {argument.arg: Var(argument.arg, index_dtype) for argument in tree.args.args}
         items = tree.body.elts if isinstance(tree.body, ast.Tuple) else [tree.body]
-        return IndexMap(tuple(variables.values()), tuple([_read(item, variables) for item in items]))
+        names = {**(known or {}), **variables}
+        return IndexMap(tuple(variables.values()), tuple([_read(item, names) for item in items]))
 
     def map_indices(self, indices: Sequence[ExprLike], analyzer: Analyzer | None = None) -> tuple[PrimExpr, ...]:
         """Return what indices are mapped to.
@@ -380,6 +388,8 @@ _OPERATORS: dict[type[ast.operator], Callable[[PrimExpr, PrimExpr], PrimExpr]] =
     ast.Mod: operator.mod,
 }
 
+_FUNCTIONS: dict[str, type[BinaryOp]] = {"min": Min, "max": Max}
+
 
 def _read(n: ast.expr, variables: Mapping[str, Var]) -> PrimExpr:
     """Return the expression that a part of a lambda is."""
@@ -392,8 +402,20 @@ def _read(n: ast.expr, variables: Mapping[str, Var]) -> PrimExpr:
             return -_read(operand, variables)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
             return _OPERATORS[type(op)](_read(left, variables), _read(right, variables))
-        case ast.Call(func=ast.Attribute(value=ast.Name(id="T"), attr=dtype), args=[argument]):
-            return _read(argument, variables).astype(dtype)
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="T"), attr=name), args=arguments):
+            return _call(n, name, arguments, variables)
+    raise ArgumentError(f"IndexMap: {ast.unparse(n)!r} is not integer arithmetic")
+
+
+def _call(n: ast.expr, name: str, arguments: Sequence[ast.expr], variables: Mapping[str, Var]) -> PrimExpr:
+    """Return the expression that a call of a function of TVMScript is."""
+    match arguments:
+        case [a, b] if name in _FUNCTIONS:
+            return binary(_FUNCTIONS[name], _read(a, variables), _read(b, variables))
+        case [ast.Constant(value=str() as dtype), argument] if name == "Cast":
+            return cast(dtype, _read(argument, variables))
+        case [argument]:
+            return _read(argument, variables).astype(name)
     raise ArgumentError(f"IndexMap: {ast.unparse(n)!r} is not integer arithmetic")
 
 

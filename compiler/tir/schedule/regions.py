@@ -32,6 +32,7 @@ __all__ = [
     "merged",
     "pointers_at",
     "relaxed_loops",
+    "variables_at",
     "written_box",
 ]
 
@@ -312,3 +313,21 @@ def pointers_at(state: ScheduleState, scope: StmtSRef) -> dict[Var, Buffer]:
             buffers += around.block.alloc_buffers
             buffers += [match.buffer for match in around.block.match_buffers]
     return {buffer.data: buffer for buffer in buffers}
+
+
+def variables_at(state: ScheduleState, block: StmtSRef) -> dict[str, Var]:
+    """Return the variables of the function that a block is in, which texts in traces use, by their names.
+
+    Parameters
+    ----------
+    state : ScheduleState
+    block : StmtSRef
+
+    Returns
+    -------
+    dict of str to Var
+    """
+    function = state.function_of(block)
+    buffers = function.buffer_map.values()
+    used = free_vars(tuple([(*buffer.shape, *buffer.strides, buffer.elem_offset) for buffer in buffers]))
+    return {var.name: var for var in (*function.params, *used)}

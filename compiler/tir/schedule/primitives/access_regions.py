@@ -15,6 +15,7 @@ from compiler.tir.buffer import BufferRegion
 from compiler.tir.index_map import IndexMap
 from compiler.tir.schedule.conditions import buffer_of
 from compiler.tir.schedule.error import refuse
+from compiler.tir.schedule.regions import variables_at
 from compiler.tir.schedule.registry import primitive
 from compiler.tir.schedule.roles import BLOCK, Role
 from compiler.tir.schedule.sref import StmtSRef
@@ -47,14 +48,16 @@ class RegionMap:
         return f"lambda {', '.join(var.name for var in self.bounds.initial_indices)}: [{pairs}]"
 
     @staticmethod
-    def from_text(text: str) -> RegionMap:
+    def from_text(text: str, index_dtype: str, known: Mapping[str, Var]) -> RegionMap:
         """Return the region that :attr:`python_text` describes."""
         tree = ast.parse(text, mode="eval").body
-        pairs = tree.body.elts if isinstance(tree, ast.Lambda) and isinstance(tree.body, ast.List) else []
-        ends = [end for pair in pairs if isinstance(pair, ast.Tuple) for end in pair.elts]
-        if not isinstance(tree, ast.Lambda) or not pairs or len(ends) != 2 * len(pairs):
+        if not isinstance(tree, ast.Lambda) or not isinstance(tree.body, ast.List):
             raise ArgumentError(f"annotate_buffer_access: expected a lambda with a list of pairs, got {show(text)}")
-        return RegionMap(IndexMap.from_text(ast.unparse(ast.Lambda(tree.args, ast.Tuple(ends, ast.Load())))))
+        ends = [end for pair in tree.body.elts if isinstance(pair, ast.Tuple) for end in pair.elts]
+        if len(ends) != 2 * len(tree.body.elts):
+            raise ArgumentError(f"annotate_buffer_access: expected a lambda with a list of pairs, got {show(text)}")
+        flat = ast.unparse(ast.Lambda(tree.args, ast.Tuple(ends, ast.Load())))
+        return RegionMap(IndexMap.from_text(flat, index_dtype, known))
 
 
 class _Region(Role):
@@ -65,9 +68,10 @@ class _Region(Role):
     def recorded(self, sch: Schedule, operation: str, value: Any, given: Mapping[str, Any]) -> RegionMap:
         if isinstance(value, RegionMap):
             return value
+        block = sch.get_sref(given["block"])
+        axes = [Var(axis.var.name, axis.var.dtype) for axis in block.block.iter_vars]
         if isinstance(value, str):
-            return RegionMap.from_text(value)
-        axes = [Var(axis.var.name, axis.var.dtype) for axis in sch.get_sref(given["block"]).block.iter_vars]
+            return RegionMap.from_text(value, axes[0].dtype if axes else "int32", variables_at(sch.state, block))
         ends: list[Any] = []
         for part in value(*axes):
             ends += part if isinstance(part, (tuple, list)) else (part, part + 1)

@@ -31,6 +31,7 @@ from compiler.tir.schedule.buffer_traversal import traversals
 from compiler.tir.schedule.buffers import ReplaceBuffers, renamed_buffer
 from compiler.tir.schedule.conditions import buffer_of, check_runs_everywhere
 from compiler.tir.schedule.error import refuse
+from compiler.tir.schedule.regions import variables_at
 from compiler.tir.schedule.registry import primitive, primitives
 from compiler.tir.schedule.relayout import Padding, Relayout, nest_of_axes
 from compiler.tir.schedule.roles import BLOCK, Role
@@ -86,17 +87,18 @@ class IndexMapping(Role):
     def recorded(self, sch: Schedule, operation: str, value: Any, given: Mapping[str, Any]) -> Any:
         if isinstance(value, IndexMap):
             return value
-        if isinstance(value, str):
-            return IndexMap.from_text(value)
         block = sch.get_sref(given["block"])
-        if not self._of_buffer:
-            axes = block.block.iter_vars
-            dtype = axes[0].var.dtype if axes else "int32"
-            return IndexMap.from_func(value, len(axes), index_dtype=dtype)
-        kind, index = given["buffer"]
-        buffer = buffer_of(sch.state, block, index, kind)
-        dtype = buffer.shape[0].dtype if buffer.shape else "int32"
-        return IndexMap.from_func_with_separators(value, len(buffer.shape), index_dtype=dtype)[0]
+        if self._of_buffer:
+            kind, number = given["buffer"]
+            mapped: Sequence[PrimExpr] = buffer_of(sch.state, block, number, kind).shape
+        else:
+            mapped = [axis.var for axis in block.block.iter_vars]
+        dtype = mapped[0].dtype if mapped else "int32"
+        if isinstance(value, str):
+            return IndexMap.from_text(value, dtype, variables_at(sch.state, block))
+        if self._of_buffer:
+            return IndexMap.from_func_with_separators(value, len(mapped), index_dtype=dtype)[0]
+        return IndexMap.from_func(value, len(mapped), index_dtype=dtype)
 
     def completed(self, sch: Schedule, value: Any, given: Mapping[str, Any]) -> None:
         """Separate the axes that ``IndexMap.AXIS_SEPARATOR`` stands between."""
@@ -117,11 +119,11 @@ class PadValue(Role):
     def recorded(self, sch: Schedule, operation: str, value: Any, given: Mapping[str, Any]) -> Any:
         if value is None or isinstance(value, IndexMap):
             return value
-        if isinstance(value, str):
-            return IndexMap.from_text(value)
         index_map: IndexMap = given["index_map"]
         count = len(index_map.final_indices)
         dtype = index_map.final_indices[0].dtype if count else "int32"
+        if isinstance(value, str):
+            return IndexMap.from_text(value, dtype)
         if callable(value):
             return IndexMap.from_func(value, count, index_dtype=dtype)
         kind, index = given["buffer"]

@@ -9,9 +9,13 @@ import pytest
 from compiler import tir
 from compiler.ir.error import ArgumentError
 from compiler.ir.structural import assert_structural_equal
-from compiler.tir.schedule import ScheduleError
+from compiler.tir.schedule import Schedule, ScheduleError
 from compiler.tir.schedule.testing import verify_trace_roundtrip
+from compiler.tir.script import from_source
+from compiler.tir.script import tir as T
 from tests.compiler.tir.schedule.programs import BLUR, CHAIN
+
+# mypy: disable-error-code="valid-type,no-untyped-def"
 
 
 def annotated() -> Any:
@@ -57,3 +61,41 @@ def test_what_is_refused() -> None:
         sch.annotate_buffer_access("B", 0, "both", lambda vi, vj: (vi, vj))
     with pytest.raises(ArgumentError, match="a lambda with a list of pairs"):
         sch.annotate_buffer_access("B", 0, "read", "lambda vi, vj: (vi, vj)")
+
+
+@T.prim_func
+def _symbolic(a: T.handle, b: T.handle, C: T.Buffer(())):
+    n = T.int64()
+    A = T.match_buffer(a, (n, T.int64(8)))
+    B = T.match_buffer(b, (n, T.int64(8)))
+    for i, j in T.grid(n, T.int64(8)):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] + 1.0
+    for i in range(1):
+        with T.block("C"):
+            vi = T.axis.spatial(1, i)
+            C[()] = A[vi, 0]
+
+
+@pytest.mark.parametrize(
+    "region",
+    [
+        lambda n: lambda i, j: [(0, n), (0, 8)],
+        lambda n: lambda i, j: [(0, n), (0, tir.IntImm("int64", 8))],
+        lambda n: lambda i, j: [(i, tir.min(i + 2, n)), (tir.max(j - 1, 0), j + 1)],
+        lambda n: lambda i, j: [(i // 2 * 2, i // 2 * 2 + 2), j],
+    ],
+)
+def test_saved_regions_use_the_sizes_of_buffers(region: Any) -> None:
+    sch = Schedule(_symbolic)
+    rows = _symbolic.buffer_map[_symbolic.params[0]].shape[0]
+    sch.annotate_buffer_access("B", 0, "read", region(rows))
+    verify_trace_roundtrip(sch, _symbolic, text_format="json")
+    assert_structural_equal(from_source(sch.mod.script()), sch.mod)
+
+
+def test_a_saved_region_may_have_no_dimensions() -> None:
+    sch = Schedule(_symbolic)
+    sch.annotate_buffer_access("C", 0, "write", lambda i: [])
+    verify_trace_roundtrip(sch, _symbolic, text_format="json")

@@ -11,7 +11,7 @@ import pytest
 import compiler as tvm
 from compiler.ir.error import ArgumentError
 from compiler.tir.index_map import IndexMap
-from compiler.tir.schedule import ScheduleError
+from compiler.tir.schedule import Schedule, ScheduleError
 from compiler.tir.schedule.testing import verify_trace_roundtrip
 from compiler.tir.script import tir as T
 from tests.compiler.tir.schedule.programs import BLUR, CHAIN, MATMUL, MATMUL_RELU, Program
@@ -242,9 +242,45 @@ def test_several_axes_are_regrouped_into_blocks_with_padding() -> None:
 def test_the_text_of_a_map_is_read_back() -> None:
     index_map = IndexMap.from_func(lambda i, j: (j // 4 + 1, i * 2 - j, j % 4), index_dtype="int32")
     assert IndexMap.from_text(index_map.python_text).is_equivalent_to(index_map)
+    clamped = IndexMap.from_text('lambda i: (T.Cast("int64", T.max(T.min(i, 7) - 1, 0)),)')
+    (index,) = clamped.map_indices([9])
+    assert (index.dtype, int(tvm.arith.Analyzer().simplify(index))) == ("int64", 6)
     for text in ("lambda i: __import__('os')", "lambda i: i.real", "[1]"):
         with pytest.raises(ArgumentError, match="IndexMap"):
             IndexMap.from_text(text)
+
+
+def test_the_text_of_a_map_of_long_indices_is_read_back() -> None:
+    index_map = IndexMap.from_func(lambda i, j: (j // 4, i * 2 + j % 4, 0), index_dtype="int64")
+    again = IndexMap.from_text(index_map.python_text, "int64")
+    assert again.is_equivalent_to(index_map)
+    assert {index.dtype for index in again.final_indices} == {"int64"}
+
+
+@pytest.mark.parametrize("step", ["transform_layout", "transform_block_layout", "reindex_cache_read"])
+def test_saved_maps_of_long_indices_are_applied_again(step: str) -> None:
+    func = tvm.script.from_source("""
+@T.prim_func
+def main(A: T.Buffer((T.int64(6), T.int64(8))), C: T.Buffer((T.int64(6), T.int64(8)))):
+    B = T.alloc_buffer((T.int64(6), T.int64(8)))
+    for i, j in T.grid(T.int64(6), T.int64(8)):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] + 1.0
+    for i, j in T.grid(T.int64(6), T.int64(8)):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj] * 2.0
+""")
+    sch = Schedule(func)
+    if step == "transform_layout":
+        sch.transform_layout("B", ("write", 0), lambda i, j: (j // 2, i, j % 2))
+    elif step == "transform_block_layout":
+        sch.transform_block_layout("B", lambda i, j: (i * 8 + j,))
+    else:
+        sch.reindex_cache_read("C", 0, "local", lambda i, j: (j, i))
+    verify_trace_roundtrip(sch, func, text_format="json")
+    tvm.ir.assert_structural_equal(tvm.script.from_source(sch.mod.script()), sch.mod)
 
 
 @pytest.mark.parametrize(
