@@ -243,8 +243,8 @@ def test_the_text_of_a_map_is_read_back() -> None:
     index_map = IndexMap.from_func(lambda i, j: (j // 4 + 1, i * 2 - j, j % 4), index_dtype="int32")
     assert IndexMap.from_text(index_map.python_text).is_equivalent_to(index_map)
     clamped = IndexMap.from_text('lambda i: (T.Cast("int64", T.max(T.min(i, 7) - 1, 0)),)')
-    (index,) = clamped.map_indices([9])
-    assert (index.dtype, int(tvm.arith.Analyzer().simplify(index))) == ("int64", 6)
+    assert str(clamped.final_indices[0]) == 'T.Cast("int64", T.max(T.min(i, 7) - 1, 0))'
+    assert int(clamped.map_indices([9])[0]) == 6
     for text in ("lambda i: __import__('os')", "lambda i: i.real", "[1]"):
         with pytest.raises(ArgumentError, match="IndexMap"):
             IndexMap.from_text(text)
