@@ -10,6 +10,8 @@ from compiler.arith import Analyzer, IntSet
 from compiler.arith.int_set import IntervalSet
 from compiler.ir.error import ScheduleError
 from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Range, Var
+from compiler.ir.substitute import uses_var
+from compiler.te.compute_body import reads_tensors
 from compiler.te.relations.relation import Relation
 from compiler.te.relations.singleton import Singleton
 from compiler.te.stage_state import StageState, stage_primitive
@@ -95,7 +97,7 @@ def fuse(self: StageState, *args: IterVar) -> IterVar:
     Raises
     ------
     ScheduleError
-        If the loops are not adjacent loops of this stage.
+        If the loops are not adjacent loops of this stage, or one is as long as data at the position of the other says.
     """
     axes = list(args[0]) if len(args) == 1 and isinstance(args[0], (list, tuple)) else list(args)
     if not axes:
@@ -116,7 +118,25 @@ def _fuse_two(stage: StageState, outer: IterVar, inner: IterVar) -> IterVar:
         raise ScheduleError(f"fuse: axes must be adjacent, got {names} ({stage.describe_loops()})")
     if second < first:
         outer, inner, first = inner, outer, second
+    _check_lengths(stage, outer, inner)
     kind = inner.iter_type if inner.iter_type == IterVar.CommReduce else outer.iter_type
     fused = IterVar(None, Var(f"{outer.var.name}.{inner.var.name}.fused", outer.var.dtype), kind)
     stage.relate(Fuse(outer, inner, fused), first)
     return fused
+
+
+def _check_lengths(stage: StageState, outer: IterVar, inner: IterVar) -> None:
+    """Reject loops of which one is as long as data at the position of the other says: rows would differ in length."""
+    made_of = {outer, inner}
+    for relation in reversed(stage.relations):
+        if not made_of.isdisjoint(relation.children):
+            made_of.update(relation.parents)
+    for axis in made_of:
+        if axis.dom is None:
+            continue
+        for bound in (axis.dom.min, axis.dom.extent):
+            if reads_tensors(bound) and any(uses_var(bound, other.var) for other in made_of):
+                raise ScheduleError(
+                    f"fuse: {stage.describe(axis)} is as long as data says that is read at the position of the loop "
+                    "it would be fused with"
+                )

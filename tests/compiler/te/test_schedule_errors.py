@@ -264,3 +264,23 @@ def test_a_refused_primitive_leaves_no_trace() -> None:
     assert [list(s.leaf_iter_vars) for s in x.s.stages] == before
     assert x.s.primitives == []
     assert not x.s.applying
+
+
+@pytest.mark.parametrize("parts", [False, True])
+def test_rows_that_are_as_long_as_data_says_are_not_fused(parts: bool) -> None:
+    lengths, a = te.placeholder((4,), "int32", name="lengths"), te.placeholder((4, 9), "int32", name="A")
+
+    def row(i: Any) -> Any:
+        k = te.reduce_axis((0, lengths[i]), name="k")
+        return te.sum(a[i, k], axis=k)
+
+    c = te.compute((4,), row, name="C")
+    s = te.create_schedule(c.op)
+    i, k = c.op.axis[0], s[c].op.reduce_axis[0]
+    if parts:
+        _, i = s[c].split(i, 2)
+    with pytest.raises(ScheduleError, match=r"fuse: axis 'k' of stage 'C' .*is as long as data says"):
+        s[c].fuse(i, k)
+    outer, inner = s[c].split(k, 2)
+    s[c].fuse(outer, inner)
+    schedule_to_prim_func(s, [lengths, a, c])
