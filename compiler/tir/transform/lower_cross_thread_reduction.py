@@ -89,8 +89,8 @@ def _reduction_below(outermost: For) -> _ThreadReduction | None:
         stmt = stmt.body
     if not isinstance(stmt, BlockRealize) or stmt.block.init is None:
         return None
-    axes = zip(stmt.block.iter_vars, stmt.iter_values, strict=True)
-    reduced = set(free_vars(tuple(value for axis, value in axes if axis.iter_type == IterVar.CommReduce)))
+    axes = list(zip(stmt.block.iter_vars, stmt.iter_values, strict=True))
+    reduced = set(free_vars(tuple([value for axis, value in axes if axis.iter_type == IterVar.CommReduce])))
     threads = [loop for loop in loops if loop.kind is ForKind.THREAD_BINDING and loop.loop_var in reduced]
     if outermost.loop_var not in reduced or not threads:
         return None
@@ -100,6 +100,13 @@ def _reduction_below(outermost: For) -> _ThreadReduction | None:
         raise LoweringError(
             f"LowerCrossThreadReduction: loop {others[0].loop_var.name!r} is among those that block {name!r} reduces "
             "over; reorder it to the outside"
+        )
+    placing = set(free_vars(tuple([value for axis, value in axes if axis.iter_type != IterVar.CommReduce])))
+    shared = [loop for loop in loops if loop.loop_var in placing]
+    if shared:
+        raise LoweringError(
+            f"LowerCrossThreadReduction: loop {shared[0].loop_var.name!r} is among those that block {name!r} reduces "
+            "over, and tells which element it computes; bind a loop that only reduces"
         )
     combination = reduction_of_block(stmt.block)
     if combination is None:

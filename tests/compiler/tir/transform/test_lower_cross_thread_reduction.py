@@ -112,6 +112,24 @@ def test_what_cannot_be_lowered_is_refused() -> None:
         apply(reduction(f"ko in range(3); i in range(4); k in {THREADS}", "ko * 8 + k"), LowerCrossThreadReduction())
 
 
+def test_threads_that_compute_several_elements_do_not_reduce_together() -> None:
+    fused = program(
+        """
+        for i_k_0 in T.thread_binding(8, thread="threadIdx.x"):
+            for i_k_1 in range(12):
+                with T.block("B"):
+                    vi = T.axis.spatial(4, (i_k_0 * 12 + i_k_1) // 24)
+                    vk = T.axis.reduce(24, (i_k_0 * 12 + i_k_1) % 24)
+                    with T.init():
+                        B[vi] = 0
+                    B[vi] = B[vi] + A[vi, vk]
+        """,
+        params=ROWS,
+    )
+    with pytest.raises(LoweringError, match="over, and tells which element it computes"):
+        apply(fused, LowerCrossThreadReduction())
+
+
 def test_values_of_a_thread_lie_in_registers_with_a_stride() -> None:
     func = apply(reduction(f"{BLOCKS_OF}; ko in range(3); ki in {THREADS}", "ko * 8 + ki"), LowerCrossThreadReduction())
     buffers = [buffer for block in nodes(func, Block) for buffer in block.alloc_buffers]
