@@ -92,12 +92,12 @@ def test_students_see_what_the_teacher_does_and_leave_with_one_key(teacher: Page
     write(teacher, "theirs = 2")
     expect(student.locator(".cm-content")).to_have_text("theirs = 2")
     teacher.click("[data-lesson-step='2']")
-    expect(student.locator("article:visible h3")).to_have_text("Say what you expect")
+    expect(student.locator("article:visible h3")).to_have_text("State what you expect")
     assert violations(student) == []
     assert violations(teacher) == []
     student.locator("#lesson-body").press("Escape")
     expect(student.locator(".cm-content")).to_have_text("mine = 1")
-    expect(student.locator("article:visible h3")).to_have_text("Many runs")
+    expect(student.locator("article:visible h3")).to_have_text("Repeated runs")
     write(teacher, "theirs = 3")
     settled(student)
     expect(student.locator(".cm-content")).to_have_text("mine = 1")

@@ -15,7 +15,7 @@ def test_lanes_are_a_dimension_of_the_elements() -> None:
     assert (vectors.shape, vectors.ndim, vectors.dtype) == ((4,), 1, "float32x2")
     np.testing.assert_array_equal(vectors.numpy(), values)
     for shape in ((8,), (2, 4), (4,)):
-        with pytest.raises(ArgumentError, match=r"copyfrom: source must have shape \(4, 2\)"):
+        with pytest.raises(ArgumentError, match=r"copyfrom: source_array must have shape \(4, 2\)"):
             vectors.copyfrom(np.zeros(shape, "float32"))
 
 
