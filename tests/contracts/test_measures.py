@@ -33,12 +33,22 @@ MAX_ANY_PERCENT = {
 Converters of PyTorch's operators take what TorchScript hands them, tensors and numbers alike, without saying which."""
 
 
+TOP_LEVEL = {"Dockerfile", "README.md", "app", "compiler", "pyproject.toml", "static", "templates", "tests"}
+"""All that stands at the top beside dotfiles, a lock file, and what ``.gitignore`` names."""
+
 SHARES = any_shares(*PACKAGES)
 
 
 @pytest.mark.parametrize("folder", SHARES)
 def test_parameters_have_types(folder: str) -> None:
     assert SHARES[folder].percent <= MAX_ANY_PERCENT.get(folder, 0) + 0.05, "\n".join(places(folder))
+
+
+def test_nothing_else_stands_at_the_top() -> None:
+    root = Path(__file__).parents[2]
+    ignored = [line.strip("/") for line in (root / ".gitignore").read_text().splitlines()]
+    found = {path.name for path in root.iterdir() if not any(path.match(pattern) for pattern in [".*", *ignored])}
+    assert found == TOP_LEVEL
 
 
 def test_functions_and_files_can_be_read_at_one_go() -> None:
