@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
+from typing import NoReturn
 
 from compiler.arith.int_set import IntSet
 from compiler.ir.node import rebuild
@@ -11,18 +12,20 @@ from compiler.ir.primexpr import Range, const
 from compiler.ir.substitute import free_vars
 from compiler.tir.buffer import Buffer
 from compiler.tir.schedule.bindings import conjunction, conjuncts
+from compiler.tir.schedule.conditions import scope_root
 from compiler.tir.schedule.dependencies import accessed_buffers
 from compiler.tir.schedule.error import refuse
 from compiler.tir.schedule.regions import covers, facts_at, merged, relaxed_loops
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
-from compiler.tir.schedule.stored_elements import stored_boxes
+from compiler.tir.schedule.stored_elements import stored_boxes, stores_conditionally
 from compiler.tir.schedule.tree import loops_above
 
 __all__ = [
     "check_all_written",
     "check_closed",
     "check_reads_stated",
+    "check_stored_always",
     "check_writer_stated",
     "check_writes_stated",
 ]
@@ -77,12 +80,22 @@ def check_all_written(
     inside = rebuild(realize, predicate=reduce(conjunction, parts, const(True, "bool")))
     written = merged(stored_boxes(inside, buffer, loops, analyzer), analyzer)
     if not any(covers(box, tuple([IntSet.from_range(side) for side in region]), analyzer) for box in written):
-        refuse(
-            state.mod,
-            "The block does not write all of the region that is copied",
-            f"Block {{0}} may leave some of the elements of {buffer.name} as they are that are to be copied",
-            block.block,
-        )
+        _refuse_partial(state, block, buffer)
+
+
+def check_stored_always(state: ScheduleState, block: StmtSRef, buffer: Buffer) -> None:
+    """Reject a block that stores to a buffer under conditions only: a copy would overwrite what it leaves as it is."""
+    if buffer not in scope_root(state, block).block.alloc_buffers and stores_conditionally(block.block, buffer):
+        _refuse_partial(state, block, buffer)
+
+
+def _refuse_partial(state: ScheduleState, block: StmtSRef, buffer: Buffer) -> NoReturn:
+    refuse(
+        state.mod,
+        "The block does not write all of the region that is copied",
+        f"Block {{0}} may leave some of the elements of {buffer.name} as they are that are to be copied",
+        block.block,
+    )
 
 
 def check_reads_stated(state: ScheduleState, block: StmtSRef, producers: Sequence[StmtSRef]) -> None:

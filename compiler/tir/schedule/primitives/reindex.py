@@ -32,6 +32,7 @@ from compiler.tir.schedule.relayout import nest_of_axes
 from compiler.tir.schedule.roles import BLOCK
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
+from compiler.tir.schedule.stated_accesses import check_stored_always
 from compiler.tir.schedule.tree import loops_above
 from compiler.tir.stmt import BufferStore, For, ForKind, Stmt
 
@@ -236,6 +237,7 @@ def _check_copy(state: ScheduleState, block: StmtSRef, old: Buffer, is_read: boo
     if not is_read:
         check_all_values(state, block)
         check_made(state, block, old)
+        check_stored_always(state, block, old)
     elif any(region.buffer is old for region in block.block.writes):
         refuse(
             state.mod,

@@ -570,3 +570,69 @@ def test_a_reduction_over_an_outer_loop_is_not_decomposed_within_a_part() -> Non
     first, _ = sch.loop_partition(k_1, [2, None])
     with pytest.raises(ScheduleError, match="higher than all the loops related to reduce block var"):
         sch.decompose_reduction("C_k_10", first)
+
+
+@T.prim_func
+def _larger_ones(A: T.Buffer((8,)), B: T.Buffer((8,))):
+    for i in range(8):
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            if A[vi] > 0.5:
+                B[vi] = A[vi]
+
+
+@T.prim_func
+def _last_ones(A: T.Buffer((8,)), B: T.Buffer((8,))):
+    for i in range(8):
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            if vi > 3:
+                B[vi] = A[vi]
+
+
+@T.prim_func
+def _either_branch(A: T.Buffer((8,)), B: T.Buffer((8,))):
+    for i in range(8):
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            if A[vi] > 0.5:
+                B[vi] = A[vi]
+            else:
+                B[vi] = 0.5
+
+
+@T.prim_func
+def _sum_of_larger_ones(A: T.Buffer((8, 4)), B: T.Buffer((8,))):
+    for i, k in T.grid(8, 4):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                B[vi] = 0.0
+            if A[vi, vk] > 0.5:
+                B[vi] = B[vi] + A[vi, vk]
+
+
+COPIES = {
+    "cache_write": lambda s: s.cache_write("B", 0, "global"),
+    "reindex": lambda s: s.reindex("B", ("write", 0)),
+    "reindex_cache_write": lambda s: s.reindex_cache_write("B", 0, "global", lambda *axes: axes[:1]),
+}
+
+
+@pytest.mark.parametrize("copy", COPIES)
+@pytest.mark.parametrize("program", [_larger_ones, _last_ones])
+def test_a_copy_does_not_overwrite_what_a_condition_leaves_as_it_is(program: Any, copy: str) -> None:
+    with pytest.raises(ScheduleError, match="may leave some of the elements of B as they are"):
+        COPIES[copy](Schedule(program))
+
+
+@pytest.mark.parametrize("copy", COPIES)
+@pytest.mark.parametrize("program", [_either_branch, _sum_of_larger_ones])
+def test_a_copy_holds_what_is_stored_whatever_the_condition(program: Any, copy: str) -> None:
+    schedule = Schedule(program)
+    COPIES[copy](schedule)
+    A = np.random.default_rng(0).random([int(n) for n in program.buffer_map[program.params[0]].shape], "float32")
+    expected, result = np.full(8, -7, "float32"), np.full(8, -7, "float32")
+    interpret(program, [A, expected])
+    interpret(schedule.mod["main"], [A, result])
+    np.testing.assert_array_equal(result, expected)
