@@ -33,7 +33,7 @@ from compiler.tir.schedule.conditions import (
 from compiler.tir.schedule.error import refuse
 from compiler.tir.schedule.primitives.inline import compute_inline, leaf_of
 from compiler.tir.schedule.primitives.navigation import consumers_of, producers_of
-from compiler.tir.schedule.regions import accessed_sets, covers, facts_at, relaxed_loops
+from compiler.tir.schedule.regions import accessed_sets, covers, facts_at, merged, relaxed_loops, written_box
 from compiler.tir.schedule.registry import primitive
 from compiler.tir.schedule.roles import BLOCK, LOOP
 from compiler.tir.schedule.sref import StmtSRef
@@ -123,6 +123,7 @@ def reverse_compute_at(
     _check_under(state, block, loop, producers, "producer")
     check_reads_stated(state, block, producers)
     _check_no_partial_sums(state, block, loop, scope, producers)
+    _check_no_gaps(state, block, loop, producers)
     _move(state, block, loop, scope, producers, preserve_unit_loops, index, is_reverse=True)
 
 
@@ -197,6 +198,34 @@ def _check_no_partial_sums(
                     producer.block,
                     loop.loop,
                 )
+
+
+def _check_no_gaps(state: ScheduleState, block: StmtSRef, loop: StmtSRef, producers: Sequence[StmtSRef]) -> None:
+    """Reject producers that leave gaps in the region that they write in one iteration, all of which the block reads.
+
+    Memory that is used under the loop only does not keep what another iteration wrote there.
+    """
+    analyzer = facts_at(loop)
+    for region in block.block.reads:
+        written, read = [], []
+        for producer in producers:
+            always = rebuild(state.realize_of(producer), predicate=const(True, "bool"))
+            loops = relaxed_loops(producer, loop, region.buffer.storage_scope)
+            for part in producer.block.writes:
+                if part.buffer is region.buffer:
+                    written.append(written_box(always, part, loops, analyzer))
+                    read.append(accessed_sets(always, part, loops))
+        hull = tuple([union(sides, analyzer) for sides in zip(*read, strict=True)])
+        boxes = merged([box for box in written if box is not None], analyzer)
+        if read and not any(covers(box, hull, analyzer) for box in boxes):
+            refuse(
+                state.mod,
+                "The producers leave gaps in what they write under the loop",
+                f"In one iteration of loop {{1}} block {{0}} would read elements of {region.buffer.name} that its "
+                "producers write in another one",
+                block.block,
+                loop.loop,
+            )
 
 
 def _check_order(state: ScheduleState, block: StmtSRef, loop: StmtSRef, scope: StmtSRef) -> None:

@@ -636,3 +636,28 @@ def test_a_copy_holds_what_is_stored_whatever_the_condition(program: Any, copy: 
     interpret(program, [A, expected])
     interpret(schedule.mod["main"], [A, result])
     np.testing.assert_array_equal(result, expected)
+
+
+@T.prim_func
+def _every_other_one_by_one(A: T.Buffer((8,)), C: T.Buffer((8,))):
+    B = T.alloc_buffer((8,))
+    for o, i in T.grid(2, 4):
+        with T.block("B"):
+            vi = T.axis.spatial(8, i * 2 + o)
+            B[vi] = A[vi] + 1.0
+    for i in range(8):
+        with T.block("C"):
+            vi = T.axis.spatial(8, i)
+            C[vi] = B[vi] * 2.0
+
+
+def test_a_consumer_does_not_read_between_what_its_producer_writes_in_one_iteration() -> None:
+    schedule: Any = Schedule(_every_other_one_by_one)
+    outer, inner = schedule.get_loops("B")
+    with pytest.raises(ScheduleError, match="that its producers write in another one"):
+        schedule.reverse_compute_at("C", outer)
+    schedule.reverse_compute_at("C", inner)
+    A = np.arange(8, dtype="float32")
+    result = np.zeros(8, "float32")
+    interpret(schedule.mod["main"], [A, result])
+    np.testing.assert_array_equal(result, (A + 1) * 2)
