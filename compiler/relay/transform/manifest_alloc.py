@@ -13,7 +13,6 @@ from compiler.ir.expr import RelayExpr
 from compiler.ir.function import BaseFunc, GlobalVar
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.op import Op
 from compiler.ir.transform import ModulePass, PassContext
 from compiler.ir.types import Type
 from compiler.relay.adt import Match
@@ -21,7 +20,7 @@ from compiler.relay.analysis.traversal import post_order
 from compiler.relay.expr import Call, GraphExpr, If, Let, Tuple, TupleGetItem, Var, array_const
 from compiler.relay.function import Function, is_primitive
 from compiler.relay.inference import infer_module
-from compiler.relay.operator import call_op, op_name
+from compiler.relay.operator import RelayOp, call_op
 from compiler.relay.standard_modules import define_storage
 from compiler.relay.transform.to_a_normal_form import ToANormalForm
 from compiler.relay.ty import TensorType, TupleType, tensor_types
@@ -31,26 +30,8 @@ from compiler.target.virtual_device import VirtualDevice
 __all__ = ["ManifestAlloc"]
 
 _ALIGNMENT = 64
-_ALL = (0, 1, 2, 3)
-_VALUES_THAT_DECIDE_SHAPES: Mapping[str, Sequence[int]] = {
-    "arange": _ALL,
-    "argwhere": _ALL,
-    "sparse_fill_empty_rows": _ALL,
-    "dyn.ones": (0,),
-    "dyn.zeros": (0,),
-    "dyn.one_hot": (3,),
-    "dyn.nn.upsampling": (1, 2),
-    "dyn.nn.upsampling3d": (1, 2, 3),
-    "dyn.strided_slice": (1, 2, 3),
-    **dict.fromkeys(
-        (
-            *("dyn.broadcast_to", "dyn.expand_dims", "dyn.full", "dyn.image.resize2d", "dyn.nn.pad", "dyn.reshape"),
-            *("dyn.sparse_to_dense", "dyn.squeeze", "dyn.tile", "dyn.topk"),
-        ),
-        (1,),
-    ),
-}
-"""Operators the shape of whose results depends on the values of arguments, and which arguments these are."""
+_BY_ALL_VALUES = ("arange", "argwhere", "sparse_fill_empty_rows")
+"""Operators without a static form whose result has as many elements as the values of the arguments say."""
 
 
 class ManifestAlloc(ModulePass, required=("InferType",)):
@@ -207,10 +188,11 @@ def _parameters_that_decide_shapes(kernel: Function) -> set[GraphExpr]:
     """Return the parameters whose values, not only their shapes, decide the shape of a result."""
     deciding: set[GraphExpr] = set()
     for expr in reversed(post_order(kernel.body)):
-        if not isinstance(expr, Call) or not isinstance(expr.op, Op):
-            continue
-        positions = _ALL if expr in deciding else _VALUES_THAT_DECIDE_SHAPES.get(op_name(expr) or "", ())
-        deciding.update(arg for i, arg in enumerate(expr.args) if i in positions)
+        if isinstance(expr, Call) and isinstance(expr.op, RelayOp):
+            by_all = expr in deciding or expr.op.name in _BY_ALL_VALUES
+            form = expr.op.static_form
+            positions = range(len(expr.args)) if by_all else form.arguments if form is not None else ()
+            deciding.update(expr.args[i] for i in positions)
     return deciding & set(kernel.params)
 
 

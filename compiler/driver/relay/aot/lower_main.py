@@ -121,7 +121,7 @@ class _Lowering:
     def __init__(self, function: Function, call_type: CallType) -> None:
         self._function = function
         self._call_type = call_type
-        self._count = 0
+        self._numbered: list[_Place] = []
         self._places: dict[GraphExpr, list[_Place]] = {}
         self._statements: list[Stmt] = []
         self._written: set[GraphExpr] = set()
@@ -142,12 +142,12 @@ class _Lowering:
     # places
 
     def _give_place(self, expr: GraphExpr) -> list[_Place]:
-        places = []
+        places: list[_Place] = []
         for t in tensor_types([_type(expr)]):
             if not t.is_static:
                 raise BuildError(f"AOTLowerMain: shapes must be known, got {t}")
-            places.append(_Place(self._count, t, expr))
-            self._count += 1
+            places.append(_Place(len(self._numbered) + len(places), t, expr))
+        self._numbered += places
         self._places[expr] = places
         return places
 
@@ -188,7 +188,7 @@ class _Lowering:
         self._write(self._function.body)
         body = seq([*self._statements, *self._copies()])
         for number in sorted(self._own):
-            size = sum(type_bytes(place.type) for place in self._place(number))
+            size = type_bytes(self._numbered[number].type)
             body = Allocate(self._own[number], "int8", (const(size),), const(True), body)
         for constant, pointer in reversed(self._constants.items()):
             value = constant.data
@@ -205,10 +205,6 @@ class _Lowering:
 
     def _buffers(self) -> tuple[Sequence[Buffer], Sequence[Buffer]]:
         return list(self._inputs.values()), self._outputs
-
-    def _place(self, number: int) -> Iterator[_Place]:
-        places = (place for each in self._places.values() for place in each if place.number == number)
-        yield next(places)
 
     def _write(self, expr: GraphExpr) -> None:
         """Write what an expression needs, then its own call."""
