@@ -278,10 +278,12 @@ def _init(old: Block, inner: Sequence[StmtSRef], division: _Division) -> Stmt:
     """Return the loops and the block that set the initial values of the new block."""
     spatial = [part for part in division.inner if part.axis.iter_type == IterVar.DataPar]
     renamed: dict[Var, PrimExpr] = {p.axis.var: Var(f"{p.axis.var.name}_init", p.axis.var.dtype) for p in spatial}
-    reduced = {var for p in division.inner if p not in spatial for var in free_vars(p.value)}
+    kept = {var for part in spatial for var in free_vars(part.value)}
+    reduced = {var for p in division.inner if p not in spatial for var in free_vars(p.value)} - kept
     predicate: PrimExpr = const(True, "bool")
     for condition in conjuncts(division.inner_predicate):
-        if not reduced & set(free_vars(condition)):
+        variables = set(free_vars(condition))
+        if not reduced & variables or kept & variables:  # of reduced values alone, some fulfil it
             predicate = conjunction(predicate, condition)
     used = {var for expr in (predicate, *[part.value for part in spatial]) for var in free_vars(expr)}
     loops = [sref.loop for sref in inner if sref.loop.loop_var in used]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.node import Node, rebuild
@@ -78,8 +78,7 @@ def pad_einsum(state: ScheduleState, block: StmtSRef, padding: Sequence[int]) ->
 def _product(state: ScheduleState, block: StmtSRef, axes: Sequence[IterVar]) -> BufferStore:
     """Return the store of a block that adds products up, or stores them."""
     update = block.block.body
-    reduced = {axis.var for axis in axes if axis.iter_type == IterVar.CommReduce}
-    if not isinstance(update, BufferStore) or not _is_sum_of_products(update, reduced):
+    if not isinstance(update, BufferStore) or not _is_sum_of_products(update, axes):
         refuse(
             state.mod,
             "The block is not a computation of Einsum pattern",
@@ -89,12 +88,13 @@ def _product(state: ScheduleState, block: StmtSRef, axes: Sequence[IterVar]) -> 
     return update
 
 
-def _is_sum_of_products(update: BufferStore, reduced: set[Var]) -> bool:
+def _is_sum_of_products(update: BufferStore, axes: Sequence[IterVar]) -> bool:
     """Return whether what is added is a product, which a zero in any of the elements makes zero."""
-    value = update.value
+    value, variables = update.value, {axis.var for axis in axes}
+    reduced = {axis.var for axis in axes if axis.iter_type == IterVar.CommReduce}
     if isinstance(value, Add) and isinstance(value.a, BufferLoad) and value.a.buffer is update.buffer:
         value = value.b
-    return _is_product(value) and _is_plain(update) and reduced <= set(free_vars(value))
+    return _is_product(value) and _is_plain(update, variables) and reduced <= set(free_vars(value))
 
 
 def _is_product(value: PrimExpr) -> bool:
@@ -103,8 +103,8 @@ def _is_product(value: PrimExpr) -> bool:
     return isinstance(value, BufferLoad) or (isinstance(value, Cast) and _is_product(value.value))
 
 
-def _is_plain(store: BufferStore) -> bool:
-    """Return whether each index of all accesses is a variable, and no two of one access are the same."""
+def _is_plain(store: BufferStore, axes: Collection[Var]) -> bool:
+    """Return whether each index of all accesses is an axis of the block, and no two of one access are the same."""
     accesses: list[tuple[PrimExpr, ...]] = []
 
     def collect(n: Node) -> None:
@@ -112,7 +112,7 @@ def _is_plain(store: BufferStore) -> bool:
             accesses.append(n.indices)
 
     post_order_visit(store, collect)
-    return all(all(isinstance(i, Var) for i in a) and len(set(a)) == len(a) for a in accesses)
+    return all(all(i in axes for i in a) and len(set(a)) == len(a) for a in accesses)
 
 
 def _rounded(state: ScheduleState, block: StmtSRef, axis: IterVar, step: int) -> PrimExpr:

@@ -661,3 +661,41 @@ def test_a_consumer_does_not_read_between_what_its_producer_writes_in_one_iterat
     result = np.zeros(8, "float32")
     interpret(schedule.mod["main"], [A, result])
     np.testing.assert_array_equal(result, (A + 1) * 2)
+
+
+@T.prim_func
+def _rows_and_columns_in_one_loop(A: T.Buffer((6,)), B: T.Buffer((3,))):
+    for o, i in T.grid(5, 4):
+        with T.block("B"):
+            vi = T.axis.spatial(3, (o * 4 + i) // 6)
+            vk = T.axis.reduce(6, (o * 4 + i) % 6)
+            T.where(o * 4 + i < 18)
+            with T.init():
+                B[vi] = 0.0
+            B[vi] = B[vi] + A[vk]
+
+
+def test_a_blockized_reduction_initialises_just_what_it_reduces() -> None:
+    schedule: Any = Schedule(_rows_and_columns_in_one_loop)
+    schedule.blockize(schedule.get_loops("B")[0])
+    A = np.arange(6, dtype="float32")
+    result = np.full(3, -7, "float32")
+    interpret(schedule.mod["main"], [A, result])
+    np.testing.assert_array_equal(result, np.full(3, A.sum()))
+
+
+@T.prim_func
+def _product_in_an_outer_block(A: T.Buffer((8, 4)), B: T.Buffer((8, 4))):
+    for o in range(2):
+        with T.block("outer"):
+            vo = T.axis.spatial(2, o)
+            for i, j in T.grid(1, 4):
+                with T.block("B"):
+                    _vi, vj = T.axis.remap("SS", [i, j])
+                    B[vo, vj] = A[vo, vj]
+
+
+def test_a_product_whose_indices_are_axes_of_another_block_is_not_padded() -> None:
+    schedule: Any = Schedule(_product_in_an_outer_block)
+    with pytest.raises(ScheduleError, match="with indices that are axes of the block"):
+        schedule.pad_einsum("B", [2, 2])
