@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import re
 import socket
 import struct
 import time
@@ -28,6 +29,9 @@ log = logging.getLogger(__name__)
 access = logging.getLogger("app.access")
 SLICE = 1 << 16
 """Bytes that are read or written at one time."""
+_ANOTHER_LINE = re.compile(rb"(?<!\r)\n|\r\n[ \t]")
+"""Ends of lines that h11 accepts, and that programs in front of this server may not see as such: a line feed alone, and
+one whose line is continued on the next."""
 
 
 class Gone(Exception):
@@ -172,7 +176,7 @@ class Connection(asyncio.BufferedProtocol):
         begun = False
         try:
             async with asyncio.timeout(self._bounds.idle_seconds) as deadline:
-                while (event := self._next_event()) is h11.NEED_DATA:
+                while (event := self._next_head()) is h11.NEED_DATA:
                     partial = bool(self._http.trailing_data[0])
                     if partial and not begun:
                         begun = True
@@ -243,6 +247,13 @@ class Connection(asyncio.BufferedProtocol):
         if chunks > self._bounds.chunks + size // self._bounds.chunk_bytes:
             expected = f"pieces of {self._bounds.chunk_bytes} bytes or more"
             raise MalformedBody("the body arrives in too many small pieces", expected=expected)
+
+    def _next_head(self) -> object:
+        """Return the next event before a request, whose lines must end and begin as every reader of HTTP sees them."""
+        head, _, _ = self._http.trailing_data[0].partition(b"\r\n\r\n")
+        if _ANOTHER_LINE.search(head):
+            raise Malformed("a line of the head ends without a carriage return, or is continued on the next", 400)
+        return self._next_event()
 
     def _next_event(self) -> object:
         try:

@@ -29,9 +29,10 @@ def make_environ(request: h11.Request, client: Address, server: Address) -> WSGI
     Raises
     ------
     RequestError
-        The target is not a path, or the body's length is given in two ways.
+        The target is neither a path nor an address of the host that the request names, or the body's length is given
+        in two ways.
     """
-    path, query = _split(request.target.decode("latin-1"))
+    path, query, authority = _split(request.target.decode("latin-1"))
     environ: WSGIEnvironment = {
         "REQUEST_METHOD": request.method.decode("ascii"),
         "SCRIPT_NAME": "",
@@ -59,20 +60,24 @@ def make_environ(request: h11.Request, client: Address, server: Address) -> WSGI
         if key in environ:
             value = f"{environ[key]}{'; ' if key == 'HTTP_COOKIE' else ','}{value}"
         environ[key] = value
+    if authority is not None and authority.lower() != environ.get("HTTP_HOST", "").lower():
+        raise RequestError("the target of the request is at another host than its Host header", expected="one host")
     if "HTTP_TRANSFER_ENCODING" in environ and "CONTENT_LENGTH" in environ:
         raise MalformedBody("the body's length is given in two ways", expected="Content-Length or Transfer-Encoding")
     return environ
 
 
-def _split(target: str) -> tuple[str, str]:
-    """Return path and query of a request's target."""
+def _split(target: str) -> tuple[str, str, str | None]:
+    """Return path and query of a request's target, and the host with its port if it is a whole address."""
+    authority = None
     if not target.startswith("/"):
         if not target.startswith(("http://", "https://")):
             raise RequestError("the target of the request is not a path", expected="a path, as in /api/compile")
         parts = urlsplit(target)
+        authority = parts.netloc
         target = (parts.path or "/") + ("?" + parts.query if parts.query else "")
     path, _, query = target.partition("?")
-    return path, query
+    return path, query, authority
 
 
 def add_body(environ: WSGIEnvironment, body: Spool) -> None:

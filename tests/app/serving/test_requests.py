@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 from flask import Flask, request
@@ -124,6 +125,14 @@ SMUGGLED = [
     ["GET / HTTP/9.9", HOST],
     ["GET  / HTTP/1.1", HOST],
     ["NONSENSE"],
+    ["GET http://elsewhere/healthz HTTP/1.1", HOST],
+    ["GET http://localhost@elsewhere/healthz HTTP/1.1", HOST],
+    ["GET http://localhost:81/healthz HTTP/1.1", HOST],
+    ["GET /healthz HTTP/1.1", HOST, "X-Folded: one", " two"],
+    ["GET /healthz HTTP/1.1", HOST, "X-Folded: one", "\ttwo"],
+    ["GET /healthz HTTP/1.1\nX: y", HOST],
+    ["GET /healthz HTTP/1.1", HOST + "\nX: y"],
+    ["GET /healthz HTTP/1.1", HOST + "\n"],
     ["GET / HTTP/1.1", HOST, "X: " + "x" * 100_000],
 ]
 
@@ -137,6 +146,24 @@ def test_what_is_not_clearly_http_is_refused_and_the_connection_closed(app: Flas
         assert refused.json["error"]["message"]
         assert refused.headers["connection"] == "close"
         assert client.closed()
+
+
+def test_a_refused_head_is_refused_wherever_it_is_cut(app: Flask) -> None:
+    head = b"GET /healthz HTTP/1.1\r\nHost: localhost\nX: y\r\n\r\n"
+    for cut in (22, 39, 40, len(head) - 2):
+        with served(app) as server, Client(server) as client:
+            client.socket.sendall(head[:cut])
+            time.sleep(0.01)
+            client.socket.sendall(head[cut:])
+            assert client.read().status == 400
+
+
+def test_a_head_is_read_after_a_body_with_any_bytes(app: Flask) -> None:
+    with served(app) as server, Client(server) as client:
+        body = b'{"script":\n "",\r\n "options": {}}'
+        client.send(COMPILE, HOST, JSON, f"Content-Length: {len(body)}", body=body)
+        assert client.read().status == 200
+        assert client.get("/healthz").status == 200
 
 
 def test_an_absolute_target_is_its_path(app: Flask) -> None:
