@@ -19,7 +19,7 @@ FORMAT = 1
 
 OriginId = int
 Level = Literal["source", "graph", "te", "schedule", "loop", "memory", "llvm", "asm"]
-Name = Annotated[str, Meta(pattern="^[a-z]{1,20}$")]
+Name = Annotated[str, Meta(pattern=r"^[a-z]{1,20}\Z")]
 Group = Name
 """Kind of a step, e.g. ``lowering``; ``app.panes.table`` maps it to a pane."""
 AssemblyFilter = Literal["labels", "directives", "comments", "unspilled", "hot"]
@@ -48,9 +48,9 @@ class Options(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkn
     assembly_also: Annotated[tuple[Annotated[str, Meta(max_length=64)], ...], Meta(max_length=2)] = ()
     """Keys of the targets of additional assembly panes."""
     assembly_filters: Annotated[tuple[AssemblyFilter, ...], Meta(max_length=5)] = ()
-    device: Annotated[str, Meta(pattern="^(cuda|opencl|metal|webgpu|nvptx|rocm)?$")] = ""
+    device: Annotated[str, Meta(pattern=r"^(cuda|opencl|metal|webgpu|nvptx|rocm)?\Z")] = ""
     """The device kind whose code is shown, a key of ``compiler.target.device_languages``; empty for the script's."""
-    arch: Annotated[str, Meta(pattern="^sm_[0-9]{2,3}$")] = "sm_90"
+    arch: Annotated[str, Meta(pattern=r"^sm_[0-9]{2,3}\Z")] = "sm_90"
     """The GPU architecture to compile CUDA C for."""
     sass: bool = False
     """Disassemble compiled CUDA C."""
@@ -70,7 +70,7 @@ class Workspace(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_un
     script: Annotated[str, Meta(max_length=1_000_000)]
     files: dict[Annotated[str, Meta(max_length=120)], bytes] = {}
     """Attached files by name; base64 in JSON."""
-    uploads: dict[Annotated[str, Meta(max_length=120)], Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]] = {}
+    uploads: dict[Annotated[str, Meta(max_length=120)], Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]] = {}
     """Uploaded files by name, as the SHA-256 hashes that they are stored under."""
     options: Options = Options()
 
@@ -143,7 +143,7 @@ class Weight(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Fraction of zeros."""
     unusual: Annotated[float, Meta(ge=0, le=1)] = 0.0
     """Fraction of infinities and NaNs, which the other statistics exclude."""
-    histogram: Annotated[str, Meta(pattern="^[0-9A-Za-z+/]{0,64}$")] = ""
+    histogram: Annotated[str, Meta(pattern=r"^[0-9A-Za-z+/]{0,64}\Z")] = ""
     """Histogram from minimum to maximum: heights of the bars, as digits of :data:`HEIGHTS`."""
     sampled: bool = False
     """Whether fractions and histogram are computed of a sample."""

@@ -14,7 +14,7 @@ MAX_PROGRAMS = 4
 """Maximum number of programs compiled for an answer."""
 
 Source = Annotated[str, Meta(max_length=MAX_SOURCE)]
-Architecture = Annotated[str, Meta(pattern="^sm_[0-9]{2,3}$")]
+Architecture = Annotated[str, Meta(pattern=r"^sm_[0-9]{2,3}\Z")]
 
 
 class CudaProgram(Struct, frozen=True, kw_only=True, tag="cuda"):

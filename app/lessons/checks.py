@@ -273,7 +273,7 @@ class Printed(CheckBase, frozen=True, kw_only=True, tag="printed"):
 class Question(CheckBase, frozen=True, kw_only=True, tag="question"):
     """The student enters a number that can be read off the page."""
 
-    name: Annotated[str, Meta(pattern="^[a-z_]{1,30}$")]
+    name: Annotated[str, Meta(pattern=r"^[a-z_]{1,30}\Z")]
     ask: Words
     answer: float
     tolerance: Annotated[float, Meta(ge=0)] = 0.0
@@ -348,7 +348,7 @@ class Faster(CheckBase, frozen=True, kw_only=True, tag="faster"):
 class Prediction(CheckBase, frozen=True, kw_only=True, tag="prediction"):
     """The student predicts a measurement in advance, within a factor."""
 
-    name: Annotated[str, Meta(pattern="^[a-z_]{1,30}$")]
+    name: Annotated[str, Meta(pattern=r"^[a-z_]{1,30}\Z")]
     ask: Words
     of: Quantity
     within: Annotated[float, Meta(gt=1)] = 2.0

@@ -22,7 +22,7 @@ from app.web.streams import Stream, streamed
 bp = Blueprint("classes", __name__, url_prefix="/api/classes")
 SECRET_HEADER = "X-Class-Secret"
 SECRET = {SECRET_HEADER: "The secret of the teacher's link."}
-StudentKey = Annotated[str, Meta(pattern="^[0-9a-f]{32}$")]
+StudentKey = Annotated[str, Meta(pattern=r"^[0-9a-f]{32}\Z")]
 
 
 class NewClass(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

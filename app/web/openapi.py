@@ -108,7 +108,19 @@ def describe(app: Flask, version: str) -> dict[str, Any]:
         "openapi": "3.1.0",
         "info": {"title": "Strata", "version": version, "description": "A compiler explorer for tensor programs."},
         "paths": paths,
-        "components": {"schemas": components},
+        "components": {"schemas": _with_endings(components)},
+    }
+
+
+def _with_endings(schema: object) -> object:
+    """Return a schema whose patterns end in ``$``, which in JSON Schema is the end of the text."""
+    if isinstance(schema, list):
+        return [_with_endings(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        name: part.replace(r"\Z", "$") if name == "pattern" and isinstance(part, str) else _with_endings(part)
+        for name, part in schema.items()
     }
 
 

@@ -248,6 +248,7 @@ def test_only_the_teacher_ends_a_class_and_nothing_is_kept_of_it(client: FlaskCl
     [
         {"student": "me", "step": 1},
         {"student": MARY.upper(), "step": 1},
+        {"student": MARY + "\n", "step": 1},
         {"student": MARY, "step": 0},
         {"student": MARY, "step": 10**9},
         {"student": MARY, "step": 1, "name": "<b>"},
