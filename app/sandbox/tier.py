@@ -21,7 +21,8 @@ class Mechanism(StrEnum):
     SECCOMP = "seccomp"
     """An allowlist of system calls."""
     LANDLOCK = "landlock"
-    """An allowlist of paths."""
+    """An allowlist of paths.  It limits what may be opened; ``stat`` still tells a script whether any path exists, its
+    size and its dates, which only a private root hides."""
     PRIVATE_ROOT = "private root"
     """A private mount namespace, in which other paths do not exist, with the working directory in memory."""
     PROCESSES = "process namespace"

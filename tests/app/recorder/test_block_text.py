@@ -66,6 +66,15 @@ ESCAPES = {
         'C = T.decl_buffer((64,), data=A.data)\nfor i in range(64):\n    C[i] = T.float32(1)',
         "is larger than the memory",
     ),
+    "one variable for two buffers": (
+        "with T.block('b'):\n    C = T.alloc_buffer((4,))\n    D = T.alloc_buffer((400,), data=C.data)\n"
+        "    D[399] = A[0]\n    A[0] = D[399]",
+        "'C' is allocated twice",
+    ),
+    "an argument for a buffer": (
+        "with T.block('b'):\n    C = T.alloc_buffer((400,), data=A.data)\n    C[399] = A[0]\n    A[0] = C[399]",
+        "'A' is allocated twice",
+    ),
     "a call": ('T.evaluate(T.call_extern("int32", "abort"))', "which is not a pure intrinsic"),
     "a call for a value": ('A[0] = T.call_extern("float32", "rand")', "which is not a pure intrinsic"),
     "a pointer": ("T.evaluate(T.address_of(A[0]))", "which is not a pure intrinsic"),

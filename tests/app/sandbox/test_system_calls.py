@@ -149,6 +149,7 @@ def test_native_code_is_killed_for_other_calls(name: str, scripts: Sandbox) -> N
         ("call('ioctl', 0, 0x5412, -1)", "ENOTTY"),
         ("call('fcntl', 3, 8, 1)", "EPERM"),
         ("call('prlimit64', 0, 7, -1, 0)", "EPERM"),
+        ("call('prlimit64', 0, 7, 1 << 32, 0)", "EPERM"),
         ("call('prctl', 38, 1, 0, 0, 0)", "EPERM"),
         ("call('tgkill', 4242, 4242, 9)", "EPERM"),
     ],
