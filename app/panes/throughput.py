@@ -70,7 +70,7 @@ def loop_throughput(
     lines = [texts[line] for line in graph.hot_lines if _INSTRUCTION.match(texts[line])]
     try:
         target = _target(answer, listing, assembly)
-        throughput = analyse_loop(lines, target.triple, target.cpu)
+        throughput = analyse_loop(lines, target.triple, target.cpu, target.llvm_features)
     except (BuildError, TargetError, UnavailableError) as error:
         return LoopThroughput(reason=str(error))
     measured = measured_loop(call, lines, throughput.cycles) if call is not None else None

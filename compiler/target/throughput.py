@@ -13,11 +13,13 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import msgspec
 
 from compiler.ir.error import BuildError, UnavailableError
+from compiler.target.cpu_lineage import nearest_cpus
 from compiler.target.llvm_machine import UNKNOWN_CPU
 
 __all__ = ["Port", "Throughput", "analyse_loop", "find_llvm_mca"]
@@ -28,7 +30,16 @@ MAX_INSTRUCTIONS = 2_000
 SECONDS = 5
 BYTES = 1 << 30
 _LIMITED = str(Path(__file__).parent / "cuda_tools" / "limited.py")
-_ZEN = re.compile(r"znver(\d)")
+MODELS = 20
+"""How many processors are tried, the nearest first, until the tool has a model of one."""
+_NO_MODEL = re.compile(
+    f"{UNKNOWN_CPU}|instruction requires|unsupported instruction|unable to find instruction-level scheduling"
+    "|CPU '.*' is not supported"
+)
+"""What the tool says where it does not know a processor, or its model lacks instructions; another one may have them."""
+_ERROR = re.compile(r"\berror: |LLVM ERROR")
+_NAMELESS = re.compile(r"|generic.*|x86-64.*")
+"""Names that stand for no processor: its features say more."""
 SATURATED = 0.95
 """The utilisation of a port above which it limits the loop."""
 
@@ -57,6 +68,8 @@ class Throughput:
     ----------
     cpu : str
         The processor whose model was used.
+    asked : str
+        The processor that was asked for; another one than ``cpu`` if the tool has no model of it.
     instructions : int
         Instructions per iteration.
     cycles : float
@@ -68,6 +81,7 @@ class Throughput:
     """
 
     cpu: str
+    asked: str
     instructions: int
     cycles: float
     ports: tuple[Port, ...]
@@ -125,7 +139,7 @@ def find_llvm_mca() -> str:
     return path
 
 
-def analyse_loop(lines: Sequence[str], triple: str, cpu: str) -> Throughput:
+def analyse_loop(lines: Sequence[str], triple: str, cpu: str, features: str = "") -> Throughput:
     """Analyse the throughput of a loop with LLVM's model of a processor.
 
     Parameters
@@ -135,8 +149,10 @@ def analyse_loop(lines: Sequence[str], triple: str, cpu: str) -> Throughput:
     triple : str
         The target triple, such as ``x86_64-unknown-linux-gnu``.
     cpu : str
-        LLVM's name of the processor.  If the installed ``llvm-mca`` does not know a Zen processor, the nearest model is
-        used, and named in the result.
+        LLVM's name of the processor.  If the installed ``llvm-mca`` has no model of it that runs the loop, that of the
+        nearest processor is used, and named in the result.
+    features : str
+        Comma-separated features that it has beside those of its name, each prefixed by ``+`` or ``-``.
 
     Returns
     -------
@@ -147,46 +163,62 @@ def analyse_loop(lines: Sequence[str], triple: str, cpu: str) -> Throughput:
     UnavailableError
         If ``llvm-mca`` is not installed.
     BuildError
-        If it cannot parse the code, does not know the processor, or the loop is too long.
+        If it cannot parse the code, has no model of a processor that runs it, or the loop is too long.
     """
     if len(lines) > MAX_INSTRUCTIONS:
         raise BuildError(f"the throughput of at most {MAX_INSTRUCTIONS:,} instructions is analysed, got {len(lines):,}")
     reason = ""
-    for candidate in _candidates(cpu):
-        ran = _run(lines, triple, candidate)
-        if not ran.returncode and UNKNOWN_CPU not in ran.stderr:
-            return _read(ran.stdout)
-        reason = reason or next(iter(ran.stderr.strip().splitlines()), "it failed without a word")
-        if UNKNOWN_CPU not in reason:
-            break
-    raise BuildError(f"llvm-mca: {reason}")
+    for candidate in _candidates(triple, cpu, features):
+        ran = _run(lines, triple, candidate, features if candidate == cpu else "")
+        complaint = next((line for line in ran.stderr.splitlines() if _NO_MODEL.search(line)), "")
+        if not complaint and not ran.returncode:
+            return _read(ran.stdout, cpu)
+        reason = reason or complaint
+        if not complaint:
+            said = next(filter(_ERROR.search, ran.stderr.splitlines()), "it failed without a word")
+            raise BuildError(f"llvm-mca: {said}")
+    architecture = triple.partition("-")[0].replace("_", "-")
+    raise BuildError(
+        f"llvm-mca has no model of {cpu or 'a processor'} or a similar {architecture} processor that runs these "
+        f"instructions{f': {reason}' if reason else ''}"
+    )
 
 
-def _run(lines: Sequence[str], triple: str, cpu: str) -> subprocess.CompletedProcess[str]:
+def _candidates(triple: str, cpu: str, features: str) -> list[str]:
+    """Return a processor, if the tool knows it, followed by the nearest ones that it knows."""
+    architecture = triple.partition("-")[0]
+    known = _known_cpus(find_llvm_mca(), triple)
+    is_named = cpu in known and not ("+" in features and _NAMELESS.fullmatch(cpu))
+    nearest = nearest_cpus({"arm64": "aarch64"}.get(architecture, architecture), cpu, features, known)
+    return list(dict.fromkeys([*([cpu] if is_named else []), *nearest]))[:MODELS]
+
+
+@cache
+def _known_cpus(tool: str, triple: str) -> frozenset[str]:
+    """Return the names of the processors that the installed tool knows, of which it may have no model."""
+    ran = _execute([tool, f"-mtriple={triple}", "-mcpu=help"], "")
+    return frozenset(re.findall(r"^  (\S+)\s+- Select the ", ran.stderr, re.MULTILINE))
+
+
+def _run(lines: Sequence[str], triple: str, cpu: str, features: str) -> subprocess.CompletedProcess[str]:
+    options = [f"-mtriple={triple}", f"-mcpu={cpu}", f"-mattr={features}", "-json", f"-iterations={ITERATIONS}"]
+    return _execute([find_llvm_mca(), *options], "\n".join([*lines, ""]))
+
+
+def _execute(command: list[str], text: str) -> subprocess.CompletedProcess[str]:
     """Run the tool in a subprocess, with limits on time and memory."""
-    command = [find_llvm_mca(), f"-mtriple={triple}", f"-mcpu={cpu}", "-json", f"-iterations={ITERATIONS}"]
     limited = [sys.executable, "-I", "-S", _LIMITED, str(SECONDS), str(BYTES), *command]
     with tempfile.TemporaryDirectory() as folder:
         try:
             return subprocess.run(
-                limited, input="\n".join([*lines, ""]), cwd=folder, env={"HOME": folder}, capture_output=True,
+                limited, input=text, cwd=folder, env={"HOME": folder}, capture_output=True,
                 text=True, errors="replace", timeout=SECONDS, check=False,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
             raise BuildError(f"llvm-mca took more than {SECONDS} seconds") from None
 
 
-def _candidates(cpu: str) -> list[str]:
-    """Return a processor, followed by those with the nearest models in case the installed tool does not know it."""
-    match = _ZEN.fullmatch(cpu)
-    if match is None:
-        return [cpu]
-    # Zen before the fourth generation has no AVX-512; Intel's first server with all of it is nearer.
-    older = [f"znver{generation}" for generation in range(int(match[1]) - 1, 3, -1)]
-    return [cpu, *older, "icelake-server", "znver3"] if int(match[1]) > 3 else [cpu]
-
-
-def _read(text: str) -> Throughput:
+def _read(text: str, asked: str) -> Throughput:
     try:
         report = msgspec.json.decode(text[text.index("{") :], type=_Report)
     except (ValueError, msgspec.DecodeError) as error:
@@ -202,7 +234,8 @@ def _read(text: str) -> Throughput:
     ports.sort(key=lambda port: -port.cycles)
     dispatch = region.summary.micro_operations / ITERATIONS / region.summary.width
     bottleneck = _bottleneck(cycles, dispatch, region.summary.width, ports)
-    return Throughput(report.target.cpu, len(region.instructions), cycles, tuple(ports), bottleneck)
+    cpu = report.target.cpu
+    return Throughput(cpu, asked or cpu, len(region.instructions), cycles, tuple(ports), bottleneck)
 
 
 def _numbered(match: re.Match[str]) -> str:
