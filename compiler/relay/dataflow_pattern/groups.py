@@ -111,18 +111,20 @@ def _as_pattern_names(pattern: Pattern, bindings: Mapping[Any, Sequence[Any]], i
 
 
 def _parts_of_pattern(pattern: Any) -> list[Any]:
-    """Return a pattern and those that it is made of, which come first."""
-    parts: dict[Any, None] = {}
+    """Return a pattern and those that it is made of, which come first; what is in a cycle comes once."""
+    parts: list[Any] = []
+    entered: set[Any] = set()
     todo = [(pattern, False)]
     while todo:
         part, ready = todo.pop()
         if ready:
-            parts.setdefault(part)
-        elif part not in parts:
+            parts.append(part)
+        elif part not in entered:
+            entered.add(part)
             values = [getattr(part, f.name) for f in fields(part)]
             inner = [p for v in values for p in (v if isinstance(v, (tuple, list)) else (v,)) if hasattr(p, "matches")]
-            todo += [(part, True), *((p, False) for p in reversed(inner) if p not in parts)]
-    return list(parts)
+            todo += [(part, True), *((p, False) for p in reversed(inner) if p not in entered)]
+    return parts
 
 
 def _leaves_operands_open(part: Any) -> bool:

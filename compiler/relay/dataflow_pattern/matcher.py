@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+from compiler.ir.recursion import CHECK_INTERVAL, call_deeper
 from compiler.relay.analysis.post_dominators import PostDominators, Use
 from compiler.relay.analysis.traversal import operands, post_order
 from compiler.relay.expr import GraphExpr
@@ -78,6 +79,7 @@ class Matcher:
         self.graph = graph
         self.bindings: dict[Any, list[Any]] = {}
         self.inside: list[Any] = []
+        self._open: set[tuple[Any, Any]] = set()
 
     def match(self, pattern: Pattern, expr: GraphExpr) -> bool:
         """Return whether an expression matches a pattern, beginning anew."""
@@ -88,12 +90,20 @@ class Matcher:
         """Return whether an expression matches a pattern besides those that have matched."""
         if pattern in self.bindings:
             return self.bindings[pattern][0] is expr
-        before = self._state()
-        if pattern.matches(self, expr):
-            self.bindings.setdefault(pattern, [expr])
-            return True
-        self._restore(before)
-        return False
+        question = (pattern, expr)
+        if question in self._open:  # a pattern that is itself matches nothing by that alone
+            return False
+        self._open.add(question)
+        try:
+            before = self._state()
+            look = call_deeper if len(self._open) % CHECK_INTERVAL == 0 else _call
+            if look(pattern.matches, self, expr):
+                self.bindings.setdefault(pattern, [expr])
+                return True
+            self._restore(before)
+            return False
+        finally:
+            self._open.remove(question)
 
     def all_fit(self, patterns: Sequence[Pattern] | None, exprs: Sequence[GraphExpr]) -> bool:
         """Return whether each expression matches its pattern; None matches any number of any expressions."""
@@ -162,6 +172,10 @@ class Matcher:
 
     def _restore(self, state: tuple[dict[Any, list[Any]], list[Any]]) -> None:
         self.bindings, self.inside = state
+
+
+def _call(matches: Callable[[Matcher, GraphExpr], bool], matcher: Matcher, expr: GraphExpr) -> bool:
+    return matches(matcher, expr)
 
 
 def _computed_operands(expr: GraphExpr) -> list[GraphExpr]:

@@ -11,6 +11,7 @@ from compiler import relay
 from compiler.ir import structural_equal
 from compiler.ir.error import ArgumentError, TVMError
 from compiler.ir.op import Op
+from compiler.relay.analysis import post_order
 from compiler.relay.dataflow_pattern import (
     CallPattern,
     DFPatternCallback,
@@ -31,6 +32,7 @@ from compiler.relay.dataflow_pattern import (
     wildcard,
 )
 from compiler.relay.interpreter import Interpreter
+from compiler.relay.operator import op_name
 
 public: Any = relay
 nn = public.nn
@@ -306,3 +308,85 @@ def test_parameters_stand_in_the_order_of_the_pattern() -> None:
         assert pattern.partition(written).args == (x, y, z)
     both = is_op("concatenate")(is_tuple(None))
     assert both.partition(relay.concatenate([y, x, y], 0)).args == (y, x)
+
+
+def _chain(depth: int, *functions: Any) -> Any:
+    made = nn.dense(relay.var("x", shape=(2, 3)), relay.var("w", shape=(4, 3)))
+    for step in range(depth):
+        made = functions[step % len(functions)](made)
+    return made
+
+
+def _relus() -> Any:
+    rest = wildcard()
+    chain = is_op("nn.relu")(rest)
+    rest.redirect_to(chain | is_op("nn.dense")(wildcard(), wildcard()))
+    return chain
+
+
+def _of_itself_first() -> Any:
+    rest = wildcard()
+    chain = rest | is_op("nn.relu")(rest) | is_op("nn.dense")(wildcard(), wildcard())
+    rest.redirect_to(chain)
+    return chain
+
+
+def _in_turn() -> Any:
+    first, second = wildcard(), wildcard()
+    relu, tanh = is_op("nn.relu")(first), is_op("tanh")(second)
+    begin = is_op("nn.dense")(wildcard(), wildcard())
+    first.redirect_to(tanh | begin)
+    second.redirect_to(relu | begin)
+    return relu | tanh
+
+
+def _layers() -> Any:
+    rest = wildcard()
+    chain = is_op("nn.dense")(rest, wildcard())
+    rest.redirect_to(chain | is_var())
+    return chain
+
+
+class _Exp(DFPatternCallback):
+    def __init__(self, pattern: Any) -> None:
+        super().__init__(rewrite_once=True)
+        self.pattern = pattern
+
+    def callback(self, pre: Any, post: Any, node_map: Any) -> Any:
+        return public.exp(post)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expr", "whole", "inside"),
+    [
+        (_relus, lambda: _chain(3, nn.relu), True, ["nn.dense_nn.relu_nn.relu_nn.relu_"]),
+        (_relus, lambda: _chain(0, nn.relu), False, []),
+        (_of_itself_first, lambda: _chain(2, nn.relu), True, ["nn.dense_nn.relu_nn.relu_"]),
+        (_in_turn, lambda: _chain(4, nn.relu, public.tanh), True, ["nn.dense_nn.relu_tanh_nn.relu_tanh_"]),
+        (_in_turn, lambda: _chain(3, nn.relu), False, ["nn.dense_nn.relu_"]),
+        # One weight is one in all layers, as the pattern of it is one object; TVM 0.19 says so too.
+        (_layers, lambda: _chain(2, lambda e: nn.dense(e, W)), False, ["nn.dense_"]),
+        (_layers, lambda: nn.dense(nn.dense(X, W), W), True, ["nn.dense_nn.dense_"]),
+    ],
+)
+def test_patterns_in_cycles_match_partition_and_rewrite(pattern: Any, expr: Any, whole: bool, inside: Any) -> None:
+    assert pattern().match(expr()) == whole
+    moved = pattern().partition(expr())
+    functions = [e for e in post_order(moved) if isinstance(e, relay.Function)]
+    assert [f.attrs["PartitionedFromPattern"] for f in functions] == inside
+    rewritten = rewrite(_Exp(pattern()), expr())
+    assert sum(op_name(e) == "exp" for e in post_order(rewritten)) == len(inside)
+
+
+def test_a_pattern_that_is_only_itself_matches_nothing() -> None:
+    alone = wildcard()
+    alone.redirect_to(alone)
+    assert not alone.match(X)
+    assert structural_equal(alone.partition(nn.relu(X)), nn.relu(X))
+
+
+def test_a_chain_of_any_length_matches() -> None:
+    expr = _chain(3000, nn.relu)
+    assert _relus().match(expr)
+    (function,) = [e for e in post_order(_relus().partition(expr)) if isinstance(e, relay.Function)]
+    assert len(function.params) == 2
