@@ -9,7 +9,7 @@ from compiler.ir.types import Type
 from compiler.relay.analysis.kinds import type_parts
 from compiler.relay.analysis.traversal import post_order
 from compiler.relay.analysis.variables import free_vars
-from compiler.relay.expr import Call, Constant, GraphExpr, Tuple
+from compiler.relay.expr import Call, Constant, GraphExpr, Tuple, TupleGetItem
 from compiler.relay.function import Function
 from compiler.relay.ty import TensorType
 
@@ -17,13 +17,13 @@ __all__ = ["all_dtypes", "check_constant", "extract_intermdeiate_expr"]
 
 
 def extract_intermdeiate_expr(mod: IRModule, expr_id: int) -> IRModule:
-    """Return the module that computes what one call of ``main`` computes (TVM spells the name this way).
+    """Return the module that computes one intermediate value of ``main`` (TVM spells the name this way).
 
     Parameters
     ----------
     mod : IRModule
     expr_id : int
-        The number of the call, from 0 on, operands before their users: the number of the variable ``%3`` in the text.
+        Its number among calls, tuples and elements of tuples, from 0 on, operands before their users.
 
     Returns
     -------
@@ -32,13 +32,13 @@ def extract_intermdeiate_expr(mod: IRModule, expr_id: int) -> IRModule:
     Raises
     ------
     ArgumentError
-        If there is no call of that number.
+        If there is none of that number.
     """
-    calls = [part for part in post_order(mod["main"]) if isinstance(part, Call)]
-    if not 0 <= expr_id < len(calls):
-        raise ArgumentError(f"extract_intermdeiate_expr: expr_id must be from 0 to {len(calls) - 1}, got {expr_id}")
-    call = calls[expr_id]
-    return IRModule.from_expr(Function(tuple(free_vars(call)), call), _others(mod), mod.type_definitions)
+    values = [part for part in post_order(mod["main"]) if isinstance(part, (Call, Tuple, TupleGetItem))]
+    if not 0 <= expr_id < len(values):
+        raise ArgumentError(f"extract_intermdeiate_expr: expr_id must be from 0 to {len(values) - 1}, got {expr_id}")
+    value = values[expr_id]
+    return IRModule.from_expr(Function(tuple(free_vars(value)), value), _others(mod), mod.type_definitions)
 
 
 def _others(mod: IRModule) -> dict[GlobalVar, BaseFunc]:

@@ -173,3 +173,28 @@ def test_kernels_of_one_structure_are_one_fused_function() -> None:
     assert [analysis.list_op_freqs(tvm.IRModule({"main": k})) for k in kernels.values()] == [
         {"nn.dense": 1, "nn.relu": 1}
     ]
+
+
+def _kind(body: Any) -> str:
+    return str(body.op.name) if isinstance(body, relay.Call) else type(body).__name__
+
+
+@pytest.mark.parametrize(
+    ("make", "kinds"),
+    [
+        (lambda x, parts: relay.add(parts[0], x), "nn.relu split TupleGetItem add"),
+        (lambda x, parts: relay.add(parts[0], parts[1]), "nn.relu split TupleGetItem TupleGetItem add"),
+        (lambda x, parts: relay.Tuple([relay.exp(x), x]), "exp Tuple"),
+        (lambda x, parts: relay.concatenate([relay.exp(x), relay.tanh(x)], 0), "exp tanh Tuple concatenate"),
+    ],
+)
+def test_tuples_and_their_elements_are_values_as_calls_are(make: Any, kinds: str) -> None:
+    """As TVM 0.19 counts them."""
+    x = relay.var("x", shape=(2, 4))
+    parts = relay.split(relay.nn.relu(relay.var("y", shape=(4, 4))), 2)
+    module = relay.transform.InferType()(tvm.IRModule.from_expr(make(x, parts)))
+    count = len(kinds.split())
+    found = [_kind(analysis.extract_intermdeiate_expr(module, at)["main"].body) for at in range(count)]
+    assert " ".join(found) == kinds
+    with pytest.raises(ArgumentError, match=f"must be from 0 to {count - 1}"):
+        analysis.extract_intermdeiate_expr(module, count)
