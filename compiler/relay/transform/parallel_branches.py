@@ -1,13 +1,14 @@
 """Finds parallel branches with the same operator and input, and combines them into one call.
 
-A branch is a call and the elementwise or broadcasting calls that follow it, each the only user of the one before.  What
-follows is combined as well, as far as all branches do the same there and their further operands can be joined.
+A branch is a call and the elementwise or broadcasting calls that follow it, each the only user of the one before, that
+leave its shape as it is.  What follows is combined as well, as far as all branches do the same there, their further
+operands can be joined, and the wide result keeps its shape too.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Sequence, Set
+from collections.abc import Callable, Hashable, Sequence, Set
 from typing import Any, ClassVar
 
 from compiler.ir.error import ArgumentError, show
@@ -19,10 +20,18 @@ from compiler.ir.transform import PassContext
 from compiler.relay.analysis import post_order
 from compiler.relay.expr import Call, GraphExpr
 from compiler.relay.function import Function
-from compiler.relay.operator import OpPattern
+from compiler.relay.operator import OpPattern, RelationError
 from compiler.relay.transform.function_pass import FunctionPass
-from compiler.relay.transform.rewriter import GraphMutator, op_name, outside_kernels, relay_op, tensor_type, users_of
-from compiler.relay.ty import TensorType
+from compiler.relay.transform.rewriter import (
+    GraphMutator,
+    op_name,
+    outside_kernels,
+    relay_op,
+    tensor_type,
+    type_of,
+    users_of,
+)
+from compiler.relay.ty import TensorType, same_dim
 
 Branch = list[Call]
 
@@ -159,10 +168,26 @@ def _branch(call: Call, users: dict[Any, list[Call]], uses: dict[Any, int]) -> B
     while uses[branch[-1]] == 1 and len(users.get(branch[-1], ())) == 1:
         (user,) = users[branch[-1]]
         op = relay_op(user)
-        if op is None or op.pattern > OpPattern.BROADCAST or tensor_type(user) is None:
+        if op is None or op.pattern > OpPattern.BROADCAST or not _same_shape(tensor_type(user), tensor_type(call)):
             break
         branch.append(user)
     return branch
+
+
+def _same_shape(a: TensorType | None, b: TensorType | None) -> bool:
+    if a is None or b is None or len(a.dims) != len(b.dims):
+        return False
+    return all(map(same_dim, a.dims, b.dims))
+
+
+def _typed(call: Call) -> TensorType | None:
+    """Return the type of a call whose operands fit together; None if they do not, or it is no tensor."""
+    op = relay_op(call)
+    try:
+        t = None if op is None or op.relation is None else op.relation(tuple(map(type_of, call.args)), call.attrs)
+    except RelationError:
+        return None
+    return t if isinstance(t, TensorType) else None
 
 
 def _dependent(func: Function, calls: Sequence[Call]) -> set[GraphExpr]:
@@ -184,9 +209,17 @@ class _Combiner(GraphMutator):
             self._plans.update({branch[depth - 1]: (group, depth) for branch in group})
 
     def _depth(self, group: Sequence[Branch], dependent: Set[GraphExpr]) -> int:
-        """Return how many calls of each branch can be combined."""
-        shortest = min(len(branch) for branch in group)
-        return next((d for d in range(1, shortest) if not self._same_level(group, d, dependent)), shortest)
+        """Return how many calls of each branch can be combined, by what the combined ones are in the old graph."""
+        heads = [branch[0] for branch in group]
+        wide = self._rules.combined(heads, heads[0].args[0], [call.args[1] for call in heads])
+        shape = tensor_type(wide)
+        for depth in range(1, min(len(branch) for branch in group)):
+            if not self._same_level(group, depth, dependent):
+                return depth
+            wide = self._level(group, depth, wide, lambda expr: expr)
+            if not _same_shape(_typed(wide), shape):
+                return depth
+        return min(len(branch) for branch in group)
 
     def _same_level(self, group: Sequence[Branch], depth: int, dependent: Set[GraphExpr]) -> bool:
         first = group[0][depth]
@@ -211,15 +244,22 @@ class _Combiner(GraphMutator):
 
     def _combined(self, group: Sequence[Branch], depth: int) -> RelayExpr:
         heads = [branch[0] for branch in group]
-        result = self._rules.combined(heads, self._new(heads[0].args[0]), [self._new(c.args[1]) for c in heads])
+        data, weights = self._new(heads[0].args[0]), [self._new(call.args[1]) for call in heads]
+        result: RelayExpr = self._rules.combined(heads, data, weights)
         for level in range(1, depth):
-            place = _place_of(group[0], level)
-            args: list[RelayExpr] = []
-            for at in range(len(group[0][level].args)):
-                operands = [] if at == place else [self._new(branch[level].args[at]) for branch in group]
-                args.append(self._rules.joined(group, level, operands) if operands else result)
-            result = rebuild(group[0][level], args=tuple(args))
+            result = self._level(group, level, result, self._new)
         return result
+
+    def _level(
+        self, group: Sequence[Branch], level: int, result: RelayExpr, new: Callable[[GraphExpr], Any]
+    ) -> Call:
+        """Return what follows of all branches at one level as one call; ``new`` returns operands of the old graph."""
+        place = _place_of(group[0], level)
+        args: list[RelayExpr] = []
+        for at in range(len(group[0][level].args)):
+            operands = [] if at == place else [new(branch[level].args[at]) for branch in group]
+            args.append(self._rules.joined(group, level, operands) if operands else result)
+        return rebuild(group[0][level], args=tuple(args))
 
     def _new(self, expr: GraphExpr) -> Any:
         """Return an operand in the new graph, which may not have been reached yet."""
