@@ -21,6 +21,7 @@ from compiler.ir.extension import extension_point
 from compiler.ir.op import add_op, registered_ops
 from compiler.relay.accumulation import ACCUMULATING, reference_in_float32
 from compiler.relay.expr import Call, Constant, Expr, TupleWrapper, array_const
+from compiler.relay.named_layouts import named_layout_rule
 from compiler.relay.op_documentation import Documentation, Parameter
 from compiler.relay.operator import (
     AlterLayout,
@@ -138,6 +139,7 @@ def register(
         relation=relation,
         **row,
     )
+    op.layout = op.layout or named_layout_rule(op)
     add_op(op)
     if op.onnx:
         _ONNX[op.onnx] = op

@@ -33,6 +33,8 @@ _SMOOTH = [
 @pytest.mark.parametrize("op", OPERATORS.values(), ids=str)
 def test_every_field_is_filled_or_waived(op: RelayOp) -> None:
     missing = {field for field in _FIELDS if not getattr(op, field)}
+    if any(name.endswith("layout") for name in op.attributes) and op.layout is None:
+        missing.add("layout")
     assert missing == set(op.waived), "exactly what is missing is waived"
     assert all(len(reason) > 10 for reason in op.waived.values())
     assert op.doc.endswith(".")

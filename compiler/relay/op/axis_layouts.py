@@ -11,8 +11,9 @@ from typing import Any, TypeVar
 
 from compiler.ir.attrs import Attrs
 from compiler.ir.types import Type
+from compiler.relay.named_layouts import CHANNELS
 from compiler.relay.op.common import FAR
-from compiler.relay.op.layout_rules import CHANNELS, SCALAR
+from compiler.relay.op.layout_rules import SCALAR
 from compiler.relay.operator import InferCorrectLayoutOutput, InLayouts, LayoutRule, Types
 from compiler.relay.ty import Dim, TensorType
 from compiler.tir.data_layout import Layout, layout
@@ -178,7 +179,8 @@ def pad_layout(attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Typ
     widths = dict(zip(old.letters, attrs["pad_width"], strict=True))
     if any(any(widths[a.letter]) for a in new.axes if new.block(a.letter) > 1):
         return _output([old, *others], old, attrs)
-    return _output([new, *others], new, attrs.with_values(pad_width=tuple(widths[a.letter] for a in new.axes)))
+    there = tuple((0, 0) if a.factor else widths[a.letter] for a in new.axes)  # blocks of one element stay as they are
+    return _output([new, *others], new, attrs.with_values(pad_width=there))
 
 
 def slice_like_layout(attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types) -> Any:

@@ -7,19 +7,17 @@ Those of operators whose attributes number axes are in ``axis_layouts``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol, TypeVar
+from typing import TypeVar
 
 from compiler.ir.attrs import Attrs
 from compiler.ir.types import Type
+from compiler.relay.named_layouts import CHANNELS
 from compiler.relay.operator import InferCorrectLayoutOutput, InLayouts, LayoutRule, Types
-from compiler.relay.ty import TensorType, TupleType
+from compiler.relay.ty import Dim, TensorType, TupleType, same_dim
 from compiler.tir.data_layout import Layout, layout
 
 __all__ = [
     "broadcast_layout",
-    "convolution_layout",
-    "data_layout",
-    "deformable_layout",
     "fixed_layouts",
     "quantized_layout",
     "same_layout",
@@ -27,8 +25,6 @@ __all__ = [
 ]
 
 A = TypeVar("A", bound=Attrs)
-CHANNELS = layout("C")
-"""The layout of a vector with an element for each channel; a scalar may stand for it."""
 SCALAR = layout("")
 
 
@@ -75,23 +71,37 @@ def _larger(layouts: InLayouts, types: Types) -> int:
 
 def _aligned(old_in: InLayouts, types: Types) -> list[Layout] | None:
     """Return the layouts of both inputs in the old graph, where the last axes of both are the same ones."""
-    lhs, rhs = old_in
-    ranks = [len(t.dims) if isinstance(t, TensorType) else 0 for t in types]
-    if lhs is None and rhs is None:
-        return None
-    if rhs is None or (lhs is not None and len(lhs) >= len(rhs)):
-        rhs = _last_axes(lhs, ranks[1], rhs)
-    elif lhs is None or len(lhs) < len(rhs):
-        lhs = _last_axes(rhs, ranks[0], lhs)
-    return None if lhs is None or rhs is None else [lhs, rhs]
+    lhs, rhs = (_dims(t) for t in types)
+    if old_in[1] is None or (old_in[0] is not None and len(old_in[0]) >= len(old_in[1])):
+        large, small = old_in[0], _last_axes(old_in[0], lhs, rhs, old_in[1])
+        return None if large is None or small is None else [large, small]
+    small = _last_axes(old_in[1], rhs, lhs, old_in[0])
+    return None if small is None else [small, old_in[1]]
 
 
-def _last_axes(large: Layout | None, rank: int, given: Layout | None) -> Layout | None:
-    """Return the layout of the smaller input, which is ``given`` if it is known; None if they conflict."""
-    if large is None or rank > len(large):
+def _last_axes(large: Layout | None, of: Sequence[Dim], dims: Sequence[Dim], given: Layout | None) -> Layout | None:
+    """Return the layout of the smaller input, which is ``given`` if it is known; None if they conflict.
+
+    What has one element along a dimension in blocks has one block of one element.  One block of many elements, or many
+    of one, beside many blocks is not an extent of that dimension: it has no layout.
+    """
+    start = len(of) - len(dims)
+    if large is None or start < 0 or len(of) != len(large):
         return None
-    last = large.take(range(len(large) - rank, len(large)))
+    axes, narrow = large.axes[start:], set()
+    for letter in {a.letter for a in axes if a.factor}:
+        mine, its = ([d for a, d in zip(axes, e, strict=True) if a.letter == letter] for e in (dims, of[start:]))
+        if all(map(_is_one, mine)):
+            narrow.add(letter)
+        elif not all(map(same_dim, mine, its)):
+            return None
+    names = [f"1{a.name}" if a.factor and a.letter in narrow else str(a) for a in axes]
+    last = None if large.take(range(start, len(of))) is None else layout("".join(names))
     return last if given is None or given == last else None
+
+
+def _is_one(extent: Dim) -> bool:
+    return isinstance(extent, int) and extent == 1
 
 
 def _with_larger(new_in: InLayouts, old_in: InLayouts, types: Types) -> list[Layout] | None:
@@ -120,34 +130,11 @@ def _with_blocks_of_one(large: Layout, old_in: InLayouts, types: Types, small: i
 
 
 def _is_one_element(t: Type) -> bool:
-    return isinstance(t, TensorType) and all(isinstance(d, int) and d == 1 for d in t.dims)
+    return isinstance(t, TensorType) and all(map(_is_one, t.dims))
 
 
-class _ConvolutionAttrs(Protocol):
-    @property
-    def data_layout(self) -> str: ...
-    @property
-    def kernel_layout(self) -> str: ...
-    @property
-    def result_layout(self) -> str: ...
-
-
-def convolution_layout(
-    attrs: Any, new_in: InLayouts | None, old_in: InLayouts, types: Types
-) -> InferCorrectLayoutOutput:
-    """A convolution is written for the layouts that its attributes name; its inputs have to come in them."""
-    written: _ConvolutionAttrs = attrs
-    inputs = [layout(written.data_layout), layout(written.kernel_layout)]
-    more = [CHANNELS] * (len(old_in) - len(inputs))
-    return InferCorrectLayoutOutput(inputs + more, [layout(written.result_layout)], attrs)
-
-
-def deformable_layout(
-    attrs: Any, new_in: InLayouts | None, old_in: InLayouts, types: Types
-) -> InferCorrectLayoutOutput:
-    """A convolution whose windows are moved has its offsets in the layout of its data."""
-    made = convolution_layout(attrs, new_in, old_in[1:], types)
-    return InferCorrectLayoutOutput([made.input_layouts[0], *made.input_layouts], made.output_layouts, attrs)
+def _dims(t: Type) -> tuple[Dim, ...]:
+    return t.dims if isinstance(t, TensorType) else ()
 
 
 def fixed_layouts(inputs: Sequence[str], outputs: Sequence[str]) -> LayoutRule[Attrs]:
@@ -163,23 +150,6 @@ def fixed_layouts(inputs: Sequence[str], outputs: Sequence[str]) -> LayoutRule[A
         return InferCorrectLayoutOutput(before, after, attrs)
 
     return rule
-
-
-def data_layout(attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types) -> InferCorrectLayoutOutput | None:
-    """An operator on images, whose attribute ``layout`` follows its data, unless that splits spatial dimensions.
-
-    It keeps its own layout where an attribute ``out_layout`` says so, or where it has just been altered.
-    """
-    own = layout(attrs.get_str("layout"))
-    chosen = own
-    altered = bool(attrs.get("out_layout")) or old_in[0] not in (None, own)
-    if new_in and new_in[0] is not None and not altered:
-        chosen = new_in[0]
-    if any(a.factor and a.letter != "C" for a in chosen.axes) or set(chosen.letters) != set(own.letters):
-        chosen = own
-    made = attrs if chosen == own else attrs.with_values(layout=str(chosen))
-    others = [CHANNELS] * (len(old_in) - 1)
-    return InferCorrectLayoutOutput([chosen, *others], [chosen], made)
 
 
 def quantized_layout(rule: LayoutRule[A], tensors: int | None = None) -> LayoutRule[A]:

@@ -424,4 +424,5 @@ layout_transform = register(
     ],
     reference=_layout_reference,
     gradient=_layout_gradient,
+    waived={"layout": "the layouts that it names are what it is there for"},
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from compiler.ir.error import ArgumentError, AttrsError, show
+from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
@@ -13,7 +13,8 @@ from compiler.ir.transform import PassContext
 from compiler.ir.types import Type
 from compiler.relay.expr import Call
 from compiler.relay.function import Function
-from compiler.relay.operator import call_op, operator_of, relay_ops
+from compiler.relay.named_layouts import NamedLayouts
+from compiler.relay.operator import operator_of, relay_ops
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.layout_config import LayoutConfig
 from compiler.relay.transform.layout_rewriter import LayoutRewriter, placeholders
@@ -72,11 +73,13 @@ class ConvertLayout(FunctionPass, opt_level=3, required=("InferType", "Canonical
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
         def choose(call: Call, types: Sequence[Type], out_type: Type) -> RelayExpr | None:
             layouts = self.desired_layouts.get(op_name(call))
-            set_rule = None if layouts is None else operator_of(call).get_attr("FTVMConvertOpLayout")
+            if layouts is None:
+                return None
+            set_rule = operator_of(call).get_attr("FTVMConvertOpLayout")
             if set_rule is not None:
                 made: RelayExpr | None = set_rule(call.attrs, call.args, placeholders(types), layouts)
                 return made
-            return None if layouts is None else _converted(call, layouts, types)
+            return _converted(call, layouts, types)
 
         result: Function = LayoutRewriter(choose).rewrite(func)
         return result
@@ -93,35 +96,35 @@ def _check(name: str, layouts: object) -> None:
 
 
 def _converted(call: Call, names: Sequence[str], types: Sequence[Type]) -> Call | None:
-    attributes = call.attrs.keys()
-    if "data_layout" in attributes:
-        config = LayoutConfig.current()
-        changes = {} if config is not None and config.check_skip() else _convolution_layouts(call, names, types)
-    elif "layout" in attributes and names[0] != _DEFAULT and _accepts_layout(call, names[0]):
-        changes = {name: names[0] for name in ("layout", "out_layout") if name in attributes}
-    else:
-        changes = {}
-    if op_name(call) == "nn.conv2d" and _BLOCKED.fullmatch(changes.get("data_layout", "")):
-        return call_op("nn.contrib_conv2d_NCHWc", *call.args, **{**call.attrs, **changes})
-    made = call.attrs.with_values(**changes)
-    return None if made == call.attrs else rebuild(call, attrs=made)
+    op = operator_of(call)
+    named = NamedLayouts.of(op)
+    if named is None or _is_skipped(call):
+        return None
+    attrs, changes = call.attrs, _changes(call, named, names, types)
+    if op.name == "nn.conv2d" and _BLOCKED.fullmatch(changes["data_layout"]):
+        op = relay_ops()["nn.contrib_conv2d_NCHWc"]
+        named, attrs = NamedLayouts.of(op), op.complete_attrs(attrs)
+    made = None if named is None else named.accepted(attrs, changes, tuple(types))
+    return None if made is None or made == call.attrs else rebuild(call, op=op, attrs=made)
 
 
-def _accepts_layout(call: Call, name: str) -> bool:
-    """Return whether an operator has a layout: of ``image.grid_sample`` the channels come second only."""
-    try:
-        call.attrs.with_values(layout=name)
-    except AttrsError:
-        return False
-    return True
+def _is_skipped(call: Call) -> bool:
+    """Count a layer, and return whether it keeps its layout; layers are what has weights."""
+    config = LayoutConfig.current()
+    return config is not None and "data_layout" in call.attrs and config.check_skip()
 
 
-def _convolution_layouts(call: Call, names: Sequence[str], types: Sequence[Type]) -> dict[str, str]:
-    data = call.attrs.get_str("data_layout") if names[0] == _DEFAULT else names[0]
-    given = len(names) > 1 and names[1] != _DEFAULT
-    changes = {"data_layout": data, "kernel_layout": names[1] if given else _weight_layout(call, data, types)}
-    if len(names) > 2:
-        changes["out_layout"] = names[2]
+def _changes(call: Call, named: NamedLayouts, names: Sequence[str], types: Sequence[Type]) -> dict[str, str]:
+    """Return the attributes that name layouts, as they are to be."""
+    data = call.attrs.get_str(named.images) if names[0] == _DEFAULT else names[0]
+    changes = dict.fromkeys(named.of_images, data)
+    if named.weight:
+        given = len(names) > 1 and names[1] != _DEFAULT
+        changes[named.weight] = names[1] if given else _weight_layout(call, data, types)
+        if len(names) > 2 and "out_layout" in call.attrs:
+            changes["out_layout"] = names[2]
+    elif call.attrs.get("out_layout"):
+        changes["out_layout"] = data
     return changes
 
 
@@ -135,13 +138,16 @@ def _weight_layout(call: Call, data: str, types: Sequence[Type]) -> str:
     inner, outer = ("I", "O") if "transpose" not in op_name(call) else ("O", "I")
     if data.startswith("N") and data.endswith("C"):
         if op_name(call).endswith("conv2d_transpose"):  # only in two dimensions does TVM put the input channels first
-            return f"{spatial}IO"
-        return spatial + (outer + inner if _is_depthwise(call, plain, types) else inner + outer)
-    return outer + inner + spatial if data.startswith("NC") else spatial + outer + inner
+            order = f"{spatial}IO"
+        else:
+            order = spatial + (outer + inner if _is_depthwise(call, plain, types) else inner + outer)
+    else:
+        order = outer + inner + spatial if data.startswith("NC") else spatial + outer + inner
+    return "".join(letter for letter in order if letter in plain.letters)
 
 
 def _is_depthwise(call: Call, plain: Layout, types: Sequence[Type]) -> bool:
     names = list(operator_of(call).inputs)
-    weight = types[next(at for at, name in enumerate(names) if name in ("weight", "kernel"))]
+    weight = next((t for t, name in zip(types, names, strict=True) if name in ("weight", "kernel")), None)
     inputs = plain.extents(weight.dims)["I"] if isinstance(weight, TensorType) else 0
-    return call.attrs.get_int("groups") > 1 and isinstance(inputs, int) and inputs == 1
+    return "groups" in call.attrs and call.attrs.get_int("groups") > 1 and isinstance(inputs, int) and inputs == 1

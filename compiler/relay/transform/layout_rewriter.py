@@ -23,7 +23,7 @@ from compiler.relay.analysis import post_order
 from compiler.relay.expr import Call, GraphExpr, Tuple, TupleGetItem
 from compiler.relay.operator import InferCorrectLayoutOutput, InLayouts, LayoutRule, call_op
 from compiler.relay.transform.rewriter import ElementMutator, op_name, outside_kernels, type_of
-from compiler.relay.ty import TensorType, TupleType, tensor_types
+from compiler.relay.ty import TensorType, TupleType, same_dim, tensor_types
 from compiler.te import Tensor, placeholder
 from compiler.tir.data_layout import Layout, bijective_layout, layout
 
@@ -107,7 +107,7 @@ class LayoutRewriter(ElementMutator):
         values = [self._values.get(o) or Value(self.visit(o)) for o in _flat_operands(call)]
         types = [type_of(arg) for arg in call.args]
         before = _inferred(call, None, [v.old for v in values], types)
-        if before is None:
+        if before is None or not _blocks_fit(before, call):
             self.visit(call)
             return
         operands = zip(_flat_operands(call), values, before.input_layouts, strict=True)
@@ -237,6 +237,20 @@ def _inferred(
             f"got {len(made.input_layouts)}"
         )
     return made
+
+
+def _blocks_fit(layouts: InferCorrectLayoutOutput, call: Call) -> bool:
+    """Return whether all that is said to be in blocks is: padding or cutting the elements of a block ends it."""
+    operands = tensor_types([type_of(arg) for arg in call.args])
+    each = [*zip(layouts.input_layouts, operands, strict=False)]
+    each += zip(layouts.output_layouts, tensor_types([type_of(call)]), strict=False)
+    return all(_has_blocks(t.dims, made) for made, t in each if made is not None and any(a.factor for a in made.axes))
+
+
+def _has_blocks(dims: Sequence[Any], made: Layout) -> bool:
+    if len(dims) != len(made):
+        return False
+    return all(not a.factor or same_dim(a.factor, d) for a, d in zip(made.axes, dims, strict=True))
 
 
 def _flat_operands(call: Call) -> tuple[Any, ...]:

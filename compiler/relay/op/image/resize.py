@@ -12,7 +12,6 @@ from compiler.ir.attrs import AttrKind, Attrs, attr_field
 from compiler.ir.deprecation import deprecated
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
-from compiler.relay.op.layout_rules import data_layout
 from compiler.relay.op.nn.interpolate import resized
 from compiler.relay.op.nn.spatial import EXTENTS, SpatialAttrs, extents
 from compiler.relay.op.type_relations import tensor
@@ -157,7 +156,6 @@ def _register(attrs: type[ResizeAttrs]) -> OpFunction:
         older_order=_with_region,
         relation=_relation,
         pattern=OpPattern.INJECTIVE,
-        layout=data_layout,
         compute=_compute,
         schedule=schedule_resampling,
         reference=_reference,

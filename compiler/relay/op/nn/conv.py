@@ -13,7 +13,6 @@ from compiler.ir.primexpr import PrimExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
 from compiler.relay.op.common import check_same_extent, is_symbolic
-from compiler.relay.op.layout_rules import convolution_layout
 from compiler.relay.op.nn.conv_alter_layout import alter_conv2d_layout
 from compiler.relay.op.nn.conv_attrs import PLAIN_LAYOUTS, Conv1DAttrs, Conv2DAttrs, Conv3DAttrs, ConvAttrs
 from compiler.relay.op.nn.spatial import extents, window_dim, windows
@@ -277,7 +276,6 @@ def _register(attrs: type[ConvAttrs], alter_layout: AlterLayout | None = None) -
         reference=conv_reference,
         gradient=conv_gradient,
         alter_layout=alter_layout,
-        layout=convolution_layout,
     )
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from compiler.relay.op.layout_rules import convolution_layout
 from compiler.relay.op.nn.conv import conv_complete, conv_reference, conv_relation
 from compiler.relay.op.nn.conv_attrs import Conv2DAttrs, Conv2DPackedAttrs, DepthwiseConv2DPackedAttrs
 from compiler.relay.op_registry import OpFunction, register
@@ -33,7 +32,6 @@ def _register(
         compute=lambda attrs, inputs, out_type: [compute(inputs[0], inputs[1], attrs.spec(inputs[0].dtype))],
         schedule=schedule_conv,
         reference=conv_reference,
-        layout=convolution_layout,
         waived={"gradient": "made by the layout pass, after differentiation"},
     )
 

@@ -36,6 +36,7 @@ _ORDER = (
     "out_dtype",
 )
 """The attributes of convolutions in the order of their public functions."""
+_TRANSFORMED = {**FIRST_ORDER, "layout": "the weight is in none, and the images are in the one that it was made for"}
 _LAVIN = ('A. Lavin and S. Gray, "Fast Algorithms for Convolutional Neural Networks", CVPR 2016.',)
 
 
@@ -176,7 +177,7 @@ def _winograd(rank: int, attrs: type[ConvAttrs], transform: Any) -> tuple[OpFunc
         compute=_conv_compute,
         reference=_conv_reference,
         references=_LAVIN,
-        waived=FIRST_ORDER,
+        waived=_TRANSFORMED,
     )
     return weights, conv
 
@@ -252,5 +253,5 @@ contrib_conv2d_gemm_without_weight_transform = register(
     pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
     compute=_gemm_compute,
     reference=_gemm_reference,
-    waived=FIRST_ORDER,
+    waived=_TRANSFORMED,
 )

@@ -11,7 +11,6 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
 from compiler.relay.op.common import check_same_extent, has_any_dim, is_symbolic
-from compiler.relay.op.layout_rules import convolution_layout
 from compiler.relay.op.nn.conv_attrs import (
     Conv1DTransposeAttrs,
     Conv2DTransposeAttrs,
@@ -168,7 +167,6 @@ def _register(attrs: type[ConvTransposeAttrs]) -> OpFunction:
         schedule=schedule_conv,
         reference=transpose_reference,
         gradient=_gradient,
-        layout=convolution_layout,
     )
 
 

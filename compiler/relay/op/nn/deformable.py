@@ -11,7 +11,6 @@ from compiler.ir.attr_kinds import POSITIVE_INT
 from compiler.ir.attrs import attr_field
 from compiler.ir.types import Type
 from compiler.relay.op.common import check_same_extent
-from compiler.relay.op.layout_rules import deformable_layout
 from compiler.relay.op.nn.conv import conv_complete, conv_reference, conv_relation
 from compiler.relay.op.nn.conv_attrs import Conv2DAttrs
 from compiler.relay.op.nn.spatial import extents
@@ -122,7 +121,6 @@ deformable_conv2d = register(
     relation=_relation,
     complete=_complete,
     pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
-    layout=deformable_layout,
     compute=_compute,
     reference=_reference,
     references=('J. Dai et al., "Deformable Convolutional Networks", ICCV 2017, section 2.1.',),

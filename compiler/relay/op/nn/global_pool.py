@@ -10,7 +10,6 @@ from compiler.ir.attr_kinds import STRING
 from compiler.ir.attrs import AttrKind, Attrs, attr_field
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, const
-from compiler.relay.op.layout_rules import data_layout
 from compiler.relay.op.nn.spatial import POSITIVE_SPATIAL, SpatialAttrs, extents
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import OpFunction, register
@@ -147,7 +146,6 @@ def _register_global(kind: str, attrs: type[GlobalPoolAttrs]) -> OpFunction:
         compute=lambda attrs, inputs, out_type: [topi.global_pool(inputs[0], attrs.layout, kind)],
         reference=_global_reference(kind),
         gradient=_global_gradient(kind),
-        layout=data_layout,
     )
 
 
@@ -203,7 +201,6 @@ def _register_adaptive(kind: str, attrs: type[AdaptivePoolAttrs]) -> OpFunction:
         pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
         compute=_adaptive_compute(kind),
         reference=_adaptive_reference(kind),
-        layout=data_layout,
         waived={"gradient": "windows of different sizes, which no operator here scatters into"},
     )
 

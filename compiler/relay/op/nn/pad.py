@@ -92,6 +92,8 @@ def cut(x: Array, pad_width: Widths) -> tuple[Array, list[tuple[int, int]]]:
 
 def _reference(attrs: PadAttrs, x: Array, value: Array) -> Any:
     x, around = cut(x, attrs.pad_width)
+    if not around:
+        return x
     if attrs.pad_mode == "constant":
         return np.pad(x, around, constant_values=np.asarray(value).reshape(()).astype(x.dtype))
     mode: Any = attrs.pad_mode

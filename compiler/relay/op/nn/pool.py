@@ -11,7 +11,6 @@ from compiler.ir.attr_kinds import BOOL, STRING
 from compiler.ir.attrs import attr_field
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
-from compiler.relay.op.layout_rules import data_layout
 from compiler.relay.op.nn.spatial import PADDING, POSITIVE_SPATIAL, SpatialAttrs, extents, window_dim, windows
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import OpFunction, register
@@ -196,7 +195,6 @@ def _register(attrs: type[PoolAttrs]) -> OpFunction:
         pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
         compute=_avg_compute if average else _max_compute,
         reference=_plainly(_avg_reference if average else _max_reference),
-        layout=data_layout,
         gradient=_gradient,
     )
 

@@ -145,7 +145,7 @@ _SPARSE_CONV2D = register(
     pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
     compute=_conv_compute,
     reference=_conv_reference,
-    waived=_NO_GRADIENT,
+    waived={**_NO_GRADIENT, "layout": "the order of the columns of the weight is that of the images' dimensions"},
 )
 
 

@@ -13,7 +13,6 @@ from compiler.ir.attr_kinds import BOOL, FLOAT, STRING, one_of
 from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.types import Type
 from compiler.relay.op.common import has_any_dim
-from compiler.relay.op.layout_rules import data_layout
 from compiler.relay.op.nn.interpolate import resized
 from compiler.relay.op.nn.spatial import extents
 from compiler.relay.op.type_relations import tensor
@@ -128,7 +127,6 @@ def _register(name: str, attrs: type[UpsampleAttrs]) -> OpFunction:
         attrs=attrs,
         relation=_relation,
         pattern=OpPattern.INJECTIVE,
-        layout=data_layout,
         compute=_compute,
         schedule=schedule_resampling,
         reference=_reference,

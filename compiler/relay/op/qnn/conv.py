@@ -9,7 +9,6 @@ from compiler.ir.attr_kinds import DTYPE
 from compiler.ir.attrs import attr_field
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
-from compiler.relay.op.layout_rules import convolution_layout
 from compiler.relay.op.nn.conv import conv_complete, conv_reference, conv_relation
 from compiler.relay.op.nn.conv_attrs import Conv2DAttrs, Conv2DTransposeAttrs, ConvolutionAttrs
 from compiler.relay.op.nn.conv_transpose import transpose_complete, transpose_reference, transpose_relation
@@ -107,7 +106,6 @@ conv2d = register(
     relation=_relation(conv_relation),
     complete=_complete(conv_complete),
     pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
-    layout=convolution_layout,
     reference=_reference(conv_reference),
     waived=REWRITTEN,
     rules={"FTVMQnnCanonicalize": _canonical("nn.conv2d"), "FTVMQnnLegalize": legalize_layer("nn.conv2d")},
@@ -130,7 +128,6 @@ conv2d_transpose = register(
     relation=_relation(transpose_relation),
     complete=_complete(transpose_complete),
     pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
-    layout=convolution_layout,
     reference=_reference(transpose_reference),
     waived=REWRITTEN,
     rules={

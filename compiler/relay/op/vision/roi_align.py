@@ -14,7 +14,7 @@ from compiler.relay.op.common import check_same_extent
 from compiler.relay.op.nn.spatial import POSITIVE_SPATIAL, SpatialAttrs
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import register
-from compiler.relay.operator import Array, InferCorrectLayoutOutput, InLayouts, OpPattern, Types
+from compiler.relay.operator import Array, OpPattern, Types
 from compiler.relay.ty import Dim, TensorType
 from compiler.te.tensor import Tensor
 from compiler.tir.data_layout import layout
@@ -54,12 +54,6 @@ def pooled_shape(name: str, regions: Dim, dims: Sequence[Dim], pooled_size: Sequ
     height, width = pooled_size
     channels = layout(name).extents(dims)["C"]
     return layout(name).shape({"N": regions, "C": channels, "H": height, "W": width})
-
-
-def roi_layouts(attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types) -> InferCorrectLayoutOutput:
-    """Regions are pooled in the layout that the attributes name."""
-    own = layout(attrs.get_str("layout"))
-    return InferCorrectLayoutOutput([own, layout("NC")], [own], attrs)
 
 
 def channels_first(name: str, compute: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Tensor, Tensor], Tensor]:
@@ -132,7 +126,6 @@ roi_align = register(
     attrs=ROIAlignAttrs,
     relation=_roi_relation,
     pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
-    layout=roi_layouts,
     compute=lambda attrs, inputs, out_type: [
         channels_first(attrs.layout, lambda data, rois: topi.roi_align(data, rois, _spec(attrs)))(*inputs)
     ],

@@ -14,7 +14,7 @@ from compiler.ir.types import Type
 from compiler.relay.op.common import check_same_extent
 from compiler.relay.op.nn.spatial import POSITIVE_SPATIAL, SpatialAttrs
 from compiler.relay.op.type_relations import tensor
-from compiler.relay.op.vision.roi_align import channels_first, pooled_shape, reference_channels_first, roi_layouts
+from compiler.relay.op.vision.roi_align import channels_first, pooled_shape, reference_channels_first
 from compiler.relay.op_registry import register
 from compiler.relay.operator import Array, OpPattern, Types
 from compiler.relay.ty import TensorType
@@ -130,7 +130,6 @@ _ROI_POOL = register(
     attrs=ROIPoolAttrs,
     relation=_relation,
     pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
-    layout=roi_layouts,
     compute=lambda attrs, inputs, out_type: [
         channels_first(attrs.layout, lambda data, rois: roi_pool(data, rois, attrs.pooled_size, attrs.spatial_scale))(
             *inputs

@@ -317,3 +317,51 @@ def test_channels_that_fill_no_block_stay() -> None:
     made = after(relay.nn.relu(y), convert({"nn.conv2d": ["NCHW4c", "default"]}))
     assert "layout_transform" not in shown(made)
     assert "nn.conv2d" in shown(made)
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (4, 6)])
+def test_a_quantised_pool_is_converted_with_its_data(shape: tuple[int, int]) -> None:
+    x = relay.var("x", shape=(1, *shape, 4), dtype="int8")
+    w = relay.const(np.random.default_rng(0).integers(-3, 4, (1, 1, 4, 4)).astype("int8"))
+    one, zero, scale = relay.const(1), relay.const(0), relay.const(1.0)
+    layouts = {"data_layout": "NHWC", "kernel_layout": "HWIO"}
+    y = relay.qnn.op.conv2d(x, w, one, one, scale, scale, channels=4, kernel_size=(1, 1), **layouts)
+    window, ones = {"pool_size": (3, 3)}, dict.fromkeys(("strides", "padding", "dilation"), (1, 1))
+    named = {"layout": "NHWC", "out_layout": "NHWC"}
+    y = relay.qnn.op.avg_pool2d(relay.cast(y, "int8"), scale, zero, scale, zero, **window, **ones, **named)
+    mod = module_of(y)
+    with PassContext(opt_level=3):
+        after = convert({"qnn.conv2d": ["NCHW", "default"], "qnn.avg_pool2d": ["NCHW"]})(mod)
+    assert transforms(after["main"].body) == [("NHWC", "NCHW"), ("HWIO", "OIHW"), ("NCHW", "NHWC")]
+    inputs = random_inputs(mod)
+    np.testing.assert_array_equal(evaluate(after["main"], inputs), evaluate(mod["main"], inputs))
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1, 1, 1), (1, 1, 1, 1), (1,), (), (1, 2, 1, 1, 1), (1, 1, 6, 6, 4), (4,)])
+def test_what_is_broadcast_to_blocks_of_channels_stays_as_it_is(shape: tuple[int, ...]) -> None:
+    x, w = relay.var("x", shape=(1, 2, 8, 8, 4)), relay.var("w", shape=(2, 2, 3, 3, 4, 4))
+    layouts = {"data_layout": "NCHW4c", "kernel_layout": "OIHW4i4o"}
+    y = relay.add(relay.nn.conv2d(x, w, channels=8, kernel_size=(3, 3), **layouts), relay.var("c", shape=shape))
+    mod = module_of(relay.nn.relu(y))
+    made = after(relay.nn.relu(y), transform.AlterOpLayout(Target("llvm -mcpu=haswell")))
+    assert transforms(made) == []
+    inputs = random_inputs(mod)
+    np.testing.assert_allclose(evaluate(module_of(made)["main"], inputs), evaluate(mod["main"], inputs), rtol=1e-5)
+
+
+def test_padded_blocks_of_one_element_stay_of_one() -> None:
+    x, w = relay.var("x", shape=(2, 16, 6, 7)), relay.var("w", shape=(16, 1, 1, 1))
+    y = relay.mean(relay.nn.conv2d(x, w, groups=16), axis=[1], keepdims=True)
+    mod = module_of(relay.nn.pad(y, [(0, 0), (1, 0), (1, 0), (0, 0)], pad_value=1.0))
+    made = after(mod["main"].body, transform.AlterOpLayout(Target("llvm -mcpu=haswell")))
+    inputs = random_inputs(mod)
+    np.testing.assert_allclose(evaluate(module_of(made)["main"], inputs), evaluate(mod["main"], inputs), rtol=1e-5)
+
+
+def test_padding_inside_of_blocks_ends_them() -> None:
+    x, w = relay.var("x", shape=(1, 2, 8, 8, 4)), relay.var("w", shape=(2, 2, 3, 3, 4, 4))
+    layouts = {"data_layout": "NCHW4c", "kernel_layout": "OIHW4i4o"}
+    y = relay.nn.conv2d(x, w, channels=8, kernel_size=(3, 3), **layouts)
+    padded = relay.nn.pad(y, [(0, 0)] * 4 + [(1, 0)])
+    out = relay.add(padded, relay.var("c", shape=(1, 1, 1, 1, 1)))
+    assert transforms(after(out, transform.AlterOpLayout(Target("llvm -mcpu=haswell")))) == []
