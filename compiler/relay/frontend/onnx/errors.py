@@ -10,7 +10,7 @@ class UnknownInputError(ArgumentError, AssertionError):
     """A shape or data type for an input that the model does not have; TVM's importer raises an AssertionError."""
 
 
-class UnsupportedOperatorError(ConversionError):
+class UnsupportedOperatorError(ConversionError, NotImplementedError):
     """Unsupported operators, all of a model at once.
 
     Attributes

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.expr import Call, If, Let, Tuple, TupleGetItem, Var
 from compiler.relay.frontend.shared.carried_types import stable_types
 from compiler.relay.frontend.shared.errors import ConversionError
-from compiler.relay.frontend.shared.folding import known, rank_of, settle, type_of
+from compiler.relay.frontend.shared.folding import known, ops, rank_of, settle, type_of
 from compiler.relay.frontend.shared.tensors import reshape
 from compiler.relay.function import Function
 from compiler.relay.ty import FuncType, TensorType, TupleType
 
-__all__ = ["if_else", "unroll_loop", "while_loop"]
+__all__ = ["fitting", "if_else", "unroll_loop", "while_loop"]
 
 MAX_ITERATIONS = 256
 """The maximum number of iterations of loops that are unrolled."""
@@ -41,6 +42,54 @@ def if_else(condition: RelayExpr, yes: Sequence[RelayExpr], no: Sequence[RelayEx
             raise ConversionError(f"result {i} is {type_of(a)} in one branch and {type_of(b)} in the other")
     both = settle(If(_scalar(condition), Tuple(tuple(yes)), Tuple(tuple(no))))
     return [settle(TupleGetItem(both, i)) for i in range(len(yes))]
+
+
+def fitting(branches: Sequence[Callable[[], Sequence[Any]]]) -> list[Sequence[Any]]:
+    """Return the results of branches of which one is taken at run time.
+
+    A branch that does not fit the given shapes raises its error where it is taken, not while the model is imported:
+    models choose between branches by the extents of one input.
+
+    Parameters
+    ----------
+    branches : sequence of callable
+        Each converts a branch, and returns its results.
+
+    Raises
+    ------
+    ConversionError
+        If no branch can be converted.
+    UnsupportedOperatorError
+        If one has operators that no shapes would help.
+    """
+    results = [_converted(branch) for branch in branches]
+    misfits = [result for result in results if isinstance(result, ConversionError)]
+    fits = [result for result in results if not isinstance(result, ConversionError)]
+    if not fits:
+        raise ConversionError(f"no branch fits the given shapes: {'; '.join(map(str, misfits))}") from misfits[0]
+    return [_failing(result, fits[0]) if isinstance(result, ConversionError) else result for result in results]
+
+
+def _converted(branch: Callable[[], Sequence[Any]]) -> Sequence[Any] | ConversionError:
+    try:
+        return branch()
+    except ConversionError as exc:
+        if isinstance(exc, NotImplementedError):
+            raise
+        return exc
+
+
+def _failing(misfit: ConversionError, instead_of: Sequence[Any]) -> list[Any]:
+    """Return as many values as another branch has, of the same types, whose computation raises the error."""
+    message = f"{misfit}; this branch does not fit the shapes that the model was imported with"
+    return [_failure(message, type_of(value)) for value in instead_of]
+
+
+def _failure(message: str, t: TensorType) -> RelayExpr:
+    extents = [d if isinstance(d, int) else 1 for d in t.dims]
+    failure: RelayExpr = ops.fail(message=message, shape=extents, dtype=t.dtype)
+    # The declared return type of a function hides the inferred one, also from passes.
+    return failure if t.is_static else settle(Call(Function((), failure, t), ()))
 
 
 def unroll_loop(

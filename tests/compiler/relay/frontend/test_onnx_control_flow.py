@@ -7,6 +7,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from compiler import relay
+from compiler.ir.error import TVMError
 from compiler.relay.expr import If, TupleGetItem
 from compiler.relay.frontend import from_onnx
 from compiler.relay.frontend.onnx import ConversionError
@@ -295,3 +296,32 @@ def test_a_branch_that_was_not_taken_has_other_extents():
     for taken, want in ((True, [5]), (False, [5, 5, 5])):
         result = _run(mod, x=np.array([5], "float32"), w=X, c=taken, few=[1], many=[3])
         np.testing.assert_array_equal(result, want)
+
+
+def _branches_by_width(*widths):
+    """Return a model whose branches each multiply one input by weights for a width of their own."""
+
+    def branch(n):
+        node = helper.make_node("MatMul", ["x", f"w{n}"], [f"y{n}"], name=f"product{n}")
+        return helper.make_graph([node], f"b{n}", [], [_value(f"y{n}")])
+
+    weights = [_constant(f"w{n}", np.full((n, 2), n, np.float32)) for n in widths]
+    node = helper.make_node("If", ["c"], ["y"], then_branch=branch(widths[0]), else_branch=branch(widths[1]))
+    return _model([node], [_value("x", shape=["b", "t"]), _value("c", BOOL, [])], weights=weights)
+
+
+@pytest.mark.parametrize("executor", ["debug", "vm"])
+@pytest.mark.parametrize("width", [4, 8])
+@pytest.mark.parametrize("rows", [1, relay.Any()])
+def test_a_branch_for_inputs_of_another_width_fails_only_where_it_is_taken(executor, width, rows):
+    mod, params = from_onnx(_branches_by_width(4, 8), {"x": (rows, width)})
+    run = relay.create_executor(executor, mod=mod).evaluate()
+    x = np.ones((1, width), np.float32)
+    np.testing.assert_allclose(run(x, np.array(width == 4), **params).numpy(), np.full((1, 2), width * width))
+    with pytest.raises(TVMError, match=f"product{12 - width}.* this branch does not fit the shapes"):
+        run(x, np.array(width == 8), **params)
+
+
+def test_a_model_of_which_no_branch_fits_is_refused():
+    with pytest.raises(ConversionError, match=r"no branch fits the given shapes.*product4.*product8"):
+        from_onnx(_branches_by_width(4, 8), {"x": (1, 5)})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from compiler.ir.expr import RelayExpr
@@ -9,6 +10,7 @@ from compiler.relay.expr import Call, If, Tuple, TupleGetItem
 from compiler.relay.frontend.onnx.converters.run_time_loop import loop_at_run_time
 from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.registry import converter
+from compiler.relay.frontend.shared.control_flow import fitting
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, known, ops, rank_of, settle, type_of
 from compiler.relay.frontend.shared.tensors import reshape, static_dims, unsqueeze
@@ -28,7 +30,7 @@ def _if(node: Node) -> Any:
         if value.size != 1:
             raise ConversionError(f"the condition must be one value, got {value.size}")
         return node.run(branches[0 if bool(value.reshape(-1)[0]) else 1], [])
-    yes, no = (node.run(branch, []) for branch in branches)
+    yes, no = map(list, fitting([partial(node.run, branch, []) for branch in branches]))
     if len(yes) != len(no):
         raise ConversionError(f"its branches have {len(yes)} and {len(no)} outputs")
     return _chosen(condition, yes, no)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
-from compiler.relay.frontend.shared.control_flow import if_else
+from compiler.relay.frontend.shared.control_flow import fitting, if_else
 from compiler.relay.frontend.shared.folding import known
 from compiler.relay.frontend.tensorflow.branches import selected
 from compiler.relay.frontend.tensorflow.loops import looped
@@ -24,13 +25,13 @@ def _if(node: Node) -> Any:
     value = known(condition)
     if value is not None:
         return node.run(names[0 if value.item() else 1], arguments)
-    return if_else(condition, *(node.run(name, arguments) for name in names))
+    return if_else(condition, *fitting([partial(node.run, name, arguments) for name in names]))
 
 
 @converter("Case", "StatelessCase")
 def _case(node: Node) -> Any:
     number, *arguments = node.inputs
-    return selected(number, [node.run(name, arguments) for name in node.required("branches")])
+    return selected(number, fitting([partial(node.run, name, arguments) for name in node.required("branches")]))
 
 
 @converter("While", "StatelessWhile")

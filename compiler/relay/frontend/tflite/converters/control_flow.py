@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.shared.control_flow import if_else, unroll_loop, while_loop
+from compiler.relay.frontend.shared.control_flow import fitting, if_else, unroll_loop, while_loop
 from compiler.relay.frontend.shared.folding import known
 from compiler.relay.frontend.tflite.node import Node
 from compiler.relay.frontend.tflite.registry import graph_runner
@@ -19,7 +20,7 @@ def _if(node: Node) -> Any:
     value = known(condition)
     if value is not None:
         return node.run(branches[0 if value.item() else 1], arguments)
-    return if_else(condition, *(node.run(branch, arguments) for branch in branches))
+    return if_else(condition, *fitting([partial(node.run, branch, arguments) for branch in branches]))
 
 
 @graph_runner("WHILE", "STABLEHLO_WHILE")
