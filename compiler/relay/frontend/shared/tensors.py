@@ -21,6 +21,7 @@ __all__ = [
     "cast",
     "count_of",
     "expand",
+    "extent_of",
     "is_copied",
     "pad",
     "reshape",
@@ -132,8 +133,7 @@ def pad(x: RelayExpr, around: Any, mode: str = "constant", fill: Any = None) -> 
         return _pad_by_index(x, around, mode)
     for axis, (before, after) in enumerate(around):
         if before < 0 or after < 0:
-            extent = static_dims(x, "the input")[axis]
-            x = slice_axis(x, axis, max(-before, 0), extent - max(-after, 0))
+            x = _cropped(x, axis, max(-before, 0), max(-after, 0))
     around = [(max(before, 0), max(after, 0)) for before, after in around]
     if not any(map(any, around)):
         return x
@@ -143,16 +143,54 @@ def pad(x: RelayExpr, around: Any, mode: str = "constant", fill: Any = None) -> 
     return ops.nn.pad(x, around, fill)
 
 
+def _cropped(x: RelayExpr, axis: int, before: int, after: int) -> Any:
+    """Leave out elements at the beginning and at the end of an axis."""
+    extent = dims_of(x)[axis]
+    if isinstance(extent, int):
+        return slice_axis(x, axis, before, extent - after)
+    return ops.strided_slice(x, [before], [-after if after else _NO_END], strides=[1], axes=[axis])
+
+
+_NO_END = np.iinfo(np.int64).max
+"""What a slice up to the end of an axis of unknown extent ends with."""
+
+
 def _pad_by_index(x: RelayExpr, around: Any, mode: str) -> Any:
     for axis, (before, after) in enumerate(around):
         if (before, after) == (0, 0):
             continue
-        extent = static_dims(x, "the input")[axis]
-        bounded(extent + abs(before) + abs(after))
-        taken = np.arange(extent)[max(-before, 0) : extent - max(-after, 0)]
-        taken = np.pad(taken, (max(before, 0), max(after, 0)), mode)  # type: ignore[call-overload]
-        x = ops.take(x, constant(taken.astype(np.int64)), axis=axis)
+        if before < 0 or after < 0:
+            x = _cropped(x, axis, max(-before, 0), max(-after, 0))
+        before, after = max(before, 0), max(after, 0)
+        extent = dims_of(x)[axis]
+        if isinstance(extent, int):
+            bounded(extent + before + after)
+            taken = constant(np.pad(np.arange(extent), (before, after), mode).astype(np.int64))  # type: ignore[call-overload]
+        else:
+            taken = _places_at_run_time(extent_of(x, axis), before, after, mode)
+        x = ops.take(x, taken, axis=axis)
     return x
+
+
+def _places_at_run_time(extent: Any, before: int, after: int, mode: str) -> Any:
+    """Return which elements of an axis stand in a padded one, as NumPy pads."""
+    place = ops.arange(constant(-before, "int64"), ops.add(extent, after), constant(1, "int64"), dtype="int64")
+    last = ops.subtract(extent, 1)
+    if mode == "edge":
+        return ops.maximum(ops.minimum(place, last), 0)
+    if mode == "wrap":
+        return ops.floor_mod(place, extent)
+    there_and_back = ops.maximum(ops.multiply(last, 2), 1)
+    there = ops.floor_mod(place, there_and_back)
+    return ops.minimum(there, ops.subtract(there_and_back, there))
+
+
+def extent_of(x: RelayExpr, axis: int) -> Any:
+    """Return the extent of an axis as a scalar of int64, which the running program computes if it is unknown."""
+    extent = dims_of(x)[axis]
+    if isinstance(extent, int):
+        return constant(extent, "int64")
+    return ops.take(ops.shape_of(x, dtype="int64"), constant(axis % rank_of(x), "int64"), axis=0)
 
 
 def cast(x: RelayExpr, dtype: str) -> Any:
@@ -177,19 +215,30 @@ def bitcast(x: RelayExpr, dtype: str) -> Any:
     return x if own == dtype else ops.reinterpret(x, dtype)
 
 
-def static_dims(expr: RelayExpr, what: str) -> tuple[int, ...]:
-    """Return the shape of an expression as ints.
+def static_dims(expr: RelayExpr, what: str, axes: Sequence[int] | None = None) -> tuple[Any, ...]:
+    """Return the shape of an expression, as ints where they must be known.
+
+    Parameters
+    ----------
+    expr : Expr
+    what : str
+        What it is, for the error.
+    axes : sequence of int, optional
+        The axes whose extents must be known; all by default.
 
     Raises
     ------
     ConversionError
-        If an extent is symbolic.
+        If one of these extents is unknown.
     """
     dims = dims_of(expr)
-    if not all(isinstance(d, int) for d in dims):
+    wanted = range(len(dims)) if axes is None else sorted({a % len(dims) for a in axes})
+    unknown = [a for a in wanted if not isinstance(dims[a], int)]
+    if unknown:
         shape = ", ".join(str(d) if isinstance(d, int) else "?" for d in dims)
-        raise ConversionError(f"the shape of {what} must be known while importing, got ({shape}); give `shape`")
-    return dims  # type: ignore[return-value]
+        which = "the shape" if axes is None else f"dimension {' and '.join(map(str, unknown))}"
+        raise ConversionError(f"{which} of {what} must be known while importing, got ({shape}); give `shape`")
+    return dims
 
 
 def bounded(*extents: float) -> int:

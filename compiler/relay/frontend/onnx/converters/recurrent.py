@@ -6,6 +6,7 @@ The input projections of the gates are one product for all steps, which each ste
 from __future__ import annotations
 
 import dataclasses
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,10 +19,12 @@ from compiler.relay.frontend.onnx.converters.microsoft_quantized import dynamic_
 from compiler.relay.frontend.onnx.microsoft import microsoft
 from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.registry import converter, one_to_one
+from compiler.relay.frontend.shared.control_flow import while_loop
 from compiler.relay.frontend.shared.errors import ConversionError
-from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, known, ops
+from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, known, ops, rank_of
 from compiler.relay.frontend.shared.tensors import (
     bounded,
+    extent_of,
     reshape,
     slice_axis,
     split,
@@ -78,12 +81,13 @@ def _limited(function: Callable[..., Any], a: float, b: float, limit: float | No
     return lambda x: function(ops.clip(x, -limit, limit), a, b)
 
 
-class _Direction:
+class _Direction(ABC):
     """One direction of a layer: its weights, and its state as it goes along."""
 
     def __init__(self, node: Node, index: int, gates: int, activations: list[Activation]) -> None:
         x, w, r, b = node.take(4)
         self.node = node
+        self.steps = ops.transpose(x, axes=[1, 0, 2]) if node.attr("layout", 0) else x  # (time, batch, inputs)
         self.activations = activations
         self.gates = gates
         self.hidden = static_dims(r, "the recurrence weights")[2]
@@ -91,28 +95,39 @@ class _Direction:
         halves = [None, None] if b is None else split(_slice(b, index), [gates * self.hidden] * 2, 0)
         self.bias_w: Any = halves[0]
         self.bias_r: Any = halves[1]
-        self.batch = static_dims(x, "the input")[0 if node.attr("layout", 0) else 1]
+        self.batch: Any = dims_of(x)[0 if node.attr("layout", 0) else 1]
         self.index = index
+
+    @abstractmethod
+    def states(self) -> list[Any]:
+        """Return the states to begin with, the output first."""
+
+    @abstractmethod
+    def step(self, own: list[Any], states: list[Any]) -> list[Any]:
+        """Return the states after a step, whose gates get ``own`` from the input."""
 
     def initial(self, at: int) -> Any:
         """Return the state to begin with."""
         given = self.node.input(at)
-        if given is None:
+        if given is None and isinstance(self.batch, int):
             bounded(self.batch, self.hidden)
             return constant(np.zeros((self.batch, self.hidden), dtype_of(self.node.inputs[0])))
+        if given is None:
+            return _zeros_beside(ops.sum(self.steps, axis=0), self.hidden)
         if self.node.attr("layout", 0):
             given = ops.transpose(given, axes=[1, 0, 2])
         return _slice(given, self.index)
 
-    def from_inputs(self, steps: RelayExpr) -> Callable[[int, int], Any]:
-        """Return what gives a step and a gate their part of the product of all inputs, ``(time, batch, inputs)``."""
-        product = self.product(reshape(steps, [-1, static_dims(steps, "the input")[2]]), self.w, self.bias_w)
-
-        def part(step: int, gate: int) -> Any:
-            rows = slice_axis(product, 0, step * self.batch, (step + 1) * self.batch)
-            return self.gate(rows, gate)
-
-        return part
+    def from_inputs(self) -> Callable[[Any, int], Any]:
+        """Return what gives a step and a gate their part of the product of all inputs."""
+        steps = self.steps
+        flat = reshape(steps, [-1, static_dims(steps, "the input", [2])[2]])
+        product = self.product(flat, self.w, self.bias_w)
+        if all(isinstance(d, int) for d in dims_of(steps)):
+            size = self.batch
+            return lambda step, gate: self.gate(slice_axis(product, 0, step * size, (step + 1) * size), gate)
+        by_step = ops.reshape_like(product, steps, lhs_begin=0, lhs_end=1, rhs_begin=0, rhs_end=2)
+        return lambda step, gate: self.gate(ops.take(by_step, _place(step), axis=0), gate)
 
     def from_state(self, state: RelayExpr) -> list[Any]:
         """Return what each gate gets from a state."""
@@ -129,6 +144,17 @@ class _Direction:
         """Return the product of an input or a state and weights, with the bias."""
         product = ops.nn.dense(x, weight)
         return product if bias is None else ops.nn.bias_add(product, bias, axis=1)
+
+
+def _zeros_beside(x: RelayExpr, count: int) -> Any:
+    """Return zeros of the shape of ``x``, whose last extent is ``count``."""
+    rank = rank_of(x)
+    one = ops.zeros_like(ops.strided_slice(x, [0], [1], strides=[1], axes=[rank - 1]))
+    return ops.tile(one, [1] * (rank - 1) + [count])
+
+
+def _place(step: Any) -> Any:
+    return step if isinstance(step, RelayExpr) else constant(step, "int64")
 
 
 def _slice(x: RelayExpr, index: int) -> Any:
@@ -221,20 +247,18 @@ def _dynamic_quantize_lstm(node: Node, x: RelayExpr, w: RelayExpr, r: RelayExpr,
 @converter("RNN", "GRU", "LSTM")
 def _recurrent(node: Node) -> Any:
     kind, gates, usual = _KINDS[node.operator]
-    x, lengths = node.inputs[0], _lengths(node)
-    batch_first = bool(node.attr("layout", 0))
-    time = static_dims(x, "the input")[1 if batch_first else 0]
-    if time > MAX_ITERATIONS:
+    lengths, batch_first = _lengths(node), bool(node.attr("layout", 0))
+    time = dims_of(node.inputs[0])[1 if batch_first else 0]
+    if isinstance(time, int) and time > MAX_ITERATIONS:
         raise ConversionError(f"sequences of more than {MAX_ITERATIONS} steps are not unrolled, got {time}")
-    steps = ops.transpose(x, axes=[1, 0, 2]) if batch_first else x
     direction = node.attr("direction", "forward")
     backwards = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}.get(direction)
     if backwards is None:
         raise ConversionError(f"direction must be forward, reverse or bidirectional, got {direction!r}")
     functions = _activations(node, usual, len(backwards))
-    runs = [_run(kind(node, i, gates, functions[i]), steps, time, lengths, back) for i, back in enumerate(backwards)]
-    outputs = [_joined([run[0][t] for run in runs], 0) for t in range(time)]
-    whole = ops.stack(outputs, axis=0)  # (time, directions, batch, hidden)
+    run = _unrolled if isinstance(time, int) else _looped
+    runs = [run(kind(node, i, gates, functions[i]), lengths, back) for i, back in enumerate(backwards)]
+    whole = _joined([outputs for outputs, _ in runs], 1)  # (time, directions, batch, hidden)
     last = [_joined([run[1][i] for run in runs], 0) for i in range(len(runs[0][1]))]
     if batch_first:
         return [ops.transpose(whole, axes=[2, 0, 1, 3]), *(ops.transpose(s, axes=[1, 0, 2]) for s in last)]
@@ -251,22 +275,41 @@ def _lengths(node: Node) -> Any:
     given = node.input(4)
     value = None if given is None else known(given)
     time = dims_of(node.inputs[0])[1 if node.attr("layout", 0) else 0]
-    return None if value is not None and (value == time).all() else given
+    return None if value is not None and isinstance(time, int) and (value == time).all() else given
 
 
-def _run(
-    direction: Any, steps: RelayExpr, time: int, lengths: RelayExpr, backwards: bool
-) -> tuple[list[Any], list[Any]]:
-    """Return the outputs in the order of time, and the last state; past its end a sequence's state stands still."""
-    states = direction.states()
-    part = direction.from_inputs(steps)
+def _unrolled(direction: _Direction, lengths: RelayExpr, backwards: bool) -> tuple[Any, list[Any]]:
+    """Return the outputs in the order of time, stacked, and the last state."""
+    states, part = direction.states(), direction.from_inputs()
+    time: Any = dims_of(direction.steps)[0]
     outputs: list[Any] = [None] * time
     for t in range(time)[:: -1 if backwards else 1]:
-        new = direction.step([part(t, gate) for gate in range(direction.gates)], states)
-        outputs[t] = new[0]
-        if lengths is not None:
-            inside = reshape(ops.less(constant(t, "int32"), ops.cast(lengths, "int32")), [direction.batch, 1])
-            outputs[t] = ops.where(inside, new[0], 0.0)
-            new = [ops.where(inside, a, b) for a, b in zip(new, states, strict=True)]
-        states = new
-    return outputs, states
+        outputs[t], states = _stepped(direction, part, t, states, lengths)
+    return ops.stack(outputs, axis=0), states
+
+
+def _looped(direction: _Direction, lengths: RelayExpr, backwards: bool) -> tuple[Any, list[Any]]:
+    """Do the same in a loop of the running program, which knows how many steps there are."""
+    part, time = direction.from_inputs(), extent_of(direction.steps, 0)
+
+    def turn(carried: Sequence[RelayExpr]) -> list[Any]:
+        i, outputs, *before = carried
+        t = ops.subtract(ops.subtract(time, 1), i) if backwards else i
+        output, after = _stepped(direction, part, t, before, lengths)
+        rows = ops.scatter_nd(outputs, reshape(t, [1, 1]), unsqueeze(output, [0]), mode="update")
+        return [ops.add(i, 1), rows, *after]
+
+    first = [constant(0, "int64"), _zeros_beside(direction.steps, direction.hidden), *direction.states()]
+    _, outputs, *last = while_loop(first, lambda carried: ops.less(carried[0], time), turn)
+    return outputs, last
+
+
+def _stepped(
+    direction: _Direction, part: Callable[[Any, int], Any], t: Any, states: list[Any], lengths: RelayExpr
+) -> tuple[Any, list[Any]]:
+    """Return the output of a step and the states after it; past its end a sequence's state stands still."""
+    new = direction.step([part(t, gate) for gate in range(direction.gates)], states)
+    if lengths is None:
+        return new[0], new
+    inside = unsqueeze(ops.less(ops.cast(_place(t), "int32"), ops.cast(lengths, "int32")), [1])
+    return ops.where(inside, new[0], 0.0), [ops.where(inside, a, b) for a, b in zip(new, states, strict=True)]

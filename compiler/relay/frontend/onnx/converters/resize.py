@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.onnx.node import Node
+from compiler.relay.frontend.onnx.partial import partial_of
 from compiler.relay.frontend.onnx.registry import converter
 from compiler.relay.frontend.shared.errors import ConversionError
-from compiler.relay.frontend.shared.folding import dims_of, dtype_of, ops, rank_of
-from compiler.relay.frontend.shared.tensors import reshape, static_dims, transpose
+from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, ops, rank_of
+from compiler.relay.frontend.shared.tensors import reshape, static_dims, transpose, unsqueeze
+from compiler.relay.ty import Dim
 
 _METHODS = {"nearest": "nearest_neighbor", "linear": "linear", "bilinear": "linear", "cubic": "cubic"}
 
@@ -22,12 +26,13 @@ class _Plan:
     """What to do along each of the axes."""
 
     axes: list[int]
-    sizes: list[int]
-    scales: list[float]
+    sizes: list[Any]
+    scales: list[Any]
     method: str
     mode: str = "asymmetric"
     rounding: str = "floor"
     roi: list[float] | None = None
+    given: RelayExpr | None = None
     more: dict[str, Any] = field(default_factory=dict)
 
 
@@ -44,8 +49,13 @@ def _resize_by_scales(node: Node) -> Any:
 
 def _by_scales(node: Node, scales: Sequence[float]) -> Any:
     x = node.inputs[0]
-    sizes = [math.floor(d * s) for d, s in zip(static_dims(x, "the input"), scales, strict=True)]
+    sizes = [_scaled(d, s) for d, s in zip(dims_of(x), scales, strict=True)]
     return _resized(x, _Plan(list(range(rank_of(x))), sizes, list(scales), _method(node)))
+
+
+def _scaled(extent: Dim, scale: float) -> int | None:
+    """Return a new extent; None for one that the running program computes."""
+    return math.floor(extent * scale) if isinstance(extent, int) else None
 
 
 def _method(node: Node) -> str:
@@ -67,6 +77,7 @@ def _resize(node: Node) -> Any:
     sizes, scales = _extents(node, axes)
     mode = node.attr("coordinate_transformation_mode", "half_pixel")
     plan = _Plan(axes, sizes, scales, _method(node), mode, _rounding(node))
+    plan.given = None if _floats(node, 2, "scales") else node.input(3)
     if mode == "tf_crop_and_resize":
         plan.roi = _floats(node, 1, "roi")
     plan.more = {
@@ -82,56 +93,101 @@ def _rounding(node: Node) -> str:
     return str(node.attr("nearest_mode", "round_prefer_floor"))
 
 
-def _extents(node: Node, axes: list[int]) -> tuple[list[int], list[float]]:
-    """Return the new extents, and by how much the axes grow."""
-    old = [static_dims(node.inputs[0], "the input")[a] for a in axes]
+def _extents(node: Node, axes: list[int]) -> tuple[list[Any], list[Any]]:
+    """Return the new extents, and by how much the axes grow; None for what the running program computes."""
+    dims = dims_of(node.inputs[0])
     scales = _floats(node, 2, "scales")
     if scales is not None:
-        return [math.floor(d * s) for d, s in zip(old, scales, strict=True)], scales
-    sizes = node.ints(3, "sizes")
-    if not sizes:
+        return [_scaled(dims[a], s) for a, s in zip(axes, scales, strict=True)], scales
+    if node.input(3) is None:
         raise ConversionError("scales or sizes must be given")
-    policy = node.attr("keep_aspect_ratio_policy", "stretch")
-    if policy == "stretch":
-        return sizes, [s / d for s, d in zip(sizes, old, strict=True)]
-    choose = min if policy == "not_larger" else max
+    sizes = partial_of(node.input(3)) or [None] * len(axes)
+    old = [dims[a] for a in axes]
+    if node.attr("keep_aspect_ratio_policy", "stretch") == "stretch":
+        pairs = list(zip(sizes, old, strict=True))
+        return [s if isinstance(s, int) else None for s in sizes], [_scale(s, d) for s, d in pairs]
+    if not all(isinstance(s, int) for s in sizes):
+        raise ConversionError("sizes must be known while importing where the aspect ratio is kept; give `shape`")
+    old = [static_dims(node.inputs[0], "the input", axes)[a] for a in axes]
+    choose = min if node.attr("keep_aspect_ratio_policy") == "not_larger" else max
     scale = choose(s / d for s, d in zip(sizes, old, strict=True))
     return [math.floor(scale * d + 0.5) for d in old], [scale] * len(old)
 
 
+def _scale(size: Any, extent: Dim) -> float | None:
+    """Return by how much an axis grows, None if only the running program knows."""
+    if size is extent:
+        return 1.0
+    return size / extent if isinstance(size, int) and isinstance(extent, int) else None
+
+
 def _resized(x: RelayExpr, plan: _Plan) -> Any:
     """Resize up to three axes in one call, more in several: each axis is its own matter."""
-    dims = static_dims(x, "the input")
-    places = [i for i, a in enumerate(plan.axes) if plan.sizes[i] != dims[a] or plan.scales[i] != 1 or plan.roi]
-    if plan.roi:
-        count = len(plan.axes)
-        places = [i for i in places if (dims[plan.axes[i]], plan.roi[i], plan.roi[i + count]) != (plan.sizes[i], 0, 1)]
+    dims = dims_of(x)
+    places = [i for i in range(len(plan.axes)) if _changes(plan, i, dims[plan.axes[i]])]
     for start in range(0, len(places), 3):
         x = _some_axes(x, plan, places[start : start + 3])
     return x
 
 
+def _changes(plan: _Plan, i: int, extent: Dim) -> bool:
+    """Return whether an axis is resized."""
+    kept = isinstance(extent, int) and plan.sizes[i] == extent
+    if plan.roi:
+        return not kept or (plan.roi[i], plan.roi[i + len(plan.axes)]) != (0, 1)
+    return plan.scales[i] != 1 or not (kept or plan.sizes[i] is None)
+
+
 def _some_axes(x: RelayExpr, plan: _Plan, places: list[int]) -> Any:
     axes = sorted(plan.axes[i] for i in places)
     places = sorted(places, key=lambda i: plan.axes[i])
-    rank, dims = rank_of(x), dims_of(x)
+    rank = rank_of(x)
     others = [a for a in range(rank) if a not in axes]
     order = [*others, *axes]
     moved = transpose(x, order)
-    channels = math.prod(dims[a] for a in others)
-    images = moved if len(others) == 2 else reshape(moved, [1, channels, *(dims[a] for a in axes)])
+    images, back = _as_images(moved, len(others))
+    resized = back(_images_resized(images, plan, places))
+    return transpose(resized, [order.index(a) for a in range(rank)])
+
+
+def _as_images(x: RelayExpr, count: int) -> tuple[Any, Callable[[RelayExpr], Any]]:
+    """Return a tensor whose first ``count`` axes, which stay, have become two, and what undoes that."""
+    if count <= 2:
+        missing = list(range(2 - count))
+        return unsqueeze(x, missing), lambda resized: ops.squeeze(resized, missing) if missing else resized
+    if count <= 4:
+        images = ops.reshape(x, [-3, -3 if count == 4 else 0, *[0] * (rank_of(x) - count)])  # -3 makes one of two
+    else:
+        images = reshape(x, [1, -1, *dims_of(x)[count:]])
+    return images, lambda resized: ops.reshape_like(resized, x, lhs_begin=0, lhs_end=2, rhs_begin=0, rhs_end=count)
+
+
+def _images_resized(images: RelayExpr, plan: _Plan, places: list[int]) -> Any:
+    """Resize all axes of ``images`` but the first two, which are ``places`` in the plan."""
     count = len(plan.axes)
     roi = None if plan.roi is None else [plan.roi[i] for i in places] + [plan.roi[i + count] for i in places]
-    resized = getattr(ops.image, f"resize{len(axes)}d")(
+    scales, size = [plan.scales[i] for i in places], [plan.sizes[i] for i in places]
+    if None in size or not all(isinstance(d, int) for d in dims_of(images)[2:]):
+        roi = constant(np.asarray(roi or [0] * len(places) + [1] * len(places), np.float32))
+        size = _size_at_run_time(images, plan, places) if None in size else constant(size, "int64")
+    package = ops.image if isinstance(size, list) else ops.dyn.image
+    return getattr(package, f"resize{len(places)}d")(
         images,
-        [plan.sizes[i] for i in places],
+        size,
         roi,
         method=plan.method,
         coordinate_transformation_mode=plan.mode,
         rounding_method=plan.rounding if plan.method == "nearest_neighbor" else "",
-        scales=[plan.scales[i] for i in places],
-        out_dtype=dtype_of(x),
+        scales=None if None in scales else scales,
+        out_dtype=dtype_of(images),
         **plan.more,
     )
-    back = reshape(resized, [*(dims[a] for a in others), *(plan.sizes[i] for i in places)])
-    return transpose(back, [order.index(a) for a in range(rank)])
+
+
+def _size_at_run_time(images: RelayExpr, plan: _Plan, places: list[int]) -> Any:
+    """Return the extents that are given, or those of images times the scales, rounded down."""
+    if plan.given is not None:
+        return ops.take(ops.cast(plan.given, "int64"), constant(places, "int64"), axis=0)
+    old = ops.strided_slice(ops.shape_of(images, dtype="int64"), [2], [2 + len(places)], strides=[1])
+    scales = constant(np.asarray([plan.scales[i] for i in places], np.float64))
+    return ops.cast(ops.floor(ops.multiply(ops.cast(old, "float64"), scales)), "int64")

@@ -57,7 +57,8 @@ def windows_of(node: Node, x: RelayExpr, kernel: Sequence[int]) -> Windows:
         return Windows(windows.kernel, strides, dilations, (0,) * count, (0,) * count)
     if auto not in ("SAME_UPPER", "SAME_LOWER"):
         return windows
-    extents = static_dims(x, "the input")[2:]
+    decisive = [i + 2 for i, s in enumerate(strides) if s != 1]
+    extents = [d if isinstance(d, int) else 1 for d in static_dims(x, "the input", decisive)[2:]]
     total = [max((-(-e // s) - 1) * s + r - e, 0) for e, s, r in zip(extents, strides, windows.reach, strict=True)]
     small, large = tuple(t // 2 for t in total), tuple(t - t // 2 for t in total)
     before, after = (small, large) if auto == "SAME_UPPER" else (large, small)
@@ -114,9 +115,7 @@ def _conv_transpose(node: Node) -> Any:
     count = len(kernel)
     w = windows_of(_without_auto_pad(node), x, kernel)
     more = tuple(node.attr("output_padding", [0] * count))
-    extents = static_dims(x, "the input")[2:]
-    whole = [(e - 1) * s + r + o for e, s, r, o in zip(extents, w.strides, w.reach, more, strict=True)]
-    before, after = _transposed_padding(node, w, whole)
+    before, after = _transposed_padding(node, w, more)
     shrinks = min(*before, *after) >= 0
     result = getattr(ops.nn, f"conv{count}d_transpose")(
         x,
@@ -140,14 +139,18 @@ def _without_auto_pad(node: Node) -> Node:
     return Node(node.operator, node.inputs, attrs, node.outputs, node.opset, node.run)
 
 
-def _transposed_padding(node: Node, w: Windows, whole: list[int]) -> tuple[Sequence[int], Sequence[int]]:
-    auto = node.attr("auto_pad", "NOTSET")
+def _transposed_padding(node: Node, w: Windows, more: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
+    """Return what is cut off before and after each axis; ``more`` is the padding of the result."""
+    auto, count = node.attr("auto_pad", "NOTSET"), len(w.kernel)
     wanted = node.attributes.get("output_shape")
-    if wanted is None and auto in ("SAME_UPPER", "SAME_LOWER"):
-        wanted = [e * s for e, s in zip(static_dims(node.inputs[0], "the input")[2:], w.strides, strict=True)]
-    if wanted is None:
+    if wanted is not None:
+        extents = static_dims(node.inputs[0], "the input", range(2, count + 2))[2:]
+        whole = [(e - 1) * s + r + o for e, s, r, o in zip(extents, w.strides, w.reach, more, strict=True)]
+        total = [have - want for have, want in zip(whole, wanted[-count:], strict=True)]
+    elif auto in ("SAME_UPPER", "SAME_LOWER"):
+        total = [r + o - s for s, r, o in zip(w.strides, w.reach, more, strict=True)]  # for a stride times the extent
+    else:
         return w.before, w.after
-    total = [have - want for have, want in zip(whole, wanted[-len(whole) :], strict=True)]
     small = [t // 2 for t in total]
     large = [t - t // 2 for t in total]
     return (small, large) if auto == "SAME_UPPER" else (large, small)

@@ -1,0 +1,156 @@
+"""Models whose extents are not given: what the running program computes equals what onnxruntime computes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from compiler import relay
+from compiler.relay.frontend import from_onnx
+from compiler.relay.frontend.onnx import ConversionError
+
+ort = pytest.importorskip("onnxruntime")
+
+
+def _model(node, inputs, weights, outputs=("y",)):
+    infos = [helper.make_tensor_value_info(name, kind, dims) for name, (kind, dims) in inputs.items()]
+    results = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs]
+    constants = [numpy_helper.from_array(value, name) for name, value in weights.items()]
+    graph = helper.make_graph(node if isinstance(node, list) else [node], "g", infos, results, constants)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+
+
+def _compare(model, feeds, executor="debug"):
+    wanted = ort.InferenceSession(model.SerializeToString()).run(None, feeds)
+    mod, params = from_onnx(model)
+    got = relay.create_executor(executor, mod=mod).evaluate()(*feeds.values(), **params)
+    for one, want in zip([got] if len(wanted) == 1 else got, wanted, strict=True):
+        np.testing.assert_allclose(one.numpy(), want, rtol=1e-4, atol=1e-5)
+    return mod
+
+
+def _random(*shape):
+    return np.random.default_rng(sum(shape)).standard_normal(shape).astype("float32")
+
+
+_GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
+
+
+def _recurrent(operator, dims, direction="forward", lengths=False, **attrs):
+    gates, directions = _GATES[operator], 2 if direction == "bidirectional" else 1
+    weights = {
+        "w": _random(directions, gates * 3, 4),
+        "r": _random(directions, gates * 3, 3),
+        "b": _random(directions, gates * 6),
+    }
+    inputs = {"x": (TensorProto.FLOAT, dims)} | ({"n": (TensorProto.INT32, dims[1:2])} if lengths else {})
+    names = ["x", "w", "r", "b", "n"] if lengths else ["x", "w", "r", "b"]
+    outputs = ["y", "h", "c"] if operator == "LSTM" else ["y", "h"]
+    node = helper.make_node(operator, names, outputs, hidden_size=3, direction=direction, **attrs)
+    return _model(node, inputs, weights, outputs)
+
+
+@pytest.mark.parametrize("dims", [["t", "b", 4], [5, "b", 4], ["t", 2, 4]])
+@pytest.mark.parametrize("lengths", [False, True])
+@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+@pytest.mark.parametrize("operator", sorted(_GATES))
+def test_recurrent_layers_of_open_shapes(operator, direction, lengths, dims):
+    more = {"n": np.array([5, 3], np.int32)} if lengths else {}
+    _compare(_recurrent(operator, dims, direction, lengths), {"x": _random(5, 2, 4), **more})
+
+
+@pytest.mark.parametrize("operator", sorted(_GATES))
+def test_recurrent_layers_of_open_shapes_in_the_virtual_machine(operator):
+    model = _recurrent(operator, ["t", "b", 4], "bidirectional", lengths=True)
+    for steps, batch in ((5, 2), (1, 1)):
+        _compare(model, {"x": _random(steps, batch, 4), "n": np.full(batch, steps, np.int32)}, "vm")
+
+
+def test_a_sequence_of_open_length_may_be_empty():
+    mod, params = from_onnx(_recurrent("GRU", ["t", "b", 4]))
+    outputs, last = relay.create_executor("vm", mod=mod).evaluate()(np.zeros((0, 2, 4), "float32"), **params)
+    assert outputs.shape == (0, 1, 2, 3)
+    np.testing.assert_array_equal(last.numpy(), np.zeros((1, 2, 3), "float32"))
+
+
+@pytest.mark.parametrize("executor", ["debug", "vm"])
+@pytest.mark.parametrize("mode", ["reflect", "edge", "wrap", "constant"])
+@pytest.mark.parametrize("pads", [(0, 2, 0, 3), (1, -1, 1, 2), (0, -2, 0, 0)])
+def test_padding_of_open_shapes(mode, pads, executor):
+    node = helper.make_node("Pad", ["x", "p"], ["y"], mode=mode)
+    model = _model(node, {"x": (TensorProto.FLOAT, ["b", "t"])}, {"p": np.array(pads)})
+    x = _random(3, 6)
+    mod, params = from_onnx(model)
+    crops = tuple(slice(max(-pads[i], 0), x.shape[i] - max(-pads[i + 2], 0)) for i in range(2))
+    wanted = np.pad(x[crops], [(max(pads[i], 0), max(pads[i + 2], 0)) for i in range(2)], mode)
+    got = relay.create_executor(executor, mod=mod).evaluate()(x, **params)
+    np.testing.assert_array_equal(got.numpy(), wanted)
+
+
+@pytest.mark.parametrize("extent", [1, 2, 3])
+def test_reflection_wider_than_an_open_extent_goes_back_and_forth(extent):
+    node = helper.make_node("Pad", ["x", "p"], ["y"], mode="reflect")
+    mod, params = from_onnx(_model(node, {"x": (TensorProto.FLOAT, ["t"])}, {"p": np.array([5, 7])}))
+    x = _random(extent)
+    got = relay.create_executor("vm", mod=mod).evaluate()(x, **params)
+    np.testing.assert_array_equal(got.numpy(), np.pad(x, (5, 7), "reflect"))
+
+
+_RESIZED = {
+    "scales": {"s": np.array([1, 1, 2, 2.5], "float32")},
+    "sizes": {"z": np.array([1, 3, 7, 9])},
+}
+
+
+@pytest.mark.parametrize("executor", ["debug", "vm"])
+@pytest.mark.parametrize("by", sorted(_RESIZED))
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+@pytest.mark.parametrize("dims", [["b", 3, "y", "x"], ["b", 3, 4, 5], [1, 3, "y", 5]])
+def test_resizing_of_open_shapes(dims, mode, by, executor):
+    names = ["x", "", "s"] if by == "scales" else ["x", "", "", "z"]
+    model = _model(helper.make_node("Resize", names, ["y"], mode=mode), {"x": (TensorProto.FLOAT, dims)}, _RESIZED[by])
+    _compare(model, {"x": _random(1, 3, 4, 5)}, executor)
+
+
+@pytest.mark.parametrize("executor", ["debug", "vm"])
+def test_resizing_to_a_size_that_an_input_gives(executor):
+    inputs = {"x": (TensorProto.FLOAT, ["b", 3, 4, "x"]), "z": (TensorProto.INT64, [4])}
+    model = _model(helper.make_node("Resize", ["x", "", "", "z"], ["y"], mode="linear"), inputs, {})
+    _compare(model, {"x": _random(2, 3, 4, 5), "z": np.array([2, 3, 7, 9])}, executor)
+
+
+def test_resizing_to_extents_of_the_input_keeps_its_axis():
+    nodes = [
+        helper.make_node("Shape", ["x"], ["n"], end=2),
+        helper.make_node("Concat", ["n", "s"], ["z"], axis=0),
+        helper.make_node("Resize", ["x", "", "", "z"], ["y"], mode="nearest"),
+    ]
+    model = _model(nodes, {"x": (TensorProto.FLOAT, ["b", 3, 4, 5])}, {"s": np.array([8, 10])})
+    mod = _compare(model, {"x": _random(2, 3, 4, 5)}, "vm")
+    assert mod["main"].body.op.name == "image.resize2d"
+
+
+@pytest.mark.parametrize("executor", ["debug", "vm"])
+@pytest.mark.parametrize("more", [{}, {"auto_pad": "SAME_UPPER"}, {"pads": [1, 0, 0, 1], "output_padding": [1, 1]}])
+def test_transposed_convolution_of_open_shapes(more, executor):
+    node = helper.make_node("ConvTranspose", ["x", "w"], ["y"], strides=[2, 3], **more)
+    model = _model(node, {"x": (TensorProto.FLOAT, ["b", 3, "y", "x"])}, {"w": _random(3, 4, 3, 4)})
+    _compare(model, {"x": _random(2, 3, 4, 5)}, executor)
+
+
+def test_automatic_padding_needs_only_the_extents_that_it_depends_on():
+    weights = {"w": _random(4, 3, 3, 3)}
+    inputs = {"x": (TensorProto.FLOAT, ["b", 3, "y", "x"])}
+    one = helper.make_node("Conv", ["x", "w"], ["y"], auto_pad="SAME_UPPER")
+    _compare(_model(one, inputs, weights), {"x": _random(1, 3, 5, 6)}, "vm")
+    two = helper.make_node("Conv", ["x", "w"], ["y"], auto_pad="SAME_UPPER", strides=[1, 2])
+    with pytest.raises(ConversionError, match="dimension 3 of the input must be known while importing"):
+        from_onnx(_model(two, inputs, weights))
+
+
+def test_an_output_shape_needs_the_spatial_extents_alone():
+    node = helper.make_node("ConvTranspose", ["x", "w"], ["y"], output_shape=[9, 9])
+    model = _model(node, {"x": (TensorProto.FLOAT, ["b", 3, "y", 5])}, {"w": _random(3, 4, 3, 3)})
+    with pytest.raises(ConversionError, match=r"dimension 2 of the input must be known while importing, got \(\?, 3"):
+        from_onnx(model)
