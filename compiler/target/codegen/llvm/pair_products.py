@@ -8,13 +8,14 @@ all operands.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from llvmlite import ir
 
 from compiler.arith import Analyzer
 from compiler.ir import dtype as dt
-from compiler.ir.primexpr import Add, Broadcast, Cast, Mul, PrimExpr, Ramp, const, is_const_int
+from compiler.ir.primexpr import Add, Broadcast, Cast, Mul, PrimExpr, Ramp, Var, const, is_const_int
+from compiler.ir.substitute import substitute
 from compiler.target.codegen.llvm.state import Emitter
 from compiler.target.codegen.llvm.types import I16, I32, lane_mask
 from compiler.target.cpu_features import int16_vector_bits
@@ -103,7 +104,7 @@ def _narrow(factor: PrimExpr) -> PrimExpr | None:
 def _interleaved(emitter: Emitter, first: PrimExpr, second: PrimExpr, part: int) -> Callable[[int], ir.Value]:
     """Return what gives the pairs of ``part`` lanes from some lane on."""
     builder = emitter.state.builder
-    if (row := _row_of_pairs(first, second)) is not None:
+    if (row := _row_of_pairs(first, second, emitter.state.definitions)) is not None:
         lanes = emitter.convert(emitter.visit(row), row.dtype, dt.with_lanes("int16", dt.lanes(row.dtype)))
         return lambda start: builder.shuffle_vector(lanes, lanes, lane_mask(list(range(2 * start, 2 * (start + part)))))
     a, b = (
@@ -124,7 +125,7 @@ def _interleaved(emitter: Emitter, first: PrimExpr, second: PrimExpr, part: int)
     return pairs
 
 
-def _row_of_pairs(first: PrimExpr, second: PrimExpr) -> BufferLoad | None:
+def _row_of_pairs(first: PrimExpr, second: PrimExpr, definitions: Mapping[Var, PrimExpr]) -> BufferLoad | None:
     """Return a single load of all pairs if they are contiguous in memory, as in the layout ``OIHW4i8o2i``."""
     if not (isinstance(first, BufferLoad) and isinstance(second, BufferLoad)) or first.buffer is not second.buffer:
         return None
@@ -133,7 +134,8 @@ def _row_of_pairs(first: PrimExpr, second: PrimExpr) -> BufferLoad | None:
     a, b = first.indices[0], second.indices[0]
     if not (isinstance(a, Ramp) and isinstance(b, Ramp) and is_const_int(a.stride, 2) and is_const_int(b.stride, 2)):
         return None
-    if not Analyzer().can_prove_equal(b.base, a.base + 1):
+    # Common subexpressions hide how the bases are computed: both may be variables.
+    if not Analyzer().can_prove_equal(substitute(b.base - a.base, definitions), 1):
         return None
     return BufferLoad(first.buffer, (Ramp(a.base, const(1, a.base.dtype), 2 * dt.lanes(first.dtype)),))
 

@@ -145,6 +145,8 @@ class FunctionState:
         The alignment in bytes of the memory that a pointer variable points to.
     divisors : dict
         Known divisors of variables.
+    definitions : dict
+        The index expressions that variables of bindings stand for, without such variables.
     distinct : set
         Pointer variables that alias no other pointer.
     cleanups : list
@@ -168,6 +170,7 @@ class FunctionState:
     alignments: dict[Var, int] = field(default_factory=dict)
     cleanups: list[ir.Value] = field(default_factory=list)
     divisors: dict[Var, int] = field(default_factory=dict)
+    definitions: dict[Var, PrimExpr] = field(default_factory=dict)
     distinct: set[Var] = field(default_factory=set)
     stack_bytes: int = 0
     in_parallel: bool = False

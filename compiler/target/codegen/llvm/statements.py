@@ -12,7 +12,7 @@ from compiler.ir.functor import Functor
 from compiler.ir.memory import ALIGNMENT
 from compiler.ir.primexpr import IntImm, IterVar, Max, Min, PrimExpr, StringImm
 from compiler.ir.structural import structural_equal
-from compiler.ir.substitute import uses_var
+from compiler.ir.substitute import substitute, uses_var
 from compiler.target.codegen.llvm.allocations import STACK_BUDGET, stack_bytes, stack_elements
 from compiler.target.codegen.llvm.expressions import Expressions
 from compiler.target.codegen.llvm.memory import divisor
@@ -71,6 +71,7 @@ class Statements(Functor):
         # A value computed from loop variables alone is an index, and cannot overflow.
         if n.var.dtype in ("int32", "int64") and is_speculatable(n.value):
             self.state.wide[n.var] = self.expressions.index(n.value)
+            self.state.definitions[n.var] = substitute(n.value, self.state.definitions)
         else:
             self.state.values[n.var] = self.expressions.visit(n.value)
             if n.var.dtype == "handle":

@@ -73,6 +73,17 @@ def test_instruction_of_each_cpu(cpu: str, instruction: str) -> None:
     assert "pmulld" not in assembly
 
 
+@pytest.mark.parametrize("cpu", ["haswell", "cascadelake", "icelake-server", "sapphirerapids", "znver4", "znver5"])
+def test_a_row_of_packed_weights_is_one_load(cpu: str) -> None:
+    """The bases of the two loads of a pair are common subexpressions, so that only their definitions tell."""
+    x = relay.var("x", shape=(16, 64), dtype="uint8")
+    w = relay.const(np.random.default_rng(0).integers(-127, 128, (96, 64)).astype("int8"))
+    mod = tvm.IRModule.from_expr(relay.Function([x], relay.nn.dense(x, w, out_dtype="int32")))
+    with tvm.transform.PassContext(opt_level=3):
+        assembly = relay.build(mod, target=f"llvm -mcpu={cpu}").get_lib().get_source("asm")
+    assert "vpinsrb" not in assembly
+
+
 def test_other_architectures_multiply_plainly() -> None:
     target = Target("llvm -mtriple=aarch64-unknown-linux-gnu -mattr=+neon")
     with target:
