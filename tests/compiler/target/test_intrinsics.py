@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import compiler as tvm
-from compiler import tir
+from compiler import te, tir
 from compiler.driver.build import build
 from compiler.ir.module import IRModule
 from compiler.ir.op import CallEffect, Op, registered_ops
@@ -104,6 +104,32 @@ def test_vector_functions_are_accurate(name: str, low: float, high: float, dtype
         a = np.linspace(low, high, 1 << 16).astype(dtype)
     exact = Op.get("tir." + name).reference(a.astype(wide))  # type: ignore[misc]
     assert units_apart(evaluate(lambda x: call(name, x), [a], dtype, 16), exact) <= 3
+
+
+@pytest.mark.parametrize(("dtype", "wide"), [("float32", "float64"), ("float64", "longdouble")])
+@pytest.mark.parametrize("exponent", range(1, 5))
+def test_small_whole_powers_are_accurate(exponent: int, dtype: str, wide: str) -> None:
+    special = [-0.0, 0.0, np.inf, -np.inf, np.nan, 1e-30, -1e30]
+    a = np.concatenate([np.linspace(-30, 30, 1 << 12), special]).astype(dtype)
+    actual = evaluate(lambda x: op.power(x, const(float(exponent), dtype)), [a], dtype)
+    with np.errstate(over="ignore", under="ignore"):
+        exact = a.astype(wide) ** exponent
+        normal = np.isfinite(exact.astype(dtype)) & (np.abs(exact) >= np.finfo(dtype).tiny)
+        np.testing.assert_array_equal(actual[~normal], exact.astype(dtype)[~normal])
+        assert units_apart(actual[normal], exact[normal]) <= 3
+
+
+@pytest.mark.parametrize("cpu", ["x86-64", "haswell", "sapphirerapids", "znver4"])
+def test_a_small_whole_power_is_a_product_of_vectors(cpu: str) -> None:
+    def calls(exponent: float) -> bool:
+        a = te.placeholder((64,), "float32", name="a")
+        b = te.compute(a.shape, lambda i: te.power(a[i] + 1, exponent), name="b")
+        s = te.create_schedule(b.op)
+        s[b].vectorize(b.op.axis[0])
+        return "pow" in tvm.build(s, [a, b], f"llvm -mcpu={cpu}").get_source("asm").replace("main_pow", "")
+
+    assert not calls(3.0)
+    assert calls(2.5)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -12,7 +12,7 @@ from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
 from compiler.ir.op import Op
 from compiler.ir.origin import user_place
-from compiler.ir.primexpr import Call, IntImm, PrimExpr, StringImm
+from compiler.ir.primexpr import Broadcast, Call, FloatImm, IntImm, PrimExpr, StringImm
 from compiler.target.codegen.llvm.argument_stacks import call_packed_lowered, stack_alloca, struct_get, struct_set
 from compiler.target.codegen.llvm.packed_calls import call_packed, call_traced, text_constant
 from compiler.target.codegen.llvm.speculation import is_speculatable
@@ -71,6 +71,28 @@ def _libm(name: str) -> Handler:
         return e.state.lanewise(function, values, scalar)
 
     return partial(_in_single, compute)
+
+
+_LARGEST_PRODUCT = 4
+"""The largest whole exponent whose power is a product: three roundings, at most three units in the last place."""
+
+
+def _pow(e: Emitter, n: Call) -> ir.Value:
+    """Multiply for a small whole exponent; the C library's function takes a hundred times as long per element."""
+    exponent = n.args[1].value if isinstance(n.args[1], Broadcast) else n.args[1]
+    whole = isinstance(exponent, FloatImm) and exponent.value in range(1, _LARGEST_PRODUCT + 1)
+    if not whole:
+        return _llvm("llvm.pow")(e, n)
+    return _in_single(lambda e, values: _product(e.state.builder, values[0], int(exponent.value)), e, n)
+
+
+def _product(builder: ir.IRBuilder, x: ir.Value, count: int) -> ir.Value:
+    """Multiply ``count`` times the same factor, by squaring."""
+    if count == 1:
+        return x
+    root = _product(builder, x, count // 2)
+    square = builder.fmul(root, root)
+    return builder.fmul(square, x) if count % 2 else square
 
 
 def _vector(name: str) -> Handler:
@@ -357,7 +379,6 @@ _LLVM = (
     "fabs",
     "fma",
     "copysign",
-    "pow",
     "atan2",
 )
 _LIBM = (
@@ -393,6 +414,7 @@ INTRINSICS: dict[str, Handler] = {
     **{f"tir.{name}": _llvm(f"llvm.{name}") for name in _LLVM},
     **{f"tir.{name}": _libm(name) for name in _LIBM},
     **{name: _vector(name) for name in VECTOR_FUNCTIONS},
+    "tir.pow": _pow,
     "tir.rsqrt": partial(_in_single, _rsqrt),
     "tir.ldexp": _ldexp,
     "tir.nextafter": _nextafter,
