@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from compiler.driver.build_device import build_for_device, is_device
 from compiler.driver.lower import lower, lower_custom_types
-from compiler.ir import dtype as dt
+from compiler.driver.narrow_floats import legalize_narrow_floats
 from compiler.ir.error import ArgumentError, TargetError, expected, show
 from compiler.ir.function import BaseFunc
 from compiler.ir.instrument import active_instruments
 from compiler.ir.module import IRModule
 from compiler.ir.origin import user_place
-from compiler.ir.primexpr import Cast, IterVar
+from compiler.ir.primexpr import IterVar
 from compiler.runtime.module import Module
 from compiler.target.codegen.llvm import codegen, runtime_module
 from compiler.target.codegen.llvm.kernels import DEVICES
@@ -21,14 +21,10 @@ from compiler.target.codegen.source import LANGUAGES, source_code, source_module
 from compiler.target.target import Target
 from compiler.te.schedule import Schedule
 from compiler.tir.analysis import is_lowered
-from compiler.tir.analysis.features import features
 from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Allocate, AttrStmt, For
-from compiler.tir.stmt_functor import StmtExprVisitor, StmtVisitor
-from compiler.tir.transform.bf16_compute_legalize import BF16, BF16ComputeLegalize
-from compiler.tir.transform.bf16_storage_legalize import BF16StorageLegalize
+from compiler.tir.stmt import AttrStmt, For
+from compiler.tir.stmt_functor import StmtVisitor
 from compiler.tir.transform.flatten_buffer import FlattenBuffer
-from compiler.tir.transform.fp8_legalize import FP8, FP8ComputeLegalize, FP8StorageLegalize
 from compiler.tir.transform.lower_intrin import ApplyIntrinRules, needs_intrin_rules
 
 
@@ -89,10 +85,7 @@ def build(
     module = lower_custom_types(module, chosen)
     if is_device(chosen):
         return build_for_device(module, chosen, name)
-    if any(_uses({BF16}, func) for _, func in module.items() if isinstance(func, PrimFunc)):
-        module = BF16StorageLegalize()(BF16ComputeLegalize()(module))
-    if any(_uses(FP8, func) for _, func in module.items() if isinstance(func, PrimFunc)):
-        module = FP8StorageLegalize()(FP8ComputeLegalize()(module))
+    module = legalize_narrow_floats(module)
     if any(needs_intrin_rules(func, str(chosen.kind)) for _, func in module.items() if isinstance(func, PrimFunc)):
         module = ApplyIntrinRules(str(chosen.kind))(module)
     for instrument in active_instruments():
@@ -112,32 +105,6 @@ def build(
 def _has_axis_separators(func: PrimFunc) -> bool:
     """Return whether a parameter is accessed by several indices even after lowering; processors' memory has one."""
     return any(buffer.axis_separators for buffer in func.buffer_map.values())
-
-
-def _uses(types: Set[str], func: PrimFunc) -> bool:
-    """Return whether a parameter, or a value that the function allocates or converts to, is of one of some types."""
-    if any(dt.element(buffer.dtype) in types for buffer in func.buffer_map.values()):
-        return True
-    uses = _Types(types)
-    if not features(func).nodes.isdisjoint((Allocate, Cast)):
-        uses.visit(func.body)
-    return uses.any
-
-
-class _Types(StmtExprVisitor):
-    def __init__(self, types: Set[str]) -> None:
-        self.any = False
-        self._types = types
-
-    def visit_Allocate(self, n: Allocate) -> None:
-        self._note(n)
-
-    def visit_Cast(self, n: Cast) -> None:
-        self._note(n)
-
-    def _note(self, n: Allocate | Cast) -> None:
-        self.any = self.any or dt.element(n.dtype) in self._types
-        self.visit_Node(n)
 
 
 def _only_target(modules: Mapping[str | Target, IRModule]) -> Target:

@@ -21,7 +21,9 @@ ACCUMULATING = frozenset(
     {
         *("sum", "mean", "prod", "variance", "cumsum", "cumprod", "einsum", "collapse_sum_like", "collapse_sum_to"),
         *("nn.dense", "nn.matmul", "nn.batch_matmul", "nn.contrib_dense_pack"),
-        *("nn.contrib_conv2d_NCHWc", "nn.contrib_depthwise_conv2d_NCHWc"),
+        *("nn.contrib_conv2d_NCHWc", "nn.contrib_depthwise_conv2d_NCHWc", "nn.deformable_conv2d"),
+        *(f"nn.contrib_conv{d}_winograd_without_weight_transform" for d in _DIMENSIONS[1:]),
+        *("nn.contrib_conv2d_gemm_without_weight_transform", "dft", "stft"),
         *(f"nn.conv{d}" for d in _DIMENSIONS),
         *(f"nn.conv{d}_transpose" for d in _DIMENSIONS),
         *(f"nn.{kind}avg_pool{d}" for d in _DIMENSIONS for kind in ("", "global_", "adaptive_")),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -15,7 +15,6 @@ from compiler.runtime.measurement import Thunk
 from compiler.runtime.model_module import ModelExecutor, ModelModule
 from compiler.runtime.module import Module
 from compiler.runtime.ndarray import NDArray, aligned_empty
-from compiler.runtime.signature import Parameter
 from compiler.runtime.threads import num_threads
 
 __all__ = ["AotExecutor", "AotInterface", "AotLibrary", "AotModule"]
@@ -30,12 +29,15 @@ class AotInterface(msgspec.Struct, frozen=True, kw_only=True):
         Name of the main function.
     inputs, constants, outputs : list of str
         Its arrays; the constants' values are kept beside the code.
+    dtypes : dict of str to str
+        The data types of arrays whose elements the code takes as bits, such as bfloat16.
     """
 
     main: str
     inputs: list[str]
     constants: list[str]
     outputs: list[str]
+    dtypes: dict[str, str] = {}
 
 
 class AotExecutor(ModelExecutor):
@@ -65,7 +67,8 @@ class AotExecutor(ModelExecutor):
         parameters = {p.name: p for p in self._main.signature.parameters}
         self._arrays = {}
         for name in (*interface.inputs, *interface.outputs):
-            self._arrays[name] = _memory(parameters[name], device)
+            dtype = interface.dtypes.get(name, parameters[name].dtype)
+            self._arrays[name] = _memory(parameters[name].shape, dtype, device)
         missing = [name for name in interface.constants if name not in constants]
         if missing:
             raise ArgumentError(f"aot_executor: there is no value of constant {missing[0]!r}")
@@ -121,10 +124,10 @@ class AotExecutor(ModelExecutor):
     __getitem__ = get_function
 
 
-def _memory(parameter: Parameter, device: Device) -> NDArray:
+def _memory(shape: Sequence[object] | None, dtype: str, device: Device) -> NDArray:
     """Return memory for an array of the main function, whose extents are numbers."""
-    shape = tuple(extent for extent in parameter.shape or () if isinstance(extent, int))
-    return NDArray(aligned_empty(shape, parameter.dtype), parameter.dtype, device)
+    extents = tuple(extent for extent in shape or () if isinstance(extent, int))
+    return NDArray(aligned_empty(extents, dtype), dtype, device)
 
 
 class AotModule(ModelModule):

@@ -48,7 +48,7 @@ def can_lower(function: Function) -> bool:
     """Return whether a fused function can become machine code.
 
     Every operator is then defined as tensor expressions, all shapes are static, and no value is of a type that only
-    NumPy computes with, such as bfloat16.
+    NumPy computes with, such as int4.
     """
     calls = group_calls(function)
     if any(not _is_defined(c) for c in calls):
@@ -78,7 +78,9 @@ def has_program_strategy(function: Function) -> bool:
 
 def _has_code(dtype: str) -> bool:
     parsed = dt.parse(dtype)
-    return parsed.code in ("bool", "float") or parsed.is_custom or (parsed.code in ("int", "uint") and parsed.bits >= 8)
+    if parsed.code in ("int", "uint"):
+        return parsed.bits >= 8
+    return parsed.code in ("bool", "float", "bfloat") or parsed.is_custom
 
 
 def kernel_name(function: Function, module: str) -> str:

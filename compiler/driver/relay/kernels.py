@@ -13,6 +13,7 @@ import msgspec
 from compiler.driver.build_device import is_device, kernel_module
 from compiler.driver.device_pipeline import SplitModule, split_for_device
 from compiler.driver.emulate import lower_for_emulation
+from compiler.driver.narrow_floats import legalize_narrow_floats
 from compiler.driver.relay.groups import KernelNames, StructuralKey, has_program_strategy, structural_key
 from compiler.driver.relay.lower import LoweredKernel, lower_group
 from compiler.driver.relay.operator_templates import is_tuned
@@ -231,10 +232,10 @@ class KernelCompiler:
     def _for_cpu(self, module: IRModule) -> tuple[IRModule, Target]:
         """Return what LLVM compiles of a kernel, and for what: of a device's the part of the host, unless emulated."""
         if not is_device(self.target):
-            return module, self.target
+            return legalize_narrow_floats(module, rounds_each=True), self.target
         host = self.target.host or Target("llvm")
         if self._is_emulated:
-            return lower_for_emulation(module, self.target), host
+            return legalize_narrow_floats(lower_for_emulation(module, self.target), rounds_each=True), host
         parts = split_for_device(module, self.target, packed=False)
         self.host_functions |= parts.host.functions
         self.device_functions |= parts.device.functions

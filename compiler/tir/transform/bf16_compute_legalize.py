@@ -91,6 +91,16 @@ class _Promote(StmtExprMutator):
         value = type(n)(self.single(a), self.single(b))
         return value if isinstance(n, CmpOp) else cast(n.dtype, value)
 
+    def visit_Call(self, n: Call) -> PrimExpr:
+        new: Call = self.visit_Node(n)
+        computes = isinstance(n.op, Op) and n.op.reference is not None
+        if not computes or not any(self.is_narrow(arg.dtype) for arg in new.args):
+            return new
+        args = tuple([self.single(arg) for arg in new.args])
+        if not self.is_narrow(n.dtype):
+            return rebuild(n, args=args)
+        return cast(n.dtype, rebuild(n, dtype=self.widened(n.dtype), args=args))
+
 
 class BF16CastElimination(PrimFuncPass):
     """Leave out the rounding between two operations in single precision.

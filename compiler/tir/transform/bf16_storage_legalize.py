@@ -150,11 +150,11 @@ class StorageLegalizer(StmtExprMutator):
         return n if value is n.value else cast(n.dtype, value)
 
     def visit_Call(self, n: Call) -> PrimExpr:
-        if n.op is not REINTERPRET:
-            return self.visit_Node(n)
-        (value,) = self._visit_tuple(n.args)
+        args = self._visit_tuple(n.args)
         dtype = self.stored(n.dtype) if self.is_narrow(n.dtype) else n.dtype
-        return value if value.dtype == dtype else rebuild(n, dtype=dtype, args=(value,))
+        if n.op is REINTERPRET and args[0].dtype == dtype:
+            return args[0]
+        return rebuild(n, dtype=dtype, args=args)
 
     def visit_Let(self, n: Let) -> PrimExpr:
         return rebuild(n, value=self.visit(n.value), var=self.defined(n.var), body=self.visit(n.body))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from compiler.driver.narrow_floats import legalize_narrow_floats
 from compiler.driver.relay.aot.main_function import MainFunction, main_function
 from compiler.driver.relay.backend.options import Executor, Runtime
 from compiler.driver.relay.backend.utils import mangle_module_name
@@ -21,6 +22,7 @@ from compiler.driver.relay.metadata import (
     main_info,
 )
 from compiler.ir.error import BuildError
+from compiler.ir.function import BaseFunc
 from compiler.ir.module import IRModule
 from compiler.runtime.aot_executor import AotInterface, AotLibrary
 from compiler.runtime.executor_factory import ExecutorFactoryModule
@@ -35,6 +37,7 @@ from compiler.target.codegen.source import LANGUAGES, SourceCode, source_code, s
 from compiler.target.codegen.source.c_program import WEIGHTS_FILE, c_header, c_main
 from compiler.target.codegen.source.runtime_module import source_description, source_library
 from compiler.target.target import Target
+from compiler.tir.function import PrimFunc
 
 __all__ = ["AOTExecutorFactoryModule", "CompiledModel", "require_interface"]
 
@@ -130,16 +133,19 @@ class AOTExecutorFactoryModule(AotLibrary, ExecutorFactoryModule):
     ) -> None:
         symbol = f"{mangle_module_name(libmod_name)}_{ENTRY}"
         self.main: MainFunction = main_function(model.program, model.memory, model.calls, symbol, target)
+        code = legalize_narrow_floats(self.main.module, rounds_each=True)
         self._generated: Generated | SourceCode = (
-            source_code(self.main.module, target.kind)
-            if target.kind in LANGUAGES
-            else codegen(self.main.module, target)
+            source_code(code, target.kind) if target.kind in LANGUAGES else codegen(code, target)
         )
         constants: dict[str, NDArray] = dict(
             zip(self.main.constants, (value for _, value in model.program.constants), strict=True)
         )
         interface = AotInterface(
-            main=symbol, inputs=self.main.inputs, constants=self.main.constants, outputs=self.main.outputs
+            main=symbol,
+            inputs=self.main.inputs,
+            constants=self.main.constants,
+            outputs=self.main.outputs,
+            dtypes=_taken_as_bits(self.main.function, code[ENTRY]),
         )
         library = (
             source_module(self._generated, target)
@@ -271,3 +277,10 @@ class AOTExecutorFactoryModule(AotLibrary, ExecutorFactoryModule):
 
     def __iter__(self) -> Iterator[IRModule | Module | dict[str, NDArray]]:
         return iter((self.ir_mod, self.lib, self.params))
+
+
+def _taken_as_bits(function: PrimFunc, legalized: BaseFunc) -> dict[str, str]:
+    """Return the data types of the arrays, by name, for which machine code has no type of its own."""
+    assert isinstance(legalized, PrimFunc), "a pass returns functions of the same kind"
+    pairs = zip(function.buffer_map.values(), legalized.buffer_map.values(), strict=True)
+    return {buffer.name: buffer.dtype for buffer, other in pairs if buffer.dtype != other.dtype}

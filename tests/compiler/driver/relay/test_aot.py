@@ -11,6 +11,7 @@ from compiler.driver.relay.backend import Executor, Runtime
 from compiler.ir.error import ArgumentError, BuildError
 from compiler.runtime.aot_executor import AotModule
 from compiler.runtime.graph_module import GraphModule
+from compiler.runtime.ndarray import numpy_dtype
 
 AOT = Executor("aot", {"interface-api": "packed", "unpacked-api": False})
 
@@ -44,6 +45,19 @@ def test_results_are_those_of_the_graph_executor_whatever_is_a_result():
     module = AotModule(relay.build(mod, "llvm", executor=AOT)["default"](tvm.cpu()))
     for got, expected in zip(_outputs(module, x=x), _by_graph(mod, x=x), strict=True):
         np.testing.assert_array_equal(got, expected)
+
+
+def test_arrays_of_bfloat16_stay_what_they_are(tmp_path):
+    """Machine code takes their bits; what is copied to and from them is numbers."""
+    x = relay.var("x", shape=(4, 8), dtype="bfloat16")
+    mod = tvm.IRModule.from_expr(relay.Function([x], relay.nn.relu(x) + relay.const(1.0, "bfloat16")))
+    data = _random(4, 8).astype(numpy_dtype("bfloat16"))
+    built = relay.build(mod, "llvm", executor=AOT)
+    built.export_library(str(tmp_path / "model.so"))
+    [wanted] = _by_graph(mod, x=data)
+    for lib in (built, tvm.runtime.load_module(str(tmp_path / "model.so"))):
+        [got] = _outputs(AotModule(lib["default"](tvm.cpu())), x=data)
+        np.testing.assert_array_equal(got, wanted)
 
 
 def test_running_again_with_other_inputs_leaves_nothing_of_the_first_run():

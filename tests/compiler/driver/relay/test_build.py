@@ -273,12 +273,24 @@ def test_results_of_other_shapes_and_types_share_memory() -> None:
         np.testing.assert_allclose(value, expected, rtol=1e-5)
 
 
-def test_types_without_machine_code_run_through_numpy() -> None:
+@pytest.mark.parametrize("cpu", ["x86-64", "haswell", "skylake-avx512", "sapphirerapids"])
+def test_each_operation_on_bfloat16_is_rounded(cpu: str) -> None:
+    """Also inside of a kernel, so that fusing changes no value."""
     x = relay.var("x", shape=(4,))
     narrow = relay.cast(x, "bfloat16")
-    lib = relay.build(IRModule.from_expr(relay.Function([x], relay.cast(narrow + narrow, "float32"))), "llvm")
+    body = relay.cast(relay.nn.relu(narrow + narrow) * relay.const(1.00390625, "bfloat16"), "float32")
+    lib = relay.build(IRModule.from_expr(relay.Function([x], body)), f"llvm -mcpu={cpu}")
     got = execute(lib, x=np.array([1.0, 1.00390625, -3.0, 256.5], "float32"))[0]
-    np.testing.assert_array_equal(got, [2.0, 2.0, -6.0, 512.0])  # seven bits of fraction
+    np.testing.assert_array_equal(got, [2.0, 2.0, 0.0, 512.0])  # seven bits of fraction
+    assert len(lib.kernels) == 1
+
+
+def test_types_without_machine_code_run_through_numpy() -> None:
+    x = relay.var("x", shape=(4,))
+    narrow = relay.cast(x, "e4m3_float8")
+    lib = relay.build(IRModule.from_expr(relay.Function([x], relay.cast(narrow, "float32"))), "llvm")
+    got = execute(lib, x=np.array([1.0, 1.0625, -3.0, 200.5], "float32"))[0]
+    np.testing.assert_array_equal(got, [1.0, 1.0, -3.0, 208.0])  # three bits of fraction
     assert not lib.kernels
 
 

@@ -10,10 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+import compiler
 from compiler import relay
+from compiler.contrib import graph_executor
 from compiler.ir.module import IRModule
 from compiler.relay.interpreter import Interpreter
 from compiler.runtime.ndarray import numpy_dtype
+from tests.compiler.relay.op.example import Example
+from tests.compiler.relay.op.examples import EXAMPLES
 
 _FIRST = """
 import numpy as np
@@ -73,3 +77,44 @@ def test_results_are_those_of_real_numbers_rounded(make: Callable[[Any, str], An
         found[dtype] = Interpreter(mod).evaluate("main", [data.astype(numpy_dtype(dtype))])
     assert found["bfloat16"].dtype == numpy_dtype("bfloat16")
     np.testing.assert_array_equal(found["bfloat16"], found["float32"].astype(numpy_dtype("bfloat16")))
+
+
+def _in_bfloat16(example: Example) -> tuple[IRModule, list[Any]]:
+    """Return a call whose float32 arrays are bfloat16, typed, and the arrays."""
+    arrays = [a.astype(numpy_dtype("bfloat16")) if a.dtype == np.float32 else a for a in example.arrays]
+    variables = [relay.var(f"x{i}", shape=a.shape, dtype=str(a.dtype)) for i, a in enumerate(arrays)]
+    made = example.make(*variables)
+    body = made.astuple() if hasattr(made, "astuple") else made
+    return IRModule.from_expr(relay.Function(variables, body)), arrays
+
+
+_WITHOUT = {
+    "nn.conv2d_backward_weight": "the reference takes float32 alone",
+    "vision.multibox_transform_loc": "the reference takes float32 alone",
+    "qnn.quantize": "what is quantized is float32",
+    "relay.op.annotation.simulated_quantize": "the reference returns float32",
+    "qnn.simulated_quantize": "the reference returns float32",
+    "nn.sparse_dense": "the reference returns float32",
+    "nn.sparse_conv2d": "the reference returns float32",
+}
+_COMPUTED = [
+    pytest.param(example, id=f"{name}-{i}", marks=() if number % 8 == 0 else pytest.mark.long)
+    for number, (name, examples) in enumerate(EXAMPLES.items())
+    for i, example in enumerate(examples)
+    if name not in _WITHOUT and not name.startswith("dyn.") and any(a.dtype == np.float32 for a in example.arrays)
+]
+
+
+@pytest.mark.parametrize("example", _COMPUTED)
+def test_kernels_compute_what_references_do(example: Example) -> None:
+    module, arrays = _in_bfloat16(example)
+    found = Interpreter(relay.transform.InferType()(module)).evaluate("main", arrays)
+    wanted = list(found) if isinstance(found, (list, tuple)) else [found]
+    built = relay.build(module, "llvm")
+    executor = graph_executor.GraphModule(built["default"](compiler.cpu(0)))
+    executor.run(**{f"x{i}": compiler.nd.array(a) for i, a in enumerate(arrays)})
+    for i, value in enumerate(wanted):
+        result = executor.get_output(i).numpy()
+        if value.dtype == numpy_dtype("bfloat16"):
+            result, value = (a.view(value.dtype).astype("float32") for a in (result, value))
+        np.testing.assert_allclose(result, value, rtol=2**-6, atol=0.01)

@@ -1,0 +1,66 @@
+"""Floating-point types that processors do not compute with: bfloat16, and those of eight bits."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+
+from compiler.ir import dtype as dt
+from compiler.ir.module import IRModule
+from compiler.ir.primexpr import Cast
+from compiler.tir.analysis.features import features
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import Allocate
+from compiler.tir.stmt_functor import StmtExprVisitor
+from compiler.tir.transform.bf16_compute_legalize import BF16, BF16ComputeLegalize, BF16Promote
+from compiler.tir.transform.bf16_storage_legalize import BF16StorageLegalize
+from compiler.tir.transform.fp8_legalize import FP8, FP8ComputeLegalize, FP8StorageLegalize
+
+
+def legalize_narrow_floats(module: IRModule, rounds_each: bool = False) -> IRModule:
+    """Compute in wider types, and store bits, where a lowered module uses types that processors lack.
+
+    Parameters
+    ----------
+    module : IRModule
+    rounds_each : bool
+        Round the result of each operation on bfloat16, so that fusing operators of a graph changes no value; otherwise
+        only what is stored for the caller, as TVM does, so that sums are kept in single precision.
+
+    Returns
+    -------
+    IRModule
+        The very module where it uses no such types.
+    """
+    functions = [func for _, func in module.items() if isinstance(func, PrimFunc)]
+    if any(_uses({BF16}, func) for func in functions):
+        compute = BF16Promote() if rounds_each else BF16ComputeLegalize()
+        module = BF16StorageLegalize()(compute(module))
+    if any(_uses(FP8, func) for func in functions):
+        module = FP8StorageLegalize()(FP8ComputeLegalize()(module))
+    return module
+
+
+def _uses(types: Set[str], func: PrimFunc) -> bool:
+    """Return whether a parameter, or a value that the function allocates or converts to, is of one of some types."""
+    if any(dt.element(buffer.dtype) in types for buffer in func.buffer_map.values()):
+        return True
+    uses = _Types(types)
+    if not features(func).nodes.isdisjoint((Allocate, Cast)):
+        uses.visit(func.body)
+    return uses.any
+
+
+class _Types(StmtExprVisitor):
+    def __init__(self, types: Set[str]) -> None:
+        self.any = False
+        self._types = types
+
+    def visit_Allocate(self, n: Allocate) -> None:
+        self._note(n)
+
+    def visit_Cast(self, n: Cast) -> None:
+        self._note(n)
+
+    def _note(self, n: Allocate | Cast) -> None:
+        self.any = self.any or dt.element(n.dtype) in self._types
+        self.visit_Node(n)
