@@ -80,10 +80,10 @@ _LARGEST_PRODUCT = 4
 def _pow(e: Emitter, n: Call) -> ir.Value:
     """Multiply for a small whole exponent; the C library's function takes a hundred times as long per element."""
     exponent = n.args[1].value if isinstance(n.args[1], Broadcast) else n.args[1]
-    whole = isinstance(exponent, FloatImm) and exponent.value in range(1, _LARGEST_PRODUCT + 1)
-    if not whole:
+    if not isinstance(exponent, FloatImm) or exponent.value not in range(1, _LARGEST_PRODUCT + 1):
         return _llvm("llvm.pow")(e, n)
-    return _in_single(lambda e, values: _product(e.state.builder, values[0], int(exponent.value)), e, n)
+    count = int(exponent.value)
+    return _in_single(lambda e, values: _product(e.state.builder, values[0], count), e, n)
 
 
 def _product(builder: ir.IRBuilder, x: ir.Value, count: int) -> ir.Value:
