@@ -13,7 +13,9 @@ from compiler.ir.instrument import active_instruments
 from compiler.ir.origin import derived_from, mint_source
 from compiler.tir.schedule.error import IllegalStepError, rendered
 from compiler.tir.schedule.instruction import InstructionKind
+from compiler.tir.schedule.loop_kinds import LOOP_KINDS, check_loops_around
 from compiler.tir.schedule.roles import ATTRIBUTE, STORAGE_SCOPE, Role
+from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.step import ScheduleStep, call_text, result_text
 
 if TYPE_CHECKING:
@@ -78,6 +80,8 @@ class Primitive:
         self._inputs = [name for name, role in self._roles.items() if role.is_input]
         self._attrs = [name for name, role in self._roles.items() if not role.is_input]
         gives_list = gives_list or str(inspect.signature(function).return_annotation).startswith("list")
+        if is_pure is (self.name in LOOP_KINDS):
+            raise TypeError(f"{self.name}: loop_kinds.LOOP_KINDS has a row for each primitive that changes programs")
         self.kind = InstructionKind(kind, is_pure, self.name, gives_list, self._spelling, self._apply).register()
 
     def method(self) -> Callable[..., Any]:
@@ -103,6 +107,7 @@ class Primitive:
         try:
             with derived_from(mint_source(self.name)):
                 result = self._call(sch, arguments)
+            self._check_loops(sch, arguments)
         except Exception:
             restore()
             raise
@@ -112,6 +117,14 @@ class Primitive:
         outputs = sch.named(result.values if isinstance(result, Chosen) else result)
         sch.record(self.kind, *self._flat(recorded), self._listed(outputs), chosen)
         return outputs
+
+    def _check_loops(self, sch: Schedule, arguments: Mapping[str, Any]) -> None:
+        """Reject a step after which iterations that run together depend on each other."""
+        if self.kind.is_pure:
+            return
+        for value in arguments.values():
+            if isinstance(value, StmtSRef) and value.stmt is not None and value.is_block:
+                check_loops_around(sch.state, self.name, value)
 
     def _call(self, sch: Schedule, arguments: dict[str, Any]) -> Any:
         variadic = next((p.name for p in self._parameters if p.kind is p.VAR_POSITIONAL), None)
@@ -226,7 +239,7 @@ def primitive(kind: str, *, pure: bool = False, gives_list: bool = False, **role
     Raises
     ------
     TypeError
-        If there is a primitive of that name.
+        If there is a primitive of that name, or the table of what primitives do with loops lacks it.
     """
 
     def register(function: F) -> F:

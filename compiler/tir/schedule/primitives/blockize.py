@@ -22,6 +22,7 @@ from compiler.tir.buffer import Buffer, BufferRegion
 from compiler.tir.schedule.bindings import conjunction, conjuncts
 from compiler.tir.schedule.conditions import scope_root
 from compiler.tir.schedule.error import refuse
+from compiler.tir.schedule.loop_kinds import loop_again
 from compiler.tir.schedule.primitives.loop_nest import replace_statement
 from compiler.tir.schedule.registry import primitive
 from compiler.tir.schedule.roles import TARGET
@@ -287,7 +288,7 @@ def _init(old: Block, inner: Sequence[StmtSRef], division: _Division) -> Stmt:
             predicate = conjunction(predicate, condition)
     used = {var for expr in (predicate, *[part.value for part in spatial]) for var in free_vars(expr)}
     loops = [sref.loop for sref in inner if sref.loop.loop_var in used]
-    fresh: dict[Var, PrimExpr] = {n.loop_var: Var(n.loop_var.name, n.loop_var.dtype) for n in loops}
+    fresh = {n.loop_var: Var(n.loop_var.name, n.loop_var.dtype) for n in loops}
     assert old.init is not None
     values = {var: substitute(value, renamed) for var, value in division.values.items()}
     block = Block(
@@ -301,7 +302,7 @@ def _init(old: Block, inner: Sequence[StmtSRef], division: _Division) -> Stmt:
         tuple([substitute(part.value, fresh) for part in spatial]), substitute(predicate, fresh), block
     )
     for loop in reversed(loops):
-        stmt = For(fresh[loop.loop_var], loop.min, loop.extent, loop.kind, stmt)  # type: ignore[arg-type]
+        stmt = loop_again("blockize", loop, fresh[loop.loop_var], stmt)
     return stmt
 
 

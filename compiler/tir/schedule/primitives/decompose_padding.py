@@ -16,6 +16,7 @@ from compiler.tir.builtin import IF_THEN_ELSE
 from compiler.tir.schedule.bindings import conjunction, conjuncts
 from compiler.tir.schedule.conditions import check_complete_block, scope_root
 from compiler.tir.schedule.error import IllegalStepError, refuse
+from compiler.tir.schedule.loop_kinds import loop_again
 from compiler.tir.schedule.primitives.loop_nest import replace_statement
 from compiler.tir.schedule.registry import primitive
 from compiler.tir.schedule.roles import BLOCK, LOOP
@@ -210,7 +211,7 @@ def _filled(padding: _Padding, loops: Sequence[For], analyzer: Analyzer) -> Stmt
     """Return the loops and the block that store the constant everywhere."""
     realize, block = padding.realize, padding.realize.block
     axes = {axis.var: Var(axis.var.name, axis.var.dtype) for axis in block.iter_vars}
-    fresh: dict[Var, PrimExpr] = {loop.loop_var: Var(loop.loop_var.name, loop.loop_var.dtype) for loop in loops}
+    fresh = {loop.loop_var: Var(loop.loop_var.name, loop.loop_var.dtype) for loop in loops}
     fill = Block(
         tuple([IterVar(axis.dom, axes[axis.var], axis.iter_type) for axis in block.iter_vars]),
         (),
@@ -222,7 +223,7 @@ def _filled(padding: _Padding, loops: Sequence[For], analyzer: Analyzer) -> Stmt
     values = tuple([substitute(analyzer.simplify(value), fresh) for value in realize.iter_values])
     stmt: Stmt = BlockRealize(values, substitute(realize.predicate, fresh), fill)
     for loop in reversed(loops):
-        stmt = rebuild(loop, loop_var=fresh[loop.loop_var], body=stmt)
+        stmt = loop_again("decompose_padding", loop, fresh[loop.loop_var], stmt)
     return stmt
 
 

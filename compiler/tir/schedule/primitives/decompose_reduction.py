@@ -12,6 +12,7 @@ from compiler.tir.schedule.bindings import conjunction, conjuncts
 from compiler.tir.schedule.buffers import BlockMutator
 from compiler.tir.schedule.conditions import check_reduction_block, scope_root
 from compiler.tir.schedule.error import refuse
+from compiler.tir.schedule.loop_kinds import loop_again
 from compiler.tir.schedule.primitives.loop_nest import replace_statement
 from compiler.tir.schedule.registry import primitive
 from compiler.tir.schedule.roles import BLOCK, LOOP
@@ -116,7 +117,7 @@ def _beginning(realize: BlockRealize, loops: list[For]) -> Stmt:
     spatial = [(axis, value) for axis, value in pairs if axis.iter_type == IterVar.DataPar]
     used = {var for _, value in spatial for var in free_vars(value)}
     kept = [loop for loop in loops if loop.loop_var in used]
-    fresh: dict[Var, PrimExpr] = {n.loop_var: Var(f"{n.loop_var.name}_init", n.loop_var.dtype) for n in kept}
+    fresh = {n.loop_var: Var(f"{n.loop_var.name}_init", n.loop_var.dtype) for n in kept}
     first = {loop.loop_var: loop.min for loop in loops if loop.loop_var not in fresh}
     analyzer = Analyzer()
     axes = {axis.var: Var(axis.var.name, axis.var.dtype) for axis, _ in spatial}
@@ -136,7 +137,7 @@ def _beginning(realize: BlockRealize, loops: list[For]) -> Stmt:
         )
         stmt: Stmt = BlockRealize(tuple([substitute(value, fresh) for _, value in spatial]), predicate, begin)
         for loop in reversed(kept):
-            stmt = rebuild(loop, loop_var=fresh[loop.loop_var], body=stmt)
+            stmt = loop_again("decompose_reduction", loop, fresh[loop.loop_var], stmt)
     return stmt
 
 

@@ -17,6 +17,7 @@ from compiler.tir.op import ceildiv
 from compiler.tir.schedule.bindings import simplified_bindings, with_predicate
 from compiler.tir.schedule.conditions import check_affine_binding
 from compiler.tir.schedule.error import refuse
+from compiler.tir.schedule.loop_kinds import check_loop, loop_like
 from compiler.tir.schedule.registry import primitive
 from compiler.tir.schedule.roles import BLOCK_OR_LOOP, LOOP, VALUE, Several
 from compiler.tir.schedule.sref import StmtSRef
@@ -33,7 +34,7 @@ from compiler.tir.schedule.tree import (
 )
 from compiler.tir.stmt import For, ForKind, Stmt
 
-__all__ = ["add_unit_loop", "check_plain", "check_unbound", "fuse", "reorder", "split"]
+__all__ = ["add_unit_loop", "check_from_zero", "fuse", "reorder", "split"]
 
 
 @primitive("Split", loop=LOOP, factors=Several(VALUE))
@@ -57,7 +58,8 @@ def split(
     Parameters
     ----------
     loop : LoopRV
-        A serial loop from 0 on, without annotations.
+        A loop from 0 on, without annotations or threads; if it is parallel, vectorized or unrolled, the new ones are
+        serial, as in classic TVM.
     factors : list of int, ExprRV or None
         The number of iterations of each new loop, outermost first; at most one is None, and is found from the others.
     preserve_unit_iters : bool
@@ -77,7 +79,8 @@ def split(
         not known to make as many iterations as the loop has; if more than one factor is None, or one is not positive.
     """
     old = loop.loop
-    check_plain(state, loop)
+    check_loop(state, "split", loop)
+    check_from_zero(state, loop)
     extents = _extents(state, old, factors)
     if all(factor is not None for factor in factors):
         _check_nothing_left_over(state, loop, extents)
@@ -90,7 +93,8 @@ def split(
     body = substitute(old.body, {old.loop_var: index})
     if not disable_predication and not analyzer.can_prove(index < old.extent):
         body = with_predicate(body, index < old.extent)
-    return _replace_nest(state, loop, old, variables, extents, body, preserve_unit_iters)
+    nest = list(zip(variables, extents, strict=True))
+    return _replace_nest(state, "split", loop, old, nest, body, preserve_unit_iters)
 
 
 @primitive("Fuse", loops=Several(LOOP))
@@ -107,7 +111,8 @@ def fuse(state: ScheduleState, *loops: StmtSRef, preserve_unit_iters: bool = Tru
     Parameters
     ----------
     *loops : LoopRV
-        Serial loops from 0 on, without annotations, each the only statement of the one before, outermost first.
+        Loops from 0 on, without annotations or threads, each the only statement of the one before, outermost first; if
+        they are parallel, vectorized or unrolled, the new one is serial, as in classic TVM.
     preserve_unit_iters : bool
         Whether loops of one iteration stay in the values of the blocks' axes.
 
@@ -140,7 +145,7 @@ def fuse(state: ScheduleState, *loops: StmtSRef, preserve_unit_iters: bool = Tru
         values[sref.loop.loop_var] = const(0, extent.dtype) if is_const_int(extent, 1) else digit // inside
         inside = around
     body = substitute(inner.body, values)
-    (result,) = _replace_nest(state, loops[0], inner, [fused], [simplify(total)], body, preserve_unit_iters)
+    (result,) = _replace_nest(state, "fuse", loops[0], inner, [(fused, simplify(total))], body, preserve_unit_iters)
     return result
 
 
@@ -155,7 +160,7 @@ def reorder(state: ScheduleState, *ordered_loops: StmtSRef) -> None:
     Parameters
     ----------
     *ordered_loops : LoopRV
-        Loops of one nest, in their new order.
+        Loops of one nest, in their new order; each stays parallel, vectorized, bound or whatever else it is.
 
     Raises
     ------
@@ -239,8 +244,8 @@ def replace_statement(
 # conditions
 
 
-def check_plain(state: ScheduleState, sref: StmtSRef) -> None:
-    """Reject a loop that has annotations, is bound to threads, or does not start at 0.
+def check_from_zero(state: ScheduleState, sref: StmtSRef) -> None:
+    """Reject a loop that does not start at 0.
 
     Parameters
     ----------
@@ -248,32 +253,12 @@ def check_plain(state: ScheduleState, sref: StmtSRef) -> None:
     sref : StmtSRef
         The loop.
     """
-    check_unbound(state, sref)
     loop = sref.loop
     if not Analyzer().can_prove_equal(loop.min, 0):
         refuse(
             state.mod,
             "The primitive only supports loop starting with 0",
             "The loop {0} does not start with 0",
-            loop,
-        )
-
-
-def check_unbound(state: ScheduleState, sref: StmtSRef) -> None:
-    """Reject a loop that has annotations or is bound to threads.
-
-    Parameters
-    ----------
-    state : ScheduleState
-    sref : StmtSRef
-        The loop.
-    """
-    loop = sref.loop
-    if loop.annotations or loop.thread_binding is not None:
-        refuse(
-            state.mod,
-            "The primitive can't be applied because the loop has annotation or thread binding",
-            "The primitive can't be applied because the loop {0} has annotation or thread binding",
             loop,
         )
 
@@ -298,7 +283,8 @@ def _check_nest(state: ScheduleState, loops: Sequence[StmtSRef]) -> None:
                 inner.loop,
             )
     for sref in loops:
-        check_plain(state, sref)
+        check_loop(state, "fuse", sref)
+        check_from_zero(state, sref)
     variables = {sref.loop.loop_var for sref in loops}
     for sref in loops:
         if uses_var(sref.loop.extent, variables.__contains__):
@@ -426,24 +412,24 @@ def _check_nothing_left_over(state: ScheduleState, loop: StmtSRef, extents: Sequ
 
 def _replace_nest(
     state: ScheduleState,
+    primitive: str,
     top: StmtSRef,
     innermost: For,
-    variables: Sequence[Var],
-    extents: Sequence[PrimExpr],
+    new: Sequence[tuple[Var, PrimExpr]],
     body: Stmt,
     preserve_unit_iters: bool,
 ) -> list[StmtSRef]:
-    """Put new serial loops in place of a nest, whose body is rewritten already."""
+    """Put new loops, each a variable and an extent, in place of a nest, whose body is rewritten already."""
     stmt = body
     with derived_from(current_span() | top.loop.span | innermost.span):
-        for var, extent in zip(reversed(variables), reversed(extents), strict=True):
-            stmt = For(var, const(0, var.dtype), extent, top.loop.kind, stmt)
+        for var, extent in reversed(new):
+            stmt = loop_like(primitive, top.loop, var, (const(0, var.dtype), extent), stmt)
     stmt = simplified_bindings(stmt, loop_ranges(loops_above(top)), preserve_unit_iters)
     assert isinstance(stmt, For)
     state.replace(top, stmt, matching_blocks(top.loop, stmt))
     loops: list[StmtSRef] = []
     nest: Stmt = stmt
-    for _ in variables:
+    for _ in new:
         loops.append(state.sref_of(nest))
         assert isinstance(nest, For)
         nest = nest.body

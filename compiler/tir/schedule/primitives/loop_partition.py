@@ -11,19 +11,20 @@ from compiler.ir.origin import current_span, derived_from
 from compiler.ir.primexpr import IterVar, PrimExpr, Range, Var, const, convert, is_const_int
 from compiler.ir.substitute import substitute, uses_var
 from compiler.tir.analysis.block_access import get_block_read_write_region
-from compiler.tir.block import Block, BlockRealize
+from compiler.tir.block import Block, BlockRealize, reduction_begins
 from compiler.tir.buffer import Buffer, BufferRegion
 from compiler.tir.renewal import Renewal
 from compiler.tir.schedule.conditions import scope_root
 from compiler.tir.schedule.error import refuse
-from compiler.tir.schedule.primitives.loop_nest import check_unbound, replace_statement
+from compiler.tir.schedule.loop_kinds import check_loop, loop_like
+from compiler.tir.schedule.primitives.loop_nest import replace_statement
 from compiler.tir.schedule.regions import pointers_at
 from compiler.tir.schedule.registry import primitive
 from compiler.tir.schedule.roles import LOOP, VALUE, Several
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
 from compiler.tir.schedule.tree import all_blocks, blocks_in, loop_range
-from compiler.tir.stmt import For, ForKind, SeqStmt, Stmt
+from compiler.tir.stmt import For, IfThenElse, SeqStmt, Stmt, seq
 from compiler.tir.stmt_functor import StmtMutator
 
 __all__ = ["loop_partition"]
@@ -45,12 +46,15 @@ def loop_partition(
                                                             for i1 in range(2, 128):
                                                                 with T.block("B_i1"): …
 
-    The initial value of a reduction is set in the first of the loops.
+    The initial value of a reduction is set in the loop in which an element begins: the first, as a rule.  Where a later
+    one begins some elements and continues others, as after loops of both kinds of axes were fused, its block sets them
+    under a condition, and is no longer a reduction.
 
     Parameters
     ----------
     loop : LoopRV
-        A loop without annotations that is not bound to threads.
+        A loop without annotations that is not bound to threads; if it is parallel, vectorized or unrolled, the new
+        ones are serial, as in classic TVM.
     factors : list of int, ExprRV or None
         The number of iterations of each new loop, in order; at most one is None or -1, and gets what the others leave.
         Where none is, a last loop gets what is left.
@@ -69,7 +73,7 @@ def loop_partition(
         positive, or they sum up to more iterations than the loop has.
     """
     old = loop.loop
-    check_unbound(state, loop)
+    check_loop(state, "loop_partition", loop)
     realizes = list(blocks_in(old))
     if not realizes:
         raise ArgumentError(f"loop_partition: loop {old.loop_var.name!r} has no block inside")
@@ -146,7 +150,7 @@ def _piece(loop: For, index: int, bounds: Range, preserve_unit_iters: bool, poin
     if index:
         body = Renewal().visit(body)
     body = _OfPiece(f"_{var.name}", {var: bounds}, pointers, is_first=index == 0).visit(body)
-    return For(var, bounds.min, bounds.extent, ForKind.SERIAL, body)
+    return loop_like("loop_partition", loop, var, (bounds.min, bounds.extent), body)
 
 
 class _OfPiece(StmtMutator):
@@ -175,8 +179,23 @@ class _OfPiece(StmtMutator):
             body=self.visit(n.block.body) if not axes else n.block.body,
         )
         if block.init is not None and not self._is_first and self._is_reduced(n):
-            block = rebuild(block, init=None, reads=(*block.writes, *block.reads))
+            block = self._continued(n.block, block)
         return rebuild(n, block=_with_boxes(block, self._pointers) if axes and self._pointers else block)
+
+    def _continued(self, old: Block, block: Block) -> Block:
+        """Return a block of a later piece, which sets initial values only of the elements that begin in it."""
+        begins = reduction_begins(old)
+        assert block.init is not None
+        assert begins is not None
+        analyzer = Analyzer()
+        for axis in block.iter_vars:
+            if axis.dom is not None:
+                analyzer.bind(axis.var, axis.dom)
+        read = {region.buffer for region in block.reads}
+        own = tuple([region for region in block.writes if region.buffer not in read])
+        begins = analyzer.simplify(begins)
+        body = block.body if is_const_int(begins, 0) else seq([IfThenElse(begins, block.init), block.body])
+        return rebuild(block, init=None, body=body, reads=(*own, *block.reads))
 
     def _is_reduced(self, n: BlockRealize) -> bool:
         """Return whether the loop belongs to a reduction, which the first piece begins."""

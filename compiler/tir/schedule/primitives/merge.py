@@ -19,7 +19,8 @@ from compiler.tir.schedule.conditions import scope_root
 from compiler.tir.schedule.dependencies import accessed_buffers
 from compiler.tir.schedule.error import refuse
 from compiler.tir.schedule.initial_values import scatters
-from compiler.tir.schedule.primitives.loop_nest import check_plain
+from compiler.tir.schedule.loop_kinds import check_loop, loop_like
+from compiler.tir.schedule.primitives.loop_nest import check_from_zero
 from compiler.tir.schedule.regions import accessed_box, covers, facts_at, merged, relaxed_loops, written_box
 from compiler.tir.schedule.registry import primitive
 from compiler.tir.schedule.roles import LOOP, Several
@@ -47,8 +48,9 @@ def merge(state: ScheduleState, *loops: StmtSRef) -> StmtSRef:
     Parameters
     ----------
     *loops : LoopRV
-        At least two serial loops from 0 on, without annotations, in their order; each is the innermost of a nest, and
-        the nests have as many loops of the same extents and follow directly upon each other.
+        At least two loops from 0 on, without annotations or threads, in their order; each is the innermost of a nest,
+        and the nests have as many loops of the same extents and follow directly upon each other.  Whatever they are,
+        the loops of the one nest are serial, as in classic TVM.
 
     Returns
     -------
@@ -151,7 +153,8 @@ def _nest_below(state: ScheduleState, above: StmtSRef, loop: StmtSRef) -> _Nest:
                 inner.loop,
             )
     for sref in nest:
-        check_plain(state, sref)
+        check_loop(state, "merge", sref)
+        check_from_zero(state, sref)
     return nest
 
 
@@ -169,11 +172,11 @@ def _check_alike(state: ScheduleState, nests: Sequence[_Nest]) -> None:
         for one, other in zip(before, after, strict=True):
             inside = {sref.loop.loop_var for sref in after}
             same = Analyzer().can_prove_equal(one.loop.extent, other.loop.extent)
-            if not same or uses_var(other.loop.extent, inside.__contains__) or one.loop.kind is not other.loop.kind:
+            if not same or uses_var(other.loop.extent, inside.__contains__):
                 refuse(
                     state.mod,
                     "Merge loop's `extent` must be same, but not.",
-                    "The loops {0} and {1} must be of the same kind and constant extent",
+                    "The loops {0} and {1} must be of the same constant extent",
                     one.loop,
                     other.loop,
                 )
@@ -235,7 +238,7 @@ def _replace(state: ScheduleState, above: StmtSRef, nests: Sequence[_Nest]) -> S
     with derived_from(span):
         stmt: Stmt = SeqStmt(tuple(parts))
         for sref, var in zip(reversed(first), reversed(variables), strict=True):
-            stmt = For(var, const(0, var.dtype), sref.loop.extent, sref.loop.kind, stmt)
+            stmt = loop_like("merge", sref.loop, var, (const(0, var.dtype), sref.loop.extent), stmt)
     around = above.stmt
     assert isinstance(around, (Block, For))
     assert isinstance(stmt, For)

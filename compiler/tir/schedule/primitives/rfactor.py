@@ -17,13 +17,14 @@ from compiler.tir.schedule.block_reductions import BlockReduction, reduction_of_
 from compiler.tir.schedule.buffers import inserted, renamed_buffer, statements_of
 from compiler.tir.schedule.conditions import check_reduction_block, scope_root, used_variables
 from compiler.tir.schedule.error import refuse
+from compiler.tir.schedule.loop_kinds import check_loop, loop_again
 from compiler.tir.schedule.regions import facts_at
 from compiler.tir.schedule.registry import primitive
 from compiler.tir.schedule.roles import LOOP
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
 from compiler.tir.schedule.tree import changed, loop_range, loops_above, with_child
-from compiler.tir.stmt import For, ForKind, Stmt, seq
+from compiler.tir.stmt import For, Stmt, seq
 
 __all__ = ["rfactor"]
 
@@ -119,8 +120,7 @@ def _task(state: ScheduleState, block: StmtSRef, loop: StmtSRef) -> _Task:
     realize = state.realize_of(block)
     srefs = loops_above(block)
     spatial, reduced = _kinds_of_loops(realize)
-    if loop.loop.kind != ForKind.SERIAL:
-        refuse(state.mod, "The loop to be rfactored is not serial", "The loop {0} is not serial", loop.loop)
+    check_loop(state, "rfactor", loop)
     rest = reduced - {loop.loop.loop_var}
     is_reduced = loop.loop.loop_var in reduced or is_const_int(loop.loop.extent, 1)
     if loop.loop.loop_var in spatial or rest & spatial or not is_reduced:
@@ -326,10 +326,10 @@ class _Factorized:
 
     def partial_nest(self, realize: BlockRealize) -> Stmt:
         """Return all loops around the block that gives partial results, with variables of their own."""
-        fresh: dict[Var, PrimExpr] = {n.loop_var: Var(n.loop_var.name, n.loop_var.dtype) for n in self._task.loops}
+        fresh = {n.loop_var: Var(n.loop_var.name, n.loop_var.dtype) for n in self._task.loops}
         stmt: Stmt = substitute(realize, fresh)
         for loop in reversed(self._task.loops):
-            stmt = rebuild(loop, loop_var=fresh[loop.loop_var], body=stmt)
+            stmt = loop_again("rfactor", loop, fresh[loop.loop_var], stmt)
         return stmt
 
     def final_nest(self, realize: BlockRealize) -> Stmt:

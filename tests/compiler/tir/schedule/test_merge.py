@@ -11,6 +11,7 @@ from compiler.ir.error import ArgumentError
 from compiler.tir.schedule import ScheduleError
 from compiler.tir.schedule.testing import verify_trace_roundtrip
 from compiler.tir.script import tir as T
+from compiler.tir.stmt import ForKind
 from tests.compiler.tir.schedule.programs import BLUR, CHAIN, MATMUL_RELU, Program
 
 # mypy: disable-error-code="valid-type,no-untyped-def,attr-defined"
@@ -72,6 +73,16 @@ def test_merged_loops_compute_the_same(blocks: tuple[str, ...], depth: int) -> N
     verify_trace_roundtrip(sch, CHAIN.func)
 
 
+@pytest.mark.parametrize("blocks", ["B", "C", "BC"])
+def test_merged_loops_are_serial_whatever_they_were(blocks: str) -> None:
+    sch = CHAIN.schedule()
+    for block in blocks:
+        sch.parallel(sch.get_loops(block)[0])
+    loop = sch.merge(sch.get_loops("B")[0], sch.get_loops("C")[0])
+    assert sch.get(loop).kind == ForKind.SERIAL
+    CHAIN.check(sch)
+
+
 def test_inner_loops_are_merged_under_an_outer_one() -> None:
     sch = CHAIN.schedule()
     sch.merge(sch.get_loops("B")[0], sch.get_loops("C")[0])
@@ -92,7 +103,7 @@ def test_rows_of_a_reduction_are_merged_with_what_reads_them() -> None:
         (REVERSED, lambda s: s.merge(s.get_loops("B")[0], s.get_loops("C")[0]), "what later iterations write"),
         (OVERWRITTEN, lambda s: s.merge(s.get_loops("B")[0], s.get_loops("C")[0]), "both write buffer C"),
         (TOTAL, lambda s: s.merge(s.get_loops("B")[0], s.get_loops("C")[0]), "which is not data parallel"),
-        (BLUR, lambda s: s.merge(s.get_loops("B")[0], s.get_loops("C")[0]), "same kind and constant extent"),
+        (BLUR, lambda s: s.merge(s.get_loops("B")[0], s.get_loops("C")[0]), "same constant extent"),
         (BLUR, lambda s: s.merge(s.get_loops("B")[0], s.get_loops("C")[1]), "nested equally deep"),
         (CHAIN, lambda s: s.merge(s.get_loops("B")[0], s.get_loops("D")[0]), "must follow directly upon"),
         (CHAIN, lambda s: s.merge(s.get_loops("C")[0], s.get_loops("B")[0]), "must follow directly upon"),

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from compiler.ir.primexpr import IterVar, Var
-from compiler.ir.substitute import uses_var
-from compiler.tir.block import BlockRealize
 from compiler.tir.schedule.conditions import check_affine_binding, check_subtree_compact_dataflow
-from compiler.tir.schedule.error import refuse
+from compiler.tir.schedule.loop_kinds import check_independent
 from compiler.tir.schedule.registry import primitive
 from compiler.tir.schedule.roles import LOOP
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
-from compiler.tir.schedule.thread_scope import check_thread_axis, is_cross_thread
+from compiler.tir.schedule.thread_scope import check_thread_axis
 from compiler.tir.schedule.tree import rewritten
 from compiler.tir.stmt import ForKind
 
@@ -107,27 +105,7 @@ def _carry_out(state: ScheduleState, loop: StmtSRef, kind: ForKind, thread_axis:
         check_subtree_compact_dataflow(state, loop)
     for block in state.subtree(loop):
         if block.is_block:
-            _check_independent(state, loop, state.realize_of(block), block, thread_axis)
+            check_affine_binding(state, block)
+            check_independent(state, loop.loop, thread_axis, block)
     axis = IterVar(None, Var(thread_axis), IterVar.ThreadIndex, thread_axis) if thread_axis else None
     state.replace(loop, rewritten(loop.loop, kind=kind, thread_binding=axis))
-
-
-def _check_independent(
-    state: ScheduleState, loop: StmtSRef, realize: BlockRealize, block: StmtSRef, thread_axis: str
-) -> None:
-    """Reject a loop whose iterations a block inside does not do independently of each other."""
-    check_affine_binding(state, block)
-    for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
-        if axis.iter_type == IterVar.DataPar or not uses_var(value, loop.loop.loop_var):
-            continue
-        if axis.iter_type == IterVar.CommReduce and is_cross_thread(thread_axis):
-            continue
-        refuse(
-            state.mod,
-            "The loop cannot be parallelized/vectorized/bound because some block iters are not data parallel",
-            f"The block {{1}} has axis {axis.var.name!r}, which depends on the loop {{0}}, and is neither data "
-            "parallel nor, with the loop bound to threadIdx, a reduction; so the loop cannot be parallelized, "
-            "vectorized or bound",
-            loop.loop,
-            block.block,
-        )
