@@ -11,7 +11,7 @@ from typing import Annotated
 import msgspec
 from sqlalchemy import URL
 
-from compiler.runtime.threads import available_cores
+from compiler.runtime.machine import available_cores
 
 MIB = 1 << 20
 PREFIX = "STRATA_"

@@ -21,7 +21,7 @@ from app.web.bodies import FORM_BYTES
 from app.web.proxies import behind
 from app.workers.in_process import InProcess
 from app.workers.tasks import Renderer
-from compiler.runtime.threads import available_cores
+from compiler.runtime.machine import available_cores
 
 ROOT = Path(__file__).parent.parent
 

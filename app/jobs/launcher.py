@@ -19,7 +19,7 @@ from app.sandbox import Job, Limits, Runner, SandboxError
 from app.sandbox.wire import FRAME_BYTES
 from app.store.workspace_limits import WorkspaceLimits
 from app.webgpu import MAX_PREPARED_BYTES
-from compiler.runtime.threads import available_cores
+from compiler.runtime.machine import available_cores
 from compiler.target.cuda_tools.tools import find_tool, knows, missing_tools
 
 WALL_MARGIN_SECONDS = 4.0

@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-import platform
-
 import compiler
-from compiler.runtime.threads import available_cores, parallel_runtime
+from compiler.runtime.machine import available_cores, this_machine
+from compiler.runtime.threads import parallel_runtime
 from compiler.target.caches import machine_caches
 
-
-def _cpu_model() -> str:
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as f:
-            for line in f:
-                if line.startswith(("model name", "Model", "Hardware")):
-                    return line.split(":", 1)[1].strip()
-    except OSError:
-        return platform.processor() or platform.machine()
-    return platform.machine()
-
-
-CPU = _cpu_model()
+CPU = this_machine().processor
 CACHES = machine_caches()
 """The data caches, the fastest first; empty if unknown."""
 CORES = available_cores()

@@ -20,7 +20,7 @@ from app.sandbox.groups import ControlGroup, NoGroup, make_group
 from app.sandbox.interface import SandboxError
 from app.sandbox.job import CONSOLE_BYTES, Ends, SandboxedJob
 from app.sandbox.limits import Limits, Shared
-from app.sandbox.readable import PROJECT, python
+from app.sandbox.readable import PROJECT, facts, python
 from app.sandbox.scratch import Scratch, sweep
 from app.sandbox.tier import CONTROL_GROUP, Mechanism, Tier
 
@@ -157,6 +157,7 @@ def _environment() -> dict[str, str]:
         "PYTHONHASHSEED": "0",
         "PYTHONPATH": str(PROJECT),
         "TORCHINDUCTOR_CACHE_DIR": os.sep,
+        **facts(),
     }
 
 

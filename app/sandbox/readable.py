@@ -23,6 +23,11 @@ _LOADERS = ("/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1")
 """Dynamic loaders, which the kernel needs to execute dynamically linked programs."""
 
 
+def facts() -> dict[str, str]:
+    """Return the variables of this process's environment that say what machine programs find."""
+    return {name: os.environ[name] for name in ("STRATA_MACHINE",) if name in os.environ}
+
+
 def executables(program: str) -> list[str]:
     """Return the files that must be executable to run a program: the program and its dynamic loader."""
     return [program, *(loader for loader in _LOADERS if os.path.exists(loader))]

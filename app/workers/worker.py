@@ -16,6 +16,7 @@ from pathlib import Path
 import msgspec
 
 from app.errors import TooLarge
+from app.sandbox.readable import facts
 from app.workers.fork_server import Settings
 from app.workers.frames import MAX_CALL, Call, Channel, FrameTooLong, Refused, Result, of_process_ids, of_results
 
@@ -50,7 +51,7 @@ class ForkServer:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "app.workers.fork_server", str(theirs.fileno()), msgspec.json.encode(settings)],
                 cwd=PROJECT,
-                env=ENVIRONMENT,
+                env=ENVIRONMENT | facts(),
                 stdin=subprocess.DEVNULL,
                 pass_fds=(theirs.fileno(),),
                 start_new_session=True,

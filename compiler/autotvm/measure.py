@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from compiler.ir.extension import public_module
+from compiler.runtime.machine import available_cores
 from compiler.target.target import Target
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class Builder:
         self, timeout: float = 10, n_parallel: int | None = None, build_kwargs: Mapping[str, object] | None = None
     ) -> None:
         self.timeout = timeout
-        self.n_parallel = n_parallel or os.cpu_count()
+        self.n_parallel = n_parallel or available_cores()
         self.user_build_kwargs = build_kwargs
         self.build_kwargs: Mapping[str, object] = {}
         self.task: Task | None = None
@@ -156,7 +156,7 @@ class Runner:
 
     def __init__(self, timeout: float = 5, n_parallel: int | None = None) -> None:
         self.timeout = timeout
-        self.n_parallel = n_parallel or os.cpu_count()
+        self.n_parallel = n_parallel or available_cores()
         self.task: Task | None = None
 
     def set_task(self, task: Task) -> None:

@@ -19,6 +19,7 @@ from typing import IO, Any, NamedTuple
 import cloudpickle
 
 from compiler.ir.error import ArgumentError, TVMError, UnavailableError
+from compiler.runtime.machine import available_cores
 
 __all__ = ["MapResult", "PopenPoolExecutor", "PopenWorker", "StatusKind"]
 
@@ -235,7 +236,7 @@ class PopenPoolExecutor:
         stdout: Output = None,
         stderr: Output = None,
     ) -> None:
-        self._threads = ThreadPoolExecutor(max_workers or os.cpu_count() or 1)
+        self._threads = ThreadPoolExecutor(max_workers or available_cores())
         self._timeout = timeout
         self._new_worker = partial(PopenWorker, initializer, initargs, maximum_process_uses, stdout, stderr)
         self._idle: list[PopenWorker] = []

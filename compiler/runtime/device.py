@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from compiler.ir.error import ArgumentError, show
 from compiler.runtime.cuda_driver import find_driver, why_no_driver
+from compiler.runtime.machine import available_cores
 
 __all__ = [
     "Device", "DeviceKind", "cl", "cpu", "cuda", "device", "enabled", "ext_dev", "hexagon", "metal", "mtl", "opencl",
@@ -102,7 +102,7 @@ class Device:
         """Number of cores that this process may use; of a CUDA device, of its multiprocessors."""
         if self._is_cuda:
             return find_driver().attribute(self.device_id, "MULTIPROCESSOR_COUNT")
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return available_cores()
 
     @property
     def max_threads_per_block(self) -> int | None:

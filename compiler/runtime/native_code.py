@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from llvmlite import binding
 
 from compiler.ir.error import ArgumentError, BuildError
+from compiler.runtime.machine import this_machine
 from compiler.runtime.myfloat import FUNCTIONS, myfloat_address
 from compiler.runtime.object_file import undefined_symbols
 from compiler.runtime.packed_call import VARIABLE, call_address
@@ -38,16 +39,14 @@ def host_triple() -> str:
     return str(binding.get_process_triple())
 
 
-@cache
 def host_cpu() -> str:
     """Return LLVM's name for this machine's CPU."""
-    return str(binding.get_host_cpu_name())
+    return this_machine().cpu
 
 
-@cache
 def host_features() -> frozenset[str]:
     """Return what this machine's CPU can do, as LLVM names it."""
-    return frozenset(name for name, present in binding.get_host_cpu_features().items() if present)
+    return frozenset(name for name, present in this_machine().features.items() if present)
 
 
 @cache

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from compiler.ir.error import ArgumentError, show
+from compiler.runtime.machine import available_cores
 
 SYMBOLS = ("GOMP_parallel", "omp_get_thread_num", "omp_get_num_threads")
 """What generated code calls; libgomp and LLVM's libomp both have them."""
@@ -80,11 +81,6 @@ def parallel_runtime() -> str:
     if runtime is None:
         return "no OpenMP runtime found: parallel loops run serially"
     return f"OpenMP ({runtime.file}), {num_threads()} thread{'s' if num_threads() != 1 else ''}"
-
-
-def available_cores() -> int:
-    """Return the number of cores that this process may use, its affinity respected."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def num_threads() -> int:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from compiler.runtime.machine import this_machine
 from compiler.tir.access_trace.cache import CacheLevel
 
 __all__ = ["TYPICAL", "machine_caches"]
 
-FOLDER = Path("/sys/devices/system/cpu/cpu0/cache")
-"""The directory in which Linux describes the caches of the first core."""
 TYPICAL = (
     CacheLevel("L1", 32 << 10, 8, 64),
     CacheLevel("L2", 1 << 20, 16, 64),
@@ -19,20 +18,21 @@ TYPICAL = (
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
-def machine_caches(folder: Path = FOLDER) -> tuple[CacheLevel, ...]:
+def machine_caches(folder: Path | None = None) -> tuple[CacheLevel, ...]:
     """Read the data cache levels.
 
     Parameters
     ----------
-    folder : Path
-        A directory with a subdirectory per cache, as in Linux.
+    folder : Path, optional
+        A directory with a subdirectory per cache, as in Linux; by default this machine's.
 
     Returns
     -------
     tuple of CacheLevel
         The fastest first; empty if unknown, or if the levels differ in line size.
     """
-    levels = [level for entry in folder.glob("index*") if (level := _level(entry)) is not None]
+    entries = (folder or this_machine().caches).glob("index*")
+    levels = [level for entry in entries if (level := _level(entry)) is not None]
     caches = tuple(cache for _, cache in sorted(levels, key=lambda level: level[0]))
     return caches if len({cache.line for cache in caches}) == 1 else ()
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
-
-from llvmlite import binding
 
 from compiler.ir.error import TargetError
-from compiler.runtime.native_code import host_cpu, host_features, host_triple
+from compiler.runtime.machine import this_machine
+from compiler.runtime.native_code import host_cpu, host_triple
 from compiler.target.m_profile import split_cpu
 
 _AVX512 = "avx512f"
@@ -33,7 +31,6 @@ def architecture(triple: str) -> str:
     return triple.split("-")[0]
 
 
-@cache
 def host_attributes() -> tuple[str, ...]:
     """Return this machine's features for LLVM, which is told to use 512-bit vectors where the CPU has them.
 
@@ -42,7 +39,7 @@ def host_attributes() -> tuple[str, ...]:
     tuple of str
         Each prefixed by ``+`` or ``-``.
     """
-    present = host_features()
-    names = [f"{'+' if name in present else '-'}{name}" for name in sorted(binding.get_host_cpu_features())]
+    features = this_machine().features
+    names = [f"{'+' if present else '-'}{name}" for name, present in sorted(features.items())]
     # LLVM prefers 256-bit vectors on several CPUs that run 512-bit ones at full speed.
-    return (*names, "-prefer-256-bit") if _AVX512 in present else tuple(names)
+    return (*names, "-prefer-256-bit") if features.get(_AVX512) else tuple(names)

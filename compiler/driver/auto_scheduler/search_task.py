@@ -14,7 +14,7 @@ from compiler.driver.auto_scheduler.scheduled_dag import ScheduledDAG, primitive
 from compiler.driver.auto_scheduler.search_policy import SketchPolicy
 from compiler.driver.auto_scheduler.workload import make_workload_key, workload_key_to_tensors
 from compiler.ir.error import ArgumentError
-from compiler.runtime.threads import available_cores
+from compiler.runtime.machine import available_cores
 from compiler.target.target import Target, TargetLike
 from compiler.te.schedule import Schedule
 from compiler.te.tensor import Tensor

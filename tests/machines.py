@@ -1,0 +1,36 @@
+"""Machines that tests pretend to run on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from compiler.runtime.machine import VARIABLE, this_machine
+from compiler.runtime.native_code import host_triple
+
+_SSE2 = ["64bit", "cmov", "cx8", "fxsr", "mmx", "sse", "sse2", "x87"]
+MACHINES = {
+    "a processor with a long name": {
+        "processor": "Intel(R) Xeon(R) Platinum 8592V+ Processor with 480M Cache, 2.00 GHz (Engineering Sample)"
+    },
+    "a processor that nothing knows": {"processor": "Zhaoxin KH-90000", "cpu": "generic", "caches": "/nothing"},
+    "a single core without AVX": {
+        "processor": "Pentium(R)", "features": _SSE2, "cores": 1, "cpu": "x86-64", "caches": "/nothing",
+    },
+}  # fmt: skip
+"""What each has that this machine may not have, by a description."""
+
+
+@contextmanager
+def pretended(name: str, patch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let this process, and those that it starts, find one of the machines instead of the one that they run on."""
+    if "features" in MACHINES[name] and not host_triple().startswith("x86_64"):
+        pytest.skip("a machine of another architecture")
+    patch.setenv(VARIABLE, json.dumps(MACHINES[name]))
+    this_machine.cache_clear()
+    yield
+    patch.delenv(VARIABLE)
+    this_machine.cache_clear()
