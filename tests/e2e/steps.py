@@ -26,6 +26,30 @@ s[C].reorder(i, jo, k, ji)
 s[C].vectorize(ji)
 f = tvm.build(s, [A, B, C], target="llvm", name="matmul")
 """
+CUT_OFF = """() => {
+  const hides = (node) => ["hidden", "clip"].includes(getComputedStyle(node).overflowX);
+  const scrolls = (node) => ["auto", "scroll"].includes(getComputedStyle(node).overflowX);
+  const isOutOfSight = (node) => {
+    for (let box = node.parentElement; box && !scrolls(box); box = box.parentElement)
+      if (hides(box) && node.getBoundingClientRect().top > box.getBoundingClientRect().bottom - 1) return true;
+    return false;
+  };
+  const isCut = (node) => {
+    if (node.scrollWidth > node.clientWidth + 1 && hides(node)) return true;
+    const { left, right } = node.getBoundingClientRect();
+    for (let box = node.parentElement; box && !scrolls(box); box = box.parentElement) {
+      const around = box.getBoundingClientRect();
+      if (hides(box) && (right > around.right + 1 || left < around.left - 1)) return true;
+    }
+    return false;
+  };
+  const says = (node) => [...node.childNodes].some(({ nodeType, data }) => nodeType === Node.TEXT_NODE && data.trim());
+  const shows = (node) => node.checkVisibility() && node.clientWidth && !node.closest(".announce") && says(node);
+  return [...document.querySelectorAll(".top *, .strip *, .pane-head *, .tabs *, th, label, summary, .empty")]
+    .filter((node) => shows(node) && isCut(node) && !isOutOfSight(node))
+    .map((node) => `${node.closest("[id]").id}: ${node.textContent.trim()}`);
+}"""
+"""Labels of which something is hidden and cannot be scrolled to."""
 SPLIT_LINE = 1 + MATMUL.splitlines().index("jo, ji = s[C].split(j, factor=16)")
 
 
@@ -76,7 +100,7 @@ def settled(page: Page) -> None:
     """Wait until every request of a watched page has its answer, the newest text too, and all is painted."""
     page.wait_for_timeout(REACTION_MS)
     for _ in range(300):
-        page.wait_for_selector("body:not(.pending)", timeout=30_000)
+        page.wait_for_selector("body:not(.pending)")
         if not asking(page):
             page.evaluate(PAINTED)
             if not asking(page):

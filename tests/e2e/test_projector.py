@@ -8,33 +8,9 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.steps import settled
+from tests.e2e.steps import CUT_OFF, settled
 
 SIZES = [(1280, 800), (1920, 1080)]
-CUT_OFF = """() => {
-  const hides = (node) => ["hidden", "clip"].includes(getComputedStyle(node).overflowX);
-  const scrolls = (node) => ["auto", "scroll"].includes(getComputedStyle(node).overflowX);
-  const isOutOfSight = (node) => {
-    for (let box = node.parentElement; box && !scrolls(box); box = box.parentElement)
-      if (hides(box) && node.getBoundingClientRect().top > box.getBoundingClientRect().bottom - 1) return true;
-    return false;
-  };
-  const isCut = (node) => {
-    if (node.scrollWidth > node.clientWidth + 1 && hides(node)) return true;
-    const { left, right } = node.getBoundingClientRect();
-    for (let box = node.parentElement; box && !scrolls(box); box = box.parentElement) {
-      const around = box.getBoundingClientRect();
-      if (hides(box) && (right > around.right + 1 || left < around.left - 1)) return true;
-    }
-    return false;
-  };
-  const says = (node) => [...node.childNodes].some(({ nodeType, data }) => nodeType === Node.TEXT_NODE && data.trim());
-  const shows = (node) => node.checkVisibility() && node.clientWidth && !node.closest(".announce") && says(node);
-  return [...document.querySelectorAll(".top *, .strip *, .pane-head *, .tabs *, th, label, summary, .empty")]
-    .filter((node) => shows(node) && isCut(node) && !isOutOfSight(node))
-    .map((node) => `${node.closest("[id]").id}: ${node.textContent.trim()}`);
-}"""
-"""Labels of which something is hidden and cannot be scrolled to."""
 
 
 def link_of(page: Page) -> str:
