@@ -61,7 +61,7 @@ SLOTS = "() => [...document.querySelectorAll('#graph .node')].map((node) => node
 
 def test_the_drawing_marks_what_is_added_removed_and_changed(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{explorer}/?example=residual-block", 1680, 1000)
-    expect(page.locator("#graph .node").first).to_be_attached(timeout=60_000)
+    expect(page.locator("#graph .node").first).to_be_attached()
     settled(page)
     options = page.locator("#step-graph option")
     page.select_option("#step-graph", index=0)

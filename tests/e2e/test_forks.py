@@ -61,7 +61,7 @@ def test_a_kernel_goes_back_into_its_model_and_into_the_link(
     settled(page)
     page.click("#fork-put")
     expect(page.locator(".cm-content")).to_contain_text("relay.build")
-    expect(page.locator("#race")).to_contain_text("× as fast", timeout=60_000)
+    expect(page.locator("#race")).to_contain_text("× as fast")
     expect(page.locator("#race")).to_contain_text("Its outputs are the same")
     expect(page.locator(BADGE)).to_have_count(1)
     assert violations(page) == []
@@ -80,8 +80,8 @@ def test_a_kernel_is_dropped_by_one_click(network: Page) -> None:
     page = network
     open_kernel(page)
     page.click("#fork-put")
-    expect(page.locator(BADGE)).to_have_count(1, timeout=60_000)
-    expect(page.locator("#race")).to_contain_text("Its outputs are the same", timeout=60_000)
+    expect(page.locator(BADGE)).to_have_count(1)
+    expect(page.locator("#race")).to_contain_text("Its outputs are the same")
     page.click("[data-drop-kernel]")
     expect(page.locator(BADGE)).to_have_count(0)
     expect(page.locator(".own-kernels")).to_have_count(0)

@@ -208,10 +208,10 @@ def test_an_edited_kernel_races_the_original(network: Page) -> None:
     expect(page.locator(".cm-content")).to_contain_text("te.create_schedule")
     page.click("#run-button")
     rows = page.locator("#bench tbody tr.kernel")
-    expect(rows).to_have_count(2, timeout=60_000)
+    expect(rows).to_have_count(2)
     expect(rows.first).to_contain_text("original")
     expect(rows.last).to_contain_text("× as fast as the original")
-    expect(page.locator("#ladder-button")).to_have_text("Ladder", timeout=60_000)
+    expect(page.locator("#ladder-button")).to_have_text("Ladder")
     assert violations(page) == []
 
 
@@ -252,7 +252,7 @@ def test_names_of_layers_stay_readable_beside_the_times(explorer: str, open_page
     page = open_page(explorer, 1280, 800)
     attach(page, "model.onnx", models.build("resnet18", small=True).SerializeToString())
     page.click("#run-button")
-    expect(page.locator(".kernels thead")).to_contain_text("GFLOP/s", timeout=120_000)
+    expect(page.locator(".kernels thead")).to_contain_text("GFLOP/s")
     heights = page.locator(".kernels tbody tr").evaluate_all("rows => rows.map((row) => row.offsetHeight)")
     assert max(heights) <= 3 * min(heights), "a column is a few letters wide"
 
@@ -303,7 +303,7 @@ def test_no_node_moves_on_the_screen_from_pass_to_pass(
 ) -> None:
     file = base64.b64encode(models.build(name, small=True, **MODELS[name]).SerializeToString()).decode()
     page = open_page(linked(explorer, {"script": OPTIMIZED, "files": {"model.onnx": file}}), 1680, 1000)
-    page.wait_for_selector("#graph .node", timeout=120_000)
+    page.wait_for_selector("#graph .node")
     steps = page.locator("#step-graph option").evaluate_all(
         "all => all.filter((o, i) => o.dataset.changed === '1' || !i).map((o) => [o.value, o.dataset.drawing ?? ''])"
     )
@@ -333,7 +333,7 @@ def test_what_a_pass_removes_fades_and_what_it_makes_grows(
     explorer: str, open_page: Callable[..., Page], motion: str
 ) -> None:
     page = open_page(f"{explorer}/?example=residual-block", 1680, 1000, reduced_motion=motion)
-    page.wait_for_selector("#graph .node", timeout=60_000)
+    page.wait_for_selector("#graph .node")
     seen = page.evaluate_handle(
         "() => { const seen = []; const animate = Element.prototype.animate;"
         "  Element.prototype.animate = function (frames, options) {"

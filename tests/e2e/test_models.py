@@ -70,7 +70,7 @@ def test_a_dropped_model_is_drawn_and_runs(
     attach(page, name, content)
     expect(page.locator(".cm-content")).to_contain_text(f'("{name}")')
     page.click("#run-button")
-    expect(page.locator("#state")).to_contain_text("ran in", timeout=120_000)
+    expect(page.locator("#state")).to_contain_text("ran in")
     first = page.locator("#step-graph option").first.get_attribute("value")
     page.select_option("#step-graph", first)
     operator = OPERATORS.get(name.rpartition(".")[2], "nn.conv2d")
@@ -87,7 +87,7 @@ def test_a_truncated_model_is_named_at_the_scripts_line(
     content = content_of(name, tmp_path)
     page = open_page(explorer, 1680, 980)
     attach(page, name, content[: len(content) // 2])
-    expect(page.locator("#state")).to_contain_text("at line", timeout=60_000)
+    expect(page.locator("#state")).to_contain_text("at line")
     expect(page.locator("#pane-console .problem")).to_contain_text("from_")
     expect(page.locator(".cm-lintRange-error").first).to_be_visible()
 

@@ -30,7 +30,7 @@ def play(page: Page, script: str = TILED) -> None:
     """Open the player on a script's last function."""
     write(page, script)
     page.click("#pane-loops [data-open='player']")
-    expect(page.locator("#player-parts")).to_be_visible(timeout=40_000)
+    expect(page.locator("#player-parts")).to_be_visible()
 
 
 def step(page: Page) -> tuple[int, int]:
@@ -114,14 +114,14 @@ def test_an_edit_makes_what_is_played_stale(explorer: str, open_page: Callable[.
     write(page, TILED.replace("factor=8", "factor=4"))
     expect(page.locator("#pane-player")).to_have_class(re.compile("stale"))
     page.click("#player-load")
-    expect(page.locator("#pane-player")).not_to_have_class(re.compile("stale"), timeout=40_000)
+    expect(page.locator("#pane-player")).not_to_have_class(re.compile("stale"))
 
 
 def test_what_cannot_be_played_says_why(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     write(page, MATMUL.replace("n = 64", 'n = te.var("n")'))
     page.click("#pane-loops [data-open='player']")
-    expect(page.locator("#player-empty")).to_contain_text("needs constant shapes", timeout=40_000)
+    expect(page.locator("#player-empty")).to_contain_text("needs constant shapes")
 
 
 @pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.long), "dark"])
@@ -136,7 +136,7 @@ def test_the_player_fits_a_phone(explorer: str, open_page: Callable[..., Page]) 
     page = open_page(explorer, width=390, height=844)
     page.click("#tabs [data-tab=loops]")
     page.click("#pane-loops [data-open=player]")
-    expect(page.locator("#player-parts")).to_be_visible(timeout=40_000)
+    expect(page.locator("#player-parts")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert page.locator("#body-player").evaluate("node => node.scrollWidth <= node.clientWidth")
     facts = page.locator("#facts-player")

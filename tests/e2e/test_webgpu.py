@@ -13,7 +13,6 @@ from app.gallery import load_gallery
 from app.recorder.random_inputs import in_range, random_arrays
 from tests.e2e.steps import violations, write
 
-SLOW_MS = 60_000
 TILED = """\
 import tvm
 from tvm import te
@@ -60,7 +59,7 @@ def run(page: Page, script: str, button: str = "#webgpu-run") -> None:
     if not page.locator("#body-adapter").is_visible():
         page.click("#pane-bench [data-open='adapter']")
     page.click(button)
-    expect(page.locator("#webgpu-run")).to_be_enabled(timeout=SLOW_MS)
+    expect(page.locator("#webgpu-run")).to_be_enabled()
 
 
 def edited(page: Page, edit: Edit) -> None:
@@ -197,7 +196,7 @@ def test_a_kernel_that_takes_too_long_is_survived(explorer: str, open_page: Call
     run(page, SCALE)
     expect(page.locator("#webgpu-rows tr")).to_contain_text("cancelled: it takes longer than 0.2 s")
     expect(page.locator("#webgpu-state")).to_contain_text("took too long")
-    page.click("#theme-button", timeout=SLOW_MS)  # the page answers, once the emulated GPU can draw again
+    page.click("#theme-button")  # the page answers, once the emulated GPU can draw again
     assert page.evaluate("document.documentElement.dataset.theme") in ("light", "dark")
 
 
@@ -220,7 +219,7 @@ def test_a_lost_gpu_is_told_and_asked_for_anew(explorer: str, open_page: Callabl
     expect(page.locator("#webgpu-state")).to_contain_text("The GPU was lost; the next run requests it again.")
     page.unroute_all()
     page.click("#webgpu-run")
-    expect(page.locator("#webgpu-rows tr")).to_contain_text("✓", timeout=SLOW_MS)
+    expect(page.locator("#webgpu-rows tr")).to_contain_text("✓")
     expect(page.locator("#webgpu-state")).to_be_hidden()
 
 
