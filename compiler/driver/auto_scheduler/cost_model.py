@@ -74,7 +74,8 @@ class XGBModel(RandomModel):
     def update(self, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
         for inp, res in zip(inputs, results, strict=True):
             speed = 0.0 if res.error_no else 1 / mean_cost(res)
-            self._speeds.setdefault(inp.task.workload_key, {})[inp.state] = speed
+            if isinstance(inp.state, State):  # not the steps of a record of classic TVM
+                self._speeds.setdefault(inp.task.workload_key, {})[inp.state] = speed
 
     def update_from_file(self, file_name: str, n_lines: int | None = None) -> None:
         """Take notice of the records of a file.

@@ -17,6 +17,7 @@ from compiler.ir.instrument import uninstrumented
 if TYPE_CHECKING:
     from compiler.driver.auto_scheduler.search_task import SearchTask
     from compiler.driver.auto_scheduler.sketch import State
+    from compiler.driver.auto_scheduler.transform_steps import StepState
 
 __all__ = [
     "LocalBuilder",
@@ -42,11 +43,12 @@ class MeasureInput(NamedTuple):
     Attributes
     ----------
     task : SearchTask
-    state : State
+    state : State or StepState
+        Chosen numbers of a sketch, or the steps of a record of classic TVM.
     """
 
     task: SearchTask
-    state: State
+    state: State | StepState
 
 
 class MeasureResult(NamedTuple):

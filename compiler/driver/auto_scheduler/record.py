@@ -1,4 +1,7 @@
-"""Tuning records: one JSON line each, with the chosen parameters and the primitives they stand for."""
+"""Tuning records: one JSON line each, with the chosen parameters and the primitives they stand for.
+
+Lines of classic TVM, whose tasks are described further and whose schedules are steps, are read and written as well.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from compiler.driver.auto_scheduler.measure import MeasureInput, MeasureResult
 from compiler.driver.auto_scheduler.sketch import State
+from compiler.driver.auto_scheduler.transform_steps import StepState
 from compiler.ir.error import ArgumentError
 from compiler.target.target import Target, TargetLike
 
@@ -40,11 +44,14 @@ class StoredTask:
     ----------
     workload_key : str
     target : Target
+    described : sequence
+        What classic TVM records of the task besides: the hardware, the host, layouts and inputs.
     """
 
-    def __init__(self, workload_key: str, target: Target) -> None:
+    def __init__(self, workload_key: str, target: Target, described: Sequence[Any] = ()) -> None:
         self.workload_key = workload_key
         self.target = target
+        self.described = described
 
 
 def encode(inp: MeasureInput, result: MeasureResult) -> str:
@@ -61,12 +68,17 @@ def encode(inp: MeasureInput, result: MeasureResult) -> str:
         JSON.
     """
     task: SearchTask | StoredTask = inp.task
-    steps = []
-    if not result.error_no and not isinstance(task, StoredTask):  # a key alone has no definitions to schedule
-        steps = task.compute_dag.print_python_code_from_state(inp.state).splitlines()
+    described = task.described if isinstance(task, StoredTask) else ()
+    lines: list[str] = []
+    if isinstance(inp.state, StepState):
+        chosen: Sequence[Any] = inp.state.steps
+    else:
+        chosen = inp.state.decisions
+        if not result.error_no and not isinstance(task, StoredTask):  # a key alone has no definitions to schedule
+            lines = task.compute_dag.print_python_code_from_state(inp.state).splitlines()
     return json.dumps(
         {
-            "i": [[task.workload_key, str(task.target)], [steps, inp.state.decisions]],
+            "i": [[task.workload_key, str(task.target), *described], [lines, chosen]],
             "r": [list(result.costs), result.error_no, result.all_cost, result.timestamp],
             "v": AUTO_SCHEDULER_LOG_VERSION,
         }
@@ -92,13 +104,22 @@ def decode(line: str) -> Record:
     """
     try:
         fields = json.loads(line)
-        (key, target), (_, decisions) = fields["i"]
+        (key, target, *described), (_, chosen) = fields["i"]
         costs, error, seconds, timestamp = fields["r"]
-        state = State(tuple(tuple(int(n) for n in numbers) for numbers in decisions))
+        state = _state(chosen, of_steps=bool(described))
     except (ValueError, KeyError, TypeError):
         raise ArgumentError(f"auto_scheduler: this line is not a record: {line[:80]!r}") from None
-    task: Any = StoredTask(key, Target(target))
+    task: Any = StoredTask(key, Target(target), described)
     return MeasureInput(task, state), MeasureResult(tuple(costs), error, "", seconds, timestamp)
+
+
+def _state(chosen: Sequence[Any], of_steps: bool) -> State | StepState:
+    """Return what was chosen: the numbers of a sketch, or the steps that classic TVM records."""
+    if not of_steps:
+        return State(tuple(tuple(int(n) for n in numbers) for numbers in chosen))
+    if not all(isinstance(step, list) and step and isinstance(step[0], str) for step in chosen):
+        raise ValueError("a step is a list that begins with its name")
+    return StepState(tuple(tuple(tuple(part) if isinstance(part, list) else part for part in step) for step in chosen))
 
 
 class RecordToFile:
@@ -262,13 +283,24 @@ def load_best_record(
     tuple of MeasureInput and MeasureResult
         Twice None if there is none.
     """
-    chosen = None if target is None else str(Target(target))
+    chosen = None if target is None else Target(target)
     fitting = [
         (inp, res)
         for inp, res in load_records(filename)
-        if not res.error_no and workload_key in (None, inp.task.workload_key) and chosen in (None, str(inp.task.target))
+        if not res.error_no
+        and workload_key in (None, inp.task.workload_key)
+        and (chosen is None or _is_for(inp.task.target, chosen))
     ]
     return min(fitting, key=lambda record: mean_cost(record[1]), default=(None, None))
+
+
+def _is_for(measured: Target, target: Target) -> bool:
+    """Return whether a record is for a target; classic TVM writes the triple of the host, which programs leave out."""
+    one, other = ({**t.attrs} for t in (measured, target))
+    if "mtriple" not in one or "mtriple" not in other:
+        one.pop("mtriple", None)
+        other.pop("mtriple", None)
+    return (measured.kind, one) == (target.kind, other)
 
 
 def mean_cost(result: MeasureResult) -> float:

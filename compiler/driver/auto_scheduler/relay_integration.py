@@ -14,6 +14,7 @@ from compiler.driver.auto_scheduler.record import load_records, mean_cost
 from compiler.driver.auto_scheduler.scheduled_dag import ScheduledDAG
 from compiler.driver.auto_scheduler.search_task import HardwareParams, SearchTask
 from compiler.driver.auto_scheduler.sketch import State
+from compiler.driver.auto_scheduler.transform_steps import StepState
 from compiler.driver.relay.build import BuiltGraph, build
 from compiler.driver.relay.lower import KernelDefinition
 from compiler.ir.error import ArgumentError
@@ -132,7 +133,7 @@ class ApplyHistoryBest(Instrument):
     """
 
     def __init__(self, records: Records, n_lines: int | None = None, include_compatible: bool = False) -> None:
-        self._best: dict[tuple[str, str], tuple[float, State]] = {}
+        self._best: dict[tuple[str, str], tuple[float, State | StepState]] = {}
         self._target = ""
         self._active: list[AbstractContextManager[object]] = []
         self.load(records, n_lines)

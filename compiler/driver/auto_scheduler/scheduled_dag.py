@@ -6,6 +6,7 @@ import re
 from functools import cached_property
 
 from compiler.driver.auto_scheduler.sketch import Sketch, State
+from compiler.driver.auto_scheduler.transform_steps import StepState
 from compiler.driver.auto_scheduler.workload import ComputeDAG
 from compiler.te.schedule import Schedule
 from compiler.te.tensor import Tensor
@@ -29,33 +30,40 @@ class ScheduledDAG(ComputeDAG):
         """The schedules that are searched."""
         return Sketch(self)
 
-    def apply_steps_from_state(self, state: State, layout_rewrite: object = None) -> tuple[Schedule, list[Tensor]]:
+    def apply_steps_from_state(
+        self, state: State | StepState, layout_rewrite: object = None
+    ) -> tuple[Schedule, list[Tensor]]:
         """Return the schedule of a state, with the parameters of the function.
 
         Parameters
         ----------
-        state : State
+        state : State or StepState
         layout_rewrite : optional
             Accepted for compatibility.
 
         Returns
         -------
         tuple of Schedule and list of Tensor
-        """
-        return self.sketch.schedule(state)
 
-    def print_python_code_from_state(self, state: State) -> str:
+        Raises
+        ------
+        ArgumentError
+            If the state is one of other operations.
+        """
+        return state.schedule(self) if isinstance(state, StepState) else self.sketch.schedule(state)
+
+    def print_python_code_from_state(self, state: State | StepState) -> str:
         """Return the schedule of a state as Python code.
 
         Parameters
         ----------
-        state : State
+        state : State or StepState
 
         Returns
         -------
         str
         """
-        return primitives_as_code(self.sketch.schedule(state)[0])
+        return primitives_as_code(self.apply_steps_from_state(state)[0])
 
 
 def primitives_as_code(schedule: Schedule) -> str:

@@ -183,6 +183,8 @@ class SketchPolicy:
     def _learn(self, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
         self._model.update(inputs, results)
         for inp, res in zip(inputs, results, strict=True):
+            if not isinstance(inp.state, State):  # steps of classic TVM, which have no numbers to vary
+                continue
             cost = self._costs[inp.state] = float("inf") if res.error_no else mean_cost(res)
             if cost < self.best_cost:
                 self.best_cost, self.best_state = cost, inp.state

@@ -12,6 +12,7 @@ from compiler.driver.auto_scheduler.measure import TuningOptions
 from compiler.driver.auto_scheduler.record import load_best_record
 from compiler.driver.auto_scheduler.scheduled_dag import ScheduledDAG, primitives_as_code
 from compiler.driver.auto_scheduler.search_policy import SketchPolicy
+from compiler.driver.auto_scheduler.transform_steps import StepState
 from compiler.driver.auto_scheduler.workload import make_workload_key, workload_key_to_tensors
 from compiler.ir.error import ArgumentError
 from compiler.runtime.machine import available_cores
@@ -178,7 +179,7 @@ class SearchTask:
             raise ArgumentError(f"SearchTask.print_best: print_mode must be 'schedule', got {print_mode!r}")
         return primitives_as_code(self.apply_best(log_file)[0])
 
-    def _best(self, log_file: str | PathLike[str]) -> State:
+    def _best(self, log_file: str | PathLike[str]) -> State | StepState:
         inp, _ = load_best_record(log_file, self.workload_key, self.target)
         if inp is None:
             raise ArgumentError(f"Cannot find any valid schedule for {self.workload_key} in file {log_file}")

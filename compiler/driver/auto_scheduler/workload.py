@@ -150,7 +150,7 @@ class ComputeDAG:
         self.tensors = list(compute_or_sche)
         if not self.tensors or not all(isinstance(t, Tensor) for t in self.tensors):
             expected("ComputeDAG", "compute_or_sche", "a list of tensors, a schedule or the key of a workload", None)
-        given_ops = [stage.op for stage in create_schedule([t.op for t in self.tensors]).stages]
+        given_ops = _latest_first([t.op for t in self.tensors])
         read = {t.op for op in given_ops for t in op.input_tensors}
         self.outputs = [op for op in given_ops if op not in read]
         last = create_schedule(self.outputs)
@@ -184,6 +184,35 @@ class ComputeDAG:
 
     def __str__(self) -> str:
         return "".join(operation_text(op) for op in self.ops)
+
+
+def _latest_first(ends: Sequence[Operation]) -> list[Operation]:
+    """Return operations behind those that they read; of several, the one reached last from the end comes first.
+
+    The order of several outputs decides which number a record of classic TVM gives to a stage.
+    """
+    reached: dict[Operation, int] = {}
+    readers: dict[Operation, list[Operation]] = {}
+    stack = list(ends)
+    while stack:
+        op = stack.pop()
+        if op in reached:
+            continue
+        reached[op] = len(reached)
+        for t in op.input_tensors:
+            readers.setdefault(t.op, []).append(op)
+            stack.append(t.op)
+    missing = {op: len(op.input_tensors) for op in reached}
+    ready = [(-reached[op], op) for op, count in missing.items() if not count]
+    ordered = []
+    while ready:
+        ready.sort(key=lambda item: item[0], reverse=True)
+        ordered.append(ready.pop()[1])
+        for reader in readers.get(ordered[-1], ()):
+            missing[reader] -= 1
+            if not missing[reader]:
+                ready.append((-reached[reader], reader))
+    return ordered
 
 
 def extent_of(axis: IterVar) -> PrimExpr:
