@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from compiler.tir.function import PrimFunc
 from compiler.tir.script import from_source
+from tests.properties.guarded import without_contents
 
 __all__ = ["BlockProgram"]
 
@@ -69,10 +70,10 @@ class BlockProgram:
         return f"@T.prim_func\ndef main({parameters}):\n{lines}\n"
 
     def arrays(self) -> list[NDArray[np.generic]]:
-        """Return whole numbers for the inputs, and results that hold another one."""
+        """Return whole numbers for the inputs, and results that hold none."""
         rng = np.random.default_rng(0)
         inputs = [rng.integers(-4, 5, a.shape).astype(self._dtype) for a in self._inputs]
-        return [*inputs, *(np.full(a.shape, 77, self._dtype) for a in self._results)]
+        return [*inputs, *(without_contents(a.shape, self._dtype) for a in self._results)]
 
     # words
 

@@ -24,6 +24,16 @@ _libc = ctypes.CDLL(None, use_errno=True)
 _libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 
 
+def without_contents(shape: Any, dtype: str) -> Any:
+    """Return an array to be written: not a number in every element, or bytes of a pattern where all are numbers."""
+    memory = np.full(shape, 0, dtype)
+    if memory.dtype.kind == "f":
+        memory[...] = np.nan
+    elif memory.dtype.kind != "b":
+        memory.reshape(-1).view("uint8")[...] = PATTERN
+    return memory
+
+
 class Guarded:
     """An array between two unreadable pages.
 

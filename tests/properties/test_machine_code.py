@@ -20,7 +20,7 @@ from compiler.tir.analysis.features import features
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import ForKind
 from tests.compiler.tir.transform.programs import program
-from tests.properties.guarded import Guarded, with_allocations_as_arguments
+from tests.properties.guarded import Guarded, with_allocations_as_arguments, without_contents
 from tests.properties.te_programs import Draw, assert_same, programs, values
 from tests.properties.te_schedules import schedules
 
@@ -41,7 +41,7 @@ def test_scheduled_programs_run_as_numpy_does(data: st.DataObject) -> None:
     schedule = schedules(data.draw, program)
     note("\n".join(f"{p.stage} {p.label}" for p in schedule.primitives))
     outputs = list(program.outputs)
-    results = [np.full([int(d) for d in t.shape], 99, t.dtype) for t in outputs]
+    results = [without_contents([int(d) for d in t.shape], t.dtype) for t in outputs]
     inputs = values(program)
     try:
         # Instrumented, so that the code carries locations, which must neither change it nor break it.
@@ -58,13 +58,13 @@ def test_scheduled_programs_run_as_numpy_does(data: st.DataObject) -> None:
     assert all(argument.intact for argument in arguments)
 
 
-def run(func: PrimFunc, arrays: list[Any], draw: Draw) -> list[Guarded]:
+def run(func: PrimFunc, arrays: list[Any], draw: Draw, target: str = "llvm") -> list[Guarded]:
     """Run the code of a function between guards, its own memory among them unless threads have copies of it."""
     if not features(func).kinds & {ForKind.PARALLEL}:
         func, allocated = with_allocations_as_arguments(func)
         arrays = [*arrays, *allocated]
     arguments = [Guarded(array, draw(st.booleans())) for array in arrays]
-    build(func, target="llvm")(*[argument.array for argument in arguments])
+    build(func, target=target)(*[argument.array for argument in arguments])
     return arguments
 
 
