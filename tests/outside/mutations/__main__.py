@@ -64,7 +64,7 @@ def _print(name: str, result: Survey) -> None:
             row = "".join(f"{counts[verdict]:>11}" for verdict in VERDICTS)
             print(f"  {kind or 'all':10}{counts.total():>10}{row}")
     for verdict in VERDICTS[1:]:
-        for tried in result.tried:
+        for tried in sorted(result.tried, key=lambda tried: tried.mutant.number):
             if tried.verdict == verdict:
                 print(f"{verdict:10}{_place(tried.mutant, result)}  {tried.by}")
 

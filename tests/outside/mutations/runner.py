@@ -135,16 +135,16 @@ class Tests:
             )
 
     def _mutants(self, tests: Sequence[Measured]) -> None:
-        """Run the mutants, some at a time; one that no test reaches survives without being run."""
+        """Report mutants that no test reaches, which need not be run; then run the others, some at a time."""
         reaching: dict[int, list[Measured]] = {}
         for test in sorted(tests, key=lambda test: test.cpu + 0.1 * test.wall):
             for number in test.reached:
                 reaching.setdefault(number, []).append(test)
-        running: dict[int, Running] = {}
         for mutant in self._plan["mutants"]:
             if mutant not in reaching:
                 self._say(mutant=mutant, verdict="unreached")
-                continue
+        running: dict[int, Running] = {}
+        for mutant in filter(reaching.__contains__, self._plan["mutants"]):
             while len(running) >= self._plan["jobs"]:
                 self._wait(running)
             pid, pipe = self._start(mutant, reaching[mutant])
