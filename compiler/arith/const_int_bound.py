@@ -210,10 +210,10 @@ class ConstIntBoundAnalyzer(Functor):
     def visit_FloorMod(self, n: FloorMod) -> Interval:
         (low, high), (c, d) = self.visit(n.a), self.visit(n.b)
         if c > 0 or (c == 0 and d > 0):  # a divisor of zero has no remainder
-            if low >= 0:
-                return (low, high) if high < c else (0, min(high, d - 1))
             if c == d and low // c == high // c:
                 return low % c, high % c
+            if low >= 0:
+                return (low, high) if high < c else (0, min(high, d - 1))
             return 0, d - 1
         return min(c + 1, 0), max(d - 1, 0)
 

@@ -101,6 +101,20 @@ def test_intervals_of_operations_on_all_small_intervals(kind: type[BinaryOp]) ->
                 assert (low, high) == (min(values), max(values)), (kind, a, b, c, d)
 
 
+@pytest.mark.parametrize("kind", [Mod, FloorMod])
+@pytest.mark.parametrize("divisor", [1, 2, 3, 8])
+def test_remainders_by_a_number_lie_in_no_wider_interval(kind: type[BinaryOp], divisor: int) -> None:
+    """The ends of the bound are values that occur, where neither operand lets rounding decide."""
+    for low, high in itertools.combinations_with_replacement(range(-2 * divisor, 2 * divisor + 1), 2):
+        analyzer = Analyzer()
+        analyzer.update(x, ConstIntBound(low, high))
+        bound = analyzer.const_int_bound(kind(x, const(divisor)))
+        values = [kind.evaluate(value, divisor) for value in range(low, high + 1)]
+        if kind is Mod and 0 not in range(low, high + 1) and max(abs(low), abs(high)) >= divisor:
+            continue  # the whole of its sign is given
+        assert bound == (min(values), max(values)), (low, high)
+
+
 @pytest.mark.parametrize(
     ("condition", "expected"),
     [
