@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from textwrap import dedent
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from compiler.te.block_definitions import NotDefinitions, definitions_of_blocks
 from compiler.te.numpy_reference import evaluate
 from compiler.te.tensor import Tensor
 from compiler.tir.schedule.schedule import Schedule
+from tests.compiler.tir.transform.programs import program
 
 
 def matmul() -> list[Tensor]:
@@ -51,3 +54,118 @@ def test_a_block_that_was_split_defines_nothing() -> None:
     sch.split(sch.get_loops(block)[0], factors=[None, 2])  # type: ignore[attr-defined]
     with pytest.raises(NotDefinitions, match="is not a loop from 0 on"):
         definitions_of_blocks(sch.mod["main"])
+
+
+NO_DEFINITIONS = {
+    """
+    for i in range(8):
+        with T.block("B"):
+            v = T.axis.spatial(8, i)
+            B[v] = A[v]
+    for i in range(8):
+        with T.block("C"):
+            v = T.axis.spatial(8, i)
+            B[v] = A[v] + 1
+    """: "a buffer is stored by several blocks",
+    """
+    for i in range(8):
+        B[i] = A[i]
+    """: "a BufferStore stands outside of the blocks",
+    """
+    for i in range(1, 9):
+        with T.block("B"):
+            v = T.axis.spatial((1, 9), i)
+            B[v] = A[v]
+    """: "axis 'v' is not a loop from 0 on",
+    """
+    for i in range(8):
+        with T.block("B"):
+            v = T.axis.spatial((1, 8), i)
+            B[v] = A[v]
+    """: "axis 'v' is not a loop from 0 on",
+    """
+    for i in range(4):
+        with T.block("B"):
+            v = T.axis.spatial(8, i)
+            B[v] = A[v]
+    """: "axis 'v' is only part of its loop",
+    """
+    for i, j in T.grid(8, 4):
+        with T.block("B"):
+            v = T.axis.spatial(8, i)
+            B[v] = A[v]
+    """: "has a condition, or loops that are not its axes",
+    """
+    for i in range(8):
+        with T.block("B"):
+            v = T.axis.spatial(8, i)
+            T.where(i < 5)
+            B[v] = A[v]
+    """: "has a condition, or loops that are not its axes",
+    """
+    for i in range(8):
+        with T.block("B"):
+            v = T.axis.spatial(8, i)
+            if A[v] > 0:
+                B[v] = A[v]
+    """: "is more than one store",
+    """
+    for i in range(8):
+        with T.block("B"):
+            v = T.axis.spatial(8, i)
+            a = T.match_buffer(A[v : v + 1], (1,), "int32", offset_factor=1)
+            B[v] = a[0]
+    """: "is more than one store",
+    """
+    for i in range(8):
+        with T.block("B"):
+            v = T.axis.spatial(8, i)
+            P = T.alloc_buffer((1,), "int32")
+            B[v] = P[0]
+    """: "is more than one store",
+    """
+    for i in range(8):
+        with T.block("B"):
+            v = T.axis.opaque(8, i)
+            B[v] = A[v]
+    """: "does not store one element for each value of its axes",
+    """
+    for i in range(8):
+        with T.block("B"):
+            v = T.axis.spatial(8, i)
+            B[7 - v] = A[v]
+    """: "does not store one element for each value of its axes",
+    """
+    for i in range(5):
+        with T.block("B"):
+            v = T.axis.spatial(5, i)
+            B[v] = A[v]
+    """: "does not store one element for each value of its axes",
+    """
+    for i, k in T.grid(8, 8):
+        with T.block("B"):
+            v, w = T.axis.remap("SR", [i, k])
+            with T.init():
+                B[v] = 0
+            B[v] = B[v] * 2 + A[w]
+    """: "is not a sum, product, minimum or maximum",
+    """
+    P = T.alloc_buffer((8,), "int32")
+    for i in range(8):
+        with T.block("B"):
+            v = T.axis.spatial(8, i)
+            B[v] = P[v]
+    for i in range(8):
+        with T.block("P"):
+            v = T.axis.spatial(8, i)
+            P[v] = A[v]
+    """: "'P' is read before it is stored",
+}
+"""Each program stores other values, or not all of them, than a definition of its buffers would."""
+
+
+@pytest.mark.parametrize(("text", "reason"), NO_DEFINITIONS.items())
+def test_what_is_more_or_less_than_a_definition_defines_nothing(text: str, reason: str) -> None:
+    func = program(dedent(text), params="A: T.Buffer((8,), 'int32'), B: T.Buffer((8,), 'int32')")
+    with pytest.raises(NotDefinitions, match=re.escape(reason)):
+        definitions_of_blocks(func)

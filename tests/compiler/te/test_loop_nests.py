@@ -62,6 +62,16 @@ def test_the_lesson_s_schedule() -> None:
     )
 
 
+def test_a_split_that_covers_its_loop_exactly_needs_no_guard() -> None:
+    """Not even where the loop was fused from others, of which one is symbolic: only the split knows that it divides."""
+    n = te.var("n")
+    a = te.placeholder((n, 8), name="A")
+    b = te.compute((n, 8), lambda i, j: a[i, j] + 1, name="B")
+    s = te.create_schedule(b.op)
+    s[b].split(s[b].fuse(*b.op.axis), factor=4)
+    assert "T.likely" not in body_text(s, [a, b])
+
+
 def test_factors_that_do_not_divide_are_guarded() -> None:
     a, b, c = matmul(64, 64, 64)
     s = te.create_schedule(c.op)
