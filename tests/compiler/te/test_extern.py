@@ -1,5 +1,8 @@
 """Operations whose statement the user writes, and calls of registered functions from built code."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -155,10 +158,50 @@ def test_a_function_over_loops_as_an_operation():
         te.extern_primfunc([te.placeholder((5,), name="Z")], inner)
 
 
+def _function(*params: tir.Buffer, body: Callable[[Any, Any], None]) -> tir.PrimFunc:
+    ib = tir.ir_builder.create()
+    with ib.for_range(0, 4) as i:
+        body([ib.buffer_ptr(buffer) for buffer in params], i)
+    return tir.PrimFunc(list(params), ib.get())
+
+
+def test_a_function_over_loops_reads_some_buffers_and_writes_others():
+    A = te.placeholder((4,), name="A")
+    x, y, rows = tir.decl_buffer((4,), name="x"), tir.decl_buffer((4,), name="y"), tir.decl_buffer((4, 1), name="rows")
+
+    def copy(b: Any, i: Any) -> None:
+        b[1][i] = b[0][i]
+
+    def in_place(b: Any, i: Any) -> None:
+        b[1][i] = b[0][i] + b[1][i]
+
+    def fill(b: Any, i: Any) -> None:
+        b[0][i] = 1.0
+
+    def forget(b: Any, i: Any) -> None:
+        b[0][i] + 1.0
+
+    for primfunc, inputs, message in (
+        ("f", [A], "primfunc must be a PrimFunc, got 'f'"),
+        (_function(x, y, body=in_place), [A], "buffer 'y' must be read or written, and is both"),
+        (_function(x, body=fill), [], "must read some buffers and write others"),
+        (_function(x, body=forget), [A], "must read some buffers and write others"),
+        (_function(x, y, body=copy), [A, A], "reads 1 buffers, got 2 tensors"),
+        (_function(x, y, body=copy), [te.placeholder((4, 1), name="R")], "tensor 'R' does not fit buffer 'x'"),
+        (_function(x, y, body=copy), [te.placeholder((4,), "int32", name="R")], "tensor 'R' does not fit buffer 'x'"),
+    ):
+        with pytest.raises(ArgumentError, match=message):
+            te.extern_primfunc(inputs, primfunc)
+
+
 def test_arguments_of_extern():
     A, B = te.placeholder((4,), name="A"), te.placeholder((4,), "int32", name="B")
     with pytest.raises(ArgumentError, match="dtype must be given"):
         te.extern((4,), [A, B], lambda ins, outs: tir.call_packed("f"))
+    with pytest.raises(ArgumentError, match="dtype must be 1 data types, got 2"):
+        te.extern((4,), [A, B], lambda ins, outs: tir.call_packed("f"), dtype=["int32", "int8"])
+    with pytest.raises(ArgumentError, match="inputs must be tensors, got 3"):
+        te.extern((4,), [A, 3], lambda ins, outs: tir.call_packed("f"))
     with pytest.raises(ArgumentError, match="must return a call or a statement"):
         te.extern((4,), [A], lambda ins, outs: None)
     with pytest.raises(ArgumentError, match="in_buffers must be 1"):

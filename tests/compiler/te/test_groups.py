@@ -81,6 +81,22 @@ def test_what_is_in_a_group_stays_in_it() -> None:
         s.create_group(outputs=z, inputs=3)  # type: ignore[arg-type]
 
 
+def test_a_group_is_placed_at_a_loop_of_a_stage_beside_it() -> None:
+    A, x, y, z = _chain()
+    s = te.create_schedule(z.op)
+    outer = s.create_group(outputs=y, inputs=A, include_inputs=True)
+    inner = s.create_group(outputs=x, inputs=A)
+    for parent in (z, outer):
+        with pytest.raises(ArgumentError, match="compute_at: parent must be a stage, such as"):
+            inner.compute_at(parent, z.op.axis[0])
+    with pytest.raises(ScheduleError, match="compute_at: 'i' is not an axis of 'z'"):
+        outer.compute_at(s[z], y.op.axis[0])
+    with pytest.raises(ScheduleError, match="is in 'group0', and must be computed at a stage of that"):
+        inner.compute_at(s[z], z.op.axis[0])
+    inner.compute_at(s[y], y.op.axis[0])
+    _check(s, A, z)
+
+
 def test_the_steps_of_a_scan_are_a_group() -> None:
     X = te.placeholder((5, 4), name="X")
     state = te.placeholder((5, 4), name="state")

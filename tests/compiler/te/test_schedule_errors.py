@@ -10,6 +10,7 @@ import pytest
 from compiler import build, te
 from compiler.ir.error import ArgumentError, BuildError, LoweringError, ScheduleError, TVMError
 from compiler.te.to_tir import schedule_to_prim_func
+from compiler.tir import call_packed
 
 
 class Setting:
@@ -109,6 +110,23 @@ def _two_numbers_of_threads(x: Setting) -> None:
     x.sc.compute_at(x.sd, x.d.op.axis[1])
     x.sc.bind(x.sc.split(x.k, 4)[1], thread)
     x.lower()
+
+
+def _outputs(x: Setting, *chosen: int) -> None:
+    first, second = te.compute((4,), lambda i: (x.a[i, 0], x.a[i, 1]), name="P")
+    outputs = [first, second, x.c]
+    s = te.create_schedule([first.op, x.c.op])
+    s.cache_write([outputs[at] for at in chosen], "local")
+
+
+def _cache_of_a_guarded_intrinsic(x: Setting) -> None:
+    y = te.placeholder((4,), name="Y")
+    z = te.compute((4,), lambda i: y[i] * 2, name="Z")
+    double = te.decl_tensor_intrin(z.op, lambda ins, outs: call_packed("double", ins[0], outs[0]))
+    e = te.compute((8, 4), lambda i: double(x.a[i, 0:4]), name="E")
+    s = te.create_schedule(e.op)
+    s[e].split(e.op.axis[0], 3)
+    s.cache_write(e, "local")
 
 
 CASES: list[tuple[Callable[[Setting], Any], type[TVMError], str]] = [
@@ -217,7 +235,14 @@ CASES: list[tuple[Callable[[Setting], Any], type[TVMError], str]] = [
     (lambda x: x.s.cache_read(x.a, "local", [x.d]), ScheduleError, "readers must read 'A', and 'D' does not"),
     (lambda x: x.s.cache_read(x.a, "local", []), ArgumentError, "cache_read: readers must not be empty"),
     (lambda x: x.s.cache_read(x.a, 3, [x.c]), ArgumentError, "cache_read: scope must be a string, got 3"),
+    (lambda x: x.s.cache_read("A", "local", [x.c]), ArgumentError, "cache_read: tensor must be a tensor, got 'A'"),
     (lambda x: x.s.cache_write(x.a, "local"), ScheduleError, "cache_write: 'A' is a placeholder"),
+    (lambda x: x.s.cache_write([], "local"), ArgumentError, "cache_write: tensors must not be empty"),
+    (lambda x: x.s.cache_write([x.c, 3], "local"), ArgumentError, "cache_write: expected a tensor, got 3"),
+    (lambda x: x.s.cache_write(x.c, 3), ArgumentError, "cache_write: scope must be a string, got 3"),
+    (lambda x: _outputs(x, 0), ScheduleError, "cache_write: all 2 outputs of 'P' must be given, got 1"),
+    (lambda x: _outputs(x, 0, 2), ScheduleError, "cache_write: all 2 outputs of 'P' must be given, got 2"),
+    (_cache_of_a_guarded_intrinsic, ScheduleError, "the loops of 'E' go beyond its elements, and an intrinsic"),
     (_two_caches, ScheduleError, "cache_write: 'D' has a cache in scope 'local' already"),
     (lambda x: x.sc.storage_align(x.k, 1, 2), ScheduleError, "storage_align: axis must be one of s[C].op.axis"),
     (lambda x: x.sc.storage_align(x.i, 0, 2), ArgumentError, "storage_align: factor must be a positive int, got 0"),
