@@ -381,6 +381,9 @@ class IterMapRewriter(Functor):
             self._check_possible(s.base, lower, upper)
             return
         unit, digits, groups, extent = self._in_order(s)
+        if self._analyzer.can_prove(unit < 0):  # a split that runs backwards
+            self.constrain(e * -1, None if upper is None else 1 - upper, None if lower is None else 1 - lower)
+            return
         if len(groups) > 1:
             fused = self._fused(digits, groups, extent)
         else:

@@ -283,3 +283,66 @@ def test_a_condition_that_never_holds_leaves_no_box() -> None:
     region = [Range.from_fields(i, const(1)), Range.from_fields(j, const(1))]
     for condition in ((i % 2).equal(1), i > 0, j > 8, i + j < 0):
         assert estimate_region_lower_bound(region, {i: one, j: eight}, condition) is None
+
+
+def _any_map(rng: random.Random) -> tuple[list[PrimExpr], Domains, PrimExpr]:
+    """Return indices that are often no affine map, and a condition on the iterators and their sums."""
+    names = "ijk"[: rng.choice([1, 2, 2, 3])]
+    domains = {
+        Var(name): Range.from_min_extent(rng.choice([0, 0, 0, 1]), rng.choice([1, 2, 3, 4, 6, 8])) for name in names
+    }
+
+    def term() -> PrimExpr:
+        e: PrimExpr = rng.choice(list(domains))
+        for _ in range(rng.choice([0, 0, 1, 2])):
+            c = rng.choice([-2, 1, 2, 3, 4])
+            e = rng.choice([e * c, e + c, e // abs(c), e % abs(c), e * c + rng.choice(list(domains))])
+        if rng.random() < 0.05:
+            e = rng.choice([e * rng.choice(list(domains)), e // (rng.choice(list(domains)) + 1)])
+        return e
+
+    indices = [term() for _ in range(rng.choice([1, 1, 2, 3]))]
+    condition: PrimExpr = const(True, "bool")
+    for _ in range(rng.choice([0, 1, 1, 2, 3])):
+        e = rng.choice([rng.choice(indices), term()])
+        bound = rng.randrange(-2, 12)
+        condition = And(condition, rng.choice([e < bound, e >= bound, e > bound, e <= bound, e.equal(bound)]))
+    return indices, domains, condition
+
+
+def _values(s: IterSumExpr) -> set[int]:
+    """Return what a sum of whole iterators runs through."""
+    terms = [[value(split.scale, {}) * v for v in range(value(split.extent, {}))] for split in s.args]
+    return {value(s.base, {}) + sum(at) for at in itertools.product(*terms)}
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_what_is_detected_holds_of_any_indices_under_any_condition(seed: int) -> None:
+    """Every value of the box is reached, just once if bijective; what is divided multiplies to what was there."""
+    rng = random.Random(seed)
+    indices, domains, condition = _any_map(rng)
+    within = [at for at in points(domains) if value(condition, at)]
+    reached = [tuple(value(index, at) for index in indices) for at in within]
+    for level in (IterMapLevel.Surjective, IterMapLevel.Bijective):
+        detected = detect_iter_map(indices, domains, condition, check_level=level)
+        if not detected:
+            assert detected.errors
+            continue
+        written = [normalize_iter_map_to_expr(s) for s in detected]
+        assert [tuple(value(e, at) for e in written) for at in within] == reached
+        assert set(reached) == set(itertools.product(*map(_values, detected)))
+        assert level is IterMapLevel.Surjective or len(set(reached)) == len(reached)
+    divided = subspace_divide(indices, domains, list(domains)[rng.randrange(len(domains)) :], condition)
+    for at in within if divided else []:
+        for index, (out, sub) in zip(indices, divided[:-1], strict=True):
+            parts = [value(normalize_iter_map_to_expr(mark.source), at) for mark in (out, sub)]
+            assert value(index, at) == parts[0] * value(sub.extent, {}) + parts[1]
+
+
+def test_a_condition_on_an_index_that_runs_backwards() -> None:
+    i, j = Var("i"), Var("j")
+    domains = {i: Range(0, 2), j: Range(0, 8)}
+    for condition, extent in ((j * -2 <= -4, 6), (j * -2 > -5, 3), (5 - j >= 2, 4), (j * -3 < -20, 1)):
+        (s, _) = detect_iter_map([j, i], domains, condition)
+        assert value(s.args[0].extent, {}) == extent, condition
+    assert "no value of" in detect_iter_map([j], domains, j * -2 > 11).errors[0]
