@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import Callable
+from math import gcd
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from compiler.arith import (
     ConstIntBound,
     IntervalSet,
     IntSet,
+    ModularSet,
     deduce_bound,
     detect_clip_bound,
     detect_linear_equation,
@@ -26,6 +28,7 @@ from compiler.arith import (
     pos_inf,
     union,
 )
+from compiler.arith.const_int_bound import ConstIntBoundAnalyzer
 from compiler.arith.deep_equal import deep_equal
 from compiler.ir.primexpr import (
     EQ,
@@ -99,6 +102,84 @@ def test_intervals_of_operations_on_all_small_intervals(kind: type[BinaryOp]) ->
             assert max(values) <= high, (kind, a, b, c, d)
             if kind not in (Mod, FloorMod):
                 assert (low, high) == (min(values), max(values)), (kind, a, b, c, d)
+
+
+BITS = {"bitwise_and": operator.and_, "shift_right": operator.rshift, "shift_left": operator.lshift}
+
+
+def _class_of(values: list[int]) -> tuple[int, int]:
+    """Return the finest congruence that holds for some values, as ``coeff, base``."""
+    coeff = gcd(*(value - values[0] for value in values))
+    return coeff, values[0] % coeff if coeff else values[0]
+
+
+@pytest.mark.parametrize("divisor", range(1, 9))
+def test_congruences_of_quotients_and_remainders_are_as_fine_as_they_can_be(divisor: int) -> None:
+    for coeff, base in ((a, b) for a in range(1, 9) for b in range(a)):
+        analyzer = Analyzer()
+        analyzer.update(x, ModularSet(coeff, base))
+        values = range(base - 40 * coeff, base + 40 * coeff, coeff)
+        for kind in (FloorMod, FloorDiv, Mod, Div):
+            quotient = kind(x, const(divisor))
+            finest = _class_of([kind.evaluate(value, divisor) for value in values])
+            got = tuple(analyzer.modular_set(quotient))
+            if kind is FloorMod or (kind is FloorDiv and coeff % divisor == 0):
+                assert got == finest, (quotient, coeff, base)
+            assert finest == got or finest[0] % got[0] == 0 == (finest[1] - got[1]) % got[0], (quotient, coeff, base)
+        for name, operand in (("shift_right", divisor.bit_length()), ("bitwise_and", divisor)):
+            call = BITS[name](x, operand)
+            results = [BITS[name](value, operand) for value in values]
+            finest, got = _class_of(results), tuple(analyzer.modular_set(call))
+            is_exact = coeff % (1 << operand) == 0 if name == "shift_right" else divisor & (divisor + 1) == 0
+            assert finest == got if is_exact else got == (1, 0) or finest[0] % got[0] == 0, (call, coeff, base)
+
+
+@pytest.mark.parametrize(
+    ("name", "a", "b", "expected"),
+    [
+        ("bitwise_and", (0, 20), (0, 7), (0, 7)),
+        ("bitwise_and", (0, 20), (-3, 40), (0, 20)),
+        ("bitwise_and", (-3, 40), (0, 7), (0, 7)),
+        ("shift_right", (-9, 20), (0, 2), (-9, 20)),
+        ("shift_right", (8, 20), (1, 2), (2, 10)),
+        ("shift_left", (-1, 3), (0, 2), (-4, 12)),
+        ("shift_left", (-1, 1), (0, 30), (-(1 << 30), 1 << 30)),
+        ("shift_left", (-2, 0), (0, 30), (-(1 << 31), 0)),
+        ("shift_left", (-2, 1), (0, 31), (-(1 << 31), (1 << 31) - 1)),
+    ],
+)
+def test_intervals_of_operations_on_bits(
+    name: str, a: tuple[int, int], b: tuple[int, int], expected: tuple[int, int]
+) -> None:
+    analyzer = Analyzer()
+    analyzer.update(x, ConstIntBound(*a))
+    analyzer.update(y, ConstIntBound(*b))
+    assert tuple(analyzer.const_int_bound(BITS[name](x, y))) == expected
+
+
+@pytest.mark.parametrize(
+    ("stride", "lanes", "expected"),
+    [((2, 3), 4, (1, 14)), ((-3, 2), 4, (-8, 11)), ((-3, -1), 4, (-8, 5)), ((0, 0), 8, (1, 5)), ((1, 1), 2, (1, 6))],
+)
+def test_intervals_of_vectors_end_with_their_lanes(
+    stride: tuple[int, int], lanes: int, expected: tuple[int, int]
+) -> None:
+    analyzer = Analyzer()
+    analyzer.update(x, ConstIntBound(1, 5))
+    analyzer.update(y, ConstIntBound(*stride))
+    assert tuple(analyzer.const_int_bound(Ramp(x, y, lanes))) == expected
+
+
+@pytest.mark.parametrize(("low", "high"), [(-128, 127), (-129, 3), (0, 128), (0, 3), (-128, 128)])
+def test_what_fits_a_narrow_type_keeps_its_interval(low: int, high: int) -> None:
+    """What does not fit may wrap around to any value of the type, in a conversion, a sum or a shift."""
+    bounds = ConstIntBoundAnalyzer()
+    bounds.variables[x] = (low, high)
+    narrow = Var("narrow", "int8")
+    bounds.variables[narrow] = (low, high - 1)
+    expected = (low, high) if low >= -128 and high <= 127 else (-128, 127)
+    assert bounds.visit(Cast("int8", x)) == expected
+    assert bounds.visit(Add(narrow, const(1, "int8"))) == ((low + 1, high) if high <= 127 else (-128, 127))
 
 
 @pytest.mark.parametrize("kind", [Mod, FloorMod])
