@@ -167,7 +167,7 @@ def _function(*params: tir.Buffer, body: Callable[[Any, Any], None]) -> tir.Prim
 
 def test_a_function_over_loops_reads_some_buffers_and_writes_others():
     A = te.placeholder((4,), name="A")
-    x, y, rows = tir.decl_buffer((4,), name="x"), tir.decl_buffer((4,), name="y"), tir.decl_buffer((4, 1), name="rows")
+    x, y = tir.decl_buffer((4,), name="x"), tir.decl_buffer((4,), name="y")
 
     def copy(b: Any, i: Any) -> None:
         b[1][i] = b[0][i]

@@ -129,6 +129,32 @@ def _cache_of_a_guarded_intrinsic(x: Setting) -> None:
     s.cache_write(e, "local")
 
 
+def _an_inlined_stage_that_is_read_as_a_whole(x: Setting) -> None:
+    e = te.extern((20, 24), [x.d], lambda ins, outs: call_packed("f", ins[0], outs[0]), name="E")
+    s = te.create_schedule(e.op)
+    s[x.d].compute_inline()
+    schedule_to_prim_func(s, [x.a, x.b, e])
+
+
+def _a_diagonal(x: Setting) -> None:
+    thread = te.thread_axis("threadIdx.x")
+    x.sd.bind(x.d.op.axis[0], thread)
+    x.sd.bind(x.d.op.axis[1], thread)
+    x.lower()
+
+
+def _a_layout_that_a_function_accesses(x: Setting) -> None:
+    e = te.extern((20, 24), [x.d], lambda ins, outs: call_packed("f", ins[0], outs[0]), name="E")
+    s = te.create_schedule(e.op)
+    s[x.d].transform_layout(lambda i, j: [j, i])
+    schedule_to_prim_func(s, [x.a, x.b, e])
+
+
+def _a_long_vector(x: Setting) -> None:
+    z = te.compute((1 << 17,), lambda i: i, name="Z")
+    te.create_schedule(z.op)[z].vectorize(z.op.axis[0])
+
+
 CASES: list[tuple[Callable[[Setting], Any], type[TVMError], str]] = [
     (
         lambda x: x.sc.split(x.i, factor=-4),
@@ -152,6 +178,32 @@ CASES: list[tuple[Callable[[Setting], Any], type[TVMError], str]] = [
         ScheduleError,
         "split: 'i' is not an axis of 'C' (the loops of 'C' are i, j, k)",
     ),
+    (lambda x: x.sc.split(x.i, 2, disable_predication=True), ArgumentError, "split: disable_predication must be False"),
+    (
+        lambda x: x.sc.split(te.thread_axis((0, 4), "threadIdx.x"), 2),
+        ScheduleError,
+        "split: 'threadIdx.x' is not an axis of 'C'",
+    ),
+    (lambda x: x.sc.fuse(x.d.op.axis[0]), ScheduleError, "fuse: 'i' is not an axis of 'C'"),
+    (lambda x: x.sc.unroll(x.d.op.axis[0]), ScheduleError, "unroll: 'i' is not an axis of 'C'"),
+    (lambda x: x.sc.pragma(x.d.op.axis[0], "p"), ScheduleError, "pragma: 'i' is not an axis of 'C'"),
+    (
+        lambda x: x.sc.bind(x.d.op.axis[0], te.thread_axis("threadIdx.x")),
+        ScheduleError,
+        "bind: 'i' is not an axis of 'C'",
+    ),
+    (lambda x: x.sc.bind(x.i, x.j), ArgumentError, "bind: thread_ivar must be made by te.thread_axis, got"),
+    (_a_diagonal, ScheduleError, "axes 'i' and 'j' of stage 'D' are both bound to threadIdx.x"),
+    (_a_long_vector, ScheduleError, "vectorize: a vector has at most 32,768 lanes, and 'i' of stage 'Z' has 131,072"),
+    (_an_inlined_stage_that_is_read_as_a_whole, ScheduleError, "'D' must be stored, since 'E' reads it as a whole"),
+    (_a_layout_that_a_function_accesses, LoweringError, "of 'D' cannot be transformed: it an operation accesses"),
+    (lambda x: x.sc.set_scope(3), ArgumentError, "set_scope: scope must be a string, got 3"),
+    (lambda x: x.sd.rolling_buffer(), ScheduleError, "rolling_buffer: stage 'D' is an output"),
+    (lambda x: x.sc.storage_align(x.i, "4", 2), ArgumentError, "storage_align: factor must be a positive int, got '4'"),
+    (lambda x: x.sc.prefetch(x.a, x.d.op.axis[0], 1), ScheduleError, "prefetch: 'i' is not an axis of 'C'"),
+    (lambda x: x.sc.prefetch("A", x.i, 1), ArgumentError, "prefetch: tensor must be a tensor, got 'A'"),
+    (lambda x: x.sc.prefetch(x.d, x.i, 1), ScheduleError, "prefetch: stage 'C' does not read 'D'"),
+    (lambda x: x.sc.prefetch(x.a, x.i, 1.5), ArgumentError, "prefetch: offset must be an integer, got"),
     (lambda x: x.sc.split("i", 2), ArgumentError, "split: expected an axis of stage 'C', got 'i'"),
     (lambda x: x.sc.split(x.i.var, 2), ArgumentError, "split: expected an axis of stage 'C', got i"),
     (lambda x: x.sc.tile(x.i, x.i, 2, 2), ScheduleError, "split: axis 'i' of stage 'C' has already been split"),
@@ -230,6 +282,11 @@ CASES: list[tuple[Callable[[Setting], Any], type[TVMError], str]] = [
         ScheduleError,
         "rfactor: axis must be a reduction loop, got 'i' of stage 'C'; its reduction loops are k",
     ),
+    (lambda x: x.s.rfactor("C", x.k), ArgumentError, "rfactor: tensor must be a tensor, got 'C'"),
+    (lambda x: x.s.rfactor(x.a, x.k), ScheduleError, "rfactor: stage 'A' must be a reduction"),
+    (lambda x: (x.sc.split(x.k, 4), x.s.rfactor(x.c, x.k)), ScheduleError, "rfactor: axis 'k' of stage 'C' has already"),
+    (lambda x: x.s.rfactor(x.c, x.k, "0"), ArgumentError, "rfactor: factor_axis must be an int from -3 to 2, got '0'"),
+    (lambda x: x.s.rfactor(x.c, x.k, -4), ArgumentError, "rfactor: factor_axis must be an int from -3 to 2, got -4"),
     (lambda x: x.s.rfactor(x.d, x.d.op.axis[0]), ScheduleError, "rfactor: stage 'D' must be a reduction"),
     (lambda x: x.s.rfactor(x.c, x.k, 7), ArgumentError, "rfactor: factor_axis must be an int from -3 to 2, got 7"),
     (lambda x: x.s.cache_read(x.a, "local", [x.d]), ScheduleError, "readers must read 'A', and 'D' does not"),

@@ -9,7 +9,7 @@ import pytest
 
 import compiler as tvm
 from compiler import te, tir
-from compiler.ir.error import ArgumentError, ScheduleError
+from compiler.ir.error import ArgumentError, BoundError, ScheduleError
 from compiler.ir.primexpr import IterVar, Var
 from compiler.te.schedule import Schedule
 
@@ -314,6 +314,81 @@ def test_what_does_not_fit_is_refused(compute: Any, shape: Any, factor: int, mes
         _tensorized(compute, _vadd(16), shape, factor)
 
 
+def _total(fcompute: Any, shape: Any = (4, 8), dtype: str = "float32") -> Any:
+    """Return an intrinsic that reduces the rows of its only input."""
+    x = te.placeholder(shape, dtype, name="x")
+    axes = [te.reduce_axis((0, extent), name=f"k{d}") for d, extent in enumerate(shape[1:])]
+    z = te.compute(shape[:1], lambda i: fcompute(x, i, *axes), name="z")
+    call = lambda ins, outs: (tir.call_packed("f", *ins, *outs),) * 3  # noqa: E731
+    return te.decl_tensor_intrin(z.op, call, name="total", default_buffer_params={"offset_factor": 1})
+
+
+MAXIMUM = te.comm_reducer(tir.max, tir.min_value, name="maximum")
+ROW_SUM = _total(lambda x, i, k: te.sum(x[i, k], axis=k))
+
+
+@pytest.mark.parametrize(
+    ("intrin", "fcompute", "message"),
+    [
+        (_total(lambda x, i, k: te.max(x[i, k], axis=k)), None, "provided .*declared"),
+        (_total(lambda x, i, k: MAXIMUM(x[i, k], axis=k)), None, "provided .*declared"),
+        (_total(lambda x, i, k: te.sum(x[i, k] + 1, axis=k)), None, "provided .*declared"),
+        (_total(lambda x, i, k: te.sum(x[i, k], axis=k, where=k < 3)), None, "provided .*declared"),
+        (_total(lambda x, i, k: te.sum(x[i, k], axis=k, init=1.0)), None, "provided .*declared"),
+        (_total(lambda x, i: x[i] * 2.0, (4,)), None, "a reduction axis that it lacks has 8 elements, and must have 1"),
+        (_total(lambda x, i, k, r: te.sum(x[i, k, r], axis=[k, r]), (4, 8, 2)), None, "it has 2 of reduction axis"),
+        (ROW_SUM, lambda x, i, k: te.max(x[i, k], axis=k), "provided .*declared"),
+        (ROW_SUM, lambda x, i, k: te.sum(x[i, k].astype("int32"), axis=k), "it computes float32, and 'Z' int32"),
+    ],
+)
+def test_another_reduction_is_refused(intrin: Any, fcompute: Any, message: str) -> None:
+    X, r = te.placeholder((4, 8), name="X"), te.reduce_axis((0, 8), name="r")
+    fcompute = fcompute or (lambda x, i, k: te.sum(x[i, k], axis=k))
+    Z = te.compute((4,), lambda i: fcompute(X, i, r), name="Z")
+    s = te.create_schedule(Z.op)
+    s[Z].tensorize(Z.op.axis[0], intrin)
+    with pytest.raises(ScheduleError, match=message):
+        tvm.lower(s, [X, Z])
+
+
+def test_the_reduction_that_an_intrinsic_declares_is_not_refused() -> None:
+    X, r = te.placeholder((4, 8), name="X"), te.reduce_axis((0, 8), name="r")
+    Z = te.compute((4,), lambda i: te.sum(X[i, r], axis=r), name="Z")
+    s = te.create_schedule(Z.op)
+    s[Z].tensorize(Z.op.axis[0], ROW_SUM)
+    tvm.lower(s, [X, Z])
+
+
+def test_dimensions_that_an_intrinsic_lacks_have_one_element() -> None:
+    """Of what it reads, of what it stores, and of the stage's outputs."""
+    vadd = _vadd(16)
+
+    def tensorized(Z: te.Tensor, axis: Any, *args: te.Tensor) -> None:
+        s = te.create_schedule(Z.op)
+        s[Z].tensorize(axis, vadd)
+        tvm.lower(s, [*args, Z])
+
+    X, Y, one = te.placeholder((16,), name="X"), te.placeholder((4, 16), name="Y"), te.placeholder((), name="one")
+    rows = te.compute((4, 16), lambda i, j: X[j] + Y[i, j], name="Z")
+    tensorized(rows, rows.op.axis[1], X, Y)
+    with pytest.raises(ScheduleError, match="a dimension of the output that it lacks has 4 elements, and must have 1"):
+        tensorized(rows, rows.op.axis[0], X, Y)
+    diagonal = te.compute((4,), lambda i: X[i] + Y[i, i], name="Z")
+    short = _vadd(4)
+    s = te.create_schedule(diagonal.op)
+    s[diagonal].tensorize(diagonal.op.axis[0], short)
+    with pytest.raises(ScheduleError, match="a dimension of 'Y' that it lacks has 4 elements, and must have 1"):
+        tvm.lower(s, [X, Y, diagonal])
+    scalar = te.compute((16,), lambda i: X[i] + one(), name="Z")
+    with pytest.raises(ScheduleError, match="'y' has 1 dimensions, and 'one' 0"):
+        tensorized(scalar, scalar.op.axis[0], X, one)
+    pair = te.compute((16,), lambda i: (X[i] + Y[0, i], X[i] - Y[0, i]), name="Z")
+    s = te.create_schedule(pair[0].op)
+    s[pair[0]].tensorize(pair[0].op.axis[0], vadd)
+    with pytest.raises(ScheduleError, match="it has 1 outputs, and 'Z' 2"):
+        tvm.lower(s, [X, Y, *pair])
+
+
 def test_a_missing_statement_is_named() -> None:
     w = te.placeholder((8, 4), name="w")
     k = te.reduce_axis((0, 4), name="k")
@@ -357,6 +432,8 @@ def test_declarations_are_checked() -> None:
         te.decl_tensor_intrin(z.op, lambda ins, outs: tir.const(0))
     with pytest.raises(ArgumentError, match="op must be a computation"):
         te.decl_tensor_intrin(x.op, lambda ins, outs: tir.const(0))
+    with pytest.raises(ArgumentError, match="fcompute must return one statement or three, got 0"):
+        te.decl_tensor_intrin(y.op, lambda ins, outs: [])
     with pytest.raises(ArgumentError, match="must return a call or a statement, got 'no'"):
         te.decl_tensor_intrin(y.op, lambda ins, outs: "no")
     vadd = _vadd(16)
@@ -365,5 +442,10 @@ def test_declarations_are_checked() -> None:
     s = te.create_schedule(y.op)
     with pytest.raises(ArgumentError, match=r"tensor_intrin must be made by te.decl_tensor_intrin, got 3"):
         s[y].tensorize(y.op.axis[0], 3)  # type: ignore[arg-type]
-    with pytest.raises(ArgumentError, match="a slice must be begin:end, without a step"):
-        x[0:4:2].region()
+    with pytest.raises(ArgumentError, match="expected 2 regions of tensors and 0 numbers, got 2 and 1"):
+        vadd(x[0:4], x[0:4], 3)
+    for part in (slice(0, 4, 2), slice(None, 4), slice(0, None)):
+        with pytest.raises(ArgumentError, match="a slice must be begin:end, without a step"):
+            x[part].region()
+    with pytest.raises(BoundError, match="x: expected 1 index, got 2"):
+        x[0:4, 0:4].region()
