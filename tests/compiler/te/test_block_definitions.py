@@ -78,6 +78,19 @@ NO_DEFINITIONS = {
             B[v] = A[v]
     """: "axis 'v' is not a loop from 0 on",
     """
+    for i in range(1, 9):
+        with T.block("B"):
+            v = T.axis.spatial(8, i)
+            B[v] = A[v]
+    """: "axis 'v' is not a loop from 0 on",
+    """
+    for i, j in T.grid(8, 1):
+        with T.block("B"):
+            v = T.axis.spatial(8, i)
+            o = T.axis.opaque(1, j)
+            B[v] = A[v]
+    """: "does not store one element for each value of its axes",
+    """
     for i in range(8):
         with T.block("B"):
             v = T.axis.spatial((1, 8), i)

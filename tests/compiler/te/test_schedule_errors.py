@@ -284,7 +284,7 @@ CASES: list[tuple[Callable[[Setting], Any], type[TVMError], str]] = [
     ),
     (lambda x: x.s.rfactor("C", x.k), ArgumentError, "rfactor: tensor must be a tensor, got 'C'"),
     (lambda x: x.s.rfactor(x.a, x.k), ScheduleError, "rfactor: stage 'A' must be a reduction"),
-    (lambda x: (x.sc.split(x.k, 4), x.s.rfactor(x.c, x.k)), ScheduleError, "rfactor: axis 'k' of stage 'C' has already"),
+    (lambda x: (x.sc.split(x.k, 4), x.s.rfactor(x.c, x.k)), ScheduleError, "axis 'k' of stage 'C' has already been"),
     (lambda x: x.s.rfactor(x.c, x.k, "0"), ArgumentError, "rfactor: factor_axis must be an int from -3 to 2, got '0'"),
     (lambda x: x.s.rfactor(x.c, x.k, -4), ArgumentError, "rfactor: factor_axis must be an int from -3 to 2, got -4"),
     (lambda x: x.s.rfactor(x.d, x.d.op.axis[0]), ScheduleError, "rfactor: stage 'D' must be a reduction"),
