@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from compiler.ir.expr import RelayExpr
+from compiler.ir.node import rebuild
 from compiler.relay.expr import Call, Tuple, TupleGetItem
 from compiler.relay.op.nn.conv import multiplies_depth
 from compiler.relay.op.nn.conv_attrs import ConvAttrs
@@ -149,7 +150,7 @@ def _l2_normalize(call: Call, data_before: RelayExpr) -> Any:
     return call_op("divide", data, norm)
 
 
-def _conv2d(call: Call, data_before: RelayExpr) -> Any:
+def _conv(call: Call, data_before: RelayExpr) -> Any:
     """Put several kernels of each channel one after the other, as kernels of groups of one channel."""
     attrs, data, weight = ConvAttrs.of(call), tensor_type(data_before), tensor_type(call.args[1])
     letters = layout(attrs.kernel_layout).letters
@@ -161,9 +162,8 @@ def _conv2d(call: Call, data_before: RelayExpr) -> Any:
     order = letters.replace("I", "").replace("O", "OI")
     moved = call_op("transpose", call.args[1], axes=[letters.index(letter) for letter in order])
     shape = [{"O": -1, "I": 1}.get(letter, extents[letter]) for letter in order]
-    return call_op(
-        "nn.conv2d", call.args[0], call_op("reshape", moved, newshape=shape), **{**attrs, "kernel_layout": order}
-    )
+    weights = call_op("reshape", moved, newshape=shape)
+    return rebuild(call, args=(call.args[0], weights), attrs=call.attrs.with_values(kernel_layout=order))
 
 
 def _dropout(call: Call, data_before: RelayExpr) -> Any:
@@ -172,7 +172,7 @@ def _dropout(call: Call, data_before: RelayExpr) -> Any:
 
 _RULES: dict[str, Callable[[Call, Any], Any]] = {
     "nn.batch_norm": _batch_norm,
-    "nn.conv2d": _conv2d,
+    **{f"nn.conv{rank}d": _conv for rank in (1, 2, 3)},
     "nn.l2_normalize": _l2_normalize,
     "nn.dropout": _dropout,
 }

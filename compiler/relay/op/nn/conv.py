@@ -46,7 +46,7 @@ def conv_relation(types: Types, attrs: ConvAttrs) -> Type:
     w = extents(weight, layout(attrs.kernel_layout), "weight")
     if multiplies_depth(x["C"], w["O"], w["I"], attrs):
         w = {**w, "O": w["O"] * w["I"], "I": 1}
-    elif attrs.RANK == 2 and isinstance(w["I"], AnyDim) and w["O"] == attrs.groups > 1:
+    elif isinstance(w["I"], AnyDim) and w["O"] == attrs.groups > 1:
         # Whether each channel has several kernels is not known.
         w = {**w, "O": AnyDim() if attrs.channels is None else attrs.channels}
     spatial = spatial_letters(attrs.data_layout)
@@ -66,7 +66,7 @@ def conv_relation(types: Types, attrs: ConvAttrs) -> Type:
 
 
 def multiplies_depth(channels: Dim, outputs: Dim, inputs: Dim, attrs: ConvAttrs) -> bool:
-    """Return whether a weight has several kernels for each channel, ``(C, M, H, W)`` as in TVM, not ``(C M, 1, H, W)``.
+    """Return whether a weight has several kernels for each channel, ``(C, M, …)`` as in TVM, not ``(C M, 1, …)``.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def multiplies_depth(channels: Dim, outputs: Dim, inputs: Dim, attrs: ConvAttrs)
     """
     if not (isinstance(channels, int) and isinstance(outputs, int) and isinstance(inputs, int)):
         return False
-    return attrs.RANK == 2 and inputs > 1 and channels == outputs == attrs.groups > 1
+    return inputs > 1 and channels == outputs == attrs.groups > 1
 
 
 def _check_channels(channels: Dim, outputs: Dim, inputs: Dim, attrs: ConvAttrs) -> None:
@@ -263,8 +263,8 @@ def _register(attrs: type[ConvAttrs], alter_layout: AlterLayout | None = None) -
         doc=f"Convolve over {rank} spatial dimension{'s' * (rank > 1)}, optionally in groups of channels.",
         inputs={
             "data": f"Images, ``(N, C, {spatial})`` in the default layout.",
-            "weight": f"Kernels, ``(O, C / groups, {spatial})`` in the default layout"
-            + (f"; several for each channel may be ``(C, O / C, {spatial})``." if rank == 2 else "."),
+            "weight": f"Kernels, ``(O, C / groups, {spatial})`` in the default layout; several for each channel may be"
+            f" ``(C, O / C, {spatial})``.",
         },
         spelt_out=("padding",) if rank > 1 else (),
         attrs=attrs,
