@@ -442,6 +442,7 @@ PUBLIC = {
     "tvm.topi.nn.utils": "compiler.topi.nn.padding",
     "tvm.topi.nn.Workload": "compiler.topi.nn.workload:Workload",
     "tvm.topi.nn._get_workload": "compiler.topi.nn.workload:get_workload",
+    "tvm.utils.roofline": "compiler.driver.roofline",
 }
 """Definitions of public names: a module, or ``module:attribute``."""
 

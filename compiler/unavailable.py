@@ -55,6 +55,8 @@ _ONE_HYBRID_PARSER = "the internals of the hybrid script parser are not public; 
 _CONVERTERS = "the internals of the importers are not public; import a model with its relay.frontend.from_... function"
 _TUNERS = "use RandomTuner, GridSearchTuner, GATuner or XGBTuner of autotvm.tuner"
 
+_NO_REPORT = "there is no roofline report; the explorer draws the roofline of a kernel"
+
 _LANGUAGE = {
     "tvm.arith.PresburgerSet": "integer sets are intervals; use arith.IntervalSet",
     "tvm.ir.json_compact": "no conversion is needed; tvm.ir.load_json reads the JSON of older releases directly",
@@ -67,7 +69,8 @@ _LANGUAGE = {
     **_each("tvm.script.parser.core", "dispatch entry error parser utils", _ONE_PARSER),
     **_each("tvm.script.parser.tir", "entry operation parser", _ONE_PARSER),
     **_each("tvm.te.hybrid", "calls preprocessor utils", _ONE_HYBRID_PARSER),
-    "tvm.utils": "there is no roofline report; the explorer draws the roofline of a kernel",
+    "tvm.utils": _NO_REPORT,
+    **_each("tvm.utils.roofline", "cuda registry roofline_analysis roofline_from_existing x86", _NO_REPORT),
 }
 
 _TIR = {
@@ -186,7 +189,7 @@ UNAVAILABLE = {**_LANGUAGE, **_TIR, **_RELAY, **_IMPORTERS, **_TUNING, **_MACHIN
 """Names that can be imported but not called, with the reason."""
 
 
-PROVIDED = frozenset({"tvm.meta_schedule.testing.te_workload"})
+PROVIDED = frozenset({"tvm.meta_schedule.testing.te_workload", "tvm.utils.roofline"})
 """Modules that are provided although they are in packages that are not."""
 
 
