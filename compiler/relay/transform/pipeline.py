@@ -16,6 +16,7 @@ from compiler.relay.transform.combine_parallel import (
 )
 from compiler.relay.transform.eliminate_common_subexpr import EliminateCommonSubexpr
 from compiler.relay.transform.fast_math import FastMath
+from compiler.relay.transform.flatten_atrous_conv import FlattenAtrousConv
 from compiler.relay.transform.fold_constant import FoldConstant
 from compiler.relay.transform.fold_scale_axis import FoldScaleAxis
 from compiler.relay.transform.fuse_ops import FuseOps
@@ -46,7 +47,8 @@ def optimization_passes(target: Target) -> list[Pass]:
     =====  =====================================================================
     level  what runs from it on
     =====  =====================================================================
-    0      CanonicalizeQnn, WidenHalfPrecision, SimplifyInference, SimplifyExpr
+    0      CanonicalizeQnn, WidenHalfPrecision, SimplifyInference,
+           FlattenAtrousConv, SimplifyExpr
     1      Legalize (of quantised operators)
     2      FoldConstant
     3      EliminateCommonSubexpr, FoldScaleAxis, CanonicalizeCast,
@@ -69,6 +71,7 @@ def optimization_passes(target: Target) -> list[Pass]:
         CanonicalizeQnn(),
         WidenHalfPrecision(),
         SimplifyInference(in_build=True),
+        FlattenAtrousConv(),
         EliminateCommonSubexpr(fskip=_is_narrow_cast),
         FoldConstant(in_build=True),
         FoldScaleAxis(),

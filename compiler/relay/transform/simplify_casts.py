@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from math import inf
+from math import ceil, floor, inf
 from typing import Any
 
 from compiler.ir import dtype as dt
-from compiler.relay.expr import Call
+from compiler.relay.expr import Call, GraphExpr
 from compiler.relay.op.cast import CastAttrs
 from compiler.relay.op.unary import ClipAttrs
 from compiler.relay.operator import call_op
-from compiler.relay.transform.rewriter import tensor_type
+from compiler.relay.transform.rewriter import op_name, tensor_type
 from compiler.relay.transform.simplify_rule import Rule, inner_call, of_same_type
 
 __all__ = ["BUILD_CAST_RULES", "CAST_RULES"]
@@ -20,59 +20,51 @@ def _no_cast(call: Call) -> Any:
     return of_same_type(call, call.args[0])
 
 
-def _cast_of_cast(call: Call) -> Any:
-    """A widening cast before another one changes nothing; what narrows does."""
+def _idle_cast(call: Call) -> Any:
+    """A cast before another one changes nothing if its data type has all values that there can be."""
     inner = inner_call(call, "cast")
-    if inner is None:
+    source = None if inner is None else tensor_type(inner.args[0])
+    if inner is None or source is None:
         return None
-    source, between = tensor_type(inner.args[0]), tensor_type(inner)
-    if source is None or between is None or not _holds(source.dtype, between.dtype):
-        return None
-    return call_op("cast", inner.args[0], dtype=CastAttrs.of(call).dtype)
-
-
-def _cast_of_wider(call: Call) -> Any:
-    """The same for data types of one kind."""
-    inner = inner_call(call, "cast")
-    types = None if inner is None else (tensor_type(inner.args[0]), tensor_type(inner))
-    kinds = {_kind(t.dtype) for t in types or () if t is not None}
-    return _cast_of_cast(call) if len(kinds) == 1 else None
-
-
-def _kind(dtype: str) -> str:
-    return "int" if dt.is_int(dtype) else "uint" if dt.is_uint(dtype) or dtype == "bool" else "float"
+    between = CastAttrs.of(inner).dtype
+    if dt.is_real(source.dtype):
+        idle = _holds(source.dtype, between)
+    else:
+        idle = _has_integers(between, *_range_of(inner.args[0], source.dtype))
+    return call_op("cast", inner.args[0], dtype=CastAttrs.of(call).dtype) if idle else None
 
 
 def _holds(narrow: str, wide: str) -> bool:
-    """Return whether every value of one data type is a value of the other."""
-    if narrow == "bool":
-        return True
-    a, b = dt.parse(narrow), dt.parse(wide)
+    """Return whether every real number of one data type is one of the other."""
     if "bfloat16" in (narrow, wide):
         return narrow == "bfloat16" and wide in ("bfloat16", "float32", "float64")
-    if dt.is_float(narrow) or dt.is_float(wide):
-        return dt.is_float(narrow) and dt.is_float(wide) and a.bits <= b.bits
-    if narrow.startswith("uint") == wide.startswith("uint"):
-        return a.bits <= b.bits
-    return narrow.startswith("uint") and a.bits < b.bits
+    return narrow == wide or (dt.is_float(narrow) and dt.is_float(wide) and dt.parse(narrow).bits < dt.parse(wide).bits)
+
+
+def _range_of(expr: GraphExpr, dtype: str) -> tuple[float, float]:
+    """Return limits that no element of integers is beyond."""
+    low, high = _limits_of(dtype)
+    if op_name(expr) == "clip" and isinstance(expr, Call):
+        limits = ClipAttrs.of(expr)
+        low, high = max(low, floor(max(limits.a_min, low))), min(high, ceil(min(limits.a_max, high)))
+    return low, high
+
+
+_EXACT = {"bfloat16": 8, "float16": 11, "float32": 24, "float64": 53}
+"""The bits of the integers that a data type of real numbers has all of."""
+
+
+def _has_integers(dtype: str, low: float, high: float) -> bool:
+    """Return whether a data type has all integers from one to another."""
+    if dtype in _EXACT:
+        return max(-low, high) <= 1 << _EXACT[dtype]
+    limits = _limits_of(dtype) if dt.is_integral(dtype) else (inf, -inf)
+    return limits[0] <= low and high <= limits[1]
 
 
 def _cast_like(call: Call) -> Any:
     t = tensor_type(call)
     return None if t is None else call_op("cast", call.args[0], dtype=t.dtype)
-
-
-def _cast_within_limits(call: Call) -> Any:
-    """Whole numbers that a data type holds are not changed by a cast to it and on."""
-    inner = inner_call(call, "cast")
-    clip = inner_call(inner, "clip") if inner is not None else None
-    source = tensor_type(clip) if clip is not None else None
-    if inner is None or clip is None or source is None:
-        return None
-    held, limits = _limits_of(CastAttrs.of(inner).dtype), ClipAttrs.of(clip)
-    if not dt.is_integral(source.dtype) or not held[0] <= limits.a_min <= limits.a_max <= held[1]:
-        return None
-    return call_op("cast", clip, dtype=CastAttrs.of(call).dtype)
 
 
 def _limits_of(dtype: str) -> tuple[float, float]:
@@ -99,13 +91,11 @@ def _clip_of_clip(call: Call) -> Any:
 
 CAST_RULES: tuple[Rule, ...] = (
     Rule("cast", "cast(x, dtype of x) = x", _no_cast),
-    Rule("cast", "cast(cast(x, wider), t) = cast(x, t), for data types of one kind", _cast_of_wider),
-    Rule("cast", "cast(cast(clip(x, a, b), u), t) = cast(clip(x, a, b), t), where u holds a to b", _cast_within_limits),
+    Rule("cast", "cast(cast(x, u), t) = cast(x, t), where u has all values of x", _idle_cast),
     Rule("cast_like", "cast_like(x, y) = cast(x, dtype of y)", _cast_like),
     Rule("clip", "clip(x, a, b) = x, where no value is beyond a and b", _clip_of_all),
 )
 
 BUILD_CAST_RULES: tuple[Rule, ...] = (
-    Rule("cast", "cast(cast(x, wider), t) = cast(x, t)", _cast_of_cast),
     Rule("clip", "clip(clip(x, a, b), c, d) = clip(x, max(a, c), min(b, d))", _clip_of_clip),
 )

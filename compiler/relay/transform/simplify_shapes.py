@@ -78,6 +78,11 @@ def _transpose_of_ones(call: Call) -> Any:
     return reshaped(call.args[0], t.concrete_shape) if moved == sorted(moved) else None
 
 
+def _no_layout(call: Call) -> Any:
+    attrs = LayoutTransformAttrs.of(call)
+    return call.args[0] if layout(attrs.src_layout) == layout(attrs.dst_layout) else None
+
+
 def _layout_of_layout(call: Call) -> Any:
     inner = inner_call(call, "layout_transform")
     if inner is None or _padded(inner):
@@ -152,6 +157,7 @@ SHAPE_RULES: tuple[Rule, ...] = (
     Rule("transpose", "transpose(transpose(x, p), q) = transpose(x, p[q])", _transpose_of_transpose),
     Rule("transpose", "transpose(x, (0, 1, …)) = x", _no_transpose),
     Rule("transpose", "transpose(transform(x, a, b), p) = transform(x, a, b[p])", _transpose_of_layout),
+    Rule("layout_transform", "transform(x, a, a) = x", _no_layout),
     Rule("layout_transform", "transform(transform(x, a, b), b, c) = transform(x, a, c)", _layout_of_layout),
     Rule("layout_transform", "transform(transpose(x, p), a[p], b) = transform(x, a, b)", _layout_of_transpose),
 )

@@ -155,3 +155,17 @@ def test_options_of_lessons_are_known() -> None:
     with PassContext(opt_level=3, config=config, disabled_pass=["AlterOpLayout"]):
         done = transform.optimize(module_of(block()), "llvm")
     assert kernels(done["main"].body) == {"nn.conv2d add nn.relu add"}
+
+
+def test_a_convolution_between_batches_of_pixels_is_one_kernel() -> None:
+    x = relay.var("x", shape=(1, 5, 6, 4))
+    w = relay.const(np.random.default_rng(0).standard_normal((3, 3, 4, 1)).astype("float32"))
+    y = relay.nn.space_to_batch_nd(x, [2, 2], [[2, 3], [2, 2]])
+    y = relay.nn.conv2d(y, w, groups=4, channels=4, kernel_size=(3, 3), data_layout="NHWC", kernel_layout="HWOI")
+    mod = module_of(relay.nn.batch_to_space_nd(y, [2, 2], [[0, 1], [0, 0]]))
+    inputs = random_inputs(mod)
+    for level in (0, 3, 4):
+        with PassContext(opt_level=level):
+            done = transform.optimize(mod, "llvm -mcpu=haswell")
+        assert kernels(done["main"].body) == {"nn.conv2d"}
+        np.testing.assert_allclose(evaluate(done["main"], inputs), evaluate(mod["main"], inputs), rtol=1e-4, atol=1e-5)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 
+from compiler.relay.analysis import post_order
 from compiler.relay.transform.simplify_rules import BUILD_RULES, RULES
-from tests.compiler.relay.transform.reading import after, relay, shown, transform
+from tests.compiler.relay.transform.reading import after, module_of, relay, shown, transform
+from tests.properties.graphs import evaluate
 
 
 def x(*shape: int, dtype: str = "float32") -> Any:
@@ -54,6 +57,7 @@ FIRES: list[tuple[Any, str]] = [
     (relay.reverse_reshape(relay.reshape(x(), (6, 4)), (4, 6)), "reshape(x)"),
     (relay.cast(x(), "float32"), "x"),
     (relay.cast(relay.cast(x(dtype="int8"), "int32"), "int64"), "cast(x)"),
+    (relay.cast(relay.cast(x(dtype="uint8"), "int32"), "float64"), "cast(x)"),
     (relay.cast(relay.cast(x(dtype="int8"), "int32"), "int8"), "x"),
     (relay.cast_like(x(), relay.var("y", shape=(1,), dtype="int32")), "cast(x)"),
     (relay.add(x(), number(0)), "x"),
@@ -119,7 +123,6 @@ IN_BUILDS: list[tuple[Any, str]] = [
     (relay.abs(relay.abs(x())), "abs(x)"),
     (relay.clip(relay.clip(x(), 0.0, 6.0), -1.0, 5.0), "clip(x)"),
     (relay.contrib_reverse_reshape(relay.contrib_reverse_reshape(x(), (6, 4)), (2, 3, 4)), "x"),
-    (relay.cast(relay.cast(x(dtype="uint8"), "int32"), "float64"), "cast(x)"),
     (relay.add(relay.const(np.zeros((3, 1), "float32")), x()), "x"),
     (relay.subtract(x(), relay.const(np.zeros(4, "float32"))), "x"),
     (relay.divide(x(), relay.const(np.ones(4, "float32"))), "x"),
@@ -186,3 +189,49 @@ def test_rules_can_be_chosen() -> None:
     some = [rule for rule in RULES if rule.operator == "cast"]
     out = relay.cast(relay.negative(relay.negative(x())), "float32")
     assert shown(after(out, transform.SimplifyExpr(some))) == "negative(negative(x))"
+
+
+_NUMBERS = ("bool", "int8", "uint8", "int16", "uint16", "int32", "int64", "float16", "float32", "float64")
+
+
+def _edges(dtype: str) -> Any:
+    """Return the least and largest numbers of a data type, and those around some powers of 2."""
+    if dtype == "bool":
+        return np.array([False, True])
+    if dtype.startswith("float"):
+        return np.array([0.0, -0.75, 0.75, 1.5, -1.5, 100.25, -100.0, 0.1], dtype)
+    info = np.iinfo(dtype)
+    near = [b * s + d for b in (0, 127, 255, 2048, 32767, 2**24, 2**53) for s in (1, -1) for d in (-1, 0, 1)]
+    numbers = (info.min, info.min + 1, info.max - 1, info.max, *near)
+    return np.array([n for n in numbers if info.min <= n <= info.max], dtype)
+
+
+@pytest.mark.parametrize("source", _NUMBERS)
+def test_casts_that_are_left_out_were_idle(source: str) -> None:
+    values = _edges(source)
+    removed = 0
+    limits = [None] if source == "bool" else [None, (0.0, 255.0), (-128.0, 127.0), (0.0, 2048.0), (-1.0, 2049.0)]
+    for between, last, limit in product(_NUMBERS, _NUMBERS, limits):
+        start = relay.var("x", shape=values.shape, dtype=source)
+        clipped = start if limit is None else relay.clip(start, *limit)
+        before = relay.cast(relay.cast(clipped, between), last)
+        body = after(before, transform.SimplifyExpr())
+        names = [e.op.name for e in post_order(body) if isinstance(e, relay.Call)]
+        if names.count("cast") == 2:
+            continue
+        removed += 1
+        with np.errstate(over="ignore", invalid="ignore"):
+            found, wanted = (evaluate(module_of(e)["main"], [values]) for e in (body, before))
+        np.testing.assert_array_equal(found, wanted, err_msg=f"{source} {limit} {between} {last}")
+    assert removed >= 20
+
+
+def test_a_layout_that_stays_is_no_transform() -> None:
+    moved = relay.layout_transform(relay.nn.relu(relay.var("v", shape=(1, 3, 8, 8))), "NCHW", "NCHW")
+    assert shown(after(moved, transform.SimplifyExpr())) == "nn.relu(v)"
+
+
+def test_casts_between_integers_behind_a_cast_of_limits_are_one() -> None:
+    x = relay.clip(relay.var("u", shape=(4,)), 0.0, 255.0)
+    body = after(relay.cast(relay.cast(relay.cast(x, "uint8"), "int16"), "int32"), transform.SimplifyExpr())
+    assert shown(body) == "cast(cast(clip(u)))"
