@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.contracts.importers import IMPORTERS, counts
 
-README = Path(__file__).parent.parent.parent / "README.md"
+README = Path(__file__).parents[2] / "compiler" / "relay" / "frontend" / "README.md"
 
 
 def test_the_readme_counts_operators_of_importers() -> None:

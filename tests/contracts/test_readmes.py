@@ -9,9 +9,9 @@ from functools import cache
 
 import pytest
 
+from app.docs.library import PAGES
 from tests.contracts.measures.sources import ROOT
 
-READMES = ("README.md", "compiler/README.md", "app/README.md")
 TREES = ("app", "compiler", "static", "templates", "tests")
 OF_A_SERVER = {"backups/", "results/", "uploads/"}
 """Folders of a server's data, which the project does not have."""
@@ -49,7 +49,7 @@ def absent(text: str) -> Iterator[str]:
     yield from (extra for group in _EXTRAS.findall(text) for extra in group.split(",") if extra not in extras)
 
 
-@pytest.mark.parametrize("readme", READMES)
+@pytest.mark.parametrize("readme", [path for _, path, _ in PAGES])
 def test_what_a_readme_names_is_there(readme: str) -> None:
     assert list(absent((ROOT / readme).read_text("utf-8"))) == []
 

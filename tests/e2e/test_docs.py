@@ -1,0 +1,28 @@
+"""The documentation in a browser: wide and narrow, light and dark, found by a search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1920, "light"), (1280, "dark"), (390, "light")])
+@pytest.mark.parametrize("name", ["start", "measurements", "inside-the-explorer"])
+def test_a_page_fits_and_is_accessible(
+    fixed: str, open_page: Callable[..., Page], name: str, width: int, scheme: str
+) -> None:
+    page = open_page(f"{fixed}/docs/{name}", width=width, height=800, color_scheme=scheme)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    violations = Axe().run(page).response["violations"]
+    assert [v["id"] for v in violations] == []
+
+
+def test_a_search_leads_to_its_section(fixed: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{fixed}/docs")
+    page.get_by_role("searchbox").fill("mutations check")
+    page.keyboard.press("Enter")
+    page.get_by_role("link", name="What we ask of a change").click()
+    expect(page.get_by_role("heading", name="What we ask of a change")).to_be_in_viewport()
