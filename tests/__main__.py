@@ -13,29 +13,37 @@ from pathlib import Path
 from tests.browser import ENVIRONMENT, NoBrowser, ensure
 
 ROOT = Path(__file__).resolve().parent.parent
-CHECKS = (
+QUICK = (
     ("style", ["-m", "ruff", "check", "."]),
-    ("types", ["-m", "mypy"]),
     ("layers", ["-c", "from importlinter.cli import lint_imports_command as run; run()"]),
 )
+TYPES = ["-m", "mypy"]
+"""Takes a minute or two, in which the tests of a machine with several cores can begin."""
+WORKERS = ["-n", str(min(4, os.cpu_count() or 1)), "--dist", "worksteal"]
+"""Each worker takes neighbouring files, which share servers and browsers, until another one has nothing left to do."""
 
 
 def main(arguments: list[str]) -> int:
-    """Run the checks, then pytest; return the first exit code that is not zero."""
+    """Run the checks, then pytest beside the check of types; return the first exit code that is not zero."""
     try:
         browser = ensure()
     except NoBrowser as exc:
         print(exc, file=sys.stderr)
         return 2
     environment = {**os.environ, ENVIRONMENT: browser}
-    for name, command in CHECKS:
+    for name, command in QUICK:
         print(f"-- {name}", flush=True)
         code = subprocess.run([sys.executable, *command], cwd=ROOT, env=environment).returncode
         if code:
             return code
-    print("-- tests", flush=True)
-    workers = ["-n", str(min(4, os.cpu_count() or 1)), "--dist", "loadfile"]
-    return subprocess.run([sys.executable, "-m", "pytest", *workers, *arguments], cwd=ROOT, env=environment).returncode
+    print("-- tests, and types beside them", flush=True)
+    types = subprocess.Popen(
+        [sys.executable, *TYPES], cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    tests = subprocess.run([sys.executable, "-m", "pytest", *WORKERS, *arguments], cwd=ROOT, env=environment).returncode
+    print("-- types", flush=True)
+    print(types.communicate()[0], end="", flush=True)
+    return types.returncode or tests
 
 
 if __name__ == "__main__":

@@ -25,9 +25,9 @@ from compiler.target.cuda_tools.tools import find_tool, knows, missing_tools
 WALL_MARGIN_SECONDS = 4.0
 """Time in addition to a script's budget, for uninterruptible calls and the last snapshot."""
 PATIENCE = 2.5
-"""Factor by which the budget of interactive modes is extended if the script gets too little CPU time."""
-PATIENT: frozenset[Mode] = frozenset({"compile", "propose"})
-"""Modes whose budget is so short that a busy machine may exceed it."""
+"""Factor by which a short budget is extended if the job gets too little CPU time."""
+SHORT: tuple[Mode, ...] = ("compile", "propose", "trace", "cuda", "sass")
+"""Modes for which a visitor waits: they have the budget of a compilation, which a busy machine may exceed."""
 FREE_THREADS = 32
 """Number of threads that a script may start, in addition to those of OpenMP and NumPy's BLAS."""
 THREAD_BYTES = 24 << 20
@@ -66,17 +66,13 @@ class Launcher:
         self._cores = cores
         self.file_bytes = config.built_file_bytes
         self._seconds: dict[Mode, float] = {
-            "compile": config.compile_seconds,
+            **dict.fromkeys(SHORT, config.compile_seconds),
             "run": config.run_seconds,
             "ladder": config.ladder_seconds,
             "record": config.run_seconds,
-            "propose": config.compile_seconds,
             "file": config.run_seconds,
             "measure": config.ladder_seconds,
-            "trace": config.compile_seconds,
             "webgpu": config.ladder_seconds,
-            "cuda": config.compile_seconds,
-            "sass": config.compile_seconds,
         }
         self._compiles_cuda = runner.tier.executes and not missing_tools()
 
@@ -266,7 +262,7 @@ class Launcher:
         stored_bytes = sum(file.size for file in stored.values())
         attached_bytes = sum(map(len, workspace.files.values()))
         budget = self._seconds[mode]
-        patience = PATIENCE * budget if mode in PATIENT else budget
+        patience = PATIENCE * budget if mode in SHORT else budget
         threads = workspace.options.threads
         base = Limits()
         copies = min(COPIES * stored_bytes, MAX_COPIES_BYTES)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.contracts.measures import names, sizes
 from tests.contracts.measures.documentation import documented, examine
-from tests.contracts.measures.sources import Source
+from tests.contracts.measures.sources import Source, folders
 from tests.contracts.measures.types import any_shares, places
 
 PACKAGES = ("compiler", "app")
@@ -36,12 +36,10 @@ Converters of PyTorch's operators take what TorchScript hands them, tensors and 
 TOP_LEVEL = {"Dockerfile", "README.md", "app", "compiler", "pyproject.toml", "static", "templates", "tests"}
 """All that stands at the top beside dotfiles, a lock file, and what ``.gitignore`` names."""
 
-SHARES = any_shares(*PACKAGES)
 
-
-@pytest.mark.parametrize("folder", SHARES)
+@pytest.mark.parametrize("folder", folders(*PACKAGES))
 def test_parameters_have_types(folder: str) -> None:
-    assert SHARES[folder].percent <= MAX_ANY_PERCENT.get(folder, 0) + 0.05, "\n".join(places(folder))
+    assert any_shares(*PACKAGES)[folder].percent <= MAX_ANY_PERCENT.get(folder, 0) + 0.05, "\n".join(places(folder))
 
 
 def test_nothing_else_stands_at_the_top() -> None:

@@ -25,14 +25,8 @@ class Source:
 
     @property
     def folder(self) -> str:
-        """The folder under a package that the file is in, such as ``compiler/te``; the package for its own files.
-
-        The importers of models are folders of their own.
-        """
-        parts = self.path.parts
-        if parts[:3] == IMPORTERS and len(parts) > 4:
-            return "/".join(parts[:4])
-        return "/".join(parts[:2]) if len(parts) > 2 else parts[0]
+        """The folder under a package that the file is in."""
+        return folder_of(self.path)
 
     @property
     def lines(self) -> int:
@@ -48,11 +42,31 @@ class Source:
         return f"{self.path}:{node.lineno}"
 
 
+def folder_of(path: Path) -> str:
+    """Return the folder under a package that a file is in, such as ``compiler/te``; the package for its own files.
+
+    The importers of models are folders of their own.
+    """
+    parts = path.parts
+    if parts[:3] == IMPORTERS and len(parts) > 4:
+        return "/".join(parts[:4])
+    return "/".join(parts[:2]) if len(parts) > 2 else parts[0]
+
+
+def folders(*packages: str) -> list[str]:
+    """Return the folders of packages, without reading their files."""
+    return sorted({folder_of(path.relative_to(ROOT)) for path in _files(*packages)})
+
+
+def _files(*packages: str) -> list[Path]:
+    found = (path for package in packages for path in (ROOT / package).rglob("*.py"))
+    return sorted(path for path in found if not path.name[:2].isdigit())
+
+
 @cache
 def sources(*packages: str) -> tuple[Source, ...]:
     """Return the files under the folders ``packages``, without the gallery's programs, which are users' code."""
-    files = sorted(path for package in packages for path in (ROOT / package).rglob("*.py"))
-    return tuple(_parse(path) for path in files if not path.name[:2].isdigit())
+    return tuple(_parse(path) for path in _files(*packages))
 
 
 def _parse(path: Path) -> Source:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from dataclasses import dataclass
+from functools import cache
 
-from tests.contracts.measures.sources import Function, sources
+from tests.contracts.measures.sources import Function, folders, sources
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,7 @@ class Share:
         return 100 * self.part / self.total if self.total else 0.0
 
 
+@cache
 def any_shares(*packages: str) -> dict[str, Share]:
     """Return each folder's share of parameters that are annotated ``Any``, ``self`` and ``cls`` left out."""
     total: Counter[str] = Counter()
@@ -30,7 +32,7 @@ def any_shares(*packages: str) -> dict[str, Share]:
             annotations = _annotations(function)
             total[source.folder] += len(annotations)
             untyped[source.folder] += sum(map(_says_nothing, annotations))
-    return {folder: Share(untyped[folder], total[folder]) for folder in sorted(total)}
+    return {folder: Share(untyped[folder], total[folder]) for folder in folders(*packages)}
 
 
 def places(folder: str) -> list[str]:
