@@ -22,6 +22,8 @@ from tests.renderer import renderer as renderer
 
 PATIENCE_MS = 120_000
 """How long the page may take over anything; other tests and other programs use the cores at the same time."""
+COMPILE_SECONDS = 20
+"""How long a script may compile, for the same reason; no browser test is about that limit."""
 TEST_SECONDS = 900
 """How long a test may take, for the same reason."""
 UNUSED = ("WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "WebUIOmniboxFullPopup", "HttpsUpgrades", "PaintHolding")
@@ -63,7 +65,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def explorer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of an explorer with its real sandbox and compiler."""
-    app = create_app({"DATA_DIR": tmp_path_factory.mktemp("data"), "RATE_LIMIT": 0})
+    app = create_app({"DATA_DIR": tmp_path_factory.mktemp("data"), "RATE_LIMIT": 0, "COMPILE_SECONDS": COMPILE_SECONDS})
     with serving(app) as address:
         yield address
     app.extensions["strata"].runner.close()

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from app import create_app
-from tests.e2e.conftest import serving
+from tests.e2e.conftest import COMPILE_SECONDS, serving
 from tests.e2e.steps import CUT_OFF, MATMUL, settled, write
 from tests.machines import MACHINES, pretended
 
@@ -30,7 +30,8 @@ def server(
     """The address of an explorer on another machine, and the name of its processor."""
     name = str(request.param)
     with pretended(name, monkeypatch):
-        app = create_app({"DATA_DIR": tmp_path_factory.mktemp("data"), "RATE_LIMIT": 0})
+        folder = tmp_path_factory.mktemp("data")
+        app = create_app({"DATA_DIR": folder, "RATE_LIMIT": 0, "COMPILE_SECONDS": COMPILE_SECONDS})
         with serving(app) as address:
             yield address, str(MACHINES[name]["processor"])
         app.extensions["strata"].runner.close()
