@@ -11,10 +11,12 @@ from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, DTypeError, show
 from compiler.ir.extension import public_module
+from compiler.ir.lanes import lanes_of_count
 from compiler.ir.memory import ALIGNMENT
 from compiler.ir.node import Node, node, rebuild
 from compiler.ir.op import Op
 from compiler.ir.primexpr import (
+    Broadcast,
     Call,
     Div,
     ExprLike,
@@ -25,6 +27,7 @@ from compiler.ir.primexpr import (
     Var,
     as_exprs,
     binary,
+    cast,
     const,
     convert,
     is_const_int,
@@ -37,7 +40,7 @@ from compiler.tir.statement import Stmt
 DEFAULT, AUTO_BROADCAST = 1, 2
 """The values of :attr:`Buffer.buffer_type`."""
 
-__all__ = ["Buffer", "BufferLoad", "BufferRegion", "BufferStore", "compact_strides"]
+__all__ = ["Buffer", "BufferLoad", "BufferRegion", "BufferStore", "compact_strides", "moved_index"]
 
 
 @node
@@ -282,6 +285,27 @@ def _access_bits(mask: str | int) -> int:
     if not mask or set(mask) - set(bits):
         raise ArgumentError(f"access_ptr: access_mask must consist of r and w, got {show(mask)}")
     return sum(bits[letter] for letter in set(mask))
+
+
+def moved_index(index: PrimExpr, shift: PrimExpr) -> PrimExpr:
+    """Return an index with all of its elements moved by the same number.
+
+    Parameters
+    ----------
+    index : PrimExpr
+        Of one element, or a vector.
+    shift : PrimExpr
+        A scalar of any integer type.
+
+    Returns
+    -------
+    PrimExpr
+        Of the type of ``index``; a ``Ramp`` stays one.
+    """
+    if isinstance(index, Ramp):
+        return Ramp(moved_index(index.base, shift), index.stride, index.lanes)
+    shift = cast(dt.element(index.dtype), shift)
+    return index + (Broadcast(shift, lanes_of_count(dt.lanes(index.dtype))) if dt.is_vector(index.dtype) else shift)
 
 
 def _part_index(part: Any, dim: PrimExpr) -> PrimExpr:

@@ -11,14 +11,14 @@ from compiler.ir.error import LoweringError
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import user_place
-from compiler.ir.primexpr import Broadcast, Call, IntImm, PrimExpr, Ramp, Var, cast, const
+from compiler.ir.primexpr import Call, IntImm, PrimExpr, Var, cast, const
 from compiler.ir.substitute import free_vars, substitute
 from compiler.ir.transform import PassContext
 from compiler.tir.allocations import allocated, element_count, pointer_scope
 from compiler.tir.analysis.features import features
 from compiler.tir.analysis.thread_axes import ThreadAxis, launch_of
 from compiler.tir.analysis.uniformity import Uniformity
-from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
+from compiler.tir.buffer import Buffer, BufferLoad, BufferStore, moved_index
 from compiler.tir.builtin import ACCESS_PTR
 from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.device_ops import ATOMIC_ADD
@@ -267,7 +267,7 @@ class _BlockMemory(StmtExprMutator):
         if n.buffer.data in self.interleaved:
             threads, thread = (cast(indices[0].dtype, each) for each in (self._threads, position))
             return (indices[0] * threads + thread,)
-        return (_moved(indices[0], position * (size // dt.storage_bytes(n.buffer.dtype))),)
+        return (moved_index(indices[0], position * (size // dt.storage_bytes(n.buffer.dtype))),)
 
     def visit_Call(self, n: Call) -> PrimExpr:
         args: tuple[PrimExpr, ...] = self._visit_tuple(n.args)
@@ -288,11 +288,3 @@ class _BlockMemory(StmtExprMutator):
         self.atomic = True
         return self.visit(BufferStore(element.buffer, element + value, element.indices))
 
-
-def _moved(index: PrimExpr, shift: PrimExpr) -> PrimExpr:
-    """Return an index of one or more elements, all of them moved."""
-    if isinstance(index, Ramp):
-        return Ramp(_moved(index.base, shift), index.stride, index.lanes)
-    lanes = dt.lanes(index.dtype)
-    shift = cast(dt.element(index.dtype), shift)
-    return index + (shift if lanes == 1 else Broadcast(shift, lanes))

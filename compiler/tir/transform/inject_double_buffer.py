@@ -9,7 +9,7 @@ from compiler.ir.substitute import substitute
 from compiler.ir.transform import PassContext
 from compiler.tir.allocations import element_count
 from compiler.tir.analysis.features import features
-from compiler.tir.buffer import Buffer, BufferLoad
+from compiler.tir.buffer import Buffer, BufferLoad, moved_index
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, DeclBuffer, For, ForKind, IfThenElse, Stmt, seq
 from compiler.tir.stmt_functor import StmtExprMutator, StmtMutator
@@ -170,7 +170,7 @@ class _Halves(StmtExprMutator):
         return self.visit_Node(n)
 
     def _moved(self, buffer: Buffer, indices: tuple[PrimExpr, ...]) -> tuple[Buffer, tuple[PrimExpr, ...]]:
-        return self._filling.both_halves(buffer), (self._offsets[buffer.data] + indices[0],)
+        return self._filling.both_halves(buffer), (moved_index(indices[0], self._offsets[buffer.data]),)
 
     def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
         indices = self._visit_tuple(n.indices)

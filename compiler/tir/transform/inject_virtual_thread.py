@@ -10,13 +10,13 @@ from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node, rebuild
 from compiler.ir.origin import inheriting
-from compiler.ir.primexpr import Call, IntImm, IterVar, PrimExpr, Ramp, Var, const
+from compiler.ir.primexpr import Call, IntImm, IterVar, PrimExpr, Var, const
 from compiler.ir.substitute import post_order_visit, substitute
 from compiler.ir.transform import PassContext
 from compiler.tir.allocations import element_count
 from compiler.tir.analysis.features import features
 from compiler.tir.arithmetic import floordiv
-from compiler.tir.buffer import Buffer, BufferLoad
+from compiler.tir.buffer import Buffer, BufferLoad, moved_index
 from compiler.tir.builtin import ACCESS_PTR, is_call
 from compiler.tir.device_ops import CONTEXT_ID
 from compiler.tir.function import PrimFunc
@@ -265,9 +265,7 @@ class _Inject(StmtExprMutator):
         view = self._buffers.get(buffer)
         if view is None:
             view = self._buffers[buffer] = rebuild(buffer, shape=(size * self._count,))
-        own, index = self._var * size, indices[0]
-        moved = Ramp(own + index.base, index.stride, index.lanes) if isinstance(index, Ramp) else own + index
-        return view, (moved,)
+        return view, (moved_index(indices[0], self._var * size),)
 
     def _shared(self, buffer: Buffer) -> Buffer:
         """Return the view of memory that the threads share; its shape does not depend on them."""

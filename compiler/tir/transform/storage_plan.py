@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import lcm
+
 from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError
 from compiler.ir.primexpr import IntImm, PrimExpr, Var, const
@@ -128,7 +130,7 @@ def _merge(scope: str, parts: list[Storage]) -> None:
     """Make one allocation of several, one after the other: the first one grows."""
     info = memory_info(scope)
     elements = [element_bits(life.alloc.dtype) for part in parts for life in part.members]
-    align = max(WORD if info is None else info.max_simd_bits, *elements)
+    align = lcm(max(WORD if info is None else info.max_simd_bits, *elements), *elements)
     end = 0
     for part in parts:
         if part.bits is None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from compiler.ir import dtype as dt
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import NO_SPAN, derived_from
-from compiler.ir.primexpr import Call, PrimExpr, Ramp, Var, cast, const
+from compiler.ir.primexpr import Call, PrimExpr, Var, const
 from compiler.ir.substitute import substitute
 from compiler.ir.transform import PassContext, register_config_option
 from compiler.tir.analysis.features import features
-from compiler.tir.buffer import Buffer, BufferLoad
+from compiler.tir.buffer import Buffer, BufferLoad, moved_index
 from compiler.tir.builtin import ACCESS_PTR
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, DeclBuffer, For, Stmt
@@ -129,17 +130,23 @@ class _Rewrite(StmtExprMutator):
             return buffer
         view = self._buffers.get(buffer)
         if view is None:
-            view = self._buffers[buffer] = rebuild(buffer, data=data, name=data.name)
+            shape = buffer.shape
+            if (offset := self._offset(buffer)) and len(shape) == 1:
+                shape = (shape[0] + const(offset, shape[0].dtype),)
+            view = self._buffers[buffer] = rebuild(buffer, data=data, name=data.name, shape=shape)
         return view
+
+    def _offset(self, buffer: Buffer) -> int:
+        """Return how many elements of its memory are before those of a buffer."""
+        return self._offsets.get(buffer.data, 0) // element_bits(buffer.dtype)
 
     def _place(self, buffer: Buffer, indices: tuple[PrimExpr, ...]) -> tuple[PrimExpr, ...]:
         """Return the indices of an element in the memory that its buffer lies in."""
         indices = self._visit_tuple(indices)
-        bits = self._offsets.get(buffer.data)
-        if bits is None:
+        offset = self._offset(buffer)
+        if not offset:
             return indices
-        offset = const(bits // element_bits(buffer.dtype), indices[0].dtype)
-        return (_moved(indices[0], offset), *indices[1:])
+        return (moved_index(indices[0], const(offset, dt.element(indices[0].dtype))), *indices[1:])
 
     def visit_Call(self, n: Call) -> PrimExpr:
         bits = self._offsets.get(n.args[1]) if n.op is ACCESS_PTR and isinstance(n.args[1], Var) else None
@@ -157,8 +164,3 @@ class _Rewrite(StmtExprMutator):
         buffer, value, indices = self._buffer(n.buffer), self.visit(n.value), self._place(n.buffer, n.indices)
         return rebuild(n, buffer=buffer, value=value, indices=indices, predicate=self._visit_optional(n.predicate))
 
-
-def _moved(index: PrimExpr, offset: PrimExpr) -> PrimExpr:
-    if isinstance(index, Ramp):
-        return Ramp(index.base + offset, index.stride, index.lanes)
-    return index + cast(index.dtype, offset)

@@ -486,7 +486,7 @@ def test_a_memory_of_ones_own_is_one_allocation() -> None:
         L_1 = T.Buffer((16,), "int32", data=L, scope="global:tag")
         for i in range(16):
             L_1[i] = A[15 - i] + 1
-        M_1 = T.Buffer((24,), "int16", data=L, scope="global:tag")
+        M_1 = T.Buffer((56,), "int16", data=L, scope="global:tag")
         for i in range(16):
             M_1[i + 32] = T.Cast("int16", L_1[15 - i])
         for i in range(16):
