@@ -455,6 +455,7 @@ COMPLETED_BY = {
     "autotvm templates": ("compiler.driver.relay.operator_templates",),
     "functions": (
         "compiler.runtime.packed_func",
+        "compiler.runtime.thread_pool",
         "compiler.contrib.cblas",
         "compiler.contrib.random",
         "compiler.driver.relay.ccompiler",

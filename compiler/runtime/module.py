@@ -13,7 +13,7 @@ from compiler.runtime import time_evaluator as timing
 from compiler.runtime.marked_data import PROGRAM_MARK, marked
 from compiler.runtime.measurement import BenchmarkResult, benchmark
 from compiler.runtime.module_function import Function
-from compiler.runtime.native_code import NativeCode
+from compiler.runtime.native_code import MAKING, NativeCode
 from compiler.runtime.returned import Returned
 from compiler.runtime.signature import Signature
 
@@ -98,7 +98,9 @@ class Module(timing.Timed):
 
     def _native(self) -> NativeCode:
         if self._loaded is None:
-            self._loaded = self._code()
+            with MAKING:
+                if self._loaded is None:
+                    self._loaded = self._code()
         return self._loaded
 
     @property

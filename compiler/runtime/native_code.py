@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 from functools import cache
 from typing import Any, Protocol
 
 from llvmlite import binding
+from llvmlite.binding.ffi import lib
 
 from compiler.ir.error import ArgumentError, BuildError
+from compiler.runtime.forks import hold_while_forking
 from compiler.runtime.machine import this_machine
 from compiler.runtime.myfloat import FUNCTIONS, myfloat_address
 from compiler.runtime.object_file import undefined_symbols
 from compiler.runtime.packed_call import VARIABLE, call_address
 from compiler.runtime.threads import openmp
+
+hold_while_forking(lib._lock)  # of all of llvmlite: another thread may be compiling
+
+MAKING = threading.RLock()
+"""Is held while machine code is made of something when it is first needed, which several threads may find at once: the
+code that only one of them keeps would be unloaded under the others' feet.  Never wait for another thread with it."""
+hold_while_forking(MAKING)
 
 
 class NativeCode(Protocol):

@@ -16,6 +16,7 @@ from compiler.ir import dtype as dt
 from compiler.ir.error import TVMError
 from compiler.runtime.c_types import DTYPE_CODES, ArgTypeCode, TVMArray
 from compiler.runtime.dltensor import array_over
+from compiler.runtime.forks import hold_while_forking
 from compiler.runtime.packed_func import get_global_func
 
 __all__ = [
@@ -32,6 +33,7 @@ _IMPORTED: ContextVar[Mapping[str, Callable[..., object]]] = ContextVar("importe
 """The functions that the running module imports: its code finds them before those that are registered."""
 _failures: dict[int, BaseException] = {}
 _lock = threading.Lock()
+hold_while_forking(_lock)
 
 
 def dtype_bits(dtype: str) -> int:

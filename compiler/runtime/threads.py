@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -15,6 +15,10 @@ from compiler.runtime.machine import available_cores
 
 SYMBOLS = ("GOMP_parallel", "omp_get_thread_num", "omp_get_num_threads")
 """What generated code calls; libgomp and LLVM's libomp both have them."""
+
+_END_THREADS = "omp_pause_resource_all"
+_HARD = 2
+"""``omp_pause_hard``: nothing of the threads is kept."""
 
 _CANDIDATES = ("libgomp.so.1", "libomp.so.5", "libomp.so", "libomp.dylib", "libiomp5.so")
 _WAITING = {"GOMP_SPINCOUNT": "2000"}
@@ -29,10 +33,11 @@ _requested: list[int] = []
 
 @dataclass(frozen=True, slots=True)
 class OpenMP:
-    """A loaded OpenMP runtime: its file and the addresses of :data:`SYMBOLS`."""
+    """A loaded OpenMP runtime: its file, the addresses of :data:`SYMBOLS`, and what ends its threads."""
 
     file: str
     addresses: dict[str, int]
+    pause: Callable[[int], int]
 
 
 def _library_names() -> Iterator[str]:
@@ -69,10 +74,22 @@ def _load() -> OpenMP | None:
         try:
             library = ctypes.CDLL(name, mode=ctypes.RTLD_GLOBAL)
             addresses = {s: ctypes.cast(getattr(library, s), ctypes.c_void_p).value or 0 for s in SYMBOLS}
+            runtime = OpenMP(name, addresses, getattr(library, _END_THREADS))
         except (OSError, AttributeError):
             continue
-        return OpenMP(name, addresses)
+        if "gomp" in name and hasattr(os, "register_at_fork"):
+            # In the child libgomp would wait for ever for threads that are the parent's.  The pools of other threads do
+            # not matter, as the child does not have those either.  LLVM's libomp notices a fork itself.
+            os.register_at_fork(before=end_threads)
+        return runtime
     return None
+
+
+def end_threads() -> None:
+    """End the threads that wait for this thread's next parallel loop, which starts others."""
+    runtime = openmp()
+    if runtime is not None:
+        runtime.pause(_HARD)
 
 
 def parallel_runtime() -> str:

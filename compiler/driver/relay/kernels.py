@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from functools import cache, partial
 
 import msgspec
 
@@ -27,7 +27,7 @@ from compiler.runtime.cuda_execution import launch_on_cuda
 from compiler.runtime.library import library_content
 from compiler.runtime.module import Module
 from compiler.runtime.module_function import Function as NativeFunction
-from compiler.runtime.native_code import NativeCode, ObjectCode
+from compiler.runtime.native_code import MAKING, NativeCode, ObjectCode
 from compiler.runtime.signature import Signature
 from compiler.target.codegen.llvm.generate import Generated, described, emit, linked_object_code
 from compiler.target.host_check import require_host_can_run
@@ -49,22 +49,30 @@ class CompiledFunction:
     def __init__(self, signature: Signature, generate: Callable[[], Generated]) -> None:
         self.signature = signature
         self._generate = generate
+        self._native: NativeCode | None = None
 
     @property
     def generated(self) -> Generated:
         """What code generation made of the function, and of those that it calls."""
         return self._generate()
 
-    @cached_property
+    @property
     def native(self) -> NativeCode:
         """The machine code, linked into this process."""
-        generated = self.generated
-        target = generated.target
-        if not target.is_host:
-            raise BuildError(f"code for {target.triple} cannot run on this machine; get_source shows it")
-        if not target.is_native:
-            require_host_can_run(target, generated.assembly)
-        return ObjectCode(generated.object_code)
+        if self._native is None:
+            generated = self.generated
+            with MAKING:
+                self._native = self._native or _linked(generated)
+        return self._native
+
+
+def _linked(generated: Generated) -> NativeCode:
+    target = generated.target
+    if not target.is_host:
+        raise BuildError(f"code for {target.triple} cannot run on this machine; get_source shows it")
+    if not target.is_native:
+        require_host_can_run(target, generated.assembly)
+    return ObjectCode(generated.object_code)
 
 
 class CompiledKernel(CompiledFunction):
@@ -206,10 +214,12 @@ class KernelCompiler:
         cache_key = (self._options, key)
         kernel = _cache.get(cache_key)
         if kernel is None:
-            kernel = _cache[cache_key] = self._compile(function, name)
+            kernel = self._compile(function, name)
+        with MAKING:
+            _cache[cache_key] = kernel
+            _cache.move_to_end(cache_key)
             if len(_cache) > _MAX_CACHED:
                 _cache.popitem(last=False)
-        _cache.move_to_end(cache_key)
         return kernel
 
     def _compile(self, function: Function, name: str) -> CompiledKernel:

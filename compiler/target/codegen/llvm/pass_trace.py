@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from llvmlite import binding
 
 from compiler.ir.error import BuildError
+from compiler.runtime.forks import hold_while_forking
 from compiler.target.codegen.llvm import pipeline
 from compiler.target.codegen.llvm.pass_summaries import SUMMARIES
 from compiler.target.target import Target
@@ -34,6 +35,7 @@ _BLOCK_BYTES = 1 << 16
 _PAUSE_SECONDS = 0.001
 """The polling interval of the pipe: LLVM writes word by word, and each write would wake a blocked reader."""
 _lock = threading.Lock()
+hold_while_forking(_lock)
 
 
 @dataclass(frozen=True, slots=True)
