@@ -8,6 +8,7 @@ tables: ``structure()``, ``defines``, ``free_var``, ``unique_instance`` and ``da
 from __future__ import annotations
 
 import difflib
+import hashlib
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -138,6 +139,25 @@ def structural_hash(node: object, map_free_vars: bool = False) -> int:
     int
     """
     return _Hash(map_free_vars).of(node)
+
+
+def structural_digest(node: object, limit: int) -> str | None:
+    """Return a digest that two things have in common, in any process, if they are structurally equal.
+
+    Parameters
+    ----------
+    node : Node, IRModule, or a tuple or mapping of them
+        What is digested; free variables match one to one.
+    limit : int
+        Of the parts that are looked at; one that is used twice counts twice.
+
+    Returns
+    -------
+    str or None
+        A SHA-256 in hexadecimal; None beyond the limit.
+    """
+    parts = _Hash(True).parts(node, limit)
+    return None if parts is None else hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
 _SYMBOL = "global_symbol"
@@ -402,10 +422,16 @@ class _Hash:
         self._todo: list[tuple[Any, int]] = []
 
     def of(self, n: object) -> int:
+        return hash(tuple(self.parts(n) or ()))
+
+    def parts(self, n: object, limit: int | None = None) -> list[Any] | None:
+        """Return what is hashed; None if it is more than ``limit``."""
         self._todo.append((_as_written(n), _USE))
         while self._todo:
             self._look(*self._todo.pop())
-        return hash(tuple(self._found))
+            if limit is not None and len(self._found) > limit:
+                return None
+        return self._found
 
     def _later(self, items: Iterable[tuple[Any, int]]) -> None:
         self._todo.extend(reversed(list(items)))

@@ -10,7 +10,7 @@ from compiler import tir
 from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
 from compiler.ir.primexpr import FloatImm, PrimExpr, Var
-from compiler.ir.structural import assert_structural_equal, structural_equal, structural_hash
+from compiler.ir.structural import assert_structural_equal, structural_digest, structural_equal, structural_hash
 
 x, y = Var("x"), Var("y")
 A = tir.decl_buffer((16,), name="A")
@@ -59,6 +59,20 @@ def test_equal_structures_hash_alike(a: Any, b: Any) -> None:
 def test_other_structures_are_not_equal(a: Any, b: Any) -> None:
     assert not structural_equal(a, b)
     assert not structural_equal(b, a)
+
+
+@pytest.mark.parametrize(("a", "b"), EQUAL + UNEQUAL)
+def test_digests_agree_where_structures_do(a: Any, b: Any) -> None:
+    digests = structural_digest(a, 10_000), structural_digest(b, 10_000)
+    assert (digests[0] == digests[1]) == structural_equal(a, b, map_free_vars=True)
+    assert all(digest is not None and len(digest) == 64 for digest in digests)
+
+
+def test_a_digest_of_too_much_is_none() -> None:
+    doubled: PrimExpr = x
+    for _ in range(200):
+        doubled = doubled + doubled
+    assert structural_digest(doubled, 10_000) is None
 
 
 def test_free_variables_match_one_to_one_if_asked() -> None:
