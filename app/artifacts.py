@@ -25,9 +25,11 @@ Group = Name
 AssemblyFilter = Literal["labels", "directives", "comments", "unspilled", "hot"]
 """Filters of assembly listings: show unreferenced labels, directives or LLVM's comments; hide spills of vector
 registers, or all but the hot loop."""
-Mode = Literal["compile", "run", "ladder", "record", "propose", "file", "measure", "trace", "webgpu", "cuda", "sass"]
-"""Task of a child.  All but the last five run a script; those measure, trace or prepare for WebGPU a program recorded
-by another child, compile CUDA C, and disassemble the result."""
+Mode = Literal[
+    "compile", "run", "ladder", "record", "propose", "file", "measure", "trace", "webgpu", "define", "cuda", "sass"
+]
+"""Task of a child.  All but the last six run a script; those measure, trace, prepare for WebGPU or define a program
+recorded by another child, compile CUDA C, and disassemble the result."""
 MEASURING: frozenset[Mode] = frozenset({"run", "ladder", "measure"})
 """Modes that time kernels, and need CPUs for exclusive use."""
 MOMENTARY: frozenset[Mode] = frozenset({"compile", "record", "propose", "file"})
@@ -392,6 +394,11 @@ class Measurement(Struct, frozen=True, kw_only=True):
     gflops: float | None = None
     traffic: float | None = None
     """Bytes between last-level cache and memory: modelled per call of a kernel; those copied for the bandwidth."""
+    definition: Annotated[str, Meta(max_length=400)] = ""
+    """What the measured program computes: its parameters, and a digest of its definition without a schedule.
+
+    Equal texts are equal definitions, up to names; empty where there is none.
+    """
     checked: Literal["ok", "wrong", "unchecked"] = "unchecked"
     error: float | None = None
     """Largest absolute difference from the result of NumPy, or else of the unscheduled definition, on equal inputs.

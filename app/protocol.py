@@ -55,6 +55,13 @@ class Recorded(Struct, frozen=True, kw_only=True, tag="recorded"):
     """Why the function could not be serialised."""
 
 
+class Defined(Struct, frozen=True, kw_only=True, tag="defined"):
+    """What a recorded program computes."""
+
+    definition: Annotated[str, Meta(max_length=400)]
+    """In the form of :attr:`~app.artifacts.Measurement.definition`."""
+
+
 class Snapshot(Struct, frozen=True, kw_only=True, tag="snapshot"):
     """The answer so far; each snapshot replaces the previous one, but ``listings`` and ``drawings`` accumulate.
 
@@ -78,6 +85,7 @@ Message = (
     | BuiltFile
     | Traced
     | GPUPrepared
+    | Defined
     | CudaProgram
     | MachineCode
     | Progress

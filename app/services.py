@@ -20,6 +20,7 @@ from app.jobs.answers import StoredAnswer
 from app.jobs.cache import AnswerCache
 from app.jobs.compile_service import Compiler
 from app.jobs.cores import Cores
+from app.jobs.definer import Definer
 from app.jobs.fair_queue import FairQueue
 from app.jobs.file_maker import FileMaker
 from app.jobs.ladders import Ladders
@@ -69,6 +70,7 @@ class Services:
     ladders: Ladders
     tracer: Tracer
     gpu_preparer: GPUPreparer
+    definer: Definer
     proposer: Proposer
     file_maker: FileMaker
     links: Links
@@ -121,6 +123,7 @@ def build_services(config: Config, runner: Runner, renderer: Renderer) -> Servic
         tracer=Tracer(launcher, programs),
         gpu_preparer=GPUPreparer(launcher, programs),
         file_maker=FileMaker(launcher, compiling, incoming, Budget("files", FILES_AT_ONCE * config.built_file_bytes)),
+        definer=Definer(launcher, programs),
         proposer=Proposer(launcher, compiling, incoming),
         uploads=uploads,
         workspace_limits=workspace_limits,

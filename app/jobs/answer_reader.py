@@ -24,7 +24,7 @@ from app.machine_code import (
 )
 from app.memory import Budget
 from app.proposals import Proposed
-from app.protocol import Event, Failed, Measured, Recorded
+from app.protocol import Defined, Event, Failed, Measured, Recorded
 from app.sandbox import Job, Outcome
 from app.traces import Traced
 from app.webgpu import MAX_PREPARED_BYTES, GPUPrepared
@@ -39,19 +39,20 @@ _PROGRAM = b'{"type":"cuda"'
 """The prefix of a CUDA C program message."""
 _decode_program = msgspec.json.Decoder(CudaProgram).decode
 _decode_event = msgspec.json.Decoder[Event](Event).decode
-LongEvent = Recorded | Proposed | BuiltFile | Traced | GPUPrepared | MachineCode
+LongEvent = Recorded | Proposed | BuiltFile | Traced | GPUPrepared | Defined | MachineCode
 _LONG: list[tuple[bytes, int, Callable[[bytes], LongEvent]]] = [
     (b'{"type":"recorded"', MAX_RECORDED_BYTES, msgspec.json.Decoder(Recorded).decode),
     (b'{"type":"proposed"', MAX_RECORDED_BYTES, msgspec.json.Decoder(Proposed).decode),
     (b'{"type":"file"', MAX_EVENT_BYTES, msgspec.json.Decoder(BuiltFile).decode),
     (b'{"type":"traced"', MAX_RECORDED_BYTES, msgspec.json.Decoder(Traced).decode),
     (b'{"type":"webgpu"', MAX_PREPARED_BYTES, msgspec.json.Decoder(GPUPrepared).decode),
+    (b'{"type":"defined"', MAX_EVENT_BYTES, msgspec.json.Decoder(Defined).decode),
     (b'{"type":"machine code"', MAX_CODE_BYTES, msgspec.json.Decoder(MachineCode).decode),
 ]
 """Messages of a few long strings: prefix, maximum size and decoder."""
 
 
-E = TypeVar("E", Recorded, Proposed, BuiltFile, Traced, GPUPrepared)
+E = TypeVar("E", Recorded, Proposed, BuiltFile, Traced, GPUPrepared, Defined)
 
 
 class Assemble(Protocol):

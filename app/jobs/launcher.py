@@ -26,7 +26,7 @@ WALL_MARGIN_SECONDS = 4.0
 """Time in addition to a script's budget, for uninterruptible calls and the last snapshot."""
 PATIENCE = 2.5
 """Factor by which a short budget is extended if the job gets too little CPU time."""
-SHORT: tuple[Mode, ...] = ("compile", "propose", "trace", "cuda", "sass")
+SHORT: tuple[Mode, ...] = ("compile", "propose", "trace", "define", "cuda", "sass")
 """Modes for which a visitor waits: they have the budget of a compilation, which a busy machine may exceed."""
 FREE_THREADS = 32
 """Number of threads that a script may start, in addition to those of OpenMP and NumPy's BLAS."""
@@ -203,6 +203,23 @@ class Launcher:
             If the sandbox cannot start a process.
         """
         request = Request(mode="trace", program=program, options=options)
+        return self._start(request, Workspace(script="", options=options))
+
+    def start_definition(self, program: str, options: Options) -> Job:
+        """Start a job that tells what a program recorded by another job computes.
+
+        Parameters
+        ----------
+        program : str
+            Text of :mod:`compiler.te.program`.
+        options : Options
+
+        Raises
+        ------
+        Unavailable
+            If the sandbox cannot start a process.
+        """
+        request = Request(mode="define", program=program, options=options)
         return self._start(request, Workspace(script="", options=options))
 
     def start_webgpu(self, program: str, options: Options, prefixes: bool) -> Job:

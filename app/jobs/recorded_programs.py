@@ -10,12 +10,12 @@ from app.jobs.answer_reader import Incoming
 from app.jobs.clients import Client
 from app.jobs.fair_queue import FairQueue, Ticket
 from app.jobs.launcher import Launcher
-from app.protocol import Recorded
+from app.protocol import Defined, Recorded
 from app.sandbox import Job
 from app.traces import Traced
 from app.webgpu import GPUPrepared
 
-Result = TypeVar("Result", Traced, GPUPrepared)
+Result = TypeVar("Result", Traced, GPUPrepared, Defined)
 
 
 class RecordedPrograms:

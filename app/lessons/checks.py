@@ -306,22 +306,32 @@ class Right(CheckBase, frozen=True, kw_only=True, tag="right"):
         return kernel.checked == "ok", f"checked on random inputs: {kernel.checked}"
 
 
-class Work(CheckBase, frozen=True, kw_only=True, tag="work"):
-    """The measured kernel does as much arithmetic as the lesson's definition."""
+class SameDefinition(CheckBase, frozen=True, kw_only=True, tag="definition"):
+    """The measured kernel computes what the step's answer does: the same shapes, types and expressions, in one order.
 
-    flops: float
+    Only steps with this check have a leaderboard.
+    """
 
     measuring: ClassVar[Measuring] = "kernel"
 
     @property
     def default_words(self) -> str:
-        return f"It is the same computation: {self.flops:,.0f} operations"
+        return "It is the same computation as the lesson's: shapes, types and expressions"
 
     def judge(self, evidence: Evidence) -> tuple[bool, str]:
         kernel = evidence.kernel
         if kernel is None:
             return False, "nothing was measured"
-        return kernel.flops == self.flops, f"its definition has {kernel.flops or 0:,.0f}"
+        if not evidence.definition:
+            return False, "the lesson's own answer cannot be read; the server's log has the reason"
+        if not kernel.definition:
+            return False, "its definition was not recorded, so it cannot be compared"
+        if kernel.definition == evidence.definition:
+            return True, "its definition is the lesson's"
+        own, lesson = (definition.rpartition(": ")[0] for definition in (kernel.definition, evidence.definition))
+        if own != lesson:
+            return False, f"its arguments are {own}, the lesson's {lesson}"
+        return False, "the arguments agree, but what is computed of them is written in another way"
 
 
 class Faster(CheckBase, frozen=True, kw_only=True, tag="faster"):
@@ -386,7 +396,7 @@ Check = (
     | Printed
     | Question
     | Right
-    | Work
+    | SameDefinition
     | Faster
     | Prediction
 )

@@ -23,11 +23,14 @@ class Evidence:
         Measurements by the server, if any.
     predictions : mapping of str to float
         The student's inputs, by the name of the check.
+    definition : str
+        What the lesson's own script computes, as measurements say it; empty if that is unknown.
     """
 
     answer: Answer
     measurements: Sequence[Measurement] = ()
     predictions: Mapping[str, float] = field(default_factory=dict)
+    definition: str = ""
 
     @property
     def function(self) -> Unit | None:
@@ -63,9 +66,9 @@ class Evidence:
 
     @property
     def kernel(self) -> Measurement | None:
-        """The measurement of the complete schedule."""
+        """The measurement of the complete schedule, of the function that was built last."""
         own = [m for m in self.measurements if m.kind in ("kernel", "prefix") and not m.estimated]
-        return max(own, key=lambda m: m.step or 0, default=None)
+        return max(reversed(own), key=lambda m: m.step or 0, default=None)
 
     def reference(self, kind: str) -> Measurement | None:
         """Return a reference measurement: ``default``, ``numpy`` or ``peak``."""

@@ -20,7 +20,7 @@ from markdown_it.token import Token
 from markupsafe import Markup
 from msgspec import Meta, Struct
 
-from app.lessons.checks import KINDS, Check, Measuring, Prediction, Question
+from app.lessons.checks import KINDS, Check, Measuring, Prediction, Question, SameDefinition
 from app.lessons.markdown import parse, render
 from app.panes import table
 
@@ -71,6 +71,11 @@ class Step:
         """The measurements that its checks need."""
         needs = {check.needs for check in self.checks}
         return "ladder" if "ladder" in needs else "kernel" if "kernel" in needs else ""
+
+    @property
+    def compares_definitions(self) -> bool:
+        """Whether it asks for the computation of its answer, so that the times of those who pass can be compared."""
+        return any(isinstance(check, SameDefinition) for check in self.checks)
 
     @property
     def questions(self) -> list[Prediction | Question]:

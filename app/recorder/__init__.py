@@ -17,7 +17,7 @@ from app.protocol import Message, Request, Snapshot
 from app.recorder.cuda_jobs import compile_kernels, disassemble
 from app.recorder.integrity import Integrity
 from app.recorder.modules import import_all
-from app.recorder.program_measurement import measure_program
+from app.recorder.program_measurement import define_program, measure_program
 from app.recorder.session import Session
 from app.recorder.tracing import trace_program
 from app.recorder.webgpu import prepare_for_webgpu
@@ -28,6 +28,7 @@ WITHOUT_SCRIPT: dict[Mode, Callable[[Request, Callable[[Message], None]], None]]
     "measure": measure_program,
     "trace": trace_program,
     "webgpu": prepare_for_webgpu,
+    "define": define_program,
     "cuda": compile_kernels,
     "sass": disassemble,
 }

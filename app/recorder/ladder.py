@@ -12,6 +12,7 @@ from threadpoolctl import ThreadpoolController
 
 from app.artifacts import NOISE, Measurement, MeasurementKind, Options, Problem
 from app.protocol import Failed, Measured, Progress
+from app.recorder.definitions import definition_of
 from app.recorder.environment import CACHES, CPU
 from app.recorder.measure import Check, Timing, compare, time_call, time_calls
 from app.recorder.measured_program import MeasuredProgram, has_parallel_loop, only_function
@@ -42,6 +43,9 @@ BLAS = ThreadpoolController()
 MANY_FLOPS = 2e8
 """Operations per call that take unscheduled loops about a second.  Above this, the last step is measured first and the
 unscheduled definition last, so that the others are available earlier."""
+
+MAX_REFERENCE_FLOPS = 10 * MANY_FLOPS
+"""Operations above which the unscheduled definition is not computed only to compare a step with it."""
 
 SLOW_SECONDS = 4.0
 """The time of a call above which a step is estimated from part of its work."""
@@ -80,6 +84,7 @@ class Ladder:
         self._expected: list[Array] | None = None
         parameters = program.parameters
         self._inputs = random_arrays([p.shape for p in parameters], [p.dtype for p in parameters], seed)
+        self._definition = definition_of(program)
         self._previous: tuple[int, IRModule, Measurement] | None = None
         self._references: dict[MeasurementKind, Measurement] = {}
 
@@ -156,10 +161,6 @@ class Ladder:
 
     def _kernel(self, name: str) -> Measurement:
         """Measure the complete schedule, compared with the unscheduled definition if there is no NumPy program."""
-        if self._expected is None and self._program.primitives:
-            arrays, call = self._loaded(self._program.lowered(0))
-            call()
-            self._expected = [arrays[i].view().copy() for i in self._program.outputs]
         return self._built("kernel", name, self._program.lowered(), None)
 
     def _loaded(self, module: IRModule) -> tuple[list[NDArray], Callable[[], object]]:
@@ -173,17 +174,19 @@ class Ladder:
         """Build, check and time a function."""
         arrays, call = self._loaded(module)
         first = time_call(call)
-        check = self._check([arrays[i].view().copy() for i in self._program.outputs])
-        timing = time_calls(call, first) if check.ok else None
+        check = self._check([arrays[i].view().copy() for i in self._program.outputs], step)
+        timing = time_calls(call, first) if check is None or check.ok else None
         if timing and step is not None and self._options.threads > 1 and has_parallel_loop(module):
             self._emit(Measured(measurement=self._on_one_thread(kind, name, call, check, step)))
         alone = timing is not None and self._options.threads == 1
         measurement = self._measurement(kind, name, timing, check, step)
         frequency = measure_frequency() if alone else None
-        return msgspec.structs.replace(measurement, traffic=_modelled_traffic(module), frequency=frequency)
+        return msgspec.structs.replace(
+            measurement, traffic=_modelled_traffic(module), frequency=frequency, definition=self._definition
+        )
 
     def _on_one_thread(
-        self, kind: MeasurementKind, name: str, call: Callable[[], object], check: Check, step: int
+        self, kind: MeasurementKind, name: str, call: Callable[[], object], check: Check | None, step: int
     ) -> Measurement:
         """Time a step with parallel loops again, on a single thread."""
         set_num_threads(1)
@@ -209,6 +212,7 @@ class Ladder:
             gflops=before.gflops,
             traffic=before.traffic,
             frequency=before.frequency,
+            definition=before.definition,
             checked=before.checked,
             error=before.error,
             cpu=before.cpu,
@@ -218,10 +222,15 @@ class Ladder:
             note=f"the same loops as the step {'before' if other < step else 'after'}; not measured again",
         )
 
-    def _check(self, outputs: list[Array]) -> Check:
-        if self._expected is None:
+    def _check(self, outputs: list[Array], step: int | None) -> Check | None:
+        """Compare outputs with NumPy's or else the unscheduled definition's; None if that takes too long."""
+        if self._expected is None and (step == 0 or not self._program.primitives):
             self._expected = outputs
-        return compare(outputs, self._expected)
+        if self._expected is None and (self._program.flops or 0) <= MAX_REFERENCE_FLOPS:
+            arrays, call = self._loaded(self._program.lowered(0))
+            call()
+            self._expected = [arrays[i].view().copy() for i in self._program.outputs]
+        return None if self._expected is None else compare(outputs, self._expected)
 
     def _numpy(self) -> Measurement | None:
         try:

@@ -16,6 +16,7 @@ from compiler.ir.module import IRModule
 from compiler.ir.primexpr import IntImm, PrimExpr, Var
 from compiler.runtime.ndarray import numpy_dtype
 from compiler.te.block_definitions import NotDefinitions, definitions_of_blocks
+from compiler.te.create_prim_func import create_prim_func
 from compiler.te.flops import operation_flops, schedule_flops
 from compiler.te.numpy_program import NumPyProgram
 from compiler.te.numpy_reference import NoNumPyProgram, numpy_program
@@ -68,6 +69,10 @@ class MeasuredProgram(ABC):
     @abstractmethod
     def lowered(self, count: int | None = None) -> IRModule:
         """Lower ``main`` after ``count`` primitives, by default after all."""
+
+    @abstractmethod
+    def definition(self) -> PrimFunc:
+        """Return what ``main`` computes, without a schedule, as a function of blocks."""
 
     @abstractmethod
     def small(self, ratio: int) -> IRModule:
@@ -127,6 +132,10 @@ class TensorProgram(MeasuredProgram):
         prefix, mapped = self._schedule.replay(count)
         return lower(prefix, [mapped(t) for t in self._args], name="main")
 
+    def definition(self) -> PrimFunc:
+        _, mapped = self._schedule.replay(0)
+        return create_prim_func([mapped(t) for t in self._args])
+
     def small(self, ratio: int) -> IRModule:
         small = shrink_schedule(self._schedule, self._args, ratio)
         return lower(small.schedule, small.args, name="main")
@@ -170,6 +179,9 @@ class BlockProgram(MeasuredProgram):
 
     def lowered(self, count: int | None = None) -> IRModule:
         return lower(self._functions[-1 if count is None else count], name="main")
+
+    def definition(self) -> PrimFunc:
+        return self._functions[0]
 
     def small(self, ratio: int) -> IRModule:
         return lower(shrink_blocks(self._functions[0], self._trace, ratio), name="main")

@@ -1,12 +1,13 @@
-"""Measures a program recorded by another process, without running a script."""
+"""Measures a program recorded by another process, or tells what it computes, without running a script."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from app.artifacts import Problem
-from app.protocol import Failed, Message, Request
+from app.protocol import Defined, Failed, Message, Request
 from app.recorder.block_text import BEGINNING, read_blocks
+from app.recorder.definitions import definition_of
 from app.recorder.ladder import Ladder
 from app.recorder.measured_program import MeasuredProgram, TensorProgram
 from app.recorder.race import Race
@@ -36,6 +37,28 @@ def measure_program(request: Request, send: Callable[[Message], None]) -> None:
         ladder.run()
     else:
         ladder.run_last(name)
+
+
+def define_program(request: Request, send: Callable[[Message], None]) -> None:
+    """Tell what a program computes.
+
+    Parameters
+    ----------
+    request : Request
+        With its text, which anybody may have written.
+    send : callable
+        Takes the message.
+    """
+    try:
+        program, _, name = read_recorded(request.program)
+    except TVMError as error:
+        send(Failed(label="program", problem=Problem(kind=type(error).__name__, message=str(error))))
+        return
+    definition = definition_of(program)
+    if definition:
+        send(Defined(definition=definition))
+        return
+    send(Failed(label=name, problem=Problem(kind="TVMError", message=f"{name} has no definition to compare with")))
 
 
 def _ladder(program: MeasuredProgram, target: Target, request: Request, send: Callable[[Message], None]) -> Ladder:

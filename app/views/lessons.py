@@ -117,7 +117,9 @@ def judged(step: Step, asked: CheckRequest) -> StepResult:
     services, client = current_services(), current_client()
     measurements = measurements_of(step, asked)
     answer = services.compiler.compile(asked.workspace, client)
-    task = JudgeStep(list(step.checks), measurements, asked.predictions)
+    compares = step.compares_definitions and bool(measurements)
+    definition = services.definer.definition(step.answer or "", client) if compares else ""
+    task = JudgeStep(list(step.checks), measurements, asked.predictions, definition)
     verdicts = services.renderer.perform(task, Verdicts, [answer], client.address).verdicts
     return StepResult(passed=all(verdict.passed for verdict in verdicts), verdicts=verdicts)
 

@@ -256,7 +256,8 @@ def _fingerprints(_: ComputeFingerprints, answers: Sequence[Decoded]) -> Fingerp
 
 
 def _judge(task: JudgeStep, answers: Sequence[Decoded]) -> Verdicts:
-    return Verdicts(judge(task.checks, Evidence(answers[0].answer, task.measurements, task.predictions)))
+    evidence = Evidence(answers[0].answer, task.measurements, task.predictions, task.definition)
+    return Verdicts(judge(task.checks, evidence))
 
 
 _PERFORMERS: dict[type, Callable[[Any, Sequence[Decoded]], Reply]] = {

@@ -213,6 +213,8 @@ class JudgeStep(msgspec.Struct, frozen=True, tag=True):
     measurements: list[Measurement]
     """Measurements made by the server."""
     predictions: dict[str, float]
+    definition: str
+    """What the step's answer computes; empty if no check asks for it."""
 
 
 Task = (

@@ -52,13 +52,14 @@ def measurement(kind: Any, seconds: float, **more: Any) -> Measurement:
 LADDER = [
     measurement("numpy", 2e-3),
     measurement("prefix", 8e-3, step=0, flops=1e6, checked="ok"),
-    measurement("prefix", 1e-3, step=1, flops=1e6, gflops=1.0, checked="ok"),
+    measurement("prefix", 1e-3, step=1, flops=1e6, gflops=1.0, checked="ok", definition="float32[16]: 1f"),
 ]
 
 CASES: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"kind": "loops", "order": ["i", "j"]}, {"kind": "loops", "order": ["j", "i"]}, "its loops are i, k, j"),
     ({"kind": "loops", "order": ["i"], "stage": "C"}, {"kind": "loops", "order": ["i"], "stage": "D"}, "no such stage"),
     ({"kind": "loop count", "at_least": 3}, {"kind": "loop count", "at_least": 4}, "3 loops: i, k, j"),
+    ({"kind": "loop count", "at_most": 3}, {"kind": "loop count", "at_most": 2}, "3 loops: i, k, j"),
     (
         {"kind": "annotated", "annotation": "vectorize", "at": "innermost"},
         {"kind": "annotated", "annotation": "vectorize", "at": "outermost"},
@@ -103,8 +104,7 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], str]] = [
         {"kind": "question", "name": "m", "ask": "?", "answer": 42},
         "type",
     ),
-    ({"kind": "right"}, {"kind": "work", "flops": 9e5}, "1,000,000"),
-    ({"kind": "work", "flops": 1e6}, {"kind": "work", "flops": 2e6}, "1,000,000"),
+    ({"kind": "right"}, {"kind": "faster", "times": 9}, "8 ×"),
     ({"kind": "faster", "times": 8}, {"kind": "faster", "times": 8.5}, "8 ×"),
     ({"kind": "faster", "times": 2, "than": "numpy"}, {"kind": "faster", "times": 3, "than": "numpy"}, "2 ×"),
     (
@@ -118,6 +118,28 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], str]] = [
         "predicted 42, measured 2",
     ),
 ]
+
+
+DEFINITIONS = [
+    ("float32[16]: 1f", True, "its definition is the lesson's"),
+    ("float32[17]: 1f", False, "its arguments are float32[16], the lesson's float32[17]"),
+    ("float32[16]: 20", False, "what is computed of them is written in another way"),
+    ("", False, "the server's log has the reason"),
+]
+
+
+@pytest.mark.parametrize(("lesson", "passes", "detail"), DEFINITIONS)
+def test_a_definition_is_the_lesson_s_or_told_apart(lesson: str, passes: bool, detail: str) -> None:
+    [check] = msgspec.convert([{"kind": "definition"}], list[Check])
+    [made] = judge([check], Evidence(ANSWER, LADDER, {}, lesson))
+    assert (made.passed, detail in made.detail) == (passes, True)
+    [unknown] = judge([check], Evidence(ANSWER, [measurement("kernel", 1e-3)], {}, lesson or "float32[16]: 1f"))
+    assert (unknown.passed, "was not recorded" in unknown.detail) == (False, True)
+
+
+def test_of_several_kernels_the_last_one_counts() -> None:
+    kernels = [measurement("kernel", 1.0, checked="ok"), measurement("kernel", 2.0, checked="wrong")]
+    assert Evidence(ANSWER, kernels).kernel is kernels[1]
 
 
 def verdict(check: dict[str, Any], measurements: Sequence[Measurement] = LADDER, answer: Answer = ANSWER) -> Verdict:
@@ -166,7 +188,8 @@ def test_what_the_script_has_is_said_with_its_unit() -> None:
 
 def test_every_kind_is_tested() -> None:
     tags = {kind.__struct_config__.tag for kind in get_args(Check)}
-    assert tags == {case["kind"] for passing, failing, _ in CASES for case in (passing, failing)}
+    tested = {case["kind"] for passing, failing, _ in CASES for case in (passing, failing)}
+    assert tags == tested | {"definition"}
 
 
 def test_what_needs_a_measurement_fails_without_one() -> None:

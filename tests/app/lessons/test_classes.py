@@ -18,7 +18,7 @@ from app.artifacts import Measurement
 from app.errors import Busy, Forbidden, InvalidBody, NotFound
 from app.lessons import classes
 from app.lessons.classes import Classes, LessonClass, News, Presented
-from app.protocol import Measured, Recorded
+from app.protocol import Defined, Measured, Recorded
 from app.services import services_of
 from app.store.tables import create_tables
 from app.views.classes import ClassStream
@@ -272,13 +272,16 @@ def test_only_what_the_server_measured_counts(client: FlaskClient, runner: Scrip
     ladder = measured(client, "forged")
     result = hand_in(client, address, "forged", ladder)
     assert not result["passed"]
-    honest = Measurement(name="f", kind="kernel", seconds=2e-3, checked="ok")
-    runner.scripts["honest"] = Script([snapshot(None), Recorded(name="f", program="program")])
-    runner.scripts[""] = Script([Measured(measurement=honest), snapshot(None)])
-    ladder = measured(client, "honest")
+    answer = services_of(client.application).lessons.find("measuring").steps[1].answer or ""  # type: ignore[union-attr]
+    runner.scripts[answer] = Script([snapshot(None), Recorded(name="f", program="program")])
     one = services_of(client.application).classes.get(address.rpartition("/")[2])
-    assert news_of(one).board == []
-    assert hand_in(client, address, "honest", ladder)["passed"]
+    for script, definition, passes in (("another", "float32[9]: b", False), ("honest", "float32[8]: a", True)):
+        row = Measurement(name="f", kind="kernel", seconds=2e-3, checked="ok", definition=definition)
+        runner.scripts[script] = Script([snapshot(None), Recorded(name="f", program="program")])
+        runner.scripts[""] = Script([Measured(measurement=row), Defined(definition="float32[8]: a"), snapshot(None)])
+        ladder = measured(client, script)
+        assert news_of(one).board == []
+        assert hand_in(client, address, script, ladder)["passed"] == passes
     assert [(row.step, row.milliseconds) for row in news_of(one).board] == [(2, 2.0)]
     assert [row.done for row in one.students] == [1]
     other = client.post(
