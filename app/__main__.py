@@ -12,6 +12,7 @@ from app import create_app, logs
 from app.config import PREFIX, Config, ConfigurationError
 from app.services import services_of
 from app.serving.server import Server
+from app.store.data_directory import reason
 
 
 def parser() -> argparse.ArgumentParser:
@@ -46,15 +47,22 @@ def main() -> None:
         config = Config.read(given)
         logging.getLogger("app.access").setLevel(logging.INFO if config.access_log else logging.WARNING)
         app = create_app(config)
-        server = Server(app, config, services_of(app).memory)
     except ConfigurationError as error:
         sys.exit(f"strata: {error}")
     except OSError as error:
-        sys.exit(f"strata: cannot listen on {config.host}, port {config.port}: {error.strerror}; try another --port")
+        sys.exit(f"strata: it cannot start{f' because of {error.filename}' if error.filename else ''}: {reason(error)}")
+    try:
+        server = Server(app, config, services_of(app).memory)
+    except OSError as error:
+        listening = f"cannot listen on {config.host}, port {config.port}"
+        sys.exit(f"strata: {listening}: {reason(error)}; try another --port")
     for ends in (signal.SIGINT, signal.SIGTERM):
         signal.signal(ends, lambda *_: server.stop())
     print(f"Strata is at {server.address} - Ctrl+C ends it", flush=True)
-    server.run()
+    try:
+        server.run()
+    finally:
+        services_of(app).close()
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from app.config import Config, ConfigurationError
 from app.jobs.local_runner import start_local_runner
 from app.memory import Memory, give_freed_memory_back
 from app.sandbox import Runner
+from app.store.data_directory import open_data_directory
 from app.views import BLUEPRINTS
 from app.web import assets, error_responses, security
 from app.web.bodies import FORM_BYTES
@@ -45,7 +46,8 @@ def create_app(
     Raises
     ------
     ConfigurationError
-        If the settings are inconsistent, or would accept public connections without a sandbox.
+        If the settings are inconsistent, would accept public connections without a sandbox, or name a data directory
+        that cannot be written to.
     """
     if not isinstance(config, Config):
         config = Config.read(config)
@@ -56,10 +58,7 @@ def create_app(
         MAX_FORM_MEMORY_SIZE=min(config.body_bytes, FORM_BYTES),
     )
     app.wsgi_app = behind(config.proxies, app.wsgi_app)  # type: ignore[method-assign, assignment]
-    try:
-        config.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise ConfigurationError(f"the data directory {config.data_dir} cannot be created: {error.strerror}") from error
+    open_data_directory(config.data_dir)
     if config.lessons_dir is not None and not config.lessons_dir.is_dir():
         raise ConfigurationError(f"there is no directory {config.lessons_dir} with lessons")
     if runner is None:

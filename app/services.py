@@ -92,6 +92,11 @@ class Services:
     compiling: FairQueue
     measuring: FairQueue
 
+    def close(self) -> None:
+        """Leave one complete database, and a backup of it if links have changed."""
+        self.classes.close()
+        self.links.close()
+
 
 def build_services(config: Config, runner: Runner, renderer: Renderer) -> Services:
     """Create the services of an application from a script runner and a renderer."""

@@ -60,6 +60,7 @@ class Backups:
         self.directory = directory
         self._last = time.monotonic()
         self._lock = threading.Lock()
+        self._making = threading.Lock()
 
     def all(self) -> list[Backup]:
         """Return the backups, oldest first."""
@@ -102,13 +103,15 @@ class Backups:
             if not starting and time.monotonic() - self._last < INTERVAL_SECONDS:
                 return None
             self._last = time.monotonic()
-        thread = threading.Thread(target=self._make_or_log, name="backup", daemon=True)
+        thread = threading.Thread(target=self.make_or_log, name="backup", daemon=True)
         thread.start()
         return thread
 
-    def _make_or_log(self) -> None:
+    def make_or_log(self) -> None:
+        """Make a backup if anything changed since the newest one; log the outcome."""
         try:
-            backup = self.make()
+            with self._making:
+                backup = self.make()
         except (OSError, sqlite3.Error) as error:
             log.error("the links could not be backed up: %s. %s", error, self.advice())
         else:

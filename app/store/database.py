@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from sqlalchemy import URL, Engine, NullPool, create_engine, event, make_url
@@ -14,6 +15,8 @@ from sqlalchemy.exc import DBAPIError, OperationalError, TimeoutError
 
 from app.errors import Damaged, RequestError, Unavailable
 from app.store.faults import disk_full
+
+log = logging.getLogger(__name__)
 
 BUSY_MILLISECONDS = 10_000
 """Lock timeout of requests."""
@@ -49,6 +52,18 @@ def sqlite_file(url: str | URL) -> Path | None:
     parsed = make_url(url)
     in_file = parsed.get_backend_name() == "sqlite" and parsed.database not in (None, "", ":memory:")
     return Path(str(parsed.database)).absolute() if in_file else None
+
+
+def complete(file: Path) -> None:
+    """Move what is in the write-ahead log of a SQLite database into its file, as far as other servers let it."""
+    try:
+        with closing(sqlite3.connect(file, timeout=BUSY_MILLISECONDS / 1000)) as connection:
+            [busy, *_] = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    except sqlite3.Error as error:
+        log.error("%s is complete only together with %s-wal: %s", file, file, error)
+        return
+    if busy:
+        log.warning("%s is complete only together with %s-wal: another process uses it", file, file)
 
 
 def without_password(url: str | URL) -> str:

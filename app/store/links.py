@@ -30,7 +30,7 @@ from app.logs import quoted
 from app.store import integrity
 from app.store.backups import Backups
 from app.store.canonical import canonical_bytes
-from app.store.database import database_errors, open_database, open_for_checks, sqlite_file, without_password
+from app.store.database import complete, database_errors, open_database, open_for_checks, sqlite_file, without_password
 from app.store.quota import Quota
 from app.store.tables import LINKS, MAX_LENGTH, SETTINGS, TOKENS, create_tables
 
@@ -160,7 +160,7 @@ class Links:
         self.damage: str | None = None
         self._content_bytes = content_bytes
         try:
-            file = sqlite_file(url)
+            file = self._file = sqlite_file(url)
             self.backups = Backups(file, backups) if file is not None and backups is not None else None
             is_old = self.backups is not None and self._examine(self.backups)
             self._engine = open_database(url)
@@ -345,8 +345,12 @@ class Links:
             connection.execute(select(SETTINGS.c.name).limit(1))
 
     def close(self) -> None:
-        """Close the connections."""
+        """Close the connections; a SQLite database is complete in one file then, and backed up if it has changed."""
         self._engine.dispose()
+        if self._file is not None:
+            complete(self._file)
+        if self.backups is not None:
+            self.backups.make_or_log()
 
 
 def _must_be_an_id(link: str) -> None:

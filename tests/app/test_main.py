@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import urllib.request
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -38,14 +41,23 @@ def test_it_says_where_it_is_and_answers_there(tmp_path: Path, ends: signal.Sign
             )
             with urllib.request.urlopen(request) as response:
                 assert json.load(response)["console"] == [{"stream": "stdout", "text": "42\n"}]
+            link = {"workspace": {"script": "print(12345)"}}
+            request = urllib.request.Request(
+                found[0] + "api/links", json.dumps(link).encode(), {"Content-Type": "application/json"}
+            )
+            with urllib.request.urlopen(request) as response:
+                saved = json.load(response)["id"]
         finally:
             server.send_signal(ends)
         assert server.wait(20) == 0
     assert list(scratch.iterdir()) == [], "nothing is left behind"
-    assert (tmp_path / "new" / "my folder? #1" / "strata.sqlite3").exists()
-    assert (tmp_path / "new" / "my folder? #1").stat().st_mode & 0o077 == 0, (
-        "what people stored is nobody else's business"
-    )
+    data = tmp_path / "new" / "my folder? #1"
+    [backup] = (data / "backups").iterdir()
+    for file in (data / "strata.sqlite3", backup):
+        alone = shutil.copy(file, tmp_path / "alone.sqlite3")
+        with closing(sqlite3.connect(alone)) as copy:
+            assert copy.execute("SELECT id FROM links").fetchall() == [(saved,)], "each is complete by itself"
+    assert data.stat().st_mode & 0o077 == 0, "what people stored is nobody else's business"
 
 
 @pytest.mark.parametrize(
@@ -56,6 +68,8 @@ def test_it_says_where_it_is_and_answers_there(tmp_path: Path, ends: signal.Sign
         pytest.param(
             ["--data", "/proc/nothing"], "the data directory /proc/nothing cannot be created", marks=pytest.mark.long
         ),
+        (["--data", "/proc/self"], "the data directory /proc/self cannot be written to: "),
+        (["--data", __file__], f"the data directory {__file__} is a file (ENOTDIR)"),
         pytest.param(["--database", "nonsense"], "the database nonsense cannot be used", marks=pytest.mark.long),
         (["--database", "nosuch://me:secret@host/x"], "the database nosuch://me:***@host/x cannot be used"),
     ],
