@@ -5,14 +5,18 @@ from __future__ import annotations
 from msgspec import Struct
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, update
 
-from app.store.tables import PASSED_STEPS, STUDENTS
+from app.store.tables import CLASSES, PASSED_STEPS, STUDENTS
 
 __all__ = [
     "Attending",
     "BoardRow",
+    "Entry",
     "add_student",
     "board",
+    "clear",
     "count",
+    "count_from",
+    "entry",
     "name_of",
     "names",
     "note_passed",
@@ -32,6 +36,19 @@ class Attending(Struct, frozen=True):
     """When they last reported their step, as a Unix timestamp."""
     done: int
     """The steps that passed on the server."""
+    origin: str
+    """Digest of the address that they joined from."""
+
+
+class Entry(Struct, frozen=True):
+    """Whom a class lets in."""
+
+    entry: str
+    """The renewed part of the students' link; empty for the first link."""
+    crowds: int
+    """Whether the teacher lets one address bring as many students as there are places."""
+    turned_away: float
+    """When a student was refused because of that, as a Unix timestamp; 0 for never."""
 
 
 class BoardRow(Struct, frozen=True, kw_only=True):
@@ -64,21 +81,40 @@ def count(connection: Connection, name: str) -> int:
     return connection.scalar(select(func.count()).where(STUDENTS.c["class"] == name)) or 0
 
 
+def count_from(connection: Connection, name: str, origin: str) -> int:
+    """Return the number of students of a class who joined from an address."""
+    rows = (STUDENTS.c["class"] == name) & (STUDENTS.c.origin == origin)
+    return connection.scalar(select(func.count()).where(rows)) or 0
+
+
+def entry(connection: Connection, name: str) -> Entry:
+    """Return whom a class lets in."""
+    columns = (CLASSES.c.entry, CLASSES.c.crowds, CLASSES.c.turned_away)
+    return Entry(*connection.execute(select(*columns).where(CLASSES.c.id == name)).one())
+
+
 def note_step(connection: Connection, name: str, key: bytes, step: int, now: float) -> str | None:
     """Record a student's current step and return their name, or None if they are not in the class."""
     connection.execute(update(STUDENTS).where(_student(name, key)).values(step=step, seen=now))
     return name_of(connection, name, key)
 
 
-def add_student(connection: Connection, name: str, key: bytes, called: str, step: int, now: float) -> None:
+def add_student(connection: Connection, name: str, student: Attending) -> None:
     """Add a student to a class under an unused name."""
-    values = {"class": name, "key": key, "name": called, "step": step, "seen": now}
-    connection.execute(insert(STUDENTS).values(values))
+    values = {"class": name, "key": student.key, "name": student.name, "step": student.step, "seen": student.seen}
+    connection.execute(insert(STUDENTS).values({**values, "origin": student.origin}))
 
 
 def remove_student(connection: Connection, name: str, key: bytes) -> None:
     """Remove a student and their passed steps."""
     connection.execute(delete(STUDENTS).where(_student(name, key)))
+
+
+def clear(connection: Connection, name: str) -> None:
+    """Remove the students of a class who have passed no step."""
+    passed = select(PASSED_STEPS.c.key).where(PASSED_STEPS.c["class"] == name)
+    idle = (STUDENTS.c["class"] == name) & STUDENTS.c.key.not_in(passed)
+    connection.execute(delete(STUDENTS).where(idle))
 
 
 def students(connection: Connection, name: str) -> list[Attending]:
@@ -87,7 +123,8 @@ def students(connection: Connection, name: str) -> list[Attending]:
         (PASSED_STEPS.c["class"] == STUDENTS.c["class"]) & (PASSED_STEPS.c.key == STUDENTS.c.key)
     )
     columns = (STUDENTS.c.key, STUDENTS.c.name, STUDENTS.c.step, STUDENTS.c.seen, passed.scalar_subquery())
-    return [Attending(*row) for row in connection.execute(select(*columns).where(STUDENTS.c["class"] == name))]
+    query = select(*columns, STUDENTS.c.origin).where(STUDENTS.c["class"] == name)
+    return [Attending(*row) for row in connection.execute(query)]
 
 
 def note_passed(

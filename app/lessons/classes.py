@@ -4,6 +4,10 @@ A class has no accounts.  Who holds its secret presents and sees the list; every
 the server gives them.  All that is kept is bounded: the newest state that was presented, a row for each student and for
 each step that they passed.
 
+Whoever has the students' link may join, a classroom behind one address as well.  The teacher can renew the link, and
+with it clear the class of those who have no result; who is in the class stays.  From one address come at most
+:data:`MAX_PER_ADDRESS` until the teacher lets more in.  In a full class, whoever is away and has no result makes room.
+
 The database has the state of a class, so that it outlives a restart and its students may come to different servers.
 Whoever follows a class hears at once of what is done through their own server, and within :data:`LOOK_SECONDS` of what
 is done by way of another.
@@ -18,6 +22,7 @@ import re
 import secrets
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Annotated
@@ -30,17 +35,19 @@ from sqlalchemy import URL, Connection, Engine, delete, func, insert, select, up
 from app.artifacts import Options
 from app.errors import Busy, Forbidden, InvalidBody, NotFound, RequestError
 from app.lessons import class_rows
-from app.lessons.class_rows import BoardRow
+from app.lessons.class_rows import Attending, BoardRow
 from app.store.database import database_errors, open_database
 from app.store.tables import CLASSES
 
 log = logging.getLogger(__name__)
 
-__all__ = ["BoardRow", "Classes", "LessonClass", "News", "Presented", "StudentRow"]
+__all__ = ["Admission", "BoardRow", "Classes", "LessonClass", "News", "Presented", "StudentRow"]
 
 MAX_CLASSES = 64
 MAX_CLASSES_PER_CLIENT = 16
 MAX_STUDENTS = 200
+MAX_PER_ADDRESS = 120
+"""The maximum number of students who join from one address, which a school shares, without being let in."""
 MAX_LISTENERS = 250
 """The maximum number of streams per class; a student may have several tabs."""
 MAX_STATE_BYTES = 1 << 16
@@ -48,8 +55,10 @@ MAX_STATE_BYTES = 1 << 16
 MAX_STEPS = 100
 IDLE_SECONDS = 2 * 3600.0
 """After this time without activity, a class may be replaced by a new one."""
-AWAY_SECONDS = 45.0
-"""After this time without a report, a student counts as away."""
+AWAY_SECONDS = 75.0
+"""After this time without a report, a student counts as away; pages report every thirty seconds."""
+TURNED_AWAY_SECONDS = 60.0
+"""How long the teacher is told that somebody was refused, who asks again every fifteen seconds."""
 LOOK_SECONDS = 0.5
 """The interval at which a server polls the database for classes with local listeners."""
 ADJECTIVES = (
@@ -82,6 +91,17 @@ class StudentRow(Struct, frozen=True, kw_only=True):
     done: int
     """The steps that passed on the server."""
     away: bool
+
+
+class Admission(Struct, frozen=True, kw_only=True):
+    """Whom a class lets in, for its teacher."""
+
+    entry: str
+    """The part of the students' link that was renewed; empty for the first link."""
+    waiting: bool
+    """Whether students wait to be let in, as very many have joined from their address."""
+    per_address: int
+    """How many may join from one address."""
 
 
 class News(Struct, frozen=True, kw_only=True):
@@ -131,7 +151,7 @@ class LessonClass:
         if not hmac.compare_digest(_digest(secret), self._secret):
             raise Forbidden("only the teacher of this class may do that", expected="the secret of the teacher's link")
 
-    def attend(self, key: str, step: int) -> str:
+    def attend(self, key: str, step: int, address: str = "", entry: str = "") -> str:
         """Record a student's current step, and return their name.
 
         Parameters
@@ -139,23 +159,79 @@ class LessonClass:
         key : str
             The identifier of their browser, which is not disclosed.
         step : int
+        address : str
+            The network address of a student who joins.
+        entry : str
+            The renewed part of the link that they have.
 
         Raises
         ------
+        Forbidden
+            If a student who joins has an old link.
         Busy
-            If the class is full and nobody is away.
+            If too many come from their address, or the class is full and nobody makes room.
         """
         digest, now = _digest(key), self._school.clock()
+        origin = hmac.new(self._secret, address.encode(), hashlib.sha256).hexdigest()[:32]
         with self._changing() as connection:
             name = class_rows.note_step(connection, self.id, digest, step, now)
             if name is not None:
                 return name
-            self._make_room(connection, now)
-            name = secrets.choice(_free_names(class_rows.names(connection, self.id)))
-            class_rows.add_student(connection, self.id, digest, name, step, now)
-            _bump_version(connection, self.id)
+            refusal = self._refusal(connection, entry, origin)
+            joined = "" if refusal else self._join(connection, digest, step, origin)
+        if refusal is not None:
+            raise refusal
         self._publish()
+        return joined
+
+    def _join(self, connection: Connection, key: bytes, step: int, origin: str) -> str:
+        """Add a student, and return their name."""
+        now = self._school.clock()
+        self._make_room(connection, now)
+        name = secrets.choice(_free_names(class_rows.names(connection, self.id)))
+        class_rows.add_student(connection, self.id, Attending(key, name, step, now, 0, origin))
+        _bump_version(connection, self.id)
         return name
+
+    def _refusal(self, connection: Connection, entry: str, origin: str) -> RequestError | None:
+        """Return why a student may not join, if so; note for the teacher that they came."""
+        door = class_rows.entry(connection, self.id)
+        if not hmac.compare_digest(door.entry.encode(), entry.encode()):
+            return Forbidden("the link to this class was renewed; ask your teacher for the new one", field="entry")
+        if door.crowds or class_rows.count_from(connection, self.id, origin) < MAX_PER_ADDRESS:
+            return None
+        self._set(connection, turned_away=self._school.clock())
+        words = f"{MAX_PER_ADDRESS} students have joined from your address; your teacher can let more in"
+        return Busy(words, field="address", retry_after=15)
+
+    @property
+    def admission(self) -> Admission:
+        """Whom the class lets in."""
+        with self._reading() as connection:
+            door = class_rows.entry(connection, self.id)
+        waiting = not door.crowds and self._school.clock() - door.turned_away < TURNED_AWAY_SECONDS
+        per_address = MAX_STUDENTS if door.crowds else MAX_PER_ADDRESS
+        return Admission(entry=door.entry, waiting=waiting, per_address=per_address)
+
+    def admit_crowds(self) -> None:
+        """Let one address bring as many students as there are places."""
+        with self._changing() as connection:
+            self._set(connection, crowds=1)
+
+    def renew_entry(self, clear: bool) -> None:
+        """Renew the students' link, so that nobody joins with the old one.
+
+        Parameters
+        ----------
+        clear : bool
+            Whether to remove the students without a result too.
+        """
+        with self._changing() as connection:
+            self._set(connection, entry=secrets.token_urlsafe(9), crowds=0, turned_away=0.0)
+            if clear:
+                class_rows.clear(connection, self.id)
+                _bump_version(connection, self.id)
+        self._publish()
 
     def credit(self, key: str, step: int, seconds: float | None, times_numpy: float | None) -> None:
         """Record that a student's step passed on the server, with the time of their kernel.
@@ -187,7 +263,7 @@ class LessonClass:
         if encoded is not None and len(encoded) > MAX_STATE_BYTES:
             raise InvalidBody("what is presented is too large", expected=f"at most {MAX_STATE_BYTES:,} bytes")
         with self._changing() as connection:
-            connection.execute(update(CLASSES).where(CLASSES.c.id == self.id).values(presented=encoded))
+            self._set(connection, presented=encoded)
             _bump_version(connection, self.id)
         self._publish()
 
@@ -313,15 +389,21 @@ class LessonClass:
         with database_errors("the class"), self._school.engine.connect() as connection:
             yield connection
 
+    def _set(self, connection: Connection, **values: object) -> None:
+        connection.execute(update(CLASSES).where(CLASSES.c.id == self.id).values(values))
+
     def _make_room(self, connection: Connection, now: float) -> None:
-        """Remove an absent student from a full class, starting with those with the least progress."""
+        """Remove a student from a full class who is away and has no result, from the address that most come from."""
         attending = class_rows.students(connection, self.id)
         if len(attending) < MAX_STUDENTS:
             return
-        away = [student for student in attending if now - student.seen > AWAY_SECONDS]
+        away = [student for student in attending if now - student.seen > AWAY_SECONDS and not student.done]
         if not away:
-            raise Busy("this class is full", retry_after=round(AWAY_SECONDS))
-        leaving = min(away, key=lambda student: (student.done, student.seen))
+            raise Busy(
+                "this class is full; its teacher can make room", field="students", retry_after=round(AWAY_SECONDS)
+            )
+        crowds = Counter(student.origin for student in attending)
+        leaving = min(away, key=lambda student: (-crowds[student.origin], student.seen))
         class_rows.remove_student(connection, self.id, leaving.key)
 
 

@@ -47,7 +47,7 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     waiting_per_client: int = 192
     streams: int = 1024
     """Responses that go on as there is news."""
-    streams_per_client: int = 128
+    streams_per_client: int = 256
     stop_seconds: float = 3.0
     """How long requests may take to end when the server does."""
 

@@ -59,8 +59,15 @@ CLASSES = Table(
     Column("touched", Float, nullable=False, index=True),
     Column("version", Integer, nullable=False),
     Column("presented", LargeBinary),
+    Column("entry", String(MAX_LENGTH), nullable=False, server_default=""),
+    Column("crowds", Integer, nullable=False, server_default="0"),
+    Column("turned_away", Float, nullable=False, server_default="0"),
 )
-"""Classes; the secret and the keys of students are stored as digests."""
+"""Classes; the secret, the keys of students and their addresses (``origin``) are stored as digests.
+
+``entry`` is the part of the students' link that the teacher has renewed, empty for the first link; ``crowds`` says
+whether one address may bring as many students as there are places, and ``turned_away`` when the last one was refused.
+"""
 STUDENTS = Table(
     "class_students",
     TABLES,
@@ -69,6 +76,7 @@ STUDENTS = Table(
     Column("name", String(40), nullable=False),
     Column("step", Integer, nullable=False),
     Column("seen", Float, nullable=False),
+    Column("origin", String(32), nullable=False, server_default=""),
     UniqueConstraint("class", "name"),
 )
 PASSED_STEPS = Table(

@@ -10,7 +10,7 @@ from flask import Blueprint, Response, request
 from msgspec import Meta
 
 from app.artifacts import Answer
-from app.lessons.classes import LessonClass, News, Presented, StudentRow
+from app.lessons.classes import Admission, LessonClass, News, Presented, StudentRow
 from app.lessons.evidence import Evidence
 from app.services import current_services
 from app.views.api import answer_json
@@ -45,6 +45,15 @@ class Attendance(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     student: StudentKey
     """Identifier of the browser, which is kept private."""
     step: Annotated[int, Meta(ge=1, le=100)]
+    join: Annotated[str, Meta(max_length=40)] = ""
+    """What the students' link says after ``join=``, for those who join; empty if it says nothing."""
+
+
+class Renewal(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is done when the students' link is renewed."""
+
+    clear: bool = False
+    """Whether students without a result are removed; those with one stay in any case."""
 
 
 class Seat(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,7 +96,8 @@ def create() -> Response:
 def attend(name: str) -> Response:
     """Report the step of a student, who is given a name the first time."""
     one, asked = class_of(name), read_body(Attendance)
-    return answer_json(Seat(name=one.attend(asked.student, asked.step)))
+    name = one.attend(asked.student, asked.step, current_client().address, asked.join)
+    return answer_json(Seat(name=name))
 
 
 @bp.get("/<name>/students")
@@ -95,6 +105,31 @@ def attend(name: str) -> Response:
 def students(name: str) -> Response:
     """List the students with their steps."""
     return answer_json(taught(name).students)
+
+
+@bp.get("/<name>/admission")
+@operation(answers={200: json_of(Admission)}, headers=SECRET)
+def admission(name: str) -> Response:
+    """Return whom the class lets in."""
+    return answer_json(taught(name).admission)
+
+
+@bp.post("/<name>/admission")
+@operation(body=Renewal, answers={200: json_of(Admission)}, headers=SECRET)
+def renew(name: str) -> Response:
+    """Renew the students' link, so that nobody joins with the old one."""
+    one = taught(name)
+    one.renew_entry(read_body(Renewal).clear)
+    return answer_json(one.admission)
+
+
+@bp.post("/<name>/admission/crowds")
+@operation(answers={200: json_of(Admission)}, headers=SECRET)
+def admit_crowds(name: str) -> Response:
+    """Let as many students join from one address as the class has places."""
+    one = taught(name)
+    one.admit_crowds()
+    return answer_json(one.admission)
 
 
 @bp.put("/<name>/presented")

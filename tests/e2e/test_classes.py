@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from app import create_app
+from app.lessons import classes
 from tests.e2e.conftest import Console, serving
 from tests.e2e.steps import MATMUL, settled, violations, write
 
@@ -207,6 +208,62 @@ def test_the_teacher_sees_who_is_where_and_all_see_the_board(teacher: Page, join
     row = teacher.get_by_role("table").filter(has_text="Students").get_by_role("row").nth(1)
     expect(row).to_have_text(f"{name}21here")
     assert violations(teacher) == []
+
+
+def test_a_renewed_link_admits_who_has_it_and_nobody_else(
+    teacher: Page, join: Callable[..., Page], open_page: Callable[..., Page], console: Console
+) -> None:
+    student = join()
+    old = student.url
+    teacher.click("#class-open")
+    teacher.once("dialog", lambda dialog: dialog.accept())
+    teacher.click("#class-renew")
+    expect(teacher.locator("#toast")).to_contain_text("join=")
+    new = teacher.evaluate("navigator.clipboard.readText()")
+    assert new.startswith(f"{old}&join=")
+    late = open_page(old)
+    expect(late.locator("#class-seat")).to_contain_text("ask your teacher for the new one")
+    assert violations(late) == []
+    expect(open_page(new).locator("#class-seat")).to_contain_text("You are ")
+    student.reload()
+    expect(student.locator("#class-seat")).to_contain_text("You are ")
+    console.said.clear()
+
+
+def test_a_class_is_cleared_of_who_has_no_result(teacher: Page, join: Callable[..., Page], console: Console) -> None:
+    student = join()
+    expect(teacher.locator("#class-count")).to_have_text("1 student")
+    teacher.click("#class-open")
+    teacher.once("dialog", lambda dialog: dialog.dismiss())
+    teacher.click("#class-clear")
+    expect(teacher.locator("#class-count")).to_have_text("1 student")
+    teacher.once("dialog", lambda dialog: dialog.accept())
+    teacher.click("#class-clear")
+    expect(teacher.locator("#class-count")).to_have_text("0 students")
+    assert violations(teacher) == []
+    student.click("[data-lesson-step='2']")  # tells the server where the student is
+    expect(student.locator("#class-seat")).to_contain_text("was renewed")
+    console.said.clear()
+
+
+def test_a_crowd_from_one_address_waits_until_the_teacher_lets_it_in(
+    teacher: Page,
+    join: Callable[..., Page],
+    open_page: Callable[..., Page],
+    console: Console,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(classes, "MAX_PER_ADDRESS", 1)
+    join()
+    waiting = open_page(teacher.url.partition("#")[0])
+    expect(waiting.locator("#class-seat")).to_contain_text("your teacher can let more in")
+    expect(teacher.locator("#class-waiting")).to_have_text("More than 1 from one address")
+    assert violations(teacher) == []
+    teacher.click("#class-admit")
+    expect(teacher.locator("#class-waiting")).to_have_count(0)
+    waiting.click("[data-lesson-step='2']")
+    expect(waiting.locator("#class-seat")).to_contain_text("You are ")
+    console.said.clear()
 
 
 @pytest.mark.parametrize(

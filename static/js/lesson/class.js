@@ -7,12 +7,15 @@ import { ask as reach, unreached } from "../server.js";
 import { on, randomName, state, tell } from "../state.js";
 
 const PRESENT_MS = 300;
-const ATTEND_MS = 15_000;
+const ATTEND_MS = 30_000;
+const KNOCK_MS = 15_000; // after which a student who is not let in asks again
 const LIST_MS = 2_000;
 const ENDED = "This class has ended";
 const AGAIN_MS = 3_000; // after which a server that did not answer is asked again
 
-const name = new URLSearchParams(location.search).get("class");
+const opened = new URLSearchParams(location.search);
+const name = opened.get("class");
+const join = opened.get("join") ?? ""; // what a renewed link says
 const secret = new URLSearchParams(location.hash.slice(1)).get("teacher"); // a fragment never leaves the browser
 const address = `/api/classes/${encodeURIComponent(name)}`;
 
@@ -24,9 +27,10 @@ let timer = 0;
 let sending = Promise.resolve(); // what is on its way must not arrive after the end of the presentation
 let line = 0;
 let pupils = []; // what the teacher's list shows
+let admission = { entry: "", waiting: false, per_address: 0 }; // and whom the class lets in
 let ended = false;
 let source = null;
-let beat = 0; // the timer of the list, or of attendance
+let beat = 0; // the timer of the list
 
 export function startClass() {
   $("#teach").addEventListener("click", teach);
@@ -69,7 +73,8 @@ function finish() {
 
 let reached = true; // whether the server answered when it was asked last
 
-async function ask(path, method, body) {
+/** Ask the server, and say what went wrong, unless `refused` takes it. */
+async function ask(path, method, body, refused) {
   const headers = { ...(body && { "Content-Type": "application/json" }), ...(secret && { "X-Class-Secret": secret }) };
   const response = await reach(path, { method, headers, body: body && JSON.stringify(body) });
   const before = reached;
@@ -81,7 +86,8 @@ async function ask(path, method, body) {
     finish();
     return null;
   }
-  if (reached || before) toast(answer.error.message); // of a server that is away it is said once
+  if (reached && refused) refused(answer.error);
+  else if (reached || before) toast(answer.error.message); // of a server that is away it is said once
   return null;
 }
 
@@ -111,11 +117,12 @@ function key() {
 
 let student = "";
 let seat = "";
+let refusal = ""; // why they have no seat
+let attending = 0; // the timer
 
 function startStudent() {
   student = key();
   attend();
-  beat = setInterval(attend, ATTEND_MS);
   on("lesson-step", attend);
   on("lesson-passed", async ({ number, workspace, ladder, predictions }) => {
     if (!ended) await ask(`${address}/results`, "POST", { student, number, workspace, ladder, predictions });
@@ -125,10 +132,18 @@ function startStudent() {
 }
 
 async function attend() {
-  const answer = ended ? null : await ask(`${address}/students`, "POST", { student, step: currentStep() });
-  if (!answer) return;
-  seat = answer.name;
+  if (ended) return;
+  clearTimeout(attending);
+  const answer = await ask(`${address}/students`, "POST", { student, step: currentStep(), join }, refuse);
+  if (answer) [seat, refusal] = [answer.name, ""];
+  clearTimeout(attending); // of another that was asked meanwhile
+  attending = setTimeout(attend, seat ? ATTEND_MS : KNOCK_MS);
   draw();
+}
+
+function refuse({ message, field }) {
+  refusal = message;
+  if (field) seat = ""; // removed from the class, or never in it
 }
 
 const follows = () => following && news.presented !== null && !secret;
@@ -232,9 +247,31 @@ async function end() {
 
 async function list() {
   if (document.hidden) return;
-  const answer = await ask(`${address}/students`, "GET");
+  const [listed, door] = await Promise.all([ask(`${address}/students`, "GET"), ask(`${address}/admission`, "GET")]);
+  if (!listed || !door) return;
+  pupils = listed;
+  admission = door;
+  draw();
+}
+
+/** Let nobody join with the old link any more; `clear` removes those without a result, too. */
+async function renew(clear) {
+  const question = clear
+    ? "Remove everybody without a result, and make a new link? Whoever is removed needs the new link to come back."
+    : "Make a new link? Nobody can join with the old one any more. Everybody who is in the class stays.";
+  if (!confirm(question)) return;
+  const answer = await ask(`${address}/admission`, "POST", { clear });
   if (!answer) return;
-  pupils = answer;
+  admission = answer;
+  await list();
+  await copyLink();
+}
+
+async function admitCrowds() {
+  const answer = await ask(`${address}/admission/crowds`, "POST");
+  if (!answer) return;
+  admission = answer;
+  toast("They are let in within fifteen seconds");
   draw();
 }
 
@@ -247,17 +284,20 @@ function button(id, text, action, attributes = {}) {
 }
 
 function draw() {
-  const bar = $("#class-bar");
   const parts = ended ? [element("strong", { id: "class-ended" }, ENDED)] : secret ? teacherBar() : studentBar();
   parts.push(button("class-open", `Board${news.board.length ? ` · ${news.board.length}` : ""}`, () => $("#class-room").showModal()));
-  const text = parts.map((part) => part.textContent).join("|");
-  if (bar.dataset.text !== text) {
-    const focused = bar.contains(document.activeElement) ? document.activeElement.id : "";
-    bar.replaceChildren(...parts);
-    bar.dataset.text = text;
-    if (focused) document.getElementById(focused)?.focus();
-  }
+  swap($("#class-bar"), parts);
   drawRoom();
+}
+
+/** Show other parts in a box, if they say something else; what has the focus keeps it. */
+function swap(box, parts) {
+  const text = parts.map((part) => part.outerHTML).join("|");
+  if (box.dataset.text === text) return;
+  const focused = box.contains(document.activeElement) ? document.activeElement.id : "";
+  box.replaceChildren(...parts);
+  box.dataset.text = text;
+  if (focused) document.getElementById(focused)?.focus();
 }
 
 function teacherBar() {
@@ -266,19 +306,21 @@ function teacherBar() {
     button("class-present", presenting ? "Stop presenting" : "Present", togglePresenting, { "aria-pressed": String(Boolean(presenting)) }),
     button("class-link", "Copy the students’ link", copyLink),
     element("span", { class: "hint", id: "class-count" }, `${here} student${here === 1 ? "" : "s"}`),
+    ...(admission.waiting ? [element("strong", { id: "class-waiting" }, `More than ${admission.per_address} from one address`), button("class-admit", "Let them in", admitCrowds)] : []),
     button("class-end", "End the class", end),
   ];
 }
 
 function studentBar() {
-  const parts = [element("span", { class: "hint", id: "class-seat" }, seat ? `You are ${seat}` : "joining …")];
+  const parts = [element("span", { class: "hint", id: "class-seat" }, seat ? `You are ${seat}` : refusal ? `Not in the class: ${refusal}` : "joining …")];
   if (follows()) parts.push(element("strong", { id: "class-following" }, "Following the teacher"), button("class-leave", "Leave (Esc)", leave));
   else if (news.presented) parts.push(button("class-follow", "Follow the teacher", followAgain));
   return parts;
 }
 
 async function copyLink() {
-  const link = `${location.origin}${location.pathname}?class=${encodeURIComponent(name)}`;
+  const renewed = admission.entry && `&join=${encodeURIComponent(admission.entry)}`;
+  const link = `${location.origin}${location.pathname}?class=${encodeURIComponent(name)}${renewed}`;
   try {
     await navigator.clipboard.writeText(link);
     toast(`Copied ${link}`);
@@ -294,8 +336,17 @@ function table(caption, heads, rows) {
 
 function drawRoom() {
   const parts = [];
-  if (secret) parts.push(table("Students", ["Name", "Step", "Done", "Presence"], pupils.map(({ name: who, step, done, away }) => [who, step, done, away ? "away" : "here"])));
+  if (secret) parts.push(students(), door());
   const rows = news.board.map(({ name: who, step, milliseconds, times_numpy: times }) => [who, step, `${milliseconds.toPrecision(3)} ms`, times ? `${times.toPrecision(3)} ×` : ""]);
   parts.push(rows.length ? table("Leaderboard, measured by the server", ["Name", "Step", "Time", "NumPy"], rows) : element("p", { class: "hint" }, "The leaderboard shows the results of steps that are measured."));
-  $("#class-room-body").replaceChildren(...parts);
+  swap($("#class-room-body"), parts);
+}
+
+const students = () => table("Students", ["Name", "Step", "Done", "Presence"], pupils.map(({ name: who, step, done, away }) => [who, step, done, away ? "away" : "here"]));
+
+/** Whom the class lets in, and what helps when strangers have the link. */
+function door() {
+  const words = "If people you do not know join, make a new link: the old one then admits nobody. You can remove everybody without a result at the same time.";
+  const buttons = element("p", { class: "class-door" }, button("class-renew", "New link", () => renew(false)), button("class-clear", "New link, and remove who has no result", () => renew(true)));
+  return element("section", {}, element("p", { class: "hint" }, words), buttons);
 }

@@ -61,6 +61,14 @@ def one(school: Classes) -> LessonClass:
     return school.create("split", "client")[0]
 
 
+@pytest.fixture
+def there(one: LessonClass, database: str, clock: Clock) -> Iterator[LessonClass]:
+    """The class as another server sees it."""
+    school = Classes(database, clock)
+    yield school.get(one.id)
+    school.close()
+
+
 def news_of(one: LessonClass) -> News:
     latest = one.news(0)
     assert latest is not None
@@ -121,11 +129,16 @@ def test_a_class_is_bounded(one: LessonClass, clock: Clock, monkeypatch: pytest.
     with pytest.raises(Busy):
         one.attend(MARY, 1)
     assert len({row.name for row in one.students}) == classes.MAX_STUDENTS
-    one.credit("0" * 32, 1, 1.0, None)
+    for number in range(classes.MAX_STUDENTS - 1):
+        one.credit(f"{number:032x}", 1, 1.0, None)
     clock.now += classes.AWAY_SECONDS + 1
     one.attend(MARY, 1)
     assert len(one.students) == classes.MAX_STUDENTS
-    assert max(row.done for row in one.students) == 1, "whoever did something stays longer"
+    one.credit(MARY, 1, 1.0, None)
+    clock.now += 100 * classes.AWAY_SECONDS
+    with pytest.raises(Busy):
+        one.attend(JOHN, 1)
+    assert min(row.done for row in one.students) == 1, "whoever did something keeps their place"
     for number in range(classes.MAX_LISTENERS):
         one.admit()
         one.listen(number, lambda: None)
@@ -133,6 +146,96 @@ def test_a_class_is_bounded(one: LessonClass, clock: Clock, monkeypatch: pytest.
         one.admit()
     one.leave(3)
     one.admit()
+
+
+SCHOOL, HOME = "192.0.2.1", "198.51.100.7"
+
+
+def many(count: int, first: int = 0) -> list[str]:
+    return [f"{number:032x}" for number in range(first, first + count)]
+
+
+def test_a_hundred_students_behind_one_address_join(one: LessonClass, there: LessonClass) -> None:
+    names = [(one, there)[number % 2].attend(key, 1, SCHOOL) for number, key in enumerate(many(100))]
+    assert len(set(names)) == 100
+    assert not one.admission.waiting
+
+
+def test_one_address_cannot_fill_a_class_unless_its_teacher_lets_it(
+    one: LessonClass, there: LessonClass, clock: Clock
+) -> None:
+    most = classes.MAX_PER_ADDRESS
+    for number, key in enumerate(many(most)):
+        (one, there)[number % 2].attend(key, 1, SCHOOL)
+    for late in (one, there):
+        with pytest.raises(Busy, match=f"{most} students have joined from your address"):
+            late.attend(MARY, 1, SCHOOL)
+        assert late.admission.waiting
+    one.attend(JOHN, 1, HOME)
+    assert one.attend(many(1)[0], 2, SCHOOL), "who is in the class stays"
+    there.admit_crowds()
+    assert not one.admission.waiting
+    assert one.admission.per_address == classes.MAX_STUDENTS
+    one.attend(MARY, 1, SCHOOL)
+    assert len(one.students) == most + 2
+
+
+def test_the_teacher_hears_of_who_waits_for_a_while(one: LessonClass, clock: Clock) -> None:
+    for key in many(classes.MAX_PER_ADDRESS):
+        one.attend(key, 1, SCHOOL)
+    with pytest.raises(Busy):
+        one.attend(MARY, 1, SCHOOL)
+    clock.now += classes.TURNED_AWAY_SECONDS + 1
+    assert not one.admission.waiting
+
+
+def test_a_renewed_link_shuts_out_who_has_the_old_one(one: LessonClass, there: LessonClass) -> None:
+    mary = one.attend(MARY, 1, SCHOOL)
+    one.renew_entry(clear=False)
+    assert there.attend(MARY, 2, SCHOOL) == mary, "who is in the class stays"
+    for old in ("", "wrong", "ü"):
+        with pytest.raises(Forbidden, match="was renewed"):
+            there.attend(JOHN, 1, HOME, old)
+    first = there.admission.entry
+    there.attend(JOHN, 1, HOME, first)
+    there.renew_entry(clear=False)
+    with pytest.raises(Forbidden):
+        one.attend("c" * 32, 1, HOME, first)
+    assert one.students == there.students
+    assert len(one.students) == 2
+
+
+def test_a_class_full_of_strangers_is_cleared_and_results_stay(one: LessonClass, there: LessonClass) -> None:
+    mary = one.attend(MARY, 1, SCHOOL)
+    one.credit(MARY, 1, 2e-3, None)
+    for number, key in enumerate(many(classes.MAX_STUDENTS - 1)):
+        one.attend(key, 1, f"203.0.113.{number % 4}")
+    with pytest.raises(Busy):
+        one.attend(JOHN, 1, HOME)
+    there.renew_entry(clear=True)
+    assert [row.name for row in one.students] == [mary]
+    assert [row.name for row in news_of(one).board] == [mary]
+    assert news_of(one).students == 1
+    for key in many(3):
+        with pytest.raises(Forbidden):
+            one.attend(key, 1, "203.0.113.1")
+    one.attend(JOHN, 1, HOME, there.admission.entry)
+
+
+def test_room_is_made_where_most_come_from(one: LessonClass, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(classes, "MAX_STUDENTS", 5)
+    quiet = one.attend(MARY, 1, HOME)
+    for key in many(4):
+        one.attend(key, 1, SCHOOL)
+    clock.now += classes.AWAY_SECONDS + 1
+    one.attend(JOHN, 1, "198.51.100.8")
+    assert quiet in [row.name for row in one.students]
+
+
+def test_addresses_are_not_stored(one: LessonClass, database: str) -> None:
+    one.attend(MARY, 1, SCHOOL)
+    files = Path(database.removeprefix("sqlite:///")).parent.glob("strata.sqlite3*")
+    assert all(SCHOOL.encode() not in file.read_bytes() for file in files)
 
 
 def test_classes_are_bounded_and_idle_ones_go(school: Classes, clock: Clock) -> None:
@@ -153,14 +256,6 @@ def test_classes_are_bounded_and_idle_ones_go(school: Classes, clock: Clock) -> 
 
 
 # at several servers
-
-
-@pytest.fixture
-def there(one: LessonClass, database: str, clock: Clock) -> Iterator[LessonClass]:
-    """The class as another server sees it."""
-    school = Classes(database, clock)
-    yield school.get(one.id)
-    school.close()
 
 
 def test_two_servers_have_one_class(one: LessonClass, there: LessonClass) -> None:
@@ -228,7 +323,30 @@ def test_only_the_teacher_presents_and_sees_the_list(client: FlaskClient) -> Non
         assert client.put(f"{address}/presented", json=state, headers=headers).status_code == status
         assert client.delete(f"{address}/presented", headers=headers).status_code == status
         assert client.get(f"{address}/students", headers=headers).status_code in (200, status)
+        assert client.get(f"{address}/admission", headers=headers).status_code in (200, status)
+        assert client.post(f"{address}/admission", json={}, headers=headers).status_code in (200, status)
+        assert client.post(f"{address}/admission/crowds", headers=headers).status_code in (200, status)
     assert client.get(f"{address}/students").status_code == 403
+    assert client.get(f"{address}/admission").status_code == 403
+    assert client.post(f"{address}/admission", json={"clear": True}).status_code == 403
+    assert client.post(f"{address}/admission/crowds").status_code == 403
+
+
+def test_one_client_s_network_is_one_address(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(classes, "MAX_PER_ADDRESS", 2)
+    address, teacher = make(client)
+
+    def join(key: str, source: str, **more: str) -> int:
+        body = {"student": key, "step": 1, **more}
+        return client.post(f"{address}/students", json=body, environ_base={"REMOTE_ADDR": source}).status_code
+
+    near = [join(key, f"2001:db8::{number + 1}") for number, key in enumerate(many(3))]
+    assert near == [200, 200, 429]
+    assert join(MARY, "2001:db8:0:1::1") == 200
+    assert client.get(f"{address}/admission", headers=teacher).get_json()["waiting"]
+    entry = client.post(f"{address}/admission", json={"clear": True}, headers=teacher).get_json()["entry"]
+    assert [join(key, "2001:db8::1") for key in (MARY, JOHN)] == [403, 403]
+    assert join(JOHN, "2001:db8::1", join=entry) == 200
 
 
 def test_only_the_teacher_ends_a_class_and_nothing_is_kept_of_it(client: FlaskClient) -> None:
