@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ruff import find_ruff_bin
 
+from app import patience
 from app.errors import InvalidBody
 from compiler.target import cuda_tools
 
@@ -50,10 +51,8 @@ def format_script(script: str) -> str:
     ]
     with tempfile.TemporaryDirectory() as folder:
         try:
-            ran = subprocess.run(
-                limited, input=script, cwd=folder, env={"HOME": folder, "RAYON_NUM_THREADS": "1"}, capture_output=True,
-                text=True, encoding="utf-8", errors="replace", timeout=SECONDS, check=False,
-            )  # fmt: skip
+            environment = {"HOME": folder, "RAYON_NUM_THREADS": "1"}
+            ran = patience.run(limited, SECONDS, text=script, cwd=folder, env=environment, stderr=subprocess.PIPE)
         except subprocess.TimeoutExpired:
             raise InvalidBody(f"formatting takes more than {SECONDS} seconds", field="$.script") from None
     if ran.returncode:

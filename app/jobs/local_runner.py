@@ -6,7 +6,7 @@ import logging
 import sys
 
 from app.config import Config, ConfigurationError
-from app.sandbox import Runner, SandboxError, Shared, UnsafeLocal
+from app.sandbox import NoSandbox, Runner, SandboxError, Shared, UnsafeLocal
 
 log = logging.getLogger(__name__)
 HANDLER = "app.recorder:handle"
@@ -29,8 +29,10 @@ def start_local_runner(config: Config) -> Runner:
             runner = Sandbox(
                 HANDLER, preload=["app.recorder"], pool=config.pool, shared=Shared(memory_bytes=config.scripts_memory)
             )
-        except SandboxError as error:
+        except NoSandbox as error:
             raise ConfigurationError(f"{error}; --unsafe-local runs your own scripts without one") from error
+        except SandboxError as error:
+            raise ConfigurationError(str(error)) from error
     else:
         raise ConfigurationError("there is no sandbox on this system; --unsafe-local runs your own scripts without one")
     log.info("sandbox: %s", runner.tier)

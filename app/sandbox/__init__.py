@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 
 from app.sandbox.files import StoredFile, check_name
-from app.sandbox.interface import Job, Machine, Outcome, RemoteRunner, Runner, SandboxError
+from app.sandbox.interface import Job, Machine, NoSandbox, Outcome, RemoteRunner, Runner, SandboxError
 from app.sandbox.limits import Limits, Shared
 from app.sandbox.local import UnsafeLocal
 from app.sandbox.tier import Mechanism, Tier
@@ -21,9 +21,7 @@ else:
         """A stub that raises an error: this system has no sandbox."""
 
         def __init__(self, *_: object, **__: object) -> None:
-            raise SandboxError(
-                f"sandbox: {sys.platform} does not support one; only --unsafe-local works on this system"
-            )
+            raise NoSandbox(f"sandbox: {sys.platform} does not support one; only --unsafe-local works on this system")
 
 
 __all__ = [
@@ -31,6 +29,7 @@ __all__ = [
     "Limits",
     "Machine",
     "Mechanism",
+    "NoSandbox",
     "Outcome",
     "RemoteRunner",
     "Runner",

@@ -14,17 +14,19 @@ from io import FileIO
 
 import msgspec
 
+from app.patience import Patience
 from app.sandbox import child, probe, wire, zygote
 from app.sandbox.files import Files, check_files
 from app.sandbox.groups import ControlGroup, NoGroup, make_group
-from app.sandbox.interface import SandboxError
+from app.sandbox.interface import NoSandbox, SandboxError
 from app.sandbox.job import CONSOLE_BYTES, Ends, SandboxedJob
 from app.sandbox.limits import Limits, Shared
 from app.sandbox.readable import PROJECT, facts, python
 from app.sandbox.scratch import Scratch, sweep
 from app.sandbox.tier import CONTROL_GROUP, Mechanism, Tier
 
-_BOOT_SECONDS = 60.0
+BOOT_SECONDS = 60.0
+"""How long a zygote may take to start, without the time in which it waits for a processor."""
 _FIRST_UID = 64_000
 
 
@@ -73,11 +75,16 @@ class ZygoteProcess:
         SandboxError
             If it fails to start.
         """
-        self._control.settimeout(_BOOT_SECONDS)
-        try:
-            message = self._control.recv(wire.MAX_STATUS)
-        except TimeoutError:
-            message = b""
+        patience, message = Patience(BOOT_SECONDS, self.pid, "the process that scripts are forked from"), b""
+        while not message and (step := patience.step()):
+            self._control.settimeout(step)
+            try:
+                message = self._control.recv(wire.MAX_STATUS)
+            except TimeoutError:
+                continue
+            if not message:
+                break
+        self._control.settimeout(None)
         if not message:
             self.close()
             raise SandboxError("sandbox: the zygote did not start")
@@ -122,7 +129,7 @@ class ZygoteProcess:
             start = wire.encode(wire.Start(limits.wall_seconds))
             socket.send_fds(self._control, [start], descriptors.every)
             ours.pop_all()
-        return SandboxedJob(self.kill, limits, Ends(output, ours_console, status), self._kills)
+        return SandboxedJob(self.kill, limits, Ends(output, ours_console, status), self._kills, self.pid)
 
     def kill(self) -> None:
         """Kill the zygote and thereby all of its children."""
@@ -173,7 +180,7 @@ def _strongest() -> Tier:
     """Return the strongest tier of this host; raise an error if it has no system call filter."""
     tier = probe.probe()
     if Mechanism.SECCOMP not in tier.mechanisms:
-        raise SandboxError(f"sandbox: this host does not support one: {tier.reasons[Mechanism.SECCOMP]}")
+        raise NoSandbox(f"sandbox: this host does not support one: {tier.reasons[Mechanism.SECCOMP]}")
     return tier
 
 
@@ -199,7 +206,7 @@ class Sandbox:
     Raises
     ------
     SandboxError
-        If a zygote does not start, or this host has no system call filter.
+        If a zygote does not start, or, as :class:`NoSandbox`, this host has no system call filter.
     """
 
     def __init__(

@@ -22,6 +22,10 @@ class SandboxError(Exception):
     """A failure of the sandbox itself."""
 
 
+class NoSandbox(SandboxError):
+    """This system does not offer what a sandbox needs, however long one waits."""
+
+
 class Machine(msgspec.Struct, frozen=True, kw_only=True):
     """Description of a cluster machine in results."""
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from io import FileIO
 
+from app.patience import Patience
 from app.sandbox import rlimits, wire
 from app.sandbox.handler import EXIT_OUT_OF_MEMORY
 from app.sandbox.interface import TOGETHER, Machine, Outcome, Status
@@ -56,12 +57,19 @@ class SandboxedJob:
     ends : Ends
     kills : callable
         Returns the number of children killed because all together exceeded the memory limit.
+    zygote : int
+        Its process id: what it and its children wait for a processor does not count.
     """
 
     machine: Machine | None = None
 
     def __init__(
-        self, kill_zygote: Callable[[], None], limits: Limits, ends: Ends, kills: Callable[[], int] = lambda: 0
+        self,
+        kill_zygote: Callable[[], None],
+        limits: Limits,
+        ends: Ends,
+        kills: Callable[[], int] = lambda: 0,
+        zygote: int = 0,
     ) -> None:
         self._kill_zygote = kill_zygote
         self._kills = kills
@@ -70,7 +78,8 @@ class SandboxedJob:
         self._ends = ends
         self._frames = wire.FrameReader(limits)
         self._started = time.monotonic()
-        self._patience = self._started + _START_SECONDS
+        self._zygote = zygote
+        self._patience = Patience(_START_SECONDS, zygote)
         self._cancelled = False
         self._overflow: str | None = None
         self._reports: list[wire.StatusMessage] = []
@@ -101,7 +110,7 @@ class SandboxedJob:
     def cancel(self) -> None:
         """Kill the child if it is running."""
         self._cancelled = True
-        self._patience = min(self._patience, time.monotonic() + _GRACE_SECONDS)
+        self._patience = Patience(_GRACE_SECONDS, self._zygote)
         self._abandon()
 
     def _abandon(self) -> None:
@@ -148,7 +157,7 @@ class SandboxedJob:
         poll.register(output, select.POLLIN)
         ended = False
         while True:
-            events = dict(poll.poll(0 if ended else max(0.0, self._patience - time.monotonic()) * 1000))
+            events = dict(poll.poll(0 if ended else self._patience.step() * 1000))
             if output in events:
                 data = os.read(output, 1 << 18)
                 if data:
@@ -160,9 +169,9 @@ class SandboxedJob:
                     poll.unregister(status)
             elif ended:
                 return None
-            elif not events:
+            elif not events and self._patience.over:
                 self._kill_zygote()  # it is stuck; end-of-file on its socket follows
-                self._patience = time.monotonic() + _GRACE_SECONDS
+                self._patience = Patience(_GRACE_SECONDS, self._zygote)
 
     def _hear(self) -> bool:
         """Receive a report; return False at the end."""
@@ -174,7 +183,8 @@ class SandboxedJob:
             report = wire.decode_status(message)
             self._reports.append(report)
             if isinstance(report, wire.Ready) and not self._cancelled:
-                self._patience = self._started + self._limits.wall_seconds + _GRACE_SECONDS
+                left = self._started + self._limits.wall_seconds - time.monotonic()
+                self._patience = Patience(left + _GRACE_SECONDS, self._zygote)
         return bool(message)
 
     def _settle(self) -> Outcome:

@@ -10,7 +10,9 @@ from collections.abc import Callable
 
 import msgspec
 
+from app import patience
 from app.sandbox import landlock, namespaces, readable, seccomp, syscalls
+from app.sandbox.interface import SandboxError
 from app.sandbox.tier import FileAccess, Mechanism, Tier
 
 _TRIAL_UID = 64_000
@@ -22,9 +24,11 @@ def probe() -> Tier:
     if sys.platform != "linux":
         return Tier(reasons={Mechanism.SECCOMP: f"{sys.platform} has nothing like it"})
     environment = {**os.environ, "PYTHONPATH": str(readable.PROJECT)}
-    done = subprocess.run(
-        readable.python("app.sandbox.probe"), env=environment, stdout=subprocess.PIPE, timeout=_SECONDS, check=True
-    )
+    try:
+        done = patience.run(readable.python("app.sandbox.probe"), _SECONDS, env=environment)
+        done.check_returncode()
+    except subprocess.SubprocessError as error:
+        raise SandboxError(f"sandbox: its mechanisms cannot be tried: {error}") from error
     return msgspec.json.decode(done.stdout, type=Tier)
 
 

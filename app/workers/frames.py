@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import socket
 import struct
-import time
+from collections.abc import Callable
+from functools import partial
 from typing import Generic, TypeVar
 
 import msgspec
 
 from app.jobs.answers import StoredAnswer
+from app.patience import Patience
 from app.workers.tasks import Reply, Task
 
 _LENGTH = struct.Struct("<Q")
@@ -84,31 +86,30 @@ class Channel(Generic[Frame]):
         self._encoder = msgspec.msgpack.Encoder()
         self._decoder = decoder
 
-    def send(self, frame: object, deadline: float | None = None) -> None:
+    def send(self, frame: object, patience: Patience | None = None) -> None:
         """Send an object.
 
         Parameters
         ----------
         frame : object
-        deadline : float, optional
-            In seconds of the monotonic clock.
+        patience : Patience, optional
+            How long the peer may take.
 
         Raises
         ------
         FrameTooLong
             If the frame is too long; nothing is sent then.
         OSError
-            If the peer is gone or the deadline passes.
+            If the peer is gone or takes too long.
         """
         body = self._encoder.encode(frame)
         if len(body) > self._longest:
             raise FrameTooLong(f"{len(body):,} bytes; at most {self._longest:,} are possible")
-        self._end.settimeout(_left(deadline))
-        self._end.sendall(_LENGTH.pack(len(body)) + body if len(body) < 1 << 16 else _LENGTH.pack(len(body)))
-        if len(body) >= 1 << 16:
-            self._end.sendall(body)
+        head = _LENGTH.pack(len(body))
+        for part in (head + body,) if len(body) < 1 << 16 else (head, body):
+            self._write(memoryview(part), patience)
 
-    def receive(self, deadline: float | None = None) -> Frame:
+    def receive(self, patience: Patience | None = None) -> Frame:
         """Return the next object.
 
         Raises
@@ -116,23 +117,32 @@ class Channel(Generic[Frame]):
         EOFError
             If the peer closed the connection.
         OSError
-            If the deadline passes.
+            If the peer takes too long.
         """
-        (length,) = _LENGTH.unpack(self._read(_LENGTH.size, deadline))
-        return self._decoder.decode(self._read(length, deadline))
+        (length,) = _LENGTH.unpack(self._read(_LENGTH.size, patience))
+        return self._decoder.decode(self._read(length, patience))
 
-    def _read(self, size: int, deadline: float | None) -> bytearray:
+    def _write(self, view: memoryview, patience: Patience | None) -> None:
+        while view:
+            view = view[self._within(patience, partial(self._end.send, view)) :]
+
+    def _within(self, patience: Patience | None, move: Callable[[], int]) -> int:
+        """Return how much was moved, as soon as something is."""
+        while True:
+            step = None if patience is None else patience.step()
+            self._end.settimeout(step if step is None else max(step, 1e-3))  # 0 means non-blocking
+            try:
+                return move()
+            except TimeoutError:
+                if patience is not None and patience.over:
+                    raise
+
+    def _read(self, size: int, patience: Patience | None) -> bytearray:
         buffer = bytearray(size)
         view = memoryview(buffer)
         while view:
-            self._end.settimeout(_left(deadline))
-            count = self._end.recv_into(view)
+            count = self._within(patience, partial(self._end.recv_into, view))
             if not count:
                 raise EOFError("the peer has closed the connection")
             view = view[count:]
         return buffer
-
-
-def _left(deadline: float | None) -> float | None:
-    """Return the seconds until a deadline; always positive, since a timeout of 0 means non-blocking."""
-    return None if deadline is None else max(1e-3, deadline - time.monotonic())

@@ -9,20 +9,20 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections import deque
 from pathlib import Path
 
 import msgspec
 
 from app.errors import TooLarge
+from app.patience import Patience
 from app.sandbox.readable import facts
 from app.workers.fork_server import Settings
 from app.workers.frames import MAX_CALL, Call, Channel, FrameTooLong, Refused, Result, of_process_ids, of_results
 
 PROJECT = Path(__file__).resolve().parents[2]
-WALL_SECONDS = 20.0
-"""Wall-clock limit per task, which allows for a busy machine."""
+TASK_SECONDS = 20.0
+"""Time limit per task, without the time in which the worker waits for a processor."""
 ENVIRONMENT = {
     "LANG": "C.UTF-8",
     "MALLOC_ARENA_MAX": "1",
@@ -70,7 +70,9 @@ class ForkServer:
         try:
             with theirs, self._lock:
                 socket.send_fds(self._control, [b"fork"], [theirs.fileno()])
-            pid = Channel(ours, of_process_ids, MAX_CALL).receive(time.monotonic() + START_SECONDS)
+            pid = Channel(ours, of_process_ids, MAX_CALL).receive(
+                Patience(START_SECONDS, self.pid, "a rendering process")
+            )
         except (EOFError, OSError) as error:
             ours.close()
             raise WorkerGone("a rendering process did not start") from error
@@ -104,10 +106,10 @@ class Worker:
         return not poll.poll(0)
 
     def call(self, call: Call) -> Result:
-        deadline = time.monotonic() + WALL_SECONDS
+        patience = Patience(TASK_SECONDS, self.pid)
         try:
-            self._channel.send(call, deadline)
-            return self._channel.receive(deadline)
+            self._channel.send(call, patience)
+            return self._channel.receive(patience)
         except FrameTooLong as error:
             return Refused(TooLarge.__name__, f"this is too large to be shown: {error}")
         except (EOFError, OSError) as error:

@@ -11,7 +11,10 @@ import time
 
 import pytest
 
-from app.sandbox import Limits, Sandbox, SandboxError, Tier
+from app import patience
+from app.config import Config, ConfigurationError
+from app.jobs.local_runner import start_local_runner
+from app.sandbox import Limits, NoSandbox, Sandbox, SandboxError, Tier, client
 from app.sandbox.readable import PROJECT
 from tests.app.sandbox.conftest import HANDLERS, TESTS
 
@@ -49,6 +52,26 @@ def test_it_holds_nothing_of_the_server() -> None:
 def test_a_zygote_that_cannot_work_says_why(handler: str, message: str) -> None:
     with pytest.raises(SandboxError, match=message):
         Sandbox(handler, tier=Tier())
+
+
+def test_a_zygote_that_waits_for_a_processor_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "BOOT_SECONDS", 1e-3)
+    with pytest.raises(SandboxError, match="the zygote did not start"):
+        Sandbox(f"{HANDLERS}:run_script", tier=Tier(), preload=["json"], readable=[TESTS])
+    monkeypatch.setattr(patience, "held_back", lambda before, after, passed: passed)
+    with Sandbox(f"{HANDLERS}:run_script", tier=Tier(), preload=["json"], readable=[TESTS]) as sandbox:
+        assert sandbox.start(b"").outcome.status == "ok"
+
+
+def test_a_zygote_that_is_slow_is_no_reason_to_run_without_a_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object, **__: object) -> Sandbox:
+        raise error
+
+    monkeypatch.setattr("app.sandbox.Sandbox", fails)
+    for error, advised in ((SandboxError("the zygote did not start"), False), (NoSandbox("this host has none"), True)):
+        with pytest.raises(ConfigurationError, match=str(error)) as refused:
+            start_local_runner(Config())
+        assert ("--unsafe-local" in str(refused.value)) == advised
 
 
 def test_a_zygote_that_was_stopped_is_replaced() -> None:
