@@ -90,8 +90,9 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Memory limit in bytes of the server and its rendering processes; ``app.memory`` divides it."""
     scripts_memory: Annotated[int, msgspec.Meta(ge=1024 * MIB)] = msgspec.field(default_factory=default_scripts_memory)
     """Memory limit in bytes of all scripts together, on hosts with control groups."""
-    rate_limit: int = 1200
-    """Maximum number of compilations and other writes per minute and client; 0 for no limit."""
+    rate_limit: int = 3000
+    """Maximum number of compilations and other writes per minute and client address, which a hundred students may
+    share; 0 for no limit.  The queues share the processors out, whatever this limit is."""
     built_file_bytes: Annotated[int, msgspec.Meta(ge=1 * MIB)] = 256 * MIB
     """Maximum size of a file built from a function or model, such as a library with weights."""
     stored_bytes: int = 1024 * MIB

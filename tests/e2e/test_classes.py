@@ -257,7 +257,7 @@ def test_a_crowd_from_one_address_waits_until_the_teacher_lets_it_in(
     join()
     waiting = open_page(teacher.url.partition("#")[0])
     expect(waiting.locator("#class-seat")).to_contain_text("your teacher can let more in")
-    expect(teacher.locator("#class-waiting")).to_have_text("More than 1 from one address")
+    expect(teacher.locator("#class-waiting")).to_have_text("Students wait: 1 came from one address")
     assert violations(teacher) == []
     teacher.click("#class-admit")
     expect(teacher.locator("#class-waiting")).to_have_count(0)

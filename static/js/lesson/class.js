@@ -306,7 +306,7 @@ function teacherBar() {
     button("class-present", presenting ? "Stop presenting" : "Present", togglePresenting, { "aria-pressed": String(Boolean(presenting)) }),
     button("class-link", "Copy the students’ link", copyLink),
     element("span", { class: "hint", id: "class-count" }, `${here} student${here === 1 ? "" : "s"}`),
-    ...(admission.waiting ? [element("strong", { id: "class-waiting" }, `More than ${admission.per_address} from one address`), button("class-admit", "Let them in", admitCrowds)] : []),
+    ...(admission.waiting ? [element("strong", { id: "class-waiting" }, `Students wait: ${admission.per_address} came from one address`), button("class-admit", "Let them in", admitCrowds)] : []),
     button("class-end", "End the class", end),
   ];
 }
@@ -347,6 +347,6 @@ const students = () => table("Students", ["Name", "Step", "Done", "Presence"], p
 /** Whom the class lets in, and what helps when strangers have the link. */
 function door() {
   const words = "If people you do not know join, make a new link: the old one then admits nobody. You can remove everybody without a result at the same time.";
-  const buttons = element("p", { class: "class-door" }, button("class-renew", "New link", () => renew(false)), button("class-clear", "New link, and remove who has no result", () => renew(true)));
+  const buttons = element("p", { class: "class-door" }, button("class-renew", "New link", () => renew(false)), button("class-clear", "New link, and remove those without a result", () => renew(true)));
   return element("section", {}, element("p", { class: "hint" }, words), buttons);
 }

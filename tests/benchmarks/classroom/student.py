@@ -51,14 +51,16 @@ class Student:
     port : int
     model : bytes
         The model that the class looks at.
+    one_address : bool
+        Whether all share an address, as behind a school's router.
     """
 
-    def __init__(self, number: int, port: int, model: bytes) -> None:
+    def __init__(self, number: int, port: int, model: bytes, one_address: bool = False) -> None:
         self.number = number
         self.actions: list[Action] = []
         self._port = port
         self._model = model
-        self._address = f"127.0.1.{number + 1}"
+        self._address = "127.0.1.1" if one_address else f"127.0.1.{number + 1}"
         self._random = random.Random(number)
         self._edits = 0
         self._upload = ""
