@@ -64,7 +64,6 @@ _LANGUAGE = {
     "tvm.dlight": _NO_RULES,
     **_each("tvm.testing", "fetch_model_from_url load_model", "models are not downloaded; import them from a file"),
     **_each("tvm.testing", "local_run rpc_run", "time a module with its time_evaluator; there is no RPC server"),
-    "tvm.testing.object_use_count": "objects are Python objects; use sys.getrefcount",
     **_each("tvm.script", "tir.call_kernel ir_builder.tir.call_kernel ir_builder.tir.external_kernel", _NO_KERNELS),
     **_each("tvm.script.parser.core", "dispatch entry error parser utils", _ONE_PARSER),
     **_each("tvm.script.parser.tir", "entry operation parser", _ONE_PARSER),

@@ -188,12 +188,12 @@ class Analyzer:
         self._facts.assume_forever(convert(value) >= 0)
 
     @contextmanager
-    def constraint_scope(self, constraint: PrimExpr) -> Iterator[None]:
+    def constraint_scope(self, constraint: ExprLike) -> Iterator[None]:
         """Let a condition hold inside the block.
 
         Parameters
         ----------
-        constraint : PrimExpr
+        constraint : PrimExpr or bool
             Of type ``bool``.
 
         Returns
@@ -201,7 +201,7 @@ class Analyzer:
         context manager
         """
         self._rewrite.stats.constraints_entered += 1
-        with self._facts.assuming(self._rewrite(constraint)):
+        with self._facts.assuming(self._rewrite(convert(constraint))):
             yield
 
     constraint = constraint_scope

@@ -11,7 +11,7 @@ import numpy as np
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import DTypeError, LanesError, show
-from compiler.ir.lanes import Lanes, lane_count, lanes_of_count
+from compiler.ir.lanes import LaneCount, Lanes, lane_count, lanes_of_count
 from compiler.ir.node import Node, node
 from compiler.ir.operators import ExprLike
 from compiler.ir.origin import Span, derived_from
@@ -81,7 +81,7 @@ class Broadcast(PrimExpr):
         if not isinstance(self.value, PrimExpr):
             object.__setattr__(self, "value", convert(self.value))
         count = self.lanes
-        if type(count) is not int or count < 2:
+        if type(count) is not LaneCount or count < 2:
             count = lane_count(count)
             object.__setattr__(self, "lanes", lanes_of_count(count))
         if dt.is_vector(self.value.dtype):
@@ -123,7 +123,7 @@ class Ramp(PrimExpr):
         if self.stride.dtype != self.base.dtype:
             object.__setattr__(self, "stride", cast(self.base.dtype, self.stride))
         count = self.lanes
-        if type(count) is not int or count < 2:
+        if type(count) is not LaneCount or count < 2:
             count = lane_count(count)
             object.__setattr__(self, "lanes", lanes_of_count(count))
         object.__setattr__(self, "dtype", dt.with_lanes(self.base.dtype, count))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from operator import index
 from typing import SupportsIndex, TypeAlias
 
@@ -10,12 +11,30 @@ from compiler.ir.op import register_op
 from compiler.ir.operators import ExprLike, operator_builder
 from compiler.ir.scalars import IntImm, PrimExpr
 
-__all__ = ["VSCALE", "Lanes", "lane_count", "lanes_of_count"]
+__all__ = ["VSCALE", "LaneCount", "Lanes", "lane_count", "lanes_of_count"]
 
 VSCALE = register_op("tir.vscale", doc="How many times 128 bits the scalable vectors of the processor have.")
 
 Lanes: TypeAlias = int | PrimExpr
 """How many lanes a vector has: a number, or an expression such as ``vscale() * 4``."""
+
+
+class LaneCount(int):
+    """A number of lanes; TVM's is a constant expression, which has a value and a data type."""
+
+    __slots__ = ()
+
+    dtype = "int32"
+
+    @property
+    def value(self) -> int:
+        """The number."""
+        return int(self)
+
+
+@cache
+def _counted(count: int) -> LaneCount:
+    return LaneCount(count)
 
 
 def lane_count(lanes: ExprLike) -> int:
@@ -72,6 +91,6 @@ def lanes_of_count(count: int) -> Lanes:
 
     Returns
     -------
-    int or PrimExpr
+    LaneCount or PrimExpr
     """
-    return count if count > 0 else operator_builder("vscale")() * -count
+    return _counted(count) if count > 0 else operator_builder("vscale")() * -count

@@ -217,6 +217,15 @@ class CmpOp(BinaryOp):
             raise _different_types(self, self.a, self.b)
         object.__setattr__(self, "dtype", dt.with_lanes("bool", dt.lanes(self.a.dtype)))
 
+    def asobject(self) -> PrimExpr:
+        """Return the comparison: in TVM ``==`` makes something that becomes an expression only once it is asked to.
+
+        Returns
+        -------
+        PrimExpr
+        """
+        return self
+
 
 @node
 class EQ(CmpOp):

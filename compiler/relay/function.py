@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from compiler.ir.attr_kinds import Items
 from compiler.ir.attrs import Attrs
 from compiler.ir.dict_attrs import NO_ATTRS, DictAttrs
 from compiler.ir.error import ArgumentError, show
@@ -16,10 +17,11 @@ from compiler.ir.origin import derived_from
 from compiler.ir.types import Type, TypeVar
 from compiler.relay.expr import Expr, Var, expr_of
 from compiler.relay.graph_node import graph_node
-from compiler.target.virtual_device import VirtualDevice
+from compiler.target.virtual_device import VirtualDevice, as_virtual_device
 
 __all__ = ["Function", "is_primitive"]
 
+PARAMS_DEVICES = "param_virtual_devices"
 RESULT_DEVICE = "result_virtual_device"
 """The attribute that says where a function's result is."""
 
@@ -73,6 +75,11 @@ class Function(BaseFunc, Expr):
         """Where its result is; open where nothing is said of it."""
         device: VirtualDevice = self.attrs.get(RESULT_DEVICE, VirtualDevice())
         return device
+
+    @virtual_device_.setter
+    def virtual_device_(self, device: VirtualDevice) -> None:
+        devices = {PARAMS_DEVICES: Items(param.virtual_device_ for param in self.params), **dict(self.attrs.items())}
+        object.__setattr__(self, "attrs", DictAttrs({**devices, RESULT_DEVICE: as_virtual_device(device)}))
 
     def with_attr(self, key: str | Mapping[str, Any], value: Any = None) -> Function:
         """Return this function with more attributes.

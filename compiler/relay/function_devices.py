@@ -14,12 +14,12 @@ from compiler.ir.attr_kinds import Items
 from compiler.ir.attrs import AttrKind, Attrs
 from compiler.ir.dict_attrs import DERIVED_ATTRS
 from compiler.ir.error import ArgumentError
-from compiler.relay.function import RESULT_DEVICE, Function
+from compiler.relay.function import PARAMS_DEVICES, RESULT_DEVICE, Function
 from compiler.target.virtual_device import VirtualDevice, as_virtual_device
 
 __all__ = ["VIRTUAL_DEVICE", "devices_of", "with_devices", "with_result_device", "written_devices"]
 
-PARAMS, RESULT = "param_virtual_devices", RESULT_DEVICE
+PARAMS, RESULT = PARAMS_DEVICES, RESULT_DEVICE
 OLDER_PARAMS, OLDER_RESULT = "param_device_types", "result_device_type"
 
 DERIVED_ATTRS[OLDER_PARAMS] = lambda attrs: Items(device.device_type for device in attrs[PARAMS])
@@ -116,6 +116,8 @@ def devices_of(func: Function) -> tuple[Sequence[VirtualDevice], VirtualDevice] 
     """
     attrs = func.attrs
     params, result = attrs.get(PARAMS, attrs.get(OLDER_PARAMS)), attrs.get(RESULT, attrs.get(OLDER_RESULT))
+    if params is None and any(p.virtual_device_ != VirtualDevice() for p in func.params):
+        params = [p.virtual_device_ for p in func.params]
     if params is None and result is None:
         return None
     given = [as_virtual_device(device) for device in params or ()]

@@ -31,6 +31,7 @@ _HOMES = {
         "check_bool_expr_is_true",
         "check_int_constraints_trans_consistency",
     ),
+    "compiler.testing.counting": ("object_use_count",),
     "compiler.testing.data": (
         "generate_ref_data",
         "get_dtype_range",

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler.ir.error import ArgumentError, show
-from compiler.ir.primexpr import IntImm, PrimExpr
+from compiler.ir.primexpr import IntImm, PrimExpr, Range, Var, convert
 
 __all__ = ["Axis", "BijectiveLayout", "Layout", "bijective_layout", "layout"]
 
@@ -49,8 +49,29 @@ class Axis:
         """The axis as TVM calls it: the elements inside of blocks have the small letter."""
         return self.letter.lower() if self.factor else self.letter
 
+    @property
+    def var(self) -> Var:
+        """The variable that stands for an index along the axis, the same for all axes of one name and block."""
+        return _axis_variable(self)
+
+    @property
+    def dom(self) -> Range:
+        """The indices along the axis; those of a dimension end at a variable such as ``N_shape``."""
+        extent = convert(self.factor) if self.factor else _extent_variable(self)
+        return Range.from_min_extent(0, extent)
+
     def __str__(self) -> str:
         return f"{self.factor or ''}{self.name}"
+
+
+@cache
+def _axis_variable(axis: Axis) -> Var:
+    return Var(axis.name)
+
+
+@cache
+def _extent_variable(axis: Axis) -> Var:
+    return Var(f"{axis.name}_shape")
 
 
 @dataclass(frozen=True, slots=True)

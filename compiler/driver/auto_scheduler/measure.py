@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from compiler.autotvm.measure import MeasureErrorNo
+from compiler.contrib.popen_pool import PopenWorker
 from compiler.contrib.unavailable import UnavailableName
 from compiler.driver.autotvm.measure_methods import LocalRunner as _Runner
 from compiler.driver.build import build
@@ -27,6 +28,7 @@ __all__ = [
     "MeasureErrorNo",
     "MeasureInput",
     "MeasureResult",
+    "ProcessRunner",
     "RPCRunner",
     "TuningOptions",
     "measure",
@@ -34,7 +36,6 @@ __all__ = [
 
 _ELSEWHERE = "there is no RPC to other machines; LocalRunner measures on this one"
 RPCRunner = UnavailableName("tvm.auto_scheduler.RPCRunner", _ELSEWHERE)
-LocalRPCMeasureContext = UnavailableName("tvm.auto_scheduler.LocalRPCMeasureContext", _ELSEWHERE)
 
 
 class MeasureInput(NamedTuple):
@@ -137,6 +138,78 @@ class LocalRunner:
     device: int = 0
 
 
+@dataclass(frozen=True)
+class ProcessRunner(LocalRunner):
+    """Builds and runs schedules in a process of their own, which may crash or hang without ending the search.
+
+    Parameters
+    ----------
+    timeout, number, repeat, min_repeat_ms, cooldown_interval, enable_cpu_cache_flush, device
+        As of :class:`LocalRunner`; a schedule that takes longer than ``timeout`` seconds, and what a
+        :class:`LocalBuilder` has to build it, is interrupted.
+    """
+
+    worker: PopenWorker = field(default_factory=PopenWorker, repr=False, compare=False)
+
+    def measured(self, inp: MeasureInput) -> MeasureResult:
+        """Measure a schedule in the process, which is started again after it was interrupted.
+
+        Parameters
+        ----------
+        inp : MeasureInput
+
+        Returns
+        -------
+        MeasureResult
+        """
+        started = time.time()
+        plain = LocalRunner(**{f.name: getattr(self, f.name) for f in fields(LocalRunner)})
+        error = MeasureErrorNo.RUN_TIMEOUT
+        try:
+            self.worker.send(measure, (inp, plain), timeout=self.timeout + LocalBuilder().timeout)
+            result: MeasureResult = self.worker.recv()
+        except TimeoutError as late:
+            message = str(late)
+        except ChildProcessError as crashed:
+            message, error = str(crashed), MeasureErrorNo.RUNTIME_DEVICE
+        else:
+            return result
+        return MeasureResult((), int(error), message, time.time() - started, time.time())
+
+
+class LocalRPCMeasureContext:
+    """Measures on this machine in another process; in TVM that process is reached by RPC.
+
+    Parameters
+    ----------
+    priority, n_parallel : int
+        Accepted for compatibility: schedules are measured one after another.
+    timeout, number, repeat, min_repeat_ms, cooldown_interval, enable_cpu_cache_flush, device
+        As of :class:`LocalRunner`.
+
+    Attributes
+    ----------
+    runner : ProcessRunner
+        For :class:`TuningOptions`.
+    """
+
+    def __init__(
+        self,
+        priority: int = 1,
+        n_parallel: int = 1,
+        timeout: int = 10,
+        number: int = 3,
+        repeat: int = 1,
+        min_repeat_ms: int = 0,
+        cooldown_interval: float = 0.0,
+        enable_cpu_cache_flush: bool = False,
+        device: int = 0,
+    ) -> None:
+        self.runner = ProcessRunner(
+            timeout, number, repeat, min_repeat_ms, cooldown_interval, enable_cpu_cache_flush, device
+        )
+
+
 @dataclass
 class TuningOptions:
     """How a task is searched.
@@ -201,6 +274,8 @@ def measure(inp: MeasureInput, runner: LocalRunner) -> MeasureResult:
         With an error in place of times where the schedule could not be built or run.
     """
     started = time.time()
+    if isinstance(runner, ProcessRunner):
+        return runner.measured(inp)
     stage = MeasureErrorNo.INSTANTIATION_ERROR
     run = _Runner(
         number=runner.number,

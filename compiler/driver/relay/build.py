@@ -233,6 +233,27 @@ def _compile_ahead(module: IRModule, target: Target, name: str) -> CompiledModel
     return CompiledModel(module, program, plan_memory(program), kernels)
 
 
+def lower_graph(module: IRModule, target: Target) -> tuple[str, IRModule, dict[str, NDArray]]:
+    """Lower the kernels of an optimised module for the graph executor, without compiling them.
+
+    Parameters
+    ----------
+    module : IRModule
+        Its function ``main`` is the model, whose operators are fused.
+    target : Target
+
+    Returns
+    -------
+    tuple of str, IRModule, and dict of str to NDArray
+        The graph as JSON, the kernels, and the constants of the graph.
+    """
+    model = _compile_ahead(module, target, "default")
+    kernels = IRModule({kernel.name: kernel.prim_func for kernel in model.kernels.values()})
+    values = [value for _, value in model.program.constants]
+    params = dict(zip(model.program.constant_names, values, strict=True))
+    return _graph(model.program, model.calls, model.memory).to_json(), kernels, params
+
+
 def as_module(who: str, ir_mod: object) -> IRModule:
     """Return a module whose function ``main`` is a graph.
 
@@ -311,7 +332,9 @@ def _own_constants(program: GraphProgram, kernels: list[LoweredKernel | None]) -
             call.inputs.append(number)
 
 
-def _graph(program: GraphProgram, calls: list[NamedKernel | None], memory: MemoryPlan) -> Graph:
+def _graph(
+    program: GraphProgram, calls: Sequence[NamedKernel | LoweredKernel | None], memory: MemoryPlan
+) -> Graph:
     """Return the graph as the executor reads it."""
     order = [v for _, v in program.inputs] + [v for v, _ in program.constants]
     names = [n for n, _ in program.inputs] + program.constant_names
@@ -339,7 +362,9 @@ def _graph(program: GraphProgram, calls: list[NamedKernel | None], memory: Memor
     )
 
 
-def _node(call: KernelCall, named: NamedKernel | None, entry: dict[int, tuple[int, int, int]], index: int) -> Node:
+def _node(
+    call: KernelCall, named: NamedKernel | LoweredKernel | None, entry: dict[int, tuple[int, int, int]], index: int
+) -> Node:
     function = named.name if named is not None else ALIAS if call.alias else REFERENCE
     attrs = {
         "func_name": function,

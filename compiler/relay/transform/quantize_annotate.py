@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -19,7 +20,15 @@ from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.quantize_config import QAnnotateKind, QuantizeContext
 from compiler.relay.ty import scalar_type
 
-__all__ = ["SIMULATED", "QAnnotateExpr", "QuantizeAnnotate", "annotate"]
+__all__ = [
+    "SIMULATED",
+    "QAnnotateExpr",
+    "QuantizeAnnotate",
+    "annotate",
+    "attach_simulated_quantize",
+    "expr_and_kind",
+    "register_annotate_function",
+]
 
 SIMULATED = "relay.op.annotation.simulated_quantize"
 """The operator that quantizes, and recovers what is left."""
@@ -81,7 +90,12 @@ class QuantizeAnnotate(FunctionPass, opt_level=1):
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
         notes = _Notes()
         rules: dict[str, Rule] = {name: partial(rule, notes) for name, rule in _RULES.items()}
-        new = ForwardRewrite(rules).apply(func)
+        rules |= {name: _of_program(rule) for name, (_, rule) in _REGISTERED.items()}
+        token = _NOTES.set(notes)
+        try:
+            new = ForwardRewrite(rules).apply(func)
+        finally:
+            _NOTES.reset(token)
         return rebuild(new, params=(*func.params, *notes.params))
 
 
@@ -103,7 +117,7 @@ class _Notes:
         self._quantized: dict[tuple[Any, QAnnotateKind], Call] = {}
         self._context = QuantizeContext()
 
-    def quantized(self, arg: Any, kind: QAnnotateKind) -> Any:
+    def quantized(self, arg: Any, kind: QAnnotateKind, sign: bool = True, rounding: str = "round") -> Any:
         """Return a value quantized as a kind, the same for all who need it so."""
         data = _plain(arg)
         if op_name(data) == SIMULATED and data.attrs.kind == kind:
@@ -111,7 +125,9 @@ class _Notes:
         if (data, kind) not in self._quantized:
             scalars = [Var(name, scalar_type("float32")) for name in ("dom_scale", "clip_min", "clip_max")]
             self.params.extend(scalars)
-            self._quantized[data, kind] = call_op(SIMULATED, data, *scalars, kind=int(kind))
+            self._quantized[data, kind] = call_op(
+                SIMULATED, data, *scalars, kind=int(kind), sign=sign, rounding=rounding
+            )
         return self._quantized[data, kind]
 
     def as_input(self, arg: Any) -> Any:
@@ -230,3 +246,82 @@ _RULES: dict[str, Callable[[_Notes, Call, Sequence[Any]], Any]] = {
         _same_kind,
     ),
 }
+
+
+AnnotateRule = Callable[[Call, Sequence[Any], Any], Any]
+"""From a call, its new arguments and None to what becomes of it, as classic TVM calls rules of programs."""
+
+_REGISTERED: dict[str, tuple[int, AnnotateRule]] = {}
+"""The rules of programs by operator, each with its priority."""
+_NOTES: ContextVar[_Notes | None] = ContextVar("_NOTES", default=None)
+
+
+def _of_program(rule: AnnotateRule) -> Rule:
+    return lambda call, args: rule(call, args, None)
+
+
+def register_annotate_function(op_name: str, frewrite: AnnotateRule | None = None, level: int = 10) -> Any:
+    """Register how the calls of an operator are annotated, in place of the rule that there is.
+
+    Parameters
+    ----------
+    op_name : str
+    frewrite : callable, optional
+        ``frewrite(ref_call, new_args, ctx)`` returns a :class:`QAnnotateExpr`, an expression, or None to leave the
+        call what it is; without it a decorator is returned.
+    level : int
+        A rule of a lower level than the one that is registered does not replace it.
+
+    Returns
+    -------
+    callable
+        The rule, or the decorator.
+    """
+
+    def register(rule: AnnotateRule) -> AnnotateRule:
+        if op_name not in _REGISTERED or _REGISTERED[op_name][0] <= level:
+            _REGISTERED[op_name] = (level, rule)
+        return rule
+
+    return register if frewrite is None else register(frewrite)
+
+
+def attach_simulated_quantize(data: Any, kind: QAnnotateKind, sign: bool = True, rounding: str = "round") -> Any:
+    """Return a value quantized as a kind, for rules that are registered; the same for all who need it so.
+
+    Parameters
+    ----------
+    data : Expr
+    kind : QAnnotateKind
+    sign : bool
+        Whether the integers have a sign.
+    rounding : str
+        ``round``.
+
+    Returns
+    -------
+    Call
+
+    Raises
+    ------
+    ArgumentError
+        If no model is being annotated.
+    """
+    notes = _NOTES.get()
+    if notes is None:
+        raise ArgumentError("attach_simulated_quantize: only a rule that QuantizeAnnotate applies can call it")
+    return notes.quantized(data, QAnnotateKind(kind), sign, rounding)
+
+
+def expr_and_kind(anno: Any) -> tuple[Any, QAnnotateKind | None]:
+    """Return the expression of an argument of a rule, and as what it is quantized, None if it is not.
+
+    Parameters
+    ----------
+    anno : QAnnotateExpr or Expr
+
+    Returns
+    -------
+    tuple of Expr and QAnnotateKind
+    """
+    return _plain(anno), _kind(anno)

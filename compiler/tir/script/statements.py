@@ -368,9 +368,12 @@ class Statements(BlockStatements):
         """Return the loops that a ``for`` runs over."""
         over: Any
         if isinstance(n, ast.Call) and self.value(n.func) is range:
-            if not 1 <= len(n.args) <= 2 or n.keywords:
-                raise self.source.error(n, "expected range(stop) or range(start, stop); the step of a loop must be 1")
-            over = serial(*[self.value(a) for a in n.args])
+            given = {k.arg: k.value for k in n.keywords}
+            if not 1 <= len(n.args) <= 2 or given.keys() - {"annotations"}:
+                expected = "expected range(stop) or range(start, stop), with annotations={…} if there are any"
+                raise self.source.error(n, f"{expected}; the step of a loop must be 1")
+            notes = self.value(given["annotations"]) if given else None
+            over = serial(*[self.value(a) for a in n.args], annotations=notes)
         else:
             over = self.value(n)
         loops = over if isinstance(over, list) else [over]

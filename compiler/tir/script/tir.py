@@ -92,9 +92,9 @@ handle = HandleType()
 def _word(name: str) -> Any:
     """Return a data type, an operator or a binary operator; None if none has that name."""
     if name in FUNCTIONS:
-        return partial(binary_node, FUNCTIONS[name])
+        return _named(partial(binary_node, FUNCTIONS[name]), name)
     if name in FOLDING_FUNCTIONS:
-        return partial(folded_binary, FOLDING_FUNCTIONS[name])
+        return _named(partial(folded_binary, FOLDING_FUNCTIONS[name]), name)
     if name in _FOLDING:
         return getattr(_ops, name)
     if name in _OF_OPERANDS:
@@ -103,7 +103,7 @@ def _word(name: str) -> Any:
         return _CLASSES[name]
     op = registered_ops().get(_PREFIX + _OPERATORS.get(name, name))
     if op is not None:
-        return _documented(partial(call_op, op), op.doc)
+        return _named(partial(call_op, op), name, op.doc)
     try:
         dt.parse(name)
     except TVMError:
@@ -121,8 +121,10 @@ def _of_operands(function: Callable[..., PrimExpr]) -> Callable[..., PrimExpr]:
     return word
 
 
-def _documented(function: Callable[..., PrimExpr], doc: str) -> Callable[..., PrimExpr]:
-    function.__doc__ = doc
+def _named(function: partial[PrimExpr], name: str, doc: str | None = None) -> Callable[..., PrimExpr]:
+    """Give a function what functions that are defined have."""
+    function.__dict__.update(__name__=name, __qualname__=name)
+    function.__doc__ = doc or function.func.__doc__
     return function
 
 

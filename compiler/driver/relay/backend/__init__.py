@@ -9,13 +9,23 @@ from compiler.ir.extension import lazy_package
 _HOMES = {"compiler.driver.relay.backend.options": ("Executor", "Runtime")}
 _MODULES = (
     "compiler.driver.relay.backend.aot",
+    "compiler.driver.relay.backend.graph_executor_codegen",
     "compiler.driver.relay.backend.interpreter",
     "compiler.driver.relay.backend.name_transforms",
     "compiler.driver.relay.backend.te_compiler",
     "compiler.driver.relay.backend.utils",
 )
 
-__all__ = ["Executor", "Runtime", "aot", "interpreter", "name_transforms", "te_compiler", "utils"]
+__all__ = [
+    "Executor",
+    "Runtime",
+    "aot",
+    "graph_executor_codegen",
+    "interpreter",
+    "name_transforms",
+    "te_compiler",
+    "utils",
+]
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = lazy_package("tvm.relay.backend", _HOMES, _MODULES)

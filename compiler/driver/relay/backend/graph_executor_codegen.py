@@ -1,0 +1,46 @@
+"""``tvm.relay.backend.graph_executor_codegen``: graphs for the graph executor, and their kernels as loops."""
+
+from __future__ import annotations
+
+from compiler.driver.relay.build import TargetLike, build_target, lower_graph
+from compiler.ir.module import IRModule
+from compiler.relay.function import Function
+from compiler.runtime.ndarray import NDArray
+from compiler.target.target import Target
+
+__all__ = ["GraphExecutorCodegen"]
+
+
+class GraphExecutorCodegen:
+    """Makes kernels of a graph whose operators are fused, such as ``relay.optimize`` returns.
+
+    Parameters
+    ----------
+    mod : object
+        Accepted for compatibility; programs give None.
+    target : Target, str, mapping or sequence
+    """
+
+    def __init__(self, mod: object, target: TargetLike) -> None:
+        self._target = build_target(target, devices=True)
+
+    def codegen(
+        self, ir_module: IRModule, func: Function
+    ) -> tuple[str, dict[Target, IRModule], dict[str, NDArray]]:
+        """Return what the graph executor runs.
+
+        Parameters
+        ----------
+        ir_module : IRModule
+            What ``func`` may call.
+        func : Function
+            The model.
+
+        Returns
+        -------
+        tuple of str, dict of Target to IRModule, and dict of str to NDArray
+            The graph as JSON, the lowered kernels, which ``tvm.build`` compiles, and the constants of the graph.
+        """
+        others = {var: f for var, f in ir_module.functions.items() if var.name_hint != "main"}
+        graph, kernels, params = lower_graph(IRModule({**others, "main": func}), self._target)
+        return graph, {self._target: kernels}, params
