@@ -11,7 +11,7 @@ import numpy as np
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.onnx.converters.matmul import matmul
-from compiler.relay.frontend.onnx.converters.windows import windows_of
+from compiler.relay.frontend.onnx.converters.windows import Windows, windows_of
 from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.registry import converter
 from compiler.relay.frontend.shared.errors import ConversionError
@@ -199,12 +199,32 @@ def _affine_grid(node: Node) -> Any:
 
 @converter("DeformConv")
 def _deform_conv(node: Node) -> Any:
-    """Sample each element of each window at its own offset, then multiply by the weights."""
     x, weight, offset, bias, mask = node.take(5)
+    w = windows_of(node, x, static_dims(weight, "the weight")[2:])
+    groups, parts = node.attr("group", 1), node.attr("offset_group", 1)
+    return deformable_convolution((x, weight, offset, bias, mask), w, groups, parts)
+
+
+def deformable_convolution(operands: tuple[Any, ...], w: Windows, groups: int, parts: int) -> Any:
+    """Sample each element of each window at its own offset, then multiply by the weights.
+
+    Parameters
+    ----------
+    operands : tuple of Expr or None
+        Images, weights, offsets, and what may be None: a bias, and a mask that scales the samples.
+    w : Windows
+    groups : int
+        Of the convolution.
+    parts : int
+        Groups of channels with offsets of their own.
+
+    Returns
+    -------
+    Expr
+    """
+    x, weight, offset, bias, mask = operands
     n, c, *extents = static_dims(x, "the input")
     outputs, per_group, *kernel = static_dims(weight, "the weight")
-    w = windows_of(node, x, kernel)
-    groups, parts = node.attr("group", 1), node.attr("offset_group", 1)
     out = static_dims(offset, "the offsets")[2:]
     taps, pixels = math.prod(kernel), math.prod(out)
     shifts = ops.reshape(offset, (n * parts, taps, len(kernel), pixels))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -63,11 +64,58 @@ def _with_statistics(query: RelayExpr, key: RelayExpr, value: RelayExpr, attn_ma
 def _multi_head(query: RelayExpr, key: RelayExpr, value: RelayExpr, embed_dim: int, num_head: int, qkv_weight: Any,
                 qkv_bias: Any, proj_weight: Any, proj_bias: Any, mask: Any = None, need_weights: bool = True,
                 average_attn_weights: bool = True, mask_type: Any = None) -> Any:  # fmt: skip
-    if mask is not None or need_weights:
-        raise ConversionError("masks and weights are not supported in the fused form")
+    if need_weights:
+        raise ConversionError("weights are not supported in the fused form")
     weights, biases = ops.split(qkv_weight, 3, 0), ops.split(qkv_bias, 3, 0)
     parts = [_in_heads(linear(x, weights[i], biases[i]), num_head) for i, x in enumerate((query, key, value))]
-    return linear(_joined(attention(*parts)), proj_weight, proj_bias), None
+    taken = None if mask is None else _taken(mask, mask_type)
+    return linear(_joined(attention(*parts, taken)), proj_weight, proj_bias), None
+
+
+_KEYS_OF_A_BATCH = 1
+"""The kind of mask that has a row of keys for each sequence; others broadcast against the scores."""
+
+
+def _taken(mask: RelayExpr, mask_type: int | None) -> Any:
+    """Return which keys take part; a mask of the fused form is what is left out: true, or any number but 0."""
+    left_out = mask if dtype_of(mask) == "bool" else ops.not_equal(mask, scalar(0, mask))
+    if mask_type == _KEYS_OF_A_BATCH:
+        batch, length = static_shape(mask)
+        left_out = reshape(left_out, [batch, 1, 1, length])
+    return ops.logical_not(left_out)
+
+
+@dataclass(frozen=True, slots=True)
+class _Nested:
+    """A nested tensor, whose sequences are of several lengths: as a tensor, with what belongs to it.
+
+    Attributes
+    ----------
+    padded : Expr
+        (batch, length, width); what is past the end of a sequence may be anything.
+    kept : Expr
+        (batch, length), true inside of a sequence.
+    """
+
+    padded: Any
+    kept: Any
+
+
+@converter("_nested_tensor_from_mask")
+def _nested_from_mask(t: RelayExpr, mask: RelayExpr, mask_check: bool = True) -> Any:
+    """Nest sequences; the mask keeps the beginning of each, which PyTorch checks and an imported model does not."""
+    return _Nested(t, cast(mask, "bool"))
+
+
+@converter("to_padded_tensor")
+def _to_padded(nested: Any, padding: float, output_size: Any = None) -> Any:
+    if not isinstance(nested, _Nested):
+        raise ConversionError("only a nested tensor that a mask made can be padded")
+    shape = static_shape(nested.padded)
+    if output_size is not None and tuple(output_size) != tuple(shape):
+        raise ConversionError(f"a nested tensor of {tuple(shape)} is padded to its own size alone, got {output_size}")
+    kept = ops.expand_dims(nested.kept, 2)
+    return ops.where(kept, nested.padded, scalar(padding, nested.padded))
 
 
 def _in_heads(x: RelayExpr, heads: int) -> Any:
@@ -86,9 +134,13 @@ def _encoder_layer(src: Any, embed_dim: int, num_heads: int, qkv_weight: Any, qk
                    norm_weight_2: Any, norm_bias_2: Any, ffn_weight_1: Any, ffn_bias_1: Any, ffn_weight_2: Any,
                    ffn_bias_2: Any, mask: Any = None, mask_type: Any = None) -> Any:  # fmt: skip
     """Convert a transformer encoder layer."""
+    if isinstance(src, _Nested):
+        mask, mask_type = ops.logical_not(src.kept), _KEYS_OF_A_BATCH
+    x = src.padded if isinstance(src, _Nested) else src
 
     def attend(x: RelayExpr) -> Any:
-        return _multi_head(x, x, x, embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, mask, False)[0]
+        weights = (qkv_weight, qkv_bias, proj_weight, proj_bias)
+        return _multi_head(x, x, x, embed_dim, num_heads, *weights, mask, False, mask_type=mask_type)[0]
 
     def feed(x: RelayExpr) -> Any:
         hidden = linear(x, ffn_weight_1, ffn_bias_1)
@@ -106,7 +158,9 @@ def _encoder_layer(src: Any, embed_dim: int, num_heads: int, qkv_weight: Any, qk
         return ops.nn.layer_norm(x, norm_weight_2, norm_bias_2, axis=-1, epsilon=eps)
 
     if norm_first:
-        x = ops.add(src, attend(first(src)))
-        return ops.add(x, feed(second(x)))
-    x = first(ops.add(src, attend(src)))
-    return second(ops.add(x, feed(x)))
+        x = ops.add(x, attend(first(x)))
+        x = ops.add(x, feed(second(x)))
+    else:
+        x = first(ops.add(x, attend(x)))
+        x = second(ops.add(x, feed(x)))
+    return _Nested(x, src.kept) if isinstance(src, _Nested) else x

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.onnx.converters.images import deformable_convolution
+from compiler.relay.frontend.onnx.converters.windows import Windows
 from compiler.relay.frontend.pytorch.registry import converter
 from compiler.relay.frontend.pytorch.tensors import (
     constant,
@@ -126,3 +128,28 @@ def _roi_align(x: RelayExpr, rois: Any, spatial_scale: float, pooled_height: int
                sampling_ratio: int, aligned: bool) -> Any:  # fmt: skip
     size = (pooled_height, pooled_width)
     return ops.vision.roi_align(x, rois, size, spatial_scale, sampling_ratio, aligned=aligned)
+
+
+@converter("torchvision::deform_conv2d")
+def _deform_conv2d(x: RelayExpr, weight: RelayExpr, offset: RelayExpr, mask: RelayExpr, bias: RelayExpr, stride_h: int,
+                   stride_w: int, pad_h: int, pad_w: int, dilation_h: int, dilation_w: int, groups: int,
+                   offset_groups: int, use_mask: bool) -> Any:  # fmt: skip
+    kernel, padding = static_shape(weight)[2:], (pad_h, pad_w)
+    windows = Windows(tuple(kernel), (stride_h, stride_w), (dilation_h, dilation_w), padding, padding)
+    operands = (x, weight, offset, bias, mask if use_mask else None)
+    return deformable_convolution(operands, windows, groups, offset_groups)
+
+
+@converter("torchvision::nms")
+def _nms(boxes: RelayExpr, scores: RelayExpr, iou_threshold: float) -> Any:
+    """Return the boxes that overlap no better one, the best first; as many as there are, which the program finds."""
+    rows, count = ops.vision.all_class_non_max_suppression(
+        ops.expand_dims(boxes, 0),
+        ops.expand_dims(scores, 0, num_newaxis=2),
+        constant(np.iinfo(np.int32).max, "int64"),
+        constant(iou_threshold, "float32"),
+        constant(-math.inf, "float32"),
+    )
+    first, step = (constant([v], "int64") for v in (0, 1))
+    kept = ops.strided_slice(rows, first, count, step, axes=[0])
+    return ops.cast(ops.take(kept, constant(2, "int64"), axis=1), "int64")
