@@ -120,6 +120,7 @@ def multibox_transform_loc(
     clip: bool = True,
     threshold: float = 0.01,
     variances: Sequence[float] = (0.1, 0.1, 0.2, 0.2),
+    keep_background: bool = False,
 ) -> list[Tensor]:
     """Return the boxes of the anchors that show an object, moved to where the network sees it.
 
@@ -137,6 +138,8 @@ def multibox_transform_loc(
         Least probability of an object's class.
     variances : sequence of float
         What the changes are multiplied with.
+    keep_background : bool
+        Whether every anchor has a box, those below the threshold that of class 0; the others then count from 1.
 
     Returns
     -------
@@ -160,7 +163,13 @@ def multibox_transform_loc(
 
     labels = compute((batch, anchors), label, name="label", tag=Tag.COMM_REDUCE)
     least = tir.const(threshold, cls_prob.dtype)
-    count, sources = compacted(batch, anchors, lambda n, i: best(n, i) >= least)
+    everything = tir.const(True, "bool")
+    count, sources = compacted(batch, anchors, lambda n, i: everything if keep_background else best(n, i) >= least)
+
+    def seen(n: Var, i: PrimExpr) -> PrimExpr:
+        if not keep_background:
+            return labels(n, i) - 1
+        return tir.Select(best(n, i) >= least, labels(n, i), tir.const(0, "int32"))
 
     def element(n: Var, row: Var, column: Var) -> PrimExpr:
         source = te.max(sources(n, row), 0)
@@ -170,7 +179,7 @@ def multibox_transform_loc(
         if clip:
             low, high = tir.const(0.0, anchor.dtype), tir.const(1.0, anchor.dtype)
             edges = [te.max(te.min(edge, high), low) for edge in edges]
-        values = [(labels(n, source) - 1).astype(cls_prob.dtype), best(n, source), *edges]
+        values = [seen(n, source).astype(cls_prob.dtype), best(n, source), *edges]
         chosen = values[-1]
         for index, value in enumerate(values[:-1]):
             chosen = te.if_then_else(column.equal(index), value, chosen)

@@ -44,6 +44,9 @@ class MultiBoxTransformLocAttrs(Attrs):
     variances: tuple[float, ...] = attr_field(
         FLOATS, "What the changes of an anchor are multiplied with.", (0.1, 0.1, 0.2, 0.2)
     )
+    keep_background: bool = attr_field(
+        BOOL, "Whether every anchor has a box, below the threshold that of class 0; others then count from 1.", False
+    )
 
 
 # anchors
@@ -123,16 +126,20 @@ def _transform_reference(
     boxes = np.full((batch, anchors, 6), -1, probability.dtype)
     count = np.zeros(batch, "int32")
     for n in range(batch):
-        seen = np.flatnonzero(best[n] >= np.asarray(attrs.threshold, best.dtype))
+        shows = best[n] >= np.asarray(attrs.threshold, best.dtype)
+        seen = np.arange(anchors) if attrs.keep_background else np.flatnonzero(shows)
+        named = np.where(shows, labels[n] + 1, 0) if attrs.keep_background else labels[n]
         count[n] = len(seen)
-        columns = [labels[n, seen, None], best[n, seen, None], edges[n, seen]]
+        columns = [named[seen, None], best[n, seen, None], edges[n, seen]]
         boxes[n, : len(seen)] = np.concatenate(columns, -1)
     return boxes, count
 
 
 def _transform_compute(attrs: MultiBoxTransformLocAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
     probability, change, anchor = inputs
-    return topi.multibox_transform_loc(probability, change, anchor, attrs.clip, attrs.threshold, attrs.variances)
+    return topi.multibox_transform_loc(
+        probability, change, anchor, attrs.clip, attrs.threshold, attrs.variances, attrs.keep_background
+    )
 
 
 _TRANSFORM_LOC = register(

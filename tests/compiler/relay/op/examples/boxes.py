@@ -60,10 +60,10 @@ EXAMPLES: dict[str, list[Example]] = {
     ],
     "vision.multibox_transform_loc": [
         Example(
-            partial(vision.multibox_transform_loc, clip=clip, threshold=threshold),
+            partial(vision.multibox_transform_loc, clip=clip, threshold=threshold, keep_background=background),
             [floats(2, 4, 7, low=0, high=1), floats(2, 28), _anchors(7)],
         )
-        for clip, threshold in ((True, 0.01), (False, 0.75))
+        for clip, threshold, background in ((True, 0.01, False), (False, 0.75, False), (True, 0.75, True))
     ],
     "vision.get_valid_counts": [
         Example(lambda x: vision.get_valid_counts(x, relay.const(0.1)), [_random_boxes(2, 9)]),
