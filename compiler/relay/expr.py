@@ -27,9 +27,9 @@ from compiler.ir.text_format import Annotation, format_of, text_of
 from compiler.ir.types import InferredTypes, Type
 from compiler.relay.expr_arithmetic import ExprArithmetic, apply
 from compiler.relay.graph_node import graph_node, mint_here
+from compiler.relay.placed import Placed
 from compiler.relay.ty import TensorType, as_type
 from compiler.runtime.ndarray import NDArray, array, numpy_dtype
-from compiler.target.virtual_device import VirtualDevice, as_virtual_device
 
 __all__ = [
     "Call",
@@ -60,12 +60,8 @@ ExprLike: TypeAlias = "RelayExpr | TupleWrapper | TensorLike"
 """What is taken where an expression is expected: numbers become constants, and sequences of expressions tuples."""
 
 
-_DEVICES: dict[RelayExpr, VirtualDevice] = {}
-"""Where programs have said that values are; a node itself does not change."""
-
-
 @node
-class Expr(ExprArithmetic, RelayExpr):
+class Expr(ExprArithmetic, Placed, RelayExpr):
     """Base of the expressions of a graph.
 
     Operators of Python (``+ - * / < <= > >=`` and unary ``-``) make calls of the operators of graphs; the other
@@ -73,15 +69,6 @@ class Expr(ExprArithmetic, RelayExpr):
     """
 
     dag_node: ClassVar[bool] = True
-
-    @property
-    def virtual_device_(self) -> VirtualDevice:
-        """Where its value is; open unless a program has said so, which counts for the parameters of functions."""
-        return _DEVICES.get(self, VirtualDevice())
-
-    @virtual_device_.setter
-    def virtual_device_(self, device: VirtualDevice) -> None:
-        _DEVICES[self] = as_virtual_device(device)
 
     def astype(self, dtype: str) -> Expr:
         """Return the value converted to another data type, as the call of ``cast``.
