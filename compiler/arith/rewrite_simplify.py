@@ -468,6 +468,17 @@ def _identity(kind: type[BinaryOp], e: BinaryOp) -> PrimExpr:
             return constant
     if kind in (Min, Max) and deep_equal(e.a, e.b):
         return e.a
+    return _cancelled(e) if kind is Sub and dt.is_integral(e.dtype) and dt.lanes(e.dtype) == 1 else e
+
+
+def _cancelled(e: BinaryOp) -> PrimExpr:
+    """Cancel what is subtracted from itself or from a sum with it: exact for integers that wrap around, too."""
+    if deep_equal(e.a, e.b):
+        return const(0, e.dtype)
+    if isinstance(e.a, Add):
+        for subtracted, rest in ((e.a.a, e.a.b), (e.a.b, e.a.a)):
+            if deep_equal(subtracted, e.b):
+                return rest
     return e
 
 

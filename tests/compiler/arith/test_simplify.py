@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -42,7 +43,7 @@ from compiler.ir.primexpr import (
     const,
 )
 from compiler.ir.structural import assert_structural_equal, structural_equal
-from compiler.ir.substitute import post_order_visit
+from compiler.ir.substitute import post_order_visit, substitute
 from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.math import ceil, log2
 from compiler.tir.op import all as all_of
@@ -579,3 +580,44 @@ def test_a_negative_stays_the_product_that_it_is_written_as() -> None:
         assert Analyzer().simplify(e) is e
         assert deep_equal(Analyzer().simplify(Add(e, y)), Sub(y, x))
     assert Analyzer().can_prove_equal(negative, difference)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "uint32", "uint64"])
+def test_a_difference_cancels_in_integers_that_wrap_around(dtype):
+    a, b = Var("a", dtype), Var("b", dtype)
+    analyzer = Analyzer()
+    for e, expected in ((a - a, const(0, dtype)), (a + b - a, b), (a + b - b, a), (a * b - a * b, const(0, dtype))):
+        assert structural_equal(analyzer.simplify(e), expected), e
+    ends = np.iinfo(dtype)
+    numbers = np.random.default_rng(0).integers(ends.min, ends.max, (2, 50), dtype, endpoint=True)
+    assert ((numbers[0] + numbers[1] - numbers[0]) == numbers[1]).all()
+    x = Var("x", "float32")
+    assert isinstance(analyzer.simplify(x - x), Sub)  # not zero where x is infinite or not a number
+
+
+@pytest.mark.parametrize(
+    ("build", "expected"),
+    [
+        (lambda x, y: x * 32 * x % x, lambda x, y: const(0)),
+        (lambda x, y: x * y * 32 // y, lambda x, y: x * 32),
+        (lambda x, y: y * x * 32 // (x * 16), lambda x, y: y * 2),
+        (lambda x, y: x * y * 32 % (y * x), lambda x, y: const(0)),
+        (lambda x, y: x * y * 32 % (y * 16), lambda x, y: const(0)),
+        (lambda x, y: x * tir.vscale() * 8 % (tir.vscale() * 4), lambda x, y: const(0)),
+        (lambda x, y: x * y * 32 // (y * 5), lambda x, y: x * y * 32 // (y * 5)),
+    ],
+)
+def test_a_product_is_divided_by_its_factors(build, expected):
+    x, y = Var("x", "int32"), Var("y", "int32")
+    assert structural_equal(Analyzer().simplify(build(x, y)), expected(x, y))
+
+
+def test_a_difference_that_may_be_negative_does_not_bound_the_other_term():
+    x, y, z = (Var(name, "int32") for name in "xyz")
+    analyzer = Analyzer()
+    for v in (y, z):
+        analyzer.bind(v, Range(0, 8))
+    condition = analyzer.simplify(x * 8 + y - z < 16)
+    # x < 2, which classic TVM makes of it, is another condition: 2 * 8 + 0 - 1 < 16.
+    values = {x: const(2), y: const(0), z: const(1)}
+    assert structural_equal(analyzer.simplify(substitute(condition, values)), const(True))
