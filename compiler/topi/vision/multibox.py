@@ -167,18 +167,15 @@ def multibox_transform_loc(
     count, sources = compacted(batch, anchors, lambda n, i: everything if keep_background else best(n, i) >= least)
 
     def seen(n: Var, i: PrimExpr) -> PrimExpr:
-        if not keep_background:
-            return labels(n, i) - 1
-        return tir.Select(best(n, i) >= least, labels(n, i), tir.const(0, "int32"))
+        shown = tir.Select(best(n, i) >= least, labels(n, i), tir.const(0, "int32"))
+        return shown if keep_background else labels(n, i) - 1
 
     def element(n: Var, row: Var, column: Var) -> PrimExpr:
         source = te.max(sources(n, row), 0)
-        edges = _moved(
-            [loc_pred(n, source * 4 + d) for d in range(4)], [anchor(0, source, d) for d in range(4)], variances
-        )
+        change, corners = ([loc_pred(n, source * 4 + d) for d in range(4)], [anchor(0, source, d) for d in range(4)])
+        edges = _moved(change, corners, variances)
         if clip:
-            low, high = tir.const(0.0, anchor.dtype), tir.const(1.0, anchor.dtype)
-            edges = [te.max(te.min(edge, high), low) for edge in edges]
+            edges = [te.max(te.min(edge, tir.const(1, edge.dtype)), tir.const(0, edge.dtype)) for edge in edges]
         values = [seen(n, source).astype(cls_prob.dtype), best(n, source), *edges]
         chosen = values[-1]
         for index, value in enumerate(values[:-1]):
