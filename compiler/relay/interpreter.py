@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, TVMError, show
 from compiler.ir.function import GlobalVar
 from compiler.ir.module import IRModule
@@ -31,8 +32,9 @@ from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, Tuple
 from compiler.relay.function import Function
 from compiler.relay.operator import RelayOp
 from compiler.relay.reference import RefCreate, RefRead, RefWrite
+from compiler.relay.ty import TensorType, TupleType
 from compiler.runtime.container import ADT
-from compiler.runtime.ndarray import NDArray, name_to_numpy
+from compiler.runtime.ndarray import NDArray, name_to_numpy, numpy_dtype
 
 __all__ = [
     "UNKNOWN",
@@ -188,7 +190,9 @@ class Interpreter:
         for param, value in zip(function.func.params, values, strict=True):
             check_shapes("evaluate", param, _shapes(value))
         frame = Frame(function.frame)
-        frame.values.update(zip(function.func.params, values, strict=True))
+        params = function.func.params
+        typed = [_of_type(param.type_annotation, value) for param, value in zip(params, values, strict=True)]
+        frame.values.update(zip(params, typed, strict=True))
         return self._run(function.func.body, frame)
 
     def _run(self, expr: GraphExpr, frame: Frame) -> Any:
@@ -265,9 +269,30 @@ class Interpreter:
             case Constructor():
                 return ConstructorValue(function.tag, args, function)
             case RelayOp():
-                return apply_operator(function, call.attrs, args)
+                return self.operator(function, call, args)
             case _:
                 raise InterpreterError(f"interpreter: {show(function)} is called but is not a function")
+
+    def operator(self, op: RelayOp, call: Call, args: tuple[Any, ...]) -> Any:
+        """Return the value of an operator's call.
+
+        Parameters
+        ----------
+        op : RelayOp
+        call : Call
+        args : tuple of value
+            The values of its arguments.
+
+        Returns
+        -------
+        value
+
+        Raises
+        ------
+        InterpreterError
+            If the operator has no reference, or refuses the values.
+        """
+        return apply_operator(op, call.attrs, args)
 
     def _let(self, let: Let, frame: Frame) -> Any:
         frame.values[let.var] = self._value(let.value, frame)
@@ -434,6 +459,15 @@ def _arguments(func: Function, args: Sequence[Any] | Mapping[str, Any]) -> list[
             f"evaluate: the function takes {len(names)} arguments ({', '.join(names)}), got {len(args)}"
         )
     return [_as_value(a) for a in args]
+
+
+def _of_type(t: Any, value: Any) -> Any:
+    """Return an argument in the data type of its parameter, as the other executors take it."""
+    if isinstance(value, tuple) and isinstance(t, TupleType) and len(value) == len(t.fields):
+        return tuple(_of_type(field, part) for field, part in zip(t.fields, value, strict=True))
+    if not isinstance(value, np.ndarray) or not isinstance(t, TensorType) or dt.is_custom(t.dtype):
+        return value
+    return value.astype(numpy_dtype(t.dtype), copy=False)
 
 
 def _shapes(value: Any) -> Shapes:

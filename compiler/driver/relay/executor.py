@@ -11,16 +11,18 @@ import numpy as np
 from compiler.driver.relay import vm
 from compiler.driver.relay.build import TargetLike, as_module, build, build_graph, build_target
 from compiler.driver.relay.params import bind_params
+from compiler.ir import dtype as dt
 from compiler.ir.deprecation import renamed_parameter
 from compiler.ir.error import ArgumentError, expected, show
 from compiler.ir.function import GlobalVar, as_function
 from compiler.ir.module import IRModule
 from compiler.ir.types import Type
-from compiler.relay.expr import Constant, Expr, Var
+from compiler.relay.expr import Call, Constant, Expr, Var
 from compiler.relay.function import Function
 from compiler.relay.inference import infer_module
 from compiler.relay.interpreter import Interpreter, RefValue, rebuilt
-from compiler.relay.ty import TupleType
+from compiler.relay.operator import RelayOp
+from compiler.relay.ty import TensorType, TupleType
 from compiler.runtime.aot_executor import AotModule
 from compiler.runtime.container import ADT
 from compiler.runtime.device import Device, cpu
@@ -106,10 +108,11 @@ class Executor(ABC):
 
 
 class InterpreterExecutor(Executor):
-    """Interprets functions, operator by operator, with NumPy."""
+    """Interprets functions, operator by operator, with NumPy; what does not type-check is refused before it runs."""
 
     def _compile(self, module: IRModule) -> Callable[..., Any]:
-        interpreter = Interpreter(module)
+        module = infer_module(module)
+        interpreter = _Interpreter(module, self.target)
         names = [p.name_hint for p in module["main"].params]
 
         def call(*args: Argument, **inputs: Argument) -> Any:
@@ -117,6 +120,31 @@ class InterpreterExecutor(Executor):
             return runtime_value(interpreter.evaluate("main", ordered))
 
         return call
+
+
+class _Interpreter(Interpreter):
+    """Computes with NumPy, and compiles operators on data types that the program registered, which NumPy lacks."""
+
+    def __init__(self, module: IRModule, target: TargetLike) -> None:
+        super().__init__(module)
+        self._target = target
+        self._kernels: dict[Call, Callable[..., Any]] = {}
+
+    def operator(self, op: RelayOp, call: Call, args: tuple[Any, ...]) -> Any:
+        types = [expr.checked_type for expr in (call, *call.args)]
+        if not any(map(_is_custom, types)):
+            return super().operator(op, call, args)
+        if call not in self._kernels:
+            params = tuple(Var(f"p{number}", t) for number, t in enumerate(types[1:]))
+            function = Function(params, Call(op, params, call.attrs))
+            self._kernels[call] = GraphExecutor(IRModule.from_expr(function), cpu(), self._target).evaluate()
+        return rebuilt(self._kernels[call](*args), lambda leaf: leaf.numpy(), tuple)
+
+
+def _is_custom(t: Type) -> bool:
+    if isinstance(t, TupleType):
+        return any(map(_is_custom, t.fields))
+    return isinstance(t, TensorType) and dt.is_custom(t.dtype)
 
 
 class GraphExecutor(Executor):
