@@ -7,7 +7,7 @@ from functools import cache
 
 from compiler.target.llvm_machine import emitted_for
 
-__all__ = ["has_sse41", "int16_vector_bits"]
+__all__ = ["converts_halves", "has_sse41", "int16_vector_bits"]
 
 _FLOOR = """
 declare float @llvm.floor.f32(float)
@@ -22,6 +22,12 @@ define void @squares(ptr %a) {
   %y = mul <64 x i16> %x, %x
   store <64 x i16> %y, ptr %a
   ret void
+}
+"""
+_HALF = """
+define half @narrow(float %x) {
+  %y = fptrunc float %x to half
+  ret half %y
 }
 """
 _REGISTER_BITS = {"x": 128, "y": 256, "z": 512}
@@ -45,6 +51,27 @@ def has_sse41(triple: str, cpu: str, features: str) -> bool:
     if not triple.startswith(("x86_64", "i686")):
         return False
     return "roundss" in emitted_for(_FLOOR, triple, cpu, features)
+
+
+@cache
+def converts_halves(triple: str, cpu: str, features: str) -> bool:
+    """Return whether code for a CPU converts half precision rightly.
+
+    On x86 without F16C, functions of a library convert, which take and return numbers in SSE2's registers; LLVM passes
+    them elsewhere where a target does without SSE2.
+
+    Parameters
+    ----------
+    triple, cpu, features : str
+        As in :func:`~compiler.target.llvm_machine.target_machine`.
+
+    Returns
+    -------
+    bool
+    """
+    if not triple.startswith(("x86_64", "i686")) or int16_vector_bits(triple, cpu, features):
+        return True
+    return "vcvtps2ph" in emitted_for(_HALF, triple, cpu, features)
 
 
 @cache

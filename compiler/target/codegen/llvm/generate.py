@@ -21,7 +21,7 @@ from compiler.target.codegen.llvm.debug_locations import DebugLocations
 from compiler.target.codegen.llvm.function import declare_functions, write_function
 from compiler.target.codegen.llvm.imported import with_imported
 from compiler.target.codegen.llvm.mask_registers import without_unsafe_masks
-from compiler.target.codegen.llvm.missing_types import placing_missing_types
+from compiler.target.codegen.llvm.missing_types import placing_missing_types, require_half_precision
 from compiler.target.codegen.llvm.restore_locations import restore_locations
 from compiler.target.codegen.llvm.state import ModuleState
 from compiler.target.kinds import KINDS
@@ -254,7 +254,9 @@ def emit(
         for name, _ in in_order:
             write_function(shared, shared.functions[name])
     signatures = [msgspec.structs.replace(declared[name], messages=shared.messages) for name, _ in functions]
-    return signatures, with_imported(tidy(str(llvm)), shared.imported, target)
+    text = tidy(str(llvm))
+    require_half_precision((func for _, func in functions), text, target)
+    return signatures, with_imported(text, shared.imported, target)
 
 
 _QUOTED = re.compile(r'([%@])"([A-Za-z_.$][\w.$]*)"', re.ASCII)
