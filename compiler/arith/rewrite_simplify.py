@@ -52,6 +52,7 @@ from compiler.ir.primexpr import (
     cast,
     const,
     fold,
+    of_truth_values,
 )
 from compiler.ir.substitute import substitute
 
@@ -76,6 +77,9 @@ class RewriteSimplifier(Simplifier):
         e = self._operands(n)
         if isinstance(e, (IntImm, FloatImm)):
             return e
+        logic = of_truth_values(e)
+        if logic is not None:
+            return self.resimplify(logic)
         kind = type(n)
         if kind in _DIVISIONS and _is_zero(e.b):
             return e  # it has no value, and no rule

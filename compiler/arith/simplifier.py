@@ -161,6 +161,10 @@ class Simplifier(Mutator):
         coeff, base = self.facts.modular.visit(e)
         return coeff % divisor == 0 and not (type(e) is IntImm and e.value == base % divisor)
 
+    def is_ordered(self, e: PrimExpr) -> bool:
+        """Return whether of two values of the type of ``e`` one is less, or they are equal."""
+        return dt.is_integral(e.dtype)
+
     def prove(self, condition: PrimExpr) -> bool:
         """Return whether ``condition`` is known to hold."""
         if self.is_too_deep:

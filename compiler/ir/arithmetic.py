@@ -30,13 +30,14 @@ from compiler.ir.operations import (
     Min,
     Mod,
     Mul,
+    Not,
     Or,
     Sub,
 )
 from compiler.ir.operators import ExprLike, ExprOperators, leaves_arithmetic_to, register_operator
 from compiler.ir.scalars import FloatImm, IntImm, PrimExpr
 
-__all__ = ["binary", "bitwise", "fold"]
+__all__ = ["binary", "bitwise", "fold", "of_truth_values"]
 
 
 def _is_expr_like(value: object) -> bool:
@@ -76,6 +77,8 @@ def binary(kind: type[BinaryOp], a: ExprLike, b: ExprLike) -> PrimExpr:
         if folded is not None:
             return folded
     neutral = _neutral(kind, x, y)
+    if neutral is None and kind in _BOOLEAN and dt.is_bool(x.dtype):
+        return binary(_BOOLEAN[kind], x, y)
     return kind(x, y) if neutral is None else neutral
 
 
@@ -131,16 +134,48 @@ def fold(kind: type[BinaryOp], x: IntImm | FloatImm, y: IntImm | FloatImm) -> In
     """
     if kind in _DIVISIONS and y.value == 0:
         return None
+    if isinstance(x, FloatImm):
+        return _folded_floats(kind, x, y)
     value = kind.evaluate(x.value, y.value)
     if issubclass(kind, CmpOp):
         return IntImm("bool", int(bool(value)))
-    if isinstance(x, FloatImm):
-        native = x.dtype in ("float16", "float32", "float64")
-        return FloatImm(x.dtype, float(np.dtype(x.dtype).type(value))) if native else None
+    if x.dtype == "bool":
+        return IntImm("bool", int(value != 0))
     low, high = dt.int_range(x.dtype)
     if low <= value <= high:
         return IntImm(x.dtype, value)
     return None if x.dtype in ("int32", "int64") else IntImm(x.dtype, low + (value - low) % (high - low + 1))
+
+
+def _folded_floats(kind: type[BinaryOp], x: FloatImm, y: IntImm | FloatImm) -> IntImm | FloatImm | None:
+    """Evaluate an operation on two constants as the processor does, which has rounded them to their type."""
+    if x.dtype not in ("float16", "float32", "float64"):
+        return IntImm("bool", int(bool(kind.evaluate(x.value, y.value)))) if issubclass(kind, CmpOp) else None
+    rounded = np.dtype(x.dtype).type
+    with np.errstate(all="ignore"):
+        value = kind.evaluate(rounded(x.value), rounded(y.value))
+        return IntImm("bool", int(bool(value))) if issubclass(kind, CmpOp) else FloatImm(x.dtype, float(rounded(value)))
+
+
+_BOOLEAN: dict[type[BinaryOp], type[BinaryOp]] = {Add: Or, Sub: NE, Mul: And, Max: Or, Min: And}
+"""Arithmetic on truth values: the numbers 0 and 1 are computed with, and what is not 0 is true, as a cast has it."""
+
+
+def of_truth_values(n: BinaryOp) -> PrimExpr | None:
+    """Return arithmetic on truth values as logic: ``a + b`` is ``a or b``, ``a - b`` is ``a != b``.
+
+    Parameters
+    ----------
+    n : BinaryOp
+        An operation.
+
+    Returns
+    -------
+    PrimExpr or None
+        None if its operands are no truth values, or it is logic, a comparison or a division, which are as they are.
+    """
+    kind = _BOOLEAN.get(type(n)) if dt.is_bool(n.dtype) else None
+    return None if kind is None else kind(n.a, n.b)
 
 
 _BITWISE = {
@@ -186,6 +221,8 @@ def bitwise(name: str, *operands: ExprLike) -> PrimExpr:
     if not dt.is_integral(dtype):
         raise DTypeError(f"{name}: operands must be integers, got {dtype} in {show(values[0])}")
     last = values[-1]
+    if name.startswith("shift") and dt.is_bool(dtype):  # of 0 and 1: shifted to the left, 1 is not 0
+        return values[0] if name == "shift_left" else binary(And, values[0], Not(last))
     if name.startswith("shift") and isinstance(last, IntImm) and not 0 <= last.value < dt.bits(dtype):
         raise ArgumentError(f"{name}: the shift must be from 0 to {dt.bits(dtype) - 1} for {dtype}, got {last.value}")
     op = _BITWISE[name]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TypeVar
 
-__all__ = ["logical_and", "logical_or", "trunc_div", "trunc_mod"]
+__all__ = ["larger", "logical_and", "logical_or", "smaller", "trunc_div", "trunc_mod"]
 
 Number = TypeVar("Number", int, float)
 
@@ -41,6 +41,36 @@ def trunc_mod(a: Number, b: Number) -> Number:
     int or float
     """
     return a - trunc_div(a, b) * b if isinstance(a, int) else math.fmod(a, b)
+
+
+def smaller(a: Number, b: Number) -> Number:
+    """Return ``a < b ? a : b``, as machine code chooses: ``b`` where one of them is not a number.
+
+    Parameters
+    ----------
+    a, b : int or float
+        Both of one sort.
+
+    Returns
+    -------
+    int or float
+    """
+    return a if a < b else b
+
+
+def larger(a: Number, b: Number) -> Number:
+    """Return ``a > b ? a : b``, as machine code chooses: ``b`` where one of them is not a number.
+
+    Parameters
+    ----------
+    a, b : int or float
+        Both of one sort.
+
+    Returns
+    -------
+    int or float
+    """
+    return a if a > b else b
 
 
 def logical_and(a: int, b: int) -> int:

@@ -14,7 +14,7 @@ from compiler.ir import dtype as dt
 from compiler.ir.coercion import as_exprs, bound_value, check_bound_value, convert, match_types
 from compiler.ir.error import ArgumentError, DTypeError, show
 from compiler.ir.node import Node, node
-from compiler.ir.number_operations import logical_and, logical_or, trunc_div, trunc_mod
+from compiler.ir.number_operations import larger, logical_and, logical_or, smaller, trunc_div, trunc_mod
 from compiler.ir.op import Op
 from compiler.ir.scalars import PrimExpr, Var
 
@@ -174,7 +174,7 @@ class FloorMod(BinaryOp):
 
 @node
 class Min(BinaryOp):
-    """The smaller of two values.
+    """The smaller of two values, ``a < b ? a : b``: of a NaN and another value, ``b``.
 
     Parameters
     ----------
@@ -183,12 +183,12 @@ class Min(BinaryOp):
     """
 
     symbol: ClassVar[str] = "min"
-    evaluate = staticmethod(min)
+    evaluate = staticmethod(smaller)
 
 
 @node
 class Max(BinaryOp):
-    """The larger of two values.
+    """The larger of two values, ``a > b ? a : b``: of a NaN and another value, ``b``.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ class Max(BinaryOp):
     """
 
     symbol: ClassVar[str] = "max"
-    evaluate = staticmethod(max)
+    evaluate = staticmethod(larger)
 
 
 @node

@@ -11,6 +11,7 @@ from compiler.ir.arithmetic import (
     binary,
     bitwise,
     fold,
+    of_truth_values,
 )
 from compiler.ir.axes import (
     CommReducer,
@@ -130,6 +131,7 @@ __all__ = [
     "fold",
     "is_const_int",
     "match_types",
+    "of_truth_values",
     "require_condition",
     "trunc_div",
     "trunc_mod",

@@ -37,6 +37,7 @@ from compiler.ir.primexpr import (
     StringImm,
     Sub,
     Var,
+    of_truth_values,
     wrap_int,
 )
 from compiler.runtime import packed_call
@@ -136,6 +137,8 @@ class PythonExpression(Functor):
     def visit(self, n: Any, *args: Any) -> Any:
         if not isinstance(n, PrimExpr):
             return super().visit(n)
+        logic = of_truth_values(n) if isinstance(n, BinaryOp) else None
+        n = n if logic is None else logic
         self._depth += 1
         try:
             if self._depth > _DEEPEST:

@@ -44,6 +44,7 @@ from compiler.ir.primexpr import (
     StringImm,
     Sub,
     Var,
+    of_truth_values,
 )
 from compiler.target.codegen.llvm.debug_locations import Locator
 from compiler.target.codegen.llvm.division import (
@@ -81,7 +82,8 @@ class Expressions(Functor):
     def visit(self, n: PrimExpr, *args: object) -> ir.Value:
         """Return the value of an expression."""
         before = self.locator.enter(n)
-        value: ir.Value = Functor.visit(self, n)
+        logic = of_truth_values(n) if isinstance(n, BinaryOp) else None
+        value: ir.Value = Functor.visit(self, n if logic is None else logic)
         self.locator.leave(before)
         return value
 
