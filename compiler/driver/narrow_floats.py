@@ -6,7 +6,7 @@ from collections.abc import Set
 
 from compiler.ir import dtype as dt
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import Cast
+from compiler.ir.primexpr import Call, Cast
 from compiler.tir.analysis.features import features
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate
@@ -41,11 +41,11 @@ def legalize_narrow_floats(module: IRModule, rounds_each: bool = False) -> IRMod
 
 
 def _uses(types: Set[str], func: PrimFunc) -> bool:
-    """Return whether a parameter, or a value that the function allocates or converts to, is of one of some types."""
+    """Return whether a parameter, or a value that is allocated, converted to or called for, is of one of some types."""
     if any(dt.element(buffer.dtype) in types for buffer in func.buffer_map.values()):
         return True
     uses = _Types(types)
-    if not features(func).nodes.isdisjoint((Allocate, Cast)):
+    if not features(func).nodes.isdisjoint((Allocate, Call, Cast)):
         uses.visit(func.body)
     return uses.any
 
@@ -61,6 +61,9 @@ class _Types(StmtExprVisitor):
     def visit_Cast(self, n: Cast) -> None:
         self._note(n)
 
-    def _note(self, n: Allocate | Cast) -> None:
+    def visit_Call(self, n: Call) -> None:
+        self._note(n)
+
+    def _note(self, n: Allocate | Call | Cast) -> None:
         self.any = self.any or dt.element(n.dtype) in self._types
         self.visit_Node(n)

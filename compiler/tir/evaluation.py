@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from compiler.ir import dtype as dt
-from compiler.ir.error import BuildError, TVMError
+from compiler.ir.error import BuildError, DTypeError, TVMError
 from compiler.ir.primexpr import BinaryOp, Div, FloorDiv, FloorMod, Max, Min, Mod, trunc_div, trunc_mod, wrap_int
+from compiler.runtime import ndarray
 
 Value = Any
 
@@ -32,8 +33,8 @@ def numpy_dtype(dtype: str) -> np.dtype[Any]:
     """
     element = dt.element(dtype)
     try:
-        return np.dtype(element)
-    except TypeError:
+        return ndarray.numpy_dtype(element)
+    except DTypeError:
         raise BuildError(f"interpret: NumPy has no data type {element}") from None
 
 

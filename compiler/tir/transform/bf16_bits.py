@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compiler.ir import dtype as dt
-from compiler.ir.primexpr import NE, PrimExpr, Select, cast
+from compiler.ir.primexpr import NE, Let, PrimExpr, Select, Var, cast
 from compiler.tir.arithmetic import bitwise_and, bitwise_or, shift_left, shift_right
 from compiler.tir.builtin import reinterpret
 
@@ -22,9 +22,11 @@ def bits_of_single(value: PrimExpr) -> PrimExpr:
     """Return the upper half of a number, rounded to nearest, ties to even; what is not a number becomes a quiet NaN."""
     count = dt.lanes(value.dtype)
     wide = dt.with_lanes("uint32", count)
-    bits = reinterpret(wide, value)
+    bits = Var("bits", wide)
     rounding = bitwise_and(shift_right(bits, cast(wide, 16)), cast(wide, 1)) + cast(wide, 0x7FFF)
     rounded = shift_right(bits + rounding, cast(wide, 16))
     # The bits that tell a NaN from an infinity may all be in the lower half, and rounding may carry into the sign.
     quiet = bitwise_or(shift_right(bits, cast(wide, 16)), cast(wide, 0x40))
-    return cast(dt.with_lanes(BITS, count), Select(NE(value, value), quiet, rounded))
+    single = reinterpret(dt.with_lanes("float32", count), bits)
+    half = cast(dt.with_lanes(BITS, count), Select(NE(single, single), quiet, rounded))
+    return Let(bits, reinterpret(wide, value), half)
