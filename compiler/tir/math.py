@@ -16,13 +16,17 @@ from compiler.ir.error import DTypeError, show
 from compiler.ir.op import Op, register_op
 from compiler.ir.primexpr import (
     And,
+    BinaryOp,
     Call,
     ExprLike,
     FloatImm,
     IntImm,
+    Max,
+    Min,
     Not,
     PrimExpr,
     Select,
+    binary,
     cast,
     const,
     convert,
@@ -151,6 +155,55 @@ atan2 = _numbered("atan2", np.arctan2, "Angle of the point (x2, x1), in radians.
 copysign = _numbered("copysign", np.copysign, "The magnitude of x1 with the sign of x2.")
 hypot = _numbered("hypot", np.hypot, "sqrt(x1 * x1 + x2 * x2) without overflow.")
 nextafter = _numbered("nextafter", np.nextafter, "The next number after x1 in the direction of x2.")
+
+_FMAXIMUM = register_op("tir.fmaximum", reference=np.maximum, doc="The larger of x and y, NaN if either is.")
+_FMINIMUM = register_op("tir.fminimum", reference=np.minimum, doc="The smaller of x and y, NaN if either is.")
+
+
+def _propagating(op: Op, kind: type[BinaryOp], x: ExprLike, y: ExprLike) -> PrimExpr:
+    a, b = match_types(x, y, op.name.removeprefix("tir."))
+    if not dt.is_real(a.dtype):
+        return binary(kind, a, b)
+    if isinstance(a, FloatImm) and isinstance(b, FloatImm) and op.reference is not None:
+        return FloatImm(a.dtype, float(op.reference(a.value, b.value)))
+    return Call(a.dtype, op, (a, b))
+
+
+def fmaximum(x: ExprLike, y: ExprLike) -> PrimExpr:
+    """Return the larger of two values, NaN if either is: ``fmaximum`` of C, ``numpy.maximum``.
+
+    Of zeros with different signs it is either.
+
+    Parameters
+    ----------
+    x, y : PrimExpr
+        Numbers, brought to one type.
+
+    Returns
+    -------
+    PrimExpr
+        Of their common type.
+    """
+    return _propagating(_FMAXIMUM, Max, x, y)
+
+
+def fminimum(x: ExprLike, y: ExprLike) -> PrimExpr:
+    """Return the smaller of two values, NaN if either is: ``fminimum`` of C, ``numpy.minimum``.
+
+    Of zeros with different signs it is either.
+
+    Parameters
+    ----------
+    x, y : PrimExpr
+        Numbers, brought to one type.
+
+    Returns
+    -------
+    PrimExpr
+        Of their common type.
+    """
+    return _propagating(_FMINIMUM, Min, x, y)
+
 
 _FABS = register_op("tir.fabs", reference=np.fabs, doc="Absolute value of a floating-point x.")
 _ISNAN = register_op("tir.isnan", reference=np.isnan, doc="Whether x is not a number.")

@@ -250,3 +250,12 @@ sum: ScalarReducer = comm_reducer(_plus, lambda dtype: const(0, dtype), name="su
 prod: ScalarReducer = comm_reducer(_times, lambda dtype: const(1, dtype), name="prod")
 min: ScalarReducer = comm_reducer(_smaller, max_value, name="min")
 max: ScalarReducer = comm_reducer(_larger, min_value, name="max")
+for _reducer, _sign in ((min, "<"), (max, ">")):
+    _reducer.__doc__ = (
+        (_reducer.__doc__ or "")
+        + f"""
+    Notes
+    -----
+    Values are compared, ``a {_sign} b ? a : b``: of a NaN and another value the result is ``b``.
+    """
+    )

@@ -114,8 +114,12 @@ def _one(e: PrimExpr) -> PrimExpr:
 
 
 def _sign(e: PrimExpr) -> PrimExpr:
+    if dt.is_bool(e.dtype):
+        return e
     zero = tir.const(0, e.dtype)
     below = zero if dt.is_uint(e.dtype) else tir.Select(e < zero, tir.const(-1, e.dtype), zero)
+    if dt.is_float(e.dtype):
+        below = tir.Select(e < zero, tir.const(-1, e.dtype), tir.Select(e.equal(zero), zero, e))  # NaN stays
     return tir.Select(e > zero, _one(e), below)
 
 
@@ -180,8 +184,13 @@ def clip(x: Tensor, a_min: float, a_max: float) -> Tensor:
     Tensor
         Of the shape and data type of ``x``.
     """
-    low, high = (_bound(v, x.dtype) for v in (a_min, a_max))
+    low, high = limits(a_min, a_max, x.dtype)
     return map_elements(x, lambda e: te.max(te.min(e, high), low), "clip")
+
+
+def limits(a_min: float, a_max: float, dtype: str) -> tuple[PrimExpr, PrimExpr]:
+    """Return the ends of a range in a data type, its own where they lie beyond them."""
+    return _bound(a_min, dtype), _bound(a_max, dtype)
 
 
 def _bound(value: float, dtype: str) -> PrimExpr:

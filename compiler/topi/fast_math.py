@@ -17,7 +17,7 @@ _LN2_HIGH, _LN2_LOW = 0.693359375, -2.12194440e-4
 
 def _exp(e: PrimExpr) -> PrimExpr:
     """Return ``2 ** n * exp(r)`` with ``|r| <= ln 2 / 2``: a Taylor polynomial times a float made of ``n``."""
-    x = te.max(te.min(e, tir.const(88.3, "float32")), tir.const(-87.3, "float32"))
+    x = tir.fmaximum(tir.fminimum(e, tir.const(88.3, "float32")), tir.const(-87.3, "float32"))
     n = te.floor(x * tir.const(math.log2(math.e), "float32") + tir.const(0.5, "float32"))
     r = x - n * tir.const(_LN2_HIGH, "float32") - n * tir.const(_LN2_LOW, "float32")
     value = tir.const(1 / math.factorial(7), "float32")

@@ -85,7 +85,9 @@ _DOC = """Return {doc} over some axes.
     """
 
 
-def _simple(name: str, reducer: Reducer, doc: str, operand: str = "of a number type") -> Reduction:
+def simple_reduction(name: str, reducer: Reducer, doc: str, operand: str = "of a number type") -> Reduction:
+    """Return the function of a tensor, axes and ``keepdims`` that a reduction of elements makes."""
+
     def build(data: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
         def function(element: PrimExpr, ks: ReducedAxes) -> PrimExpr:
             return reducer(element, axis=list(ks.values()))
@@ -113,12 +115,12 @@ _any = te.comm_reducer(lambda x, y: tir.Or(x, y), lambda t: tir.const(False, t),
 
 _largest = te.comm_reducer(lambda x, y: tir.Max(x, y), lowest, name="max")
 _smallest = te.comm_reducer(lambda x, y: tir.Min(x, y), highest, name="min")
-max = _simple("max", _largest, "the largest element")
-min = _simple("min", _smallest, "the smallest element")
-prod = _simple("prod", te.prod, "the product")
-all = _simple("all", _all, "whether all hold", "bool")
-any = _simple("any", _any, "whether at least one holds", "bool")
-_sum = _simple("sum", te.sum, "the sum")
+max = simple_reduction("max", _largest, "the largest element")
+min = simple_reduction("min", _smallest, "the smallest element")
+prod = simple_reduction("prod", te.prod, "the product")
+all = simple_reduction("all", _all, "whether all hold", "bool")
+any = simple_reduction("any", _any, "whether at least one holds", "bool")
+_sum = simple_reduction("sum", te.sum, "the sum")
 
 
 def sum(data: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
@@ -146,8 +148,16 @@ def sum(data: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
     return any(data, axis, keepdims) if dt.is_bool(data.dtype) else _sum(data, axis, keepdims)
 
 
-def _arg_reducer(
-    name: str, last: bool, before: Callable[[PrimExpr, PrimExpr], PrimExpr], worst: Callable[[str], PrimExpr]
+Comparison: TypeAlias = Callable[[PrimExpr, PrimExpr], PrimExpr]
+"""Of two values; returns a truth value."""
+
+
+def _equal(a: PrimExpr, b: PrimExpr) -> PrimExpr:
+    return a.equal(b)
+
+
+def arg_reducer(
+    name: str, last: bool, before: Comparison, worst: Callable[[str], PrimExpr], same: Comparison = _equal
 ) -> Reducer:
     """Make a reduction of pairs (index, value) to the best value's pair; of equals the first one, or the last."""
 
@@ -155,14 +165,14 @@ def _arg_reducer(
         tie = lhs[0] > rhs[0] if last else lhs[0] < rhs[0]
         # The identity's index is -1: it loses against every element, also against one that is as bad.
         tie = tir.all(lhs[0] >= 0, tir.any(rhs[0] < 0, tie))
-        left = tir.any(before(lhs[1], rhs[1]), tir.all(lhs[1].equal(rhs[1]), tie))
+        left = tir.any(before(lhs[1], rhs[1]), tir.all(same(lhs[1], rhs[1]), tie))
         return Select(left, lhs[0], rhs[0]), Select(left, lhs[1], rhs[1])
 
     return te.comm_reducer(combine, lambda i, t: (tir.const(-1, i), worst(t)), name=name)  # type: ignore[no-any-return]
 
 
 _ARG = {
-    (name, last): _arg_reducer(name, last, before, worst)
+    (name, last): arg_reducer(name, last, before, worst)
     for last in (False, True)
     for name, before, worst in (
         ("argmax", lambda a, b: a > b, lowest),
@@ -171,18 +181,18 @@ _ARG = {
 }
 
 
-def _arg_reduce(data: Tensor, axis: Axes, keepdims: bool, name: str, last: bool) -> Tensor:
+def arg_reduce(data: Tensor, axis: Axes, keepdims: bool, name: str, reducer: Reducer, dtype: str = "int32") -> Tensor:
+    """Return the first result of a reduction of pairs: indices of type ``dtype``, and elements."""
     shape = dims(data)
-    reducer = _ARG[name, last]
 
     def pair(value: PrimExpr, ks: ReducedAxes) -> Any:
-        at: PrimExpr = tir.const(0, "int32")
+        at: PrimExpr = tir.const(0, dtype)
         for d, k in ks.items():
             at = at * shape[d] + k.var
-        return reducer((at.astype("int32"), value), axis=list(ks.values()))
+        return reducer((at.astype(dtype), value), axis=list(ks.values()))
 
     if not axes_of(axis, len(shape), name):
-        return compute(shape, lambda *i: tir.const(0, "int32"), name=name, tag=Tag.ELEMWISE)
+        return compute(shape, lambda *i: tir.const(0, dtype), name=name, tag=Tag.ELEMWISE)
     indices, _ = reduce_over(data, axis, keepdims, pair, f"{name}_pairs", Tag.COMM_REDUCE_IDX)
     return compute(dims(indices), lambda *i: indices(*i), name=name, tag=Tag.COMM_REDUCE_IDX)
 
@@ -211,7 +221,7 @@ def argmax(data: Tensor, axis: Axes = None, keepdims: bool = False, select_last_
     ArgumentError
         If there is no such axis, or one is given twice.
     """
-    return _arg_reduce(data, axis, keepdims, "argmax", select_last_index)
+    return arg_reduce(data, axis, keepdims, "argmax", _ARG["argmax", select_last_index])
 
 
 def argmin(data: Tensor, axis: Axes = None, keepdims: bool = False, select_last_index: bool = False) -> Tensor:
@@ -238,7 +248,7 @@ def argmin(data: Tensor, axis: Axes = None, keepdims: bool = False, select_last_
     ArgumentError
         If there is no such axis, or one is given twice.
     """
-    return _arg_reduce(data, axis, keepdims, "argmin", select_last_index)
+    return arg_reduce(data, axis, keepdims, "argmin", _ARG["argmin", select_last_index])
 
 
 def count(data: Tensor, axis: Axes) -> Extent:

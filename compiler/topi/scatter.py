@@ -220,7 +220,7 @@ def _mean(data: Tensor, counts: Sequence[Extent], hit: Hit, name: str) -> Tensor
 _COMBINE: dict[str, Combine] = {
     "add": _simple(te.sum, lambda t: tir.const(0, t), lambda a, b: a + b),
     "mul": _simple(te.prod, lambda t: tir.const(1, t), lambda a, b: a * b),
-    "min": _simple(te.min, highest, te.min),
-    "max": _simple(te.max, lowest, te.max),
+    "min": _simple(te.comm_reducer(tir.fminimum, highest, name="min"), highest, tir.fminimum),
+    "max": _simple(te.comm_reducer(tir.fmaximum, lowest, name="max"), lowest, tir.fmaximum),
     "mean": _mean,
 }

@@ -24,6 +24,7 @@ from compiler.relay.operator import Array, OpPattern, Relation, RelationError, T
 from compiler.relay.ty import TensorType, same_dim
 from compiler.te.tensor import Tensor
 from compiler.topi import broadcast as topi
+from compiler.topi import extrema
 
 Rule = Callable[[RelayExpr, RelayExpr, RelayExpr, RelayExpr], tuple[RelayExpr, RelayExpr]]
 
@@ -77,12 +78,18 @@ def _binary(
         relation=relation,
         pattern=OpPattern.BROADCAST,
         compute=lambda attrs, inputs, out_type: [compute(*inputs)],
-        reference=lambda attrs, a, b: reference(a, b),
+        reference=lambda attrs, a, b: _of_numbers(reference, a, b),
         gradient=rule if gradient else None,
         layout=broadcast_layout,
         onnx=onnx,
         waived={} if gradient else NOT_SMOOTH,
     )
+
+
+def _of_numbers(reference: Callable[..., Array], a: Array, b: Array) -> Array:
+    """Return a result of truth values as one: of 0 and 1, and what is not 0 is true."""
+    found = reference(a, b)
+    return found.astype("bool") if a.dtype.kind == "b" else found
 
 
 def _mul(a: RelayExpr, b: RelayExpr) -> Call:
@@ -129,6 +136,18 @@ def _trunc_divide(a: Array, b: Array) -> Any:
     return (down + ((down < 0) & (down * b != a))).astype(dtype)
 
 
+def _floor_divide(a: Array, b: Array) -> Any:
+    return np.floor_divide(a, b) if a.dtype.kind in "iub" else np.floor(a / b)
+
+
+def _floor_mod(a: Array, b: Array) -> Any:
+    return np.mod(a, b) if a.dtype.kind in "iub" else a - np.floor(a / b) * b
+
+
+def _difference(a: Array, b: Array) -> Any:
+    return np.not_equal(a, b) if a.dtype.kind == "b" else np.subtract(a, b)
+
+
 def _power(a: Array, b: Array) -> Any:
     if a.dtype.kind not in "iub":
         return np.power(a, b)
@@ -139,7 +158,7 @@ add = _binary("add", topi.add, np.add, "Add two tensors.", lambda a, b, y, g: (g
 subtract = _binary(
     "subtract",
     topi.subtract,
-    np.subtract,
+    _difference,
     "Subtract the right tensor from the left one.",
     lambda a, b, y, g: (g, _neg(g)),
     onnx="Sub",
@@ -160,9 +179,9 @@ divide = _binary(
     lambda a, b, y, g: (_div(g, b), _neg(_mul(g, _div(y, b)))),
     onnx="Div",
 )
-floor_divide = _binary("floor_divide", topi.floor_divide, np.floor_divide, "Divide two tensors and round down.")
+floor_divide = _binary("floor_divide", topi.floor_divide, _floor_divide, "Divide two tensors and round down.")
 floor_mod = _binary(
-    "floor_mod", topi.floor_mod, np.mod, "Return the remainder of floor_divide, which has the sign of the divisor."
+    "floor_mod", topi.floor_mod, _floor_mod, "Return the remainder of floor_divide, which has the sign of the divisor."
 )
 trunc_divide = _binary("trunc_divide", topi.trunc_divide, _trunc_divide, "Divide two tensors and round towards zero.")
 trunc_mod = _binary(
@@ -171,10 +190,18 @@ trunc_mod = _binary(
 mod = _binary("mod", topi.mod, np.fmod, "Return the remainder of trunc_divide, which has the sign of the dividend.")
 power = _binary("power", topi.power, _power, "Raise the left tensor to the power of the right one.", _power_gradient)
 maximum = _binary(
-    "maximum", topi.maximum, np.maximum, "Return the larger of two elements.", _choice_gradient("greater_equal")
+    "maximum",
+    extrema.maximum,
+    np.maximum,
+    "Return the larger of two elements, NaN if either is.",
+    _choice_gradient("greater_equal"),
 )
 minimum = _binary(
-    "minimum", topi.minimum, np.minimum, "Return the smaller of two elements.", _choice_gradient("less_equal")
+    "minimum",
+    extrema.minimum,
+    np.minimum,
+    "Return the smaller of two elements, NaN if either is.",
+    _choice_gradient("less_equal"),
 )
 left_shift = _binary(
     "left_shift",

@@ -20,6 +20,7 @@ from compiler.relay.op_registry import OpFunction, composite, public_function, r
 from compiler.relay.operator import Array, Gradient, OpPattern, Reference, Relation, RelationError, Types, call_op
 from compiler.relay.ty import TensorType
 from compiler.te.tensor import Tensor
+from compiler.topi import extrema
 from compiler.topi import reduction as topi
 
 Axis = int | Sequence[int] | None
@@ -169,8 +170,12 @@ def _prod(x: Array, axis: tuple[int, ...], keepdims: bool) -> Any:
 sum = _reduction("sum", topi.sum, _sum, "Return the sum over some axes.", _sum_gradient)
 mean = _reduction("mean", topi.mean, _mean, "Return the mean over some axes.", _mean_gradient)
 prod = _reduction("prod", topi.prod, _prod, "Return the product over some axes.", _prod_gradient)
-max = _reduction("max", topi.max, np.max, "Return the largest element over some axes.", _choice_gradient)
-min = _reduction("min", topi.min, np.min, "Return the smallest element over some axes.", _choice_gradient)
+max = _reduction(
+    "max", extrema.max, np.max, "Return the largest element over some axes, NaN if there is one.", _choice_gradient
+)
+min = _reduction(
+    "min", extrema.min, np.min, "Return the smallest element over some axes, NaN if there is one.", _choice_gradient
+)
 all = _reduction(
     "all", topi.all, np.all, "Return whether all elements over some axes are true.", relation=_logical_relation
 )
@@ -202,15 +207,21 @@ def _arg(name: str, compute: Callable[..., Tensor], find: Callable[..., Array], 
         pattern=OpPattern.COMM_REDUCE,
         layout=reduction_layout(ordered=True),
         compute=lambda attrs, inputs, out_type: [
-            compute(inputs[0], reduced_axes(attrs, inputs[0].ndim), attrs.keepdims, attrs.select_last_index)
+            compute(
+                inputs[0],
+                reduced_axes(attrs, inputs[0].ndim),
+                attrs.keepdims,
+                attrs.select_last_index,
+                tensor(out_type, "the index").dtype,
+            )
         ],
         reference=_arg_reference(find),
         waived=NOT_SMOOTH,
     )
 
 
-argmax = _arg("argmax", topi.argmax, np.argmax, "largest")
-argmin = _arg("argmin", topi.argmin, np.argmin, "smallest")
+argmax = _arg("argmax", extrema.argmax, np.argmax, "largest")
+argmin = _arg("argmin", extrema.argmin, np.argmin, "smallest")
 
 
 def _variance_relation(types: Types, attrs: VarianceAttrs) -> Type:

@@ -26,7 +26,7 @@ from compiler.relay.operator import Array, Gradient, OpPattern, Relation, Relati
 from compiler.relay.ty import TensorType
 from compiler.te.tensor import Tensor
 from compiler.topi import elementwise as topi
-from compiler.topi import fast_math
+from compiler.topi import extrema, fast_math
 
 Rule = Callable[[RelayExpr, RelayExpr, RelayExpr], RelayExpr]
 
@@ -345,13 +345,25 @@ nearbyint = _unary(
     onnx="Round",
 )
 trunc = _unary("trunc", topi.trunc, _floats_only(np.trunc), "Round each element towards zero.", relation=identity)
+
+
+def _of_numbers(reference: Callable[[Array], Array]) -> Callable[[Array], Array]:
+    """Return a reference that leaves truth values as they are, which NumPy's refuses."""
+    return lambda x: x.copy() if x.dtype.kind == "b" else reference(x)
+
+
 sign = _unary(
-    "sign", topi.sign, np.sign, "Return -1, 0 or 1 by the sign of each element.", relation=identity, onnx="Sign"
+    "sign",
+    topi.sign,
+    _of_numbers(np.sign),
+    "Return -1, 0 or 1 by the sign of each element.",
+    relation=identity,
+    onnx="Sign",
 )
 negative = _unary(
     "negative",
     topi.negative,
-    np.negative,
+    _of_numbers(np.negative),
     "Negate each element.",
     lambda x, y, g: call_op("negative", g),
     relation=identity,
@@ -417,12 +429,12 @@ def _clip_reference(attrs: ClipAttrs, x: Array) -> Array:
 
 clip = register(
     "clip",
-    doc="Limit each element to a range.",
+    doc="Limit each element to a range; NaN stays NaN.",
     inputs={"a": "The tensor to limit."},
     attrs=ClipAttrs,
     relation=identity,
     pattern=OpPattern.ELEMWISE,
-    compute=lambda attrs, inputs, out_type: [topi.clip(inputs[0], attrs.a_min, attrs.a_max)],
+    compute=lambda attrs, inputs, out_type: [extrema.clip(inputs[0], attrs.a_min, attrs.a_max)],
     reference=_clip_reference,
     gradient=_clip_gradient,
     layout=same_layout,

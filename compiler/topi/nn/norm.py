@@ -165,7 +165,7 @@ def l2_normalize(x: Tensor, axes: Sequence[int], epsilon: float) -> Tensor:
 
     def element(*i: Var) -> PrimExpr:
         others = [v for d, v in enumerate(i) if d not in axes]
-        return x(*i) / te.sqrt(te.max(squares(*others), tir.const(epsilon, x.dtype)))
+        return x(*i) / te.sqrt(tir.fmaximum(squares(*others), tir.const(epsilon, x.dtype)))
 
     return compute(dims(x), element, name="l2_normalize", tag=Tag.NORMALIZE)
 

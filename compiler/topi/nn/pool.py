@@ -12,6 +12,7 @@ from compiler.ir.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.tir.data_layout import layout
 from compiler.topi.compute import compute
+from compiler.topi.extrema import OF_TE, Extremum
 from compiler.topi.nn.conv import spatial_letters
 from compiler.topi.nn.pad import pad
 from compiler.topi.operands import Extent, Index, constant, dims, product
@@ -111,7 +112,7 @@ def _pooled(data: Tensor, spec: PoolSpec, fill: PrimExpr | int, reduce: Reducer,
     return compute(result, element, name=str(tag), tag=tag)
 
 
-def max_pool(data: Tensor, spec: PoolSpec) -> Tensor:
+def max_pool(data: Tensor, spec: PoolSpec, largest: Extremum = OF_TE) -> Tensor:
     """Return the largest element of each window.
 
     Parameters
@@ -119,13 +120,14 @@ def max_pool(data: Tensor, spec: PoolSpec) -> Tensor:
     data : Tensor
         In the layout ``spec.layout``, of a number type.
     spec : PoolSpec
+    largest : Extremum
 
     Returns
     -------
     Tensor
         In the same layout, of the data type of ``data``.
     """
-    return _pooled(data, spec, tir.min_value(data.dtype), te.max, Tag.POOL_MAX)
+    return _pooled(data, spec, largest.identity(data.dtype), largest.reduce, Tag.POOL_MAX)
 
 
 def avg_pool(data: Tensor, spec: PoolSpec, count_include_pad: bool) -> Tensor:
@@ -204,7 +206,7 @@ def _inside(start: Index, kernel: int, dilation: int, low: Extent, high: Extent)
     return last - first + 1
 
 
-def global_pool(data: Tensor, name: str, kind: str) -> Tensor:
+def global_pool(data: Tensor, name: str, kind: str, largest: Extremum = OF_TE) -> Tensor:
     """Return the mean or the largest element of each channel of each image.
 
     Parameters
@@ -214,6 +216,7 @@ def global_pool(data: Tensor, name: str, kind: str) -> Tensor:
     name : str
         Such as ``NCHW``.
     kind : {"max", "mean"}
+    largest : Extremum
 
     Returns
     -------
@@ -223,7 +226,7 @@ def global_pool(data: Tensor, name: str, kind: str) -> Tensor:
     axes, shape = spatial_axes(name), dims(data)
     window = [te.reduce_axis((0, shape[p]), name=f"r{d}") for d, p in enumerate(axes)]
     result = [1 if p in axes else extent for p, extent in enumerate(shape)]
-    reduce: Reducer = te.max if kind == "max" else te.sum
+    reduce: Reducer = largest.reduce if kind == "max" else te.sum
 
     def element(*at: Var) -> PrimExpr:
         read = list(at)
@@ -239,7 +242,7 @@ def global_pool(data: Tensor, name: str, kind: str) -> Tensor:
     return compute(result, lambda *at: te.div(pooled(*at), count), name="global_mean", tag=Tag.ELEMWISE)
 
 
-def adaptive_pool(data: Tensor, out: Sequence[int], name: str, kind: str) -> Tensor:
+def adaptive_pool(data: Tensor, out: Sequence[int], name: str, kind: str, largest: Extremum = OF_TE) -> Tensor:
     """Return the mean or the largest element of as many windows as the result has elements.
 
     Window ``i`` of ``n`` reaches from ``floor(i * extent / n)`` to ``ceil((i + 1) * extent / n)``.
@@ -253,6 +256,7 @@ def adaptive_pool(data: Tensor, out: Sequence[int], name: str, kind: str) -> Ten
     name : str
         Such as ``NCHW``.
     kind : {"max", "mean"}
+    largest : Extremum
 
     Returns
     -------
@@ -271,7 +275,7 @@ def adaptive_pool(data: Tensor, out: Sequence[int], name: str, kind: str) -> Ten
     result = list(dims(data))
     for p, n in zip(axes, out, strict=True):
         result[p] = n
-    reduce: Reducer = te.max if kind == "max" else te.sum
+    reduce: Reducer = largest.reduce if kind == "max" else te.sum
 
     def start(i: Var, d: int) -> PrimExpr:
         return i * extents[d] // out[d]
@@ -287,7 +291,7 @@ def adaptive_pool(data: Tensor, out: Sequence[int], name: str, kind: str) -> Ten
             read[p] = place
             inside += [place < end(at[p], d)] if extents[d] % out[d] else []
         value = data(*read)
-        identity = tir.min_value(data.dtype) if kind == "max" else tir.const(0, data.dtype)
+        identity = largest.identity(data.dtype) if kind == "max" else tir.const(0, data.dtype)
         return reduce(te.if_then_else(te.all(*inside), value, identity) if inside else value, axis=window)
 
     pooled = compute(result, element, name=f"adaptive_{kind}", tag=Tag.COMM_REDUCE)

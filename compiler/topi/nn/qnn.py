@@ -74,7 +74,7 @@ def simulated_quantize(
 
         def bounded(rest: PrimExpr, dtype: str) -> PrimExpr:
             low, high = (tir.const(v, kind) for v in dt.int_range(dtype))
-            chosen = te.max(te.min(shifted, high), low)
+            chosen = tir.fmaximum(tir.fminimum(shifted, high), low)
             return tir.Select(_code(out_dtype) == SQNN_DTYPE_TO_CODE[dtype], chosen, rest)
 
         return reduce(bounded, ("int32", "uint8", "int8"), x)

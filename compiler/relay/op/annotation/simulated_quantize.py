@@ -11,7 +11,7 @@ from compiler.relay.op.common import NOT_SMOOTH
 from compiler.relay.op_registry import register
 from compiler.relay.operator import Array, OpPattern, Types
 from compiler.te.tensor import Tensor
-from compiler.topi import broadcast, elementwise
+from compiler.topi import broadcast, elementwise, extrema
 
 
 class SimulatedQuantizeAttrs(Attrs):
@@ -29,7 +29,7 @@ def _same(types: Types, attrs: SimulatedQuantizeAttrs) -> Type:
 def _compute(attrs: SimulatedQuantizeAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
     data, scale, low, high = inputs
     scaled = broadcast.divide(data, scale)
-    clipped = broadcast.maximum(broadcast.minimum(scaled, high), low)
+    clipped = extrema.maximum(extrema.minimum(scaled, high), low)
     return [broadcast.multiply(elementwise.round(clipped), scale)]
 
 

@@ -20,6 +20,7 @@ from compiler.relay.ty import TensorType
 from compiler.te.tensor import Tensor
 from compiler.tir.data_layout import layout
 from compiler.topi.compute import compute
+from compiler.topi.extrema import LARGEST
 from compiler.topi.operands import dims
 from compiler.topi.tag import Tag
 
@@ -101,7 +102,7 @@ def dilation2d(data: Tensor, weight: Tensor, attrs: Dilation2DAttrs, out: Tensor
         if any(attrs.padding):
             inside = te.all(*[c for n, p in places.items() for c in (p >= 0, p < extent[n])])
             value = te.if_then_else(inside, value, tir.const(0, data.dtype))
-        return te.max((value + weight(*[tap[i] for i in order])).astype(out.dtype), axis=window)
+        return LARGEST.reduce((value + weight(*[tap[i] for i in order])).astype(out.dtype), axis=window)
 
     return compute(tuple(out.dims), element, name="dilation2d", tag=Tag.COMM_REDUCE)
 

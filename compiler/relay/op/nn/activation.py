@@ -19,6 +19,7 @@ from compiler.relay.op_registry import register
 from compiler.relay.operator import Array, OpPattern, PartialTypes, Types, call_op
 from compiler.relay.ty import TensorType
 from compiler.te.tensor import Tensor
+from compiler.topi import extrema
 from compiler.topi.nn import elementwise as topi
 
 
@@ -43,12 +44,12 @@ def _where_positive(call: Call, then: Expr, other: Expr) -> Expr:
 
 relu = register(
     "nn.relu",
-    doc="Return the positive part: max(x, 0).",
+    doc="Return the positive part: max(x, 0); NaN stays NaN.",
     inputs={"data": "The tensor to apply it to."},
     onnx="Relu",
     relation=identity,
     pattern=OpPattern.ELEMWISE,
-    compute=lambda attrs, inputs, out_type: [topi.relu(inputs[0])],
+    compute=lambda attrs, inputs, out_type: [extrema.relu(inputs[0])],
     reference=lambda attrs, x: np.maximum(x, np.zeros((), x.dtype)),
     gradient=lambda call, grad: [_where_positive(call, grad, call_op("zeros_like", grad))],
     layout=same_layout,

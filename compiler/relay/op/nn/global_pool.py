@@ -17,6 +17,7 @@ from compiler.relay.operator import Array, Compute, Gradient, OpPattern, Referen
 from compiler.relay.ty import TensorType
 from compiler.te.tensor import Tensor
 from compiler.tir.data_layout import layout
+from compiler.topi.extrema import LARGEST
 from compiler.topi.nn import pool as topi
 from compiler.topi.nn.conv import spatial_letters
 from compiler.topi.operands import constant, dims
@@ -143,7 +144,7 @@ def _register_global(kind: str, attrs: type[GlobalPoolAttrs]) -> OpFunction:
         attrs=attrs,
         relation=_global_relation,
         pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
-        compute=lambda attrs, inputs, out_type: [topi.global_pool(inputs[0], attrs.layout, kind)],
+        compute=lambda attrs, inputs, out_type: [topi.global_pool(inputs[0], attrs.layout, kind, LARGEST)],
         reference=_global_reference(kind),
         gradient=_global_gradient(kind),
     )
@@ -173,7 +174,7 @@ def _adaptive_compute(kind: str) -> Compute[AdaptivePoolAttrs]:
     def compute(attrs: AdaptivePoolAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
         x = layout(attrs.layout).extents(dims(inputs[0]))
         out = attrs.output_size or [constant(x[letter], "adaptive_pool") for letter in spatial_letters(attrs.layout)]
-        return [topi.adaptive_pool(inputs[0], out, attrs.layout, kind)]
+        return [topi.adaptive_pool(inputs[0], out, attrs.layout, kind, LARGEST)]
 
     return compute
 

@@ -18,6 +18,7 @@ from compiler.relay.operator import Array, OpPattern, Reference, Types, call_op,
 from compiler.relay.ty import Dim, TensorType
 from compiler.te.tensor import Tensor
 from compiler.tir.data_layout import layout
+from compiler.topi.extrema import LARGEST
 from compiler.topi.nn import pool as topi
 from compiler.topi.nn.conv import spatial_letters
 from compiler.topi.operands import dims
@@ -123,7 +124,7 @@ def spec_of(attrs: PoolAttrs, data: Tensor) -> topi.PoolSpec:
 
 
 def _max_compute(attrs: PoolAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
-    return [topi.max_pool(inputs[0], spec_of(attrs, inputs[0]))]
+    return [topi.max_pool(inputs[0], spec_of(attrs, inputs[0]), LARGEST)]
 
 
 def _avg_compute(attrs: AvgPoolAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:

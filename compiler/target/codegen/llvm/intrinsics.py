@@ -61,6 +61,11 @@ def _llvm(name: str) -> Handler:
     return partial(_in_single, lambda e, values: e.state.call_intrinsic(name, values))
 
 
+def _of_two(name: str) -> Handler:
+    """Call ``llvm.maximum`` or ``llvm.minimum``, one instruction where an operand is a constant number."""
+    return partial(_in_single, lambda e, values: e.state.call_intrinsic(name, values, ("nsz",)))
+
+
 def _libm(name: str) -> Handler:
     """Call a function of the C library, lane by lane."""
 
@@ -418,6 +423,8 @@ INTRINSICS: dict[str, Handler] = {
     "tir.rsqrt": partial(_in_single, _rsqrt),
     "tir.ldexp": _ldexp,
     "tir.nextafter": _nextafter,
+    "tir.fmaximum": _of_two("llvm.maximum"),
+    "tir.fminimum": _of_two("llvm.minimum"),
     "tir.isnan": _isnan,
     "tir.if_then_else": _if_then_else,
     "tir.likely": lambda e, n: e.visit(n.args[0]),

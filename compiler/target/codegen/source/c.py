@@ -24,6 +24,8 @@ def _functions(suffix: str, one: str) -> dict[str, str]:
         "tir.exp10": f"pow{suffix}(10, {{0}})",
         "tir.rsqrt": f"({one} / sqrt{suffix}({{0}}))",
         "tir.sigmoid": f"({one} / ({one} + exp{suffix}(-({{0}}))))",
+        "tir.fmaximum": "fmaximum_{t}({0}, {1})",
+        "tir.fminimum": "fminimum_{t}({0}, {1})",
         "tir.isnan": "isnan({0})",
     }
 
@@ -72,6 +74,8 @@ C = Language(
     helpers={
         "min": ("{t} a, {t} b", "return a < b ? a : b;"),
         "max": ("{t} a, {t} b", "return a > b ? a : b;"),
+        "fmaximum": ("{t} a, {t} b", "return a > b || a != a ? a : b;"),
+        "fminimum": ("{t} a, {t} b", "return a < b || a != a ? a : b;"),
         "div": (
             "{t} a, {t} b",
             "return b == 0 ? 0 : b == ({t})-1 && ({t})-1 < 0 ? ({t})(0 - ({u})a) : a / b;",

@@ -44,6 +44,7 @@ from compiler.ir.primexpr import (
     Sub,
     Var,
     is_const_int,
+    of_truth_values,
 )
 from compiler.ir.substitute import substitute
 from compiler.ir.text import TextBuilder
@@ -101,7 +102,8 @@ class Expressions(Functor):
             if n in self.results:
                 self.out.write(self.results[n])
             else:
-                Functor.visit(self, n, *args)
+                logic = of_truth_values(n) if isinstance(n, BinaryOp) else None
+                Functor.visit(self, n if logic is None else logic, *args)
 
     def write(self, *parts: str | PrimExpr) -> None:
         """Emit strings and expressions."""
@@ -204,7 +206,7 @@ class Expressions(Functor):
             self._infix("/", n.a, n.b, _PRODUCT, level)
         elif dt.is_float(n.dtype) and isinstance(n, (Mod, FloorMod)):
             self.fill(self._template("tir.fmod", n.dtype), n.a, n.b)
-        elif isinstance(n, (Min, Max)) and type(n).__name__ in self.language.intrinsics and dt.bits(n.dtype) >= 32:
+        elif isinstance(n, (Min, Max)) and self._has_extremum(n):
             self.fill(self.language.intrinsics[type(n).__name__], n.a, n.b)
         elif isinstance(n, (FloorDiv, FloorMod)) and (shift := _power_of_two(n.b)) is not None:
             sign, number = (">>", shift) if isinstance(n, FloorDiv) else ("&", (1 << shift) - 1)
@@ -218,6 +220,10 @@ class Expressions(Functor):
             unsigned = not dt.is_int(n.dtype) and isinstance(n, (FloorDiv, FloorMod))
             name = _HELPERS[type(n)].removeprefix("floor") if unsigned else _HELPERS[type(n)]
             self.write(self.program.helper(name, n.dtype), "(", n.a, ", ", n.b, ")")
+
+    def _has_extremum(self, n: Min | Max) -> bool:
+        """Return whether the language's own function is the operation: of floats it loses a NaN, or keeps it."""
+        return type(n).__name__ in self.language.intrinsics and dt.is_integral(n.dtype) and dt.bits(n.dtype) >= 32
 
     def visit_Not(self, n: Not, level: int) -> None:
         self.out.write("!")

@@ -50,6 +50,8 @@ _FUNCTIONS = {
     "tir.hypot": "length(float2({0}, {1}))",
     "tir.rsqrt": "rsqrt({0})",
     "tir.sigmoid": "(1.0f / (1.0f + exp(-({0}))))",
+    "tir.fmaximum": "fmaximum_{t}({0}, {1})",
+    "tir.fminimum": "fminimum_{t}({0}, {1})",
     "tir.isnan": "isnan({0})",
     "tir.erf": "erf_{t}({0})",
 }

@@ -48,6 +48,8 @@ def _functions() -> dict[str, str]:
         "tir.exp10": "exp10({0})",
         "tir.rsqrt": "rsqrt({0})",
         "tir.sigmoid": "(1 / (1 + exp(-({0}))))",
+        "tir.fmaximum": "fmaximum_{t}({0}, {1})",
+        "tir.fminimum": "fminimum_{t}({0}, {1})",
         "tir.isnan": "isnan({0})",
     }
 

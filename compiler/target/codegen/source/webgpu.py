@@ -77,6 +77,8 @@ _FUNCTIONS = {
     "tir.rsqrt": "inverseSqrt({0})",
     "tir.sigmoid": "(1.0 / (1.0 + exp(-({0}))))",
     "tir.erf": "erf_{t}({0})",
+    "tir.fmaximum": "fmaximum_{t}({0}, {1})",
+    "tir.fminimum": "fminimum_{t}({0}, {1})",
     "tir.isnan": "isnan_float32({0})",
 }
 _PLAIN = {
@@ -129,8 +131,10 @@ WEBGPU = Language(
     },
     operators={"tir.bitwise_and": "&", "tir.bitwise_or": "|", "tir.bitwise_xor": "^"},
     helpers={
-        "min": ("a: {t}, b: {t}", "return min(a, b);"),
-        "max": ("a: {t}, b: {t}", "return max(a, b);"),
+        "min": ("a: {t}, b: {t}", "return select(b, a, a < b);"),
+        "max": ("a: {t}, b: {t}", "return select(b, a, a > b);"),
+        "fminimum": ("a: {t}, b: {t}", "return select(b, a, a < b || isnan_float32(f32(a)));"),
+        "fmaximum": ("a: {t}, b: {t}", "return select(b, a, a > b || isnan_float32(f32(a)));"),
         "div": ("a: {t}, b: {t}", "return select(a / b, 0, b == 0);"),
         "mod": ("a: {t}, b: {t}", "return select(a % b, 0, b == 0);"),
         "floordiv": (
