@@ -76,9 +76,10 @@ RULES = (
     ),
     Rule(
         "casts",
-        "NaN in every floating-point type, whatever its bits are; true as `bool`; an integer that is not specified. "
+        "NaN in every floating-point type, whatever its bits are; true as `bool`; an integer that is not specified, "
+        "as of infinities. Of a number that an integer of fewer than 32 bits cannot hold, the low bits of the int32. "
         "`e4m3_float8` has no infinities: they and what is too large become NaN.",
-        "`tir/transform/bf16_bits.py`, `tir/transform/fp8_legalize.py`, `convert` of "
+        "`tir/transform/bf16_bits.py`, `tir/transform/fp8_legalize.py`, `narrowing.py` and `convert` of "
         "`target/codegen/llvm/expressions.py`; `ml_dtypes` in NumPy",
         {},
     ),

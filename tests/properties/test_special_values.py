@@ -322,3 +322,21 @@ def test_truth_values_are_computed_with_as_0_and_1() -> None:
 
 def test_the_readme_has_the_rules() -> None:
     assert table() in (ROOT / "compiler" / "README.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16"])
+def test_narrow_integers_keep_the_low_bits(dtype: str) -> None:
+    x = np.array([-1, 300.7, -1.5, 128, 255, 256, -129, 65535.5, 70000, -40000, 3.9, -0.9] * 4, "float32")
+    a = te.placeholder(x.shape, name="a")
+    whole = te.compute(x.shape, lambda i: a[i].astype(dtype), name="whole")
+    clipped = te.compute(x.shape, lambda i: te.max(te.min(a[i], 127.0), 0.0).astype(dtype), name="clipped")
+    for mcpu, lanes in _WAYS:
+        if not runs(mcpu):
+            continue
+        schedule = te.create_schedule([whole.op, clipped.op])
+        for t in (whole, clipped) if lanes > 1 else ():
+            schedule[t].vectorize(schedule[t].split(t.op.axis[0], 16)[1])
+        given = [compiler.nd.array(each) for each in (x, np.zeros(x.shape, dtype), np.zeros(x.shape, dtype))]
+        build(schedule, [a, whole, clipped], f"llvm -mcpu={mcpu}")(*given)
+        np.testing.assert_array_equal(given[1].numpy(), x.astype("int32").astype(dtype), f"{mcpu}, {lanes} lanes")
+        np.testing.assert_array_equal(given[2].numpy(), np.clip(x, 0, 127).astype(dtype), f"{mcpu}, {lanes} lanes")

@@ -33,9 +33,10 @@ class CastAttrs(Attrs):
 def converted(x: Array, dtype: str) -> Array:
     """Return a NumPy array as another data type; numbers that do not fit wrap around."""
     kind = numpy_dtype(dtype)
-    if dtype != "bool" and x.dtype.kind == "f" and kind.kind in "iu":
-        return np.trunc(x).astype("int64").astype(kind) if kind != np.uint64 else x.astype(kind)
-    return x.astype(kind)
+    with np.errstate(invalid="ignore", over="ignore"):
+        if dtype != "bool" and x.dtype.kind == "f" and kind.kind in "iu":
+            return np.trunc(x).astype("int64").astype(kind) if kind != np.uint64 else x.astype(kind)
+        return x.astype(kind)
 
 
 cast = register(

@@ -59,6 +59,7 @@ from compiler.target.codegen.llvm.division import (
 from compiler.target.codegen.llvm.indices import Indices
 from compiler.target.codegen.llvm.intrinsics import INTRINSICS
 from compiler.target.codegen.llvm.memory import Memory, flat_index
+from compiler.target.codegen.llvm.narrowing import may_not_fit
 from compiler.target.codegen.llvm.pair_products import pair_product
 from compiler.target.codegen.llvm.speculation import is_speculatable
 from compiler.target.codegen.llvm.state import FunctionState
@@ -276,7 +277,11 @@ class Expressions(Functor):
         return self.visit(n.body)
 
     def visit_Cast(self, n: Cast) -> ir.Value:
-        return self.convert(self.visit(n.value), n.value.dtype, n.dtype)
+        value, source = self.visit(n.value), n.value.dtype
+        if dt.is_float(source) and may_not_fit(n.value, n.dtype):
+            wide = dt.with_lanes("int32", dt.lanes(source))
+            value, source = self.convert(value, source, wide), wide
+        return self.convert(value, source, n.dtype)
 
     def convert(self, value: ir.Value, source: str, target: str) -> ir.Value:
         """Convert a value as in C; a float outside of the range of the integer type gives an unspecified value."""
