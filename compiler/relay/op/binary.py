@@ -88,8 +88,8 @@ def _binary(
 
 def _of_numbers(reference: Callable[..., Array], a: Array, b: Array) -> Array:
     """Return a result of truth values as one: of 0 and 1, and what is not 0 is true."""
-    found = reference(a, b)
-    return found.astype("bool") if a.dtype.kind == "b" else found
+    result = reference(a, b)
+    return result.astype("bool") if a.dtype.kind == "b" else result
 
 
 def _mul(a: RelayExpr, b: RelayExpr) -> Call:

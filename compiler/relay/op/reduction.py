@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -67,10 +68,17 @@ def reduction(types: Types, attrs: ReduceAttrs) -> Type:
     return TensorType(_reduced_shape(attrs, data), data.dtype)
 
 
+def _index_type(attrs: ReduceAttrs, dims: Sequence[Any]) -> str:
+    """Return the data type that holds the place of an element among those reduced over."""
+    counts = [dims[d] for d in reduced_axes(attrs, len(dims))]
+    known = [count for count in counts if isinstance(count, int)]
+    return "int32" if math.prod(known) <= dt.int_range("int32")[1] else "int64"
+
+
 def _arg_relation(types: Types, attrs: ArgReduceAttrs) -> Type:
-    """The output has the axes that are not reduced, and data type int32."""
+    """The output has the axes that are not reduced, and data type int32, or int64 where that does not hold an index."""
     data = tensor(types[0], "data")
-    return TensorType(_reduced_shape(attrs, data), "int32")
+    return TensorType(_reduced_shape(attrs, data), _index_type(attrs, data.dims))
 
 
 def _logical_relation(types: Types, attrs: ReduceAttrs) -> Type:
@@ -191,7 +199,7 @@ def _arg_reference(find: Callable[..., Array]) -> Reference:
         rows = np.transpose(x, [*kept, *over]).reshape([x.shape[d] for d in kept] + [-1])
         index = rows.shape[-1] - 1 - find(rows[..., ::-1], -1) if attrs.select_last_index else find(rows, -1)
         shape = [1 if d in over else e for d, e in enumerate(x.shape)] if attrs.keepdims else index.shape
-        return np.asarray(index, "int32").reshape(shape)
+        return np.asarray(index, _index_type(attrs, x.shape)).reshape(shape)
 
     return run
 

@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from compiler import te
+from compiler.driver.build import build
 from compiler.ir import dtype as dt
 from compiler.ir import primexpr as pe
+from compiler.ir.error import BuildError
 from compiler.ir.primexpr import Cast, Not, PrimExpr, Select
 from compiler.tir import op
 from tests.compiler.target.kernels import evaluate
@@ -191,3 +194,12 @@ def test_large_unsigned_constants(lanes: int) -> None:
         np.testing.assert_array_equal(
             evaluate(lambda x, m=mask: x & m, [a], dtype, lanes), a & np.array(largest - 1, dtype)
         )
+
+
+def test_half_precision_needs_what_converts_it() -> None:
+    a = te.placeholder((4,), "float16", "a")
+    schedule = te.create_schedule((b := te.compute((4,), lambda i: a[i] + a[i], name="b")).op)
+    with pytest.raises(BuildError, match=r"float16.*leave sse2 in, or add f16c"):
+        build(schedule, [a, b], "llvm -mtriple=x86_64 -mattr=-sse2")
+    for enough in ("-mattr=-sse2,+f16c", "-mcpu=x86-64"):
+        build(schedule, [a, b], f"llvm -mtriple=x86_64 {enough}")

@@ -11,9 +11,12 @@ import compiler as tvm
 from compiler import relay
 from compiler.driver.relay.backend import Executor
 from compiler.driver.relay.backend.executor_factory import ExecutorFactoryModule
-from compiler.ir.error import ArgumentError
+from compiler.ir.error import ArgumentError, TVMError
+from compiler.ir.module import IRModule
+from compiler.ir.transform import PassContext
 from compiler.runtime.container import ADT
 from compiler.runtime.graph_module import GraphModule, create
+from tests.compiler.custom_types import MYFLOAT, custom_types, register_myfloat
 
 KINDS = ("graph", "vm", "debug")
 A, B = np.array([1, 2], "float32"), np.array([3, 4], "float32")
@@ -116,3 +119,29 @@ def test_a_graph_takes_the_first_of_several_devices() -> None:
     executor = create(graph, lib, [tvm.cpu()])
     executor.run(x=A)
     assert executor.get_output(0).numpy().tolist() == (A + A).tolist()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_operands_of_different_types_are_refused(kind: str) -> None:
+    x, y = relay.var("x", shape=(3,), dtype="int8"), relay.var("y", shape=(3,), dtype="float32")
+    with pytest.raises(TVMError, match="int8"):
+        relay.create_executor(kind, IRModule.from_expr(relay.Function([x, y], x + y))).evaluate()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_arguments_take_the_types_of_their_parameters(kind: str) -> None:
+    x = relay.var("x", shape=(3,))
+    run = relay.create_executor(kind, IRModule.from_expr(relay.Function([x], x + x))).evaluate()
+    assert run(np.ones(3, "float64")).numpy().dtype == "float32"
+
+
+def test_the_debug_executor_computes_with_registered_data_types() -> None:
+    with custom_types():
+        register_myfloat()
+        x, y = (relay.var(name, shape=(3,)) for name in "xy")
+        total = relay.cast(x, MYFLOAT) + relay.cast(y, MYFLOAT)
+        mod = IRModule.from_expr(relay.Function([x, y], relay.cast(total, "float32")))
+        a, b = np.array([0.5, 1.25, -3], "float32"), np.array([2, 0.125, 7], "float32")
+        with PassContext(config={"tir.disable_vectorize": True}):
+            found = relay.create_executor("debug", mod).evaluate()(a, b)
+    np.testing.assert_array_equal(found.numpy(), a + b)

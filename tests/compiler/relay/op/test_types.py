@@ -198,3 +198,11 @@ def test_whether_channels_have_several_kernels_may_be_unknown() -> None:
     layouts = {"data_layout": "NHWC", "kernel_layout": "HWOI", "groups": 4}
     assert _type(relay.nn.conv2d(_var(1, 5, 5, 4), weight, **layouts)) == "Tensor[(1, 3, 3, ?), float32]"
     assert _type(relay.nn.conv2d(_var(1, 5, 5, 4), weight, channels=8, **layouts)) == "Tensor[(1, 3, 3, 8), float32]"
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis", "dtype"), [((2, 3), None, "int32"), ((65536, 32769), None, "int64"), ((65536, 32769), 1, "int32")]
+)
+def test_the_place_of_an_element_is_of_a_type_that_holds_it(shape: Any, axis: Any, dtype: str) -> None:
+    found = infer_expr(relay.argmax(_var(*shape), axis=axis))
+    assert found.dtype == dtype
