@@ -7,7 +7,7 @@ import pytest
 
 import compiler as tvm
 from compiler import te
-from compiler.ir.error import ScheduleError
+from compiler.ir.error import ArgumentError, ScheduleError
 from compiler.te import hybrid
 from compiler.te.hybrid import HybridError, HybridModule, script
 from compiler.te.hybrid.runtime import HYBRID_GLOBALS
@@ -260,12 +260,71 @@ def _loop_of(text):
         ("    c = output_tensor((8,), 'float32')\n", 1, "output 'c' must be returned"),
         ("    b[0] = x\n    x = 1.0\n", 3, "'x' is used before it is assigned"),
         ("    return a\n", 3, "outputs must be made by output_tensor"),
+        ("    return 3\n", 3, "outputs must be made by output_tensor, got 3"),
+        ("    return\n", 3, "the outputs must be returned at the end of the function"),
+        ("    if a[0] > 0.0:\n        return b\n", 4, "the outputs must be returned at the end of the function"),
+        ("    return b\n    b[0] = 1.0\n", 4, "nothing may follow the return of the outputs"),
+        ("    for i, j in range(8):\n        pass\n", 3, r"a loop must be `for i in range\(…\)`"),
+        ("    for i in a:\n        pass\n", 3, r"a loop must be `for i in range\(…\)`"),
+        ("    for i in a.range(8):\n        pass\n", 3, r"a loop must be `for i in range\(…\)`"),
+        ("    for i in range(8):\n        pass\n    else:\n        b[0] = 1.0\n", 6, "the else of a loop is not"),
+        ("    i = 3\n    for i in range(8):\n        pass\n", 4, "loop variable 'i' is a variable already"),
+        ("    for i in reversed(8):\n        pass\n", 3, "a loop must be one of .*, got 'reversed'"),
+        ("    for i in range(8, step=2):\n        pass\n", 3, "a loop must have one argument or two"),
+        ("    for i in range(2.0):\n        pass\n", 3, "the bounds of a loop must be integers, got float32"),
+        ("    for i in bind('threadIdx.x'):\n        pass\n", 3, "bind: expected a thread axis and an extent"),
+        ("    for i in bind(3, 8):\n        pass\n", 3, "bind: expected the name of a thread axis, got 3"),
+        ("    for i in range(8):\n        for j in const_range(i):\n            pass\n", 4, "be a constant int, got i"),
+        ("    x = y = a[0]\n", 3, "one target must be assigned at a time"),
+        ("    b[0] = a\n", 3, "expected a scalar, got"),
+        ("    b[0] = a + 1.0 if a else a\n", 3, "expected a scalar, got"),
+        ("    a.shape = 3\n", 3, "a.shape cannot be assigned"),
+        ("    x = a\n    x = b\n", 3, "'x' must be assigned once, as it is not a scalar"),
+        ("    c[0] = allocate((8,), 'float32')\n", 3, "allocate: the tensor must be given a name of its own"),
+        ("    c = allocate((8,), 'float32')\n    c = 3\n", 3, "allocate: the tensor must be given a name of its own"),
+        ("    c = allocate(dtype='float32')\n", 3, "allocate: expected a shape and a data type"),
+        ("    c = allocate((8,), 32)\n", 3, "allocate: expected a shape and a data type"),
+        ("    c = allocate((8,), 'float32', 3)\n", 3, "allocate: expected a shape and a data type"),
+        ("    c = allocate((8,), where='local')\n", 3, "allocate: expected a shape and a data type"),
+        ("    b[0] = {}\n", 3, "Dict is not supported in hybrid script"),
+        ("    b[0] = b'x'\n", 3, "a constant of type bytes is not supported"),
+        ("    b[0] = a.name\n", 3, "only the attributes shape and dtype of a tensor are supported, got 'name'"),
+        ("    b[0] = a[0] @ a[1]\n", 3, "operator MatMult is not supported in hybrid script"),
+        ("    b[0] = 1.0 if a[0] is a[1] else 2.0\n", 3, "operator Is is not supported in hybrid script"),
+        ("    b[0] = a[0](3)\n", 3, r"a\[0\] is not a function"),
+        ("    b[0] = len(3)\n", 3, "len: expected a tensor or a list, got 3"),
+        ("    b[0] = max(a[0])\n", 3, "min and max compare two values or more, got 1"),
     ],
 )
 def test_errors_show_the_line(text, line, message):
     with pytest.raises(HybridError, match=message) as raised:
         _loop_of(text)
     assert raised.value.line == line
+
+
+def test_a_script_is_a_function_that_returns_its_outputs():
+    a = te.placeholder((8,), name="a")
+    with pytest.raises(ArgumentError, match="a function must be defined, got none"):
+        hybrid.source_to_op("x = 3\n", [a], {})
+    with pytest.raises(TypeError, match="f takes 1 arguments, got 2"):
+        hybrid.source_to_op("def f(a):\n    return a\n", [a, a], {})
+    with pytest.raises(HybridError, match="function 'f' must return its outputs"):
+        hybrid.source_to_op("def f(a):\n    b = output_tensor((8,), 'float32')\n", [a], {})
+    with pytest.raises(ArgumentError, match=r"hybrid\.script: expected a function, got 3"):
+        hybrid.script(3)
+    with pytest.raises(ArgumentError, match="there is no script yet; load one"):
+        hybrid.HybridModule()(a)
+
+
+def test_each_output_of_another_script_has_a_name_of_its_own():
+    for text, message in (
+        ("x = two_outputs(a, ((1, 2), (3, 4)))", "two_outputs has 2 outputs, which need a name each"),
+        ("b[0], y = two_outputs(a, ((1, 2), (3, 4)))", "two_outputs: each output must be given a name of its own"),
+        ("x, y = two_outputs(a, ((1, 2), (3, 4)))\n    x = 3", "each output must be given a name of its own"),
+    ):
+        source = f"def f(a):\n    b = output_tensor((8,), 'int32')\n    {text}\n    return b\n"
+        with pytest.raises(HybridError, match=message):
+            hybrid.source_to_op(source, [te.placeholder((8,), "int32", name="a")], {"two_outputs": two_outputs})
 
 
 def test_arguments_are_tensors_or_arrays():

@@ -13,13 +13,14 @@ from compiler import te, tir
 from compiler.driver.lower import lower
 from compiler.ir.error import BoundError, DTypeError, ScheduleError, TVMError
 from compiler.ir.op import CallEffect, registered_ops
-from compiler.ir.primexpr import Call, Let, Var
+from compiler.ir.primexpr import Call, CommReducer, Let, Var, const
 from compiler.ir.structural import structural_equal
 from compiler.te.program import MAX_BYTES, NotExpressible, ProgramError, read_program, write_program
-from compiler.te.program.kinds import callable_operators
+from compiler.te.program.kinds import KINDS, callable_operators
 from compiler.te.schedule import Schedule
 
 Args = list[Any]
+TRUE, EXP = const(True, "bool"), registered_ops()["tir.exp"]
 
 
 def elementwise(
@@ -227,6 +228,24 @@ REFUSED: list[tuple[Callable[[Any], None], type[TVMError], str]] = [
     (setting("primitives", 0, "label", to="split(i, factor=3) -> i.outer, i.inner"), ProgramError, "recorded as"),
     (setting("primitives", 0, "arguments", to=[{"axis": 0}, 3]), ProgramError, "multiple values for argument"),
     (setting("primitives", 0, "arguments", to=[{"value": 1}]), TVMError, "expected an axis"),
+    (setting("operations", 0, "placeholder", to=3), ProgramError, "a string of at most 1,000 characters"),
+    (setting("operations", 0, "placeholder", to="x" * 1_001), ProgramError, "a string of at most 1,000 characters"),
+    (setting("operations", 0, "placeholder", to="\ud800"), ProgramError, "a string of at most 1,000 characters"),
+    (setting("operations", 1, "body", to=[0.5]), ProgramError, "an integer"),
+    (setting("operations", 1, "body", to=[-1]), ProgramError, "at least 0 and less than"),
+    (setting("operations", 1, "shape", "roots", to=[True]), ProgramError, "an integer"),
+    (setting("variables", to=[["n", "int32"]]), ProgramError, "a name, a data type, and whether it is a size"),
+    (setting("variables", to=[["n", "int32", 1]]), ProgramError, "true or false"),
+    (setting("axes", 0, "domain", "roots", to=[0]), ProgramError, "two expressions"),
+    (setting("axes", 0, "kind", to="data"), ProgramError, "the axis of threads, or of a reduction over a domain"),
+    (lambda made: made["axes"][0].pop("domain"), ProgramError, "the axis of threads, or of a reduction over a domain"),
+    (setting("primitives", 0, "named", to=[]), ProgramError, "an object"),
+    (setting("primitives", 0, "stage", to=2), ProgramError, "a stage or a group of 2 and 0"),
+    (setting("primitives", 0, "stage", to=-1), ProgramError, "a stage or a group of 2 and 0"),
+    (setting("primitives", 0, "arguments", to=[{"unheard": 0}]), ProgramError, "an argument of a primitive"),
+    (setting("arguments", 0, to=3), ProgramError, "a tensor or a variable"),
+    (rewrite("Add", "Add", 0), ProgramError, "a kind of expression and its fields"),
+    (rewrite("Reduce", "Cast", "float32", 0), ProgramError, "must be"),
     (rewrite("FloatImm", "IntImm", "int32", 1), DTypeError, "Add takes values of one data type, got float32 and int32"),
     (rewrite("FloatImm", "FloatImm", "float32", "one"), ProgramError, "must be a number"),
     (rewrite("ProducerLoad", "ProducerLoad", 1, [0]), BoundError, "expected 2 indices, got 1"),
@@ -267,3 +286,58 @@ def test_a_reader_applies_the_checks_of_every_primitive() -> None:
     made["primitives"][0]["stage"] = 0
     with pytest.raises((ScheduleError, ProgramError)):
         read_program(json.dumps(made))
+
+
+X, Y, N, M = (Var(*v) for v in (("x", "float32"), ("y", "float32"), ("n", "int32"), ("m", "int32")))
+HOLDS = Var("holds", "bool")
+TEXT, WIDE = tir.StringImm("x"), Var("wide", "float32x4")
+SUM = CommReducer((X,), (Y,), (X + Y,), (const(0.0),))
+AXIS, OVER = te.reduce_axis((0, 4), "k"), te.thread_axis("threadIdx.x")
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "words"),
+    [
+        ("And", (N, M), "And takes conditions, got int32"),
+        ("Or", (N, M), "Or takes conditions, got int32"),
+        ("Add", (TEXT, TEXT), "Add takes numbers, got handle"),
+        ("Add", (WIDE, WIDE), "Add takes numbers, got float32x4"),
+        ("Add", (X, N), "Add takes values of one data type, got float32 and int32"),
+        ("Not", (N,), "Not takes a condition, got int32"),
+        ("Select", (N, X, Y), "Select takes a condition, got int32"),
+        ("Select", (HOLDS, X, N), "Select takes values of one data type"),
+        ("Select", (HOLDS, WIDE, WIDE), "Select takes numbers, got float32x4"),
+        ("Cast", ("float32x4", X), "expected the data type of a number, got float32x4"),
+        ("Cast", ("handle", X), "expected the data type of a number, got handle"),
+        ("Cast", ("float32", TEXT), "Cast takes numbers, got handle"),
+        ("Let", (X, N, X), "Let takes values of one data type, got float32 and int32"),
+        ("Let", (X, Y, TEXT), "Let takes numbers, got handle"),
+        ("IntImm", ("float32", 1), "IntImm takes an integer type, got float32"),
+        ("FloatImm", ("int32", 1.0), "FloatImm takes a floating-point type, got int32"),
+        ("Var", ("x", "handle"), "expected the data type of a number, got handle"),
+        ("Call", ("float32", EXP, (X, Y)), "tir.exp: too many positional arguments, got 2 arguments"),
+        ("Call", ("float64", EXP, (X,)), "tir.exp gives float32, got float64"),
+        ("Call", ("float32", EXP, (WIDE,)), "tir.exp takes numbers, got float32x4"),
+        ("CommReducer", ((X,), (N,), (X,), (X,)), "CommReducer combines values of the types"),
+        ("CommReducer", ((X,), (Y,), (N,), (X,)), "CommReducer combines values of the types"),
+        ("CommReducer", ((X,), (Y,), (X,), (N,)), "CommReducer combines values of the types"),
+        ("Reduce", (SUM, (N,), (AXIS,), TRUE, 0, ()), "Reduce takes values of the types"),
+        ("Reduce", (SUM, (X,), (AXIS,), TRUE, 0, (N,)), "Reduce takes values of the types"),
+        ("Reduce", (SUM, (X,), (), TRUE, 0, ()), "Reduce takes axes of reductions, each once"),
+        ("Reduce", (SUM, (X,), (AXIS, AXIS), TRUE, 0, ()), "Reduce takes axes of reductions, each once"),
+        ("Reduce", (SUM, (X,), (OVER,), TRUE, 0, ()), "Reduce takes axes of reductions, each once"),
+        ("Reduce", (SUM, (X,), (AXIS,), TRUE, 1, ()), "Reduce has 1 values, got value_index 1"),
+        ("Reduce", (SUM, (X,), (AXIS,), TRUE, -1, ()), "Reduce has 1 values, got value_index -1"),
+        ("Reduce", (SUM, (X,), (AXIS,), N, 0, ()), "Reduce takes a condition, got int32"),
+    ],
+)
+def test_values_that_do_not_go_together_make_no_expression(kind: str, fields: tuple[Any, ...], words: str) -> None:
+    with pytest.raises((DTypeError, ProgramError), match=words):
+        KINDS[kind].make(*fields)
+
+
+def test_operations_with_a_statement_are_not_written() -> None:
+    a = te.placeholder((8,), name="A")
+    scan = te.extern((8,), [a], lambda ins, outs: tir.call_packed("f", ins[0], outs[0]), name="E")
+    with pytest.raises(NotExpressible, match="ExternOp"):
+        write_program(te.create_schedule(scan.op), [a, scan])

@@ -156,6 +156,17 @@ def test_arguments_of_scan():
     X, state, init, _, update, _, _ = _sums(6, 8)
     with pytest.raises(ArgumentError, match="the same number of tensors"):
         te.scan(init, [update, update], state)
+    with pytest.raises(ArgumentError, match="the same number of tensors"):
+        te.scan([], [], [])
+    with pytest.raises(ArgumentError, match="scan: expected tensors, got 3"):
+        te.scan([3], update, state)
+    for first, step in ((X, update), (init, X)):
+        with pytest.raises(ArgumentError, match="init and update must be computed, got a placeholder"):
+            te.scan(first, step, state)
+    with pytest.raises(ArgumentError, match="must have the same data type, got int32, float32 and float32"):
+        te.scan(te.compute((1, 8), lambda _, i: i), update, state)
+    with pytest.raises(ArgumentError, match="must have the same dimensions, got 1, 2 and 2"):
+        te.scan(te.compute((8,), lambda i: X[0, i]), update, state)
     with pytest.raises(ArgumentError, match="must be placeholders"):
         te.scan(init, update, update)
     with pytest.raises(ArgumentError, match="dimension 1"):
