@@ -1,5 +1,7 @@
 """What an analyzer is told, and what it says of its work."""
 
+import itertools
+
 import pytest
 
 import compiler as tvm
@@ -98,3 +100,21 @@ def test_a_condition_that_reads_memory_keeps_its_guard():
     table = tir.decl_buffer((8,), "int32")
     guarded = tir.And(X < 8, tir.BufferLoad(table, [X]) > 3)
     tvm.ir.assert_structural_equal(analyzer.rewrite_simplify(guarded), tvm.arith.Analyzer().rewrite_simplify(guarded))
+
+
+def test_a_product_is_less_than_a_sum_just_where_it_is_for_all_values() -> None:
+    """Where the rule says so; it says so of the largest factors that still hold at the ends of the ranges."""
+    x, y = tir.Var("x", "int32"), tir.Var("y", "int32")
+    for x_high, y_high, x_low in itertools.product((1, 2, 3), (1, 3, 4), (0, 1, 2)):
+        analyzer = tvm.arith.Analyzer()
+        analyzer.enabled_extensions = tvm.arith.Extension.ComparisonOfProductAndSum
+        analyzer.update(x, tvm.arith.ConstIntBound(x_low, x_low + x_high))
+        analyzer.update(y, tvm.arith.ConstIntBound(1, y_high))
+        points = list(itertools.product(range(x_low, x_low + x_high + 1), range(1, y_high + 1)))
+        for c1, c2 in itertools.product((-1, 1, 2, 3), (-1, 1, 2, 3, 4)):
+            holds = all(a * b * c1 < (a + b) * c2 for a, b in points)
+            proved = analyzer.can_prove(x * y * c1 < (x + y) * c2)
+            assert holds or not proved, (c1, c2, points)
+            if x_low and c1 > 0:
+                assert proved == holds, (c1, c2, points)
+        assert not analyzer.can_prove(x * y < x + x) or all(a * b < a + a for a, b in points)

@@ -30,6 +30,7 @@ from compiler.arith import (
 )
 from compiler.arith.const_int_bound import ConstIntBoundAnalyzer
 from compiler.arith.deep_equal import deep_equal
+from compiler.arith.int_set import union_lower_bound
 from compiler.ir.primexpr import (
     EQ,
     GE,
@@ -449,3 +450,65 @@ def test_truth_of_integers_is_known_where_zero_is_one_of_them_or_none() -> None:
         analyzer.update(x, ConstIntBound(low, high))
         assert analyzer.const_int_bound(Cast("int32", Cast("bool", x))) == truth
     assert str(ConstIntBound(ConstIntBound.NEG_INF, 5)) == "ConstIntBound[neg_inf,5]"
+
+
+def test_equal_means_the_same_type_function_and_operands() -> None:
+    a, b, wide = Var("a"), Var("b"), Var("wide", "int64")
+    unequal = [
+        (const(3), const(3, "int64")),
+        (const(3), const(4)),
+        (a, b),
+        (a + 1, a + const(2)),
+        (a + 1, a - 1),
+        (wide + const(1, "int64"), wide + const(2, "int64")),
+        (tvm.tir.exp(a.astype("float32")), tvm.tir.sqrt(a.astype("float32"))),
+        (tvm.tir.exp(a.astype("float32")), tvm.tir.exp(b.astype("float32"))),
+        (tvm.tir.reinterpret("uint64", wide), tvm.tir.reinterpret("float64", wide)),
+        (tvm.tir.call_extern("int32", "f", a), tvm.tir.call_extern("int32", "g", a)),
+        (tvm.tir.call_extern("int32", "f", a), tvm.tir.call_extern("int32", "f", a, b)),
+        (a.astype("int64"), a.astype("int16")),
+        (const(0.0), const(-0.0)),
+        (Ramp(a, b, 4), Ramp(a, b, 8)),
+    ]
+    for left, right in unequal:
+        assert deep_equal(left, left), left
+        assert not deep_equal(left, right), (left, right)
+        inside = [tvm.tir.call_extern("int32", "f", left, other) for other in (left, right)]
+        assert not deep_equal(*inside), (left, right)
+    for again in (lambda: const(float("nan")), lambda: const(1.5), lambda: tvm.tir.call_extern("int32", "f", a + 1)):
+        assert deep_equal(again(), again())
+
+
+def test_a_union_whose_members_all_belong_to_a_set() -> None:
+    """Of sets that overlap or are neighbours; of others it is the first."""
+
+    def interval(low: PrimExpr | int | None, high: PrimExpr | int | None) -> IntervalSet:
+        ends = neg_inf() if low is None else low, pos_inf() if high is None else high
+        return IntervalSet(*(e if isinstance(e, PrimExpr) else const(e) for e in ends))
+
+    for first, second, expected in (
+        (interval(0, 3), interval(4, 9), (0, 9)),
+        (interval(4, 9), interval(0, 3), (0, 9)),
+        (interval(0, 3), interval(5, 9), (0, 3)),
+        (interval(5, 9), interval(0, 3), (5, 9)),
+        (interval(0, 3), interval(2, 2), (0, 3)),
+        (interval(None, 3), interval(4, 9), (None, 9)),
+        (interval(None, 3), interval(5, 9), (None, 3)),
+        (interval(0, None), interval(-5, -1), (-5, None)),
+        (interval(0, None), interval(-5, -2), (0, None)),
+        (interval(None, 3), interval(2, None), (None, None)),
+    ):
+        result = union_lower_bound([first, second])
+        low = None if result.min_value is neg_inf() else result.min_value.value
+        assert (low, None if result.max_value is pos_inf() else result.max_value.value) == expected, (first, second)
+
+
+@pytest.mark.parametrize("ends", [(0, 3, 3, 5), (0, 3, 4, 9), (3, 3, 3, 3)])
+def test_an_intersection_is_empty_only_where_no_member_is_shared(ends: tuple[int, int, int, int]) -> None:
+    a, b, c, d = ends
+    both = intersect([IntSet.interval(a, b), IntSet.interval(c, d)])
+    assert both.is_nothing() == (max(a, c) > min(b, d))
+    nothing = IntSet.nothing()
+    assert not any((nothing.has_lower_bound(), nothing.has_upper_bound(), nothing.is_bounded()))
+    assert not IntSet.interval(a, pos_inf()).is_bounded()
+    assert not IntSet.interval(neg_inf(), b).is_bounded()

@@ -69,6 +69,21 @@ def test_solutions_are_written_out() -> None:
     assert [str(relation) for relation in nothing.dst.relations] == ["T.bool(False)"]
 
 
+def test_what_cannot_hold_has_no_solution() -> None:
+    """Bounds that cross, a condition that is false, and one that only turns out to be after the others are solved."""
+    x, y, n = Var("x"), Var("y"), Var("n")
+    for relations in (
+        [GE(x, 3), LE(x, 2)],
+        [const(False, "bool"), LE(x, 2)],
+        [LE(x, 2), GE(x, 2), x.equal(y), y.equal(3)],
+        [GE(x, n + 1), LE(x, n)],
+    ):
+        condition = solve_inequalities_as_condition([x, y], {}, relations)
+        assert not holds(condition, {x: 2, y: 3, n: 1}), (relations, condition)
+    system = solve_linear_inequalities([const(False, "bool"), LE(x, 2)], [x], {x: Range(0, 9)})
+    assert [str(relation) for relation in system.relations] == ["T.bool(False)"]
+
+
 def test_extended_gcd() -> None:
     for a, b in itertools.product(range(-9, 10), repeat=2):
         g, x, y = extended_gcd(a, b)

@@ -24,6 +24,7 @@ from compiler.arith import (
     normalize_to_iter_sum,
     subspace_divide,
 )
+from compiler.ir.error import ArgumentError
 from compiler.ir.primexpr import And, IntImm, Or, PrimExpr, Range, SizeVar, Var, const
 from compiler.ir.substitute import free_vars, substitute
 
@@ -346,3 +347,35 @@ def test_a_condition_on_an_index_that_runs_backwards() -> None:
         (s, _) = detect_iter_map([j, i], domains, condition)
         assert value(s.args[0].extent, {}) == extent, condition
     assert "no value of" in detect_iter_map([j], domains, j * -2 > 11).errors[0]
+
+
+def test_an_inverse_has_an_output_for_each_index() -> None:
+    i = Var("i")
+    detected = detect_iter_map([i // 4, i % 4], {i: Range(0, 16)}, check_level="bijective")
+    with pytest.raises(ArgumentError, match="expected 2 outputs, one per index, got 1"):
+        inverse_affine_iter_map(detected, [Var("a")])
+    with pytest.raises(ValueError, match=r"expected one of .*bijective.*, got 'injective'"):
+        IterMapLevel.from_str("injective")
+
+
+def test_conditions_that_no_iterators_can_be_shortened_by() -> None:
+    i, j, k = (Var(name) for name in "ijk")
+    domains = {i: Range(0, 4), j: Range(0, 4), k: Range(0, 4)}
+    index = i * 16 + j * 4 + k
+    for condition, reason in (
+        (And(i * 4 + j < 7, j * 4 + k < 7), "two predicates constrain overlapping sets of iterators"),
+        (Or(i < 2, j < 2), "is not a comparison"),
+        (i * 4 + k < 7, "a predicate compares iterators that are not adjacent in the indices"),
+        (i * 5 + j * 2 < 7, "no split has the scale"),
+        (i * i < 7, "is a product of iterators"),
+        (i - j < 2, "is not positive"),
+        (const(3) < const(2), "is not a comparison"),
+        (i < -1, "no value of i is within its bounds"),
+        (j // 4 >= 1, "0 is outside of its bounds 1 and None"),
+        (j // 4 + 2 < 2, "2 is outside of its bounds None and 2"),
+    ):
+        errors = detect_iter_map([index], domains, condition).errors
+        assert errors, condition
+        assert reason in errors[0], (condition, errors)
+    for divisor in (j, j + 1):
+        assert "the divisor of" in detect_iter_map([i // divisor], domains).errors[0]
