@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from compiler import build, lower, te, tir
+from compiler.ir.error import DTypeError
 from compiler.runtime.ndarray import empty
 from compiler.te.access import BoundsWarning
 from compiler.te.to_tir import schedule_to_prim_func
@@ -136,6 +137,41 @@ def test_an_input_of_one_element_is_broadcast(rows: int, columns: int) -> None:
     y, out = np.random.default_rng(0).random((rows, columns), np.float32), empty((3, 4))
     build(s, [Y, T])(y, out)
     np.testing.assert_array_equal(out.numpy(), np.broadcast_to(y, (3, 4)) + 1)
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_only_inputs_are_broadcast_and_only_along_loops(size: int) -> None:
+    """Of a stage of one element, or at an index that data says, what lies outside is zero."""
+    X = te.placeholder((n,), name="X")
+    Z = te.compute((n,), lambda i: X[i] * 2.0, name="Z")
+    T = te.compute((5,), lambda i: Z[i] + 1.0, name="T")
+    x, out = np.arange(1, size + 1, dtype=np.float32), empty((5,))
+    build(te.create_schedule(T.op), [X, T])(x, out)
+    np.testing.assert_array_equal(out.numpy(), np.pad(x * 2, (0, 5 - size)) + 1)
+    at = te.placeholder((5,), "int32", name="at")
+    G = te.compute((5,), lambda i: X[at[i]], name="G")
+    places = np.array([0, 1, 2, 7, -1], np.int32)
+    build(te.create_schedule(G.op), [X, at, G])(x, places, out)
+    np.testing.assert_array_equal(out.numpy(), [x[p] if 0 <= p < size else 0 for p in places])
+
+
+def test_an_index_is_one_integer() -> None:
+    X = te.placeholder((8,), name="X")
+    with pytest.raises(DTypeError, match="index 0 of 'X' must be an integer, got int32x4"):
+        te.compute((2,), lambda i: X[tir.Ramp(i, 1, 4)], name="T")
+
+
+def test_loops_that_begin_later_leave_their_input() -> None:
+    """An axis that is no longer than the input may end behind it: where it does not begin at zero."""
+    X = te.placeholder((6,), name="X")
+
+    def text(begin: Any) -> str:
+        k = te.reduce_axis((begin, 6 + begin), name="k")
+        return str(te.compute((), lambda: te.sum(X[k], axis=k), name="T").op.body[0])
+
+    assert "if_then_else" not in text(0)
+    assert "if_then_else(k < 6" in text(1)
+    assert "if_then_else(k >= 0 and k < 6" in text(m)
 
 
 @pytest.mark.parametrize("buffer_type", ["default", "auto_broadcast"])

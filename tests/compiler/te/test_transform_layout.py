@@ -227,3 +227,26 @@ def test_the_statement_over_tensors_has_no_layouts(program: Program) -> None:
     normalized = s.normalize()
     with pytest.raises(ScheduleError, match="ScheduleOps: the layout of stage 'B' is transformed"):
         te.schedule.ScheduleOps(normalized, te.schedule.InferBound(normalized))
+
+
+def test_a_layout_is_not_defined_for_more_elements_than_the_tensor_has() -> None:
+    n = te.size_var("n")
+    y = te.placeholder((n * 4,), name="Y")
+    z = te.compute((n * 4,), lambda i: y[i] + 1, name="Z")
+    w = te.compute((n * 4,), lambda i: z[i] * 2, name="W")
+    s = te.create_schedule(w.op)
+    s[z].transform_layout(lambda i: [i // 4, i % 4])
+    s[z].compute_at(s[w], s[w].split(w.op.axis[0], 8)[0])
+    with pytest.raises(ScheduleError, match=r"8 values of axis 'i' are computed, and the layout is defined for n \* 4"):
+        lower(s, [y, w])
+
+
+def test_what_is_computed_into_the_buffer_of_another_stage_keeps_its_layout() -> None:
+    a, state = te.placeholder((4, 8), name="A"), te.placeholder((4, 8), name="S")
+    init = te.compute((1, 8), lambda _, i: a[0, i], name="I")
+    update = te.compute((4, 8), lambda t, i: state[t - 1, i] + a[t, i], name="U")
+    total = te.scan(init, update, state, name="C")
+    s = te.create_schedule(total.op)
+    s[update].transform_layout(lambda i, j: [j, i])
+    with pytest.raises(LoweringError, match="the layout of 'U' cannot be transformed: it is computed into the buffer"):
+        lower(s, [a, total])
