@@ -62,8 +62,6 @@ def write_blocks(
     """
     if len(programs) > MAX_PREFIXES:
         raise NotExpressible(f"it has more than {MAX_PREFIXES} primitives")
-    for program in programs:
-        check_contained(only_function(program))
     content = BlockText(1, name, target, [str(program) for program in programs], list(primitives), trace)
     text = msgspec.json.encode(content).decode()
     if len(text) > MAX_PROGRAM:

@@ -42,7 +42,7 @@ from compiler.te.program.kinds import callable_operators
 from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.builtin import IF_THEN_ELSE
 from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Allocate, AttrStmt, DeclBuffer, Evaluate, For, ForKind, IfThenElse, SeqStmt
+from compiler.tir.stmt import Allocate, AttrStmt, DeclBuffer, Evaluate, For, IfThenElse, SeqStmt
 
 _HARMLESS = (Var, IntImm, FloatImm, BinaryOp, CmpOp, And, Or, Not, Select, Cast, Ramp, Broadcast, SeqStmt)
 _INDEX = (Var, IntImm, BinaryOp)
@@ -93,8 +93,6 @@ class _Containment(Visitor):
     # statements
 
     def visit_For(self, n: For) -> None:
-        if n.kind == ForKind.THREAD_BINDING:
-            raise NotContained("a loop is bound to the threads of a GPU")
         self._check_integers(n.min, _INDEX)
         self._check_integers(n.extent, _INDEX)
         self._analyzer.bind(n.loop_var, Range.from_fields(n.min, n.extent), override=True)

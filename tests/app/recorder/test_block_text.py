@@ -75,6 +75,22 @@ ESCAPES = {
         "with T.block('b'):\n    C = T.alloc_buffer((400,), data=A.data)\n    C[399] = A[0]\n    A[0] = C[399]",
         "'A' is allocated twice",
     ),
+    "threads": ("for i in T.thread_binding(8, 'threadIdx.x'):\n    A[i] = A[0]", "attribute 'thread_extent'"),
+    "as often as an argument says": ("for i in range(B[0]):\n    A[0] = T.float32(1)", "a loop depends on B"),
+    "from where an argument says": ("for i in T.serial(B[0], B[0] + 4):\n    A[0] = T.float32(1)", "loop depends on B"),
+    "a loop that is too long": ("for i in range(T.int64(4294967296)):\n    A[0] = T.float32(1)", "may not fit"),
+    "an index that overflows below": (
+        "for i in range(16):\n    A[T.floordiv(i * -65536 * 65536, -65536 * 65536)] = T.float32(1)",
+        "may not fit into 32 bits",
+    ),
+    "an index without a sign": ("for i in range(T.uint32(16)):\n    A[i] = T.float32(1)", "may not fit into 32 bits"),
+    "a buffer that is nowhere declared": ("C = T.Buffer((16,), data=A.data)\nC[0] = T.float32(1)", "is not declared"),
+    "lanes that are converted": (
+        "A[T.Cast('int32x4', T.Ramp(T.int64(0), 1, 4))] = T.Broadcast(T.float32(1), 4)",
+        "is an index whose bounds cannot be proven",
+    ),
+    "memory of no size": ("C = T.decl_buffer((0,))\nA[0] = T.float32(1)", "is not constant"),
+    "memory of the size that an argument says": ("C = T.decl_buffer((B[0],))\nA[0] = C[0]", "is not constant"),
     "a call": ('T.evaluate(T.call_extern("int32", "abort"))', "which is not a pure intrinsic"),
     "a call for a value": ('A[0] = T.call_extern("float32", "rand")', "which is not a pure intrinsic"),
     "a pointer": ("T.evaluate(T.address_of(A[0]))", "which is not a pure intrinsic"),
@@ -88,6 +104,23 @@ def test_a_program_that_may_leave_its_arguments_is_refused(name: str) -> None:
     body, reason = ESCAPES[name]
     with pytest.raises(NotContained, match=reason):
         check(body)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "reason"),
+    [
+        ("n: T.int32, a: T.handle):\n    A = T.match_buffer(a, (16,))", "a parameter is not a tensor"),
+        (
+            "a: T.handle, b: T.handle):\n    A = T.match_buffer(a, (16,))\n"
+            "    C = T.match_buffer(b, (16,), data=A.data)",
+            "shares its memory with another",
+        ),
+        ("a: T.handle):\n    n = T.int32()\n    A = T.match_buffer(a, (n,))", "is not constant"),
+    ],
+)
+def test_parameters_are_tensors_of_constant_shapes_and_memory_of_their_own(parameters: str, reason: str) -> None:
+    with pytest.raises(NotContained, match=reason):
+        check("A[0] = T.float32(1)", f"@T.prim_func\ndef main({parameters}\n")
 
 
 def test_a_parameter_with_strides_is_refused() -> None:
