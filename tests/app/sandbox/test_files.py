@@ -146,6 +146,9 @@ def test_names_that_are_not_plain_are_refused(name: str, runner: Runner) -> None
 def test_files_that_are_too_large_are_refused(runner: Runner) -> None:
     with pytest.raises(ValueError, match="at most 100 bytes together, got 101"):
         runner.start(LIST, {"a": b"x" * 100, "b": b"x"}, Limits(files_bytes=100))
+    half = b"x" * 32_768
+    [message] = runner.start(LIST, {"a": half, "b": half}, Limits(files_bytes=65_536)).messages()
+    assert json.loads(message) == ["a", "b"]
 
 
 def test_an_attached_module_hides_no_installed_one(runner: Runner) -> None:

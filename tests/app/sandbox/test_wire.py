@@ -55,7 +55,7 @@ def test_a_message_that_is_too_long_is_refused_before_it_comes() -> None:
         reader.next()
 
 
-@pytest.mark.parametrize(("size", "fit"), [(0, 75), (96, 3)])
+@pytest.mark.parametrize(("size", "fit"), [(0, 75), (96, 3), (100, 2), (101, 0)])
 def test_messages_are_too_long_together(size: int, fit: int) -> None:
     messages, too_far = read(wire.frame(b"x" * size) * 100, [], SMALL)
     assert len(messages) == fit
