@@ -241,15 +241,14 @@ class _Evaluation(Functor):
 
     def visit_Call(self, n: Call) -> Any:
         name = getattr(n.op, "name", "")
+        reference = np.where if name == "tir.if_then_else" else getattr(n.op, "reference", None)
+        if reference is None and name != "tir.likely":
+            raise NoNumPyProgram(f"{name or n.op} has no NumPy counterpart")
         args = [self.visit(a) for a in n.args]
-        if name == "tir.if_then_else":
-            return self.tape.call(np.where, *args)
         if name == "tir.likely":
             return args[0]
-        reference = getattr(n.op, "reference", None)
-        if reference is None:
-            raise NoNumPyProgram(f"{name or n.op} has no NumPy counterpart")
-        return self._cast(self.tape.call(reference, *args), n.dtype)
+        value = self.tape.call(reference, *args)
+        return value if reference is np.where else self._cast(value, n.dtype)
 
     def visit_ProducerLoad(self, n: ProducerLoad) -> Any:
         n = self._through_copies(n)

@@ -9,7 +9,7 @@ from typing import ClassVar
 from compiler.arith import Analyzer, eval_set
 from compiler.arith.int_set import IntervalSet
 from compiler.ir import dtype as dt
-from compiler.ir.error import ArgumentError, ScheduleError, show
+from compiler.ir.error import ArgumentError, show
 from compiler.ir.primexpr import ExprLike, IntImm, IterVar, PrimExpr, Range, convert
 from compiler.te.relations.relation import Relation
 from compiler.te.stage_state import StageState, stage_primitive
@@ -114,7 +114,7 @@ def split(
     ArgumentError
         If not exactly one of ``factor`` and ``nparts`` is given, or it is not a positive integer.
     ScheduleError
-        If ``parent`` is not a loop of this stage, or a thread axis.
+        If ``parent`` is not a loop of this stage.
     """
     at = self.require_leaf("split", parent)
     if (factor is None) == (nparts is None):
@@ -125,8 +125,6 @@ def split(
             f"split: disable_predication must be False ({self.describe(parent)}): guards are only"
             f" emitted where they are needed"
         )
-    if parent.iter_type == IterVar.ThreadIndex:
-        raise ScheduleError(f"split: {self.describe(parent)} is a thread axis; split the loop before it is bound")
     by = None if factor is None else _size(self, "factor", factor, parent)
     parts = None if nparts is None else _size(self, "nparts", nparts, parent)
     outer, inner = (self.derived_axis(parent, f"{parent.var.name}.{end}") for end in ("outer", "inner"))

@@ -114,6 +114,20 @@ def test_what_has_no_sensible_program_is_refused(monkeypatch: pytest.MonkeyPatch
         value_of(symbolic, A=data)
 
 
+@pytest.mark.parametrize(
+    ("define", "reason"),
+    [
+        (lambda i: A[i, 0] + te.placeholder((6,), name="other")[i], "no value is given for placeholder 'other'"),
+        (lambda i: A[i, 0] + te.var("stray", "float32"), "variable 'stray' has no value"),
+        (lambda i: tir.call_pure_extern("float32", "expf", A[i, 0]), "tir.call_pure_extern has no NumPy counterpart"),
+        (lambda i: te.extern((6,), [A], lambda i, o: tir.call_packed("f", *o), name="E")[i], "'E' is not a compute"),
+    ],
+)
+def test_what_numpy_does_not_know_is_refused(define: Any, reason: str) -> None:
+    with pytest.raises(NoNumPyProgram, match=reason):
+        evaluate([te.compute((6,), define, name="B")], {A: data})
+
+
 def test_operations_are_those_of_the_definition() -> None:
     _, _, c = matmul(4, 5, 6)
     relu = te.compute(c.shape, lambda i, j: te.max(c[i, j] * 2.0, 0.0), name="relu")

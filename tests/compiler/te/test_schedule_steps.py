@@ -93,6 +93,20 @@ def test_tensors_without_a_buffer_are_refused():
         te.schedule.SchedulePostProcRewriteForTensorCore(statement, s)
 
 
+@pytest.mark.parametrize(
+    "step",
+    [
+        te.schedule.InferBound,
+        te.schedule.CreateAttachPath,
+        te.schedule.AutoInlineElemWise,
+        lambda schedule: te.schedule.ScheduleOps(schedule, {}),
+    ],
+)
+def test_a_step_takes_a_schedule(step):
+    with pytest.raises(ArgumentError, match="schedule must be a schedule"):
+        step("schedule")
+
+
 def test_graph_of_reads():
     _, A, B, C = _chain()
     graph = te.schedule.CreateReadGraph([C.op])
