@@ -24,8 +24,9 @@ from compiler.arith import (
     normalize_to_iter_sum,
     subspace_divide,
 )
+from compiler.arith.linear_form import NotLinearError, linear_form
 from compiler.ir.error import ArgumentError
-from compiler.ir.primexpr import And, IntImm, Or, PrimExpr, Range, SizeVar, Var, const
+from compiler.ir.primexpr import And, IntImm, Or, PrimExpr, Ramp, Range, SizeVar, Var, const
 from compiler.ir.substitute import free_vars, substitute
 
 Domains = dict[Var, Range]
@@ -379,3 +380,28 @@ def test_conditions_that_no_iterators_can_be_shortened_by() -> None:
         assert reason in errors[0], (condition, errors)
     for divisor in (j, j + 1):
         assert "the divisor of" in detect_iter_map([i // divisor], domains).errors[0]
+
+
+def test_what_is_not_a_part_of_each_side_is_not_divided() -> None:
+    i, j = Var("i"), Var("j")
+    domains = {i: Range(0, 4), j: Range(0, 6)}
+    fused = i * 6 + j
+    for indices, inner, condition in (
+        ([fused * 2], [j], const(True, "bool")),
+        ([fused], [i], const(True, "bool")),
+        ([fused // 4, fused % 4], [j], const(True, "bool")),
+        ([fused], [j], fused < 17),
+    ):
+        assert detect_iter_map(indices, domains, condition).indices
+        assert subspace_divide(indices, domains, inner, condition) == [], indices
+    for indices in ([fused // 2, fused % 2], [fused // 12, fused % 12], [fused // 3, fused % 3]):
+        for (outer, sub), index in zip(subspace_divide(indices, domains, [j])[:-1], indices, strict=True):
+            for at in points(domains):
+                parts = [value(normalize_iter_map_to_expr(mark.source), at) for mark in (outer, sub)]
+                assert value(index, at) == parts[0] * value(sub.extent, {}) + parts[1]
+
+
+@pytest.mark.parametrize("e", [const(1.0), Var("x", "float32") + 1.0, Var("u", "uint8"), Ramp(Var("i"), 1, 4)])
+def test_a_linear_form_is_one_of_signed_scalars(e: PrimExpr) -> None:
+    with pytest.raises(NotLinearError, match=e.dtype):
+        linear_form(e)
