@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.sandbox import Limits, Mechanism, Sandbox, StoredFile, UnsafeLocal
+from app.sandbox import Limits, Mechanism, Sandbox, StoredFile, UnsafeLocal, client
 from app.sandbox.files import MAX_STORED
 from app.sandbox.interface import Runner
 from app.sandbox.tier import FileAccess
@@ -141,6 +141,13 @@ def test_more_stored_files_than_descriptors_can_travel_are_refused(runner: Runne
 def test_names_that_are_not_plain_are_refused(name: str, runner: Runner) -> None:
     with pytest.raises(ValueError, match="files: expected a plain file name"):
         runner.start(LIST, {name: b"content"})
+
+
+def test_a_child_checks_names_as_the_server_does(scripts: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "check_files", lambda files, limits: None)
+    job = scripts.start(b"emit(b'ran')", {"../escape": b"x"})
+    assert list(job.messages()) == []
+    assert (job.outcome.status, "expected a plain file name" in job.outcome.detail) == ("setup", True)
 
 
 def test_files_that_are_too_large_are_refused(runner: Runner) -> None:

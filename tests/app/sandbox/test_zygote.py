@@ -46,6 +46,7 @@ def test_it_holds_nothing_of_the_server() -> None:
     [
         ("tests.nothing:run", r"No module named 'tests\.nothing'"),
         (f"{HANDLERS}:nothing", "has no attribute 'nothing'"),
+        ("tests.app.sandbox.ending:run", "the zygote did not start$"),
         ("tests.app.sandbox.threaded:run", "expected to be single-threaded after the imports"),
     ],
 )
