@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from tests.outside.mutations.rooms import Room
 
-__all__ = ["KINDS", "Mutant", "mutated"]
+__all__ = ["KINDS", "Mutant", "chosen", "importing", "mutated"]
 
 KINDS = {
     "raise": "an error is not raised",
@@ -58,6 +58,13 @@ def mutated(room: Room, first: int = 0) -> tuple[list[Mutant], dict[str, str]]:
     return mutants, sources
 
 
+def importing(tree: ast.Module) -> str:
+    """Return a module that first imports what its mutants call."""
+    at = next((i for i, s in enumerate(tree.body) if not _comes_first(s)), len(tree.body))
+    tree.body.insert(at, ast.Import([ast.alias("strata_mutants", "__mutants__")]))
+    return ast.unparse(ast.fix_missing_locations(tree))
+
+
 class _Rewriter(ast.NodeTransformer):
     def __init__(self, path: str, bounds: bool, first: int) -> None:
         self.mutants: list[Mutant] = []
@@ -66,10 +73,7 @@ class _Rewriter(ast.NodeTransformer):
         self._deciding = False  # inside a condition on which a refusal or an answer hangs
 
     def rewritten(self, text: str) -> str:
-        tree = self.visit(ast.parse(text))
-        at = next((i for i, s in enumerate(tree.body) if not _comes_first(s)), len(tree.body))
-        tree.body.insert(at, ast.Import([ast.alias("strata_mutants", "__mutants__")]))
-        return ast.unparse(ast.fix_missing_locations(tree))
+        return importing(self.visit(ast.parse(text)))
 
     def _new(self, node: ast.expr | ast.stmt, kind: str, text: str) -> ast.Constant:
         number = self._first + len(self.mutants)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import shutil
@@ -14,8 +15,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.outside.mutations.mutants import Mutant, mutated
-from tests.outside.mutations.rooms import Room
+from tests.outside.mutations.mutants import Mutant, importing, mutated
+from tests.outside.mutations.rooms import PROJECT, Room
 
 __all__ = ["VERDICTS", "Limits", "Survey", "Tried", "survey"]
 
@@ -23,7 +24,8 @@ VERDICTS = ("caught", "unreached", "survived", "undecided")
 """``unreached``: no test gets where the mutant would do something else.  ``undecided``: the limit came first."""
 
 _HERE = Path(__file__).resolve().parent
-_LEFT_OUT = shutil.ignore_patterns(".*", "data", "build", "dist", "node_modules", "*.egg-info")
+_COPIED = ("app", "compiler", "static", "templates", "tests")
+"""Of this project, what tests need; of a room elsewhere, all."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,14 @@ def _copy(room: Room) -> Iterator[Path]:
     mutants, sources = mutated(room)
     with tempfile.TemporaryDirectory(prefix="mutants-", ignore_cleanup_errors=True) as folder:
         copy = Path(folder) / "p"
-        shutil.copytree(room.root, copy, ignore=_LEFT_OUT)
+        copy.mkdir()
+        for source in room.root.iterdir():
+            if source.is_file():
+                shutil.copy2(source, copy)
+            elif room.root != PROJECT or source.name in _COPIED:
+                shutil.copytree(source, copy / source.name)
+        for package in copy.glob("*/__init__.py"):  # before a sandbox's process can no longer read it
+            package.write_text(importing(ast.parse(package.read_text())))
         for path, text in sources.items():
             (copy / path).write_text(text)
         shutil.copyfile(_HERE / "runtime.py", copy / "strata_mutants.py")
