@@ -9,7 +9,9 @@ from contextlib import contextmanager
 import pytest
 
 from compiler.runtime.machine import VARIABLE, this_machine
-from compiler.runtime.native_code import host_triple
+from compiler.runtime.native_code import host_features, host_triple
+from compiler.target.processor_features import used_features
+from compiler.target.target import Target
 
 _SSE2 = ["64bit", "cmov", "cx8", "fxsr", "mmx", "sse", "sse2", "x87"]
 MACHINES = {
@@ -22,6 +24,16 @@ MACHINES = {
     },
 }  # fmt: skip
 """What each has that this machine may not have, by a description."""
+
+
+def require(target: str) -> None:
+    """Skip a test that runs code for a target which this machine's processor cannot run."""
+    if not host_triple().startswith("x86_64"):
+        pytest.skip(f"{target} is for another architecture than this machine's")
+    made = Target(target)
+    lacking = used_features(made.triple, made.cpu, made.llvm_features) - host_features()
+    if lacking:
+        pytest.skip(f"code for {target} uses {', '.join(sorted(lacking))}, which this machine lacks")
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from compiler.topi.nn.conv_packed import conv2d_nchwc
 from compiler.topi.nn.matmul import dense
 from compiler.topi.schedules.x86.conv import schedule_conv
 from compiler.topi.schedules.x86.matmul import schedule_matmul
+from tests.machines import require
 
 CPUS = ("native", "haswell", "sandybridge", "x86-64")
 DTYPES = ("int16", "int8", "uint8")
@@ -45,6 +46,7 @@ def test_products_are_exact(seed: int) -> None:
     draw, rng = random.Random(seed), np.random.default_rng(seed)
     rows, columns, depth = draw.randint(1, 50), draw.randint(1, 40), draw.randint(1, 60)
     dtypes = (draw.choice(DTYPES), draw.choice(DTYPES))
+    require(f"llvm -mcpu={CPUS[seed % len(CPUS)]}")
     func = _product(rows, columns, depth, dtypes, CPUS[seed % len(CPUS)])
     a = _values(dtypes[0], (rows, depth), seed % 3 == 0, rng)
     b = _values(dtypes[1], (columns, depth), seed % 3 == 0, rng)
@@ -114,6 +116,7 @@ def _in_pairs(w: Array) -> Array:
     [*zip(CPUS, (16, 8, 4, 3), itertools.repeat(False)), *zip(CPUS, (2, 8, 4, 6), itertools.repeat(True))],
 )
 def test_packed_convolutions_are_exact(cpu: str, inner: int, in_pairs: bool) -> None:
+    require(f"llvm -mcpu={cpu}")
     rng = np.random.default_rng(inner)
     x = _values("int16", (1, 2, 5, 6, inner), cpu == "haswell", rng)
     w = _values("int8", (2, 2, 3, 2, inner, 8), cpu == "haswell", rng)

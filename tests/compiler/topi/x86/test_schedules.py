@@ -22,6 +22,7 @@ from compiler.topi.schedules.anchor import find_anchor
 from compiler.topi.schedules.kit import tile_lanes
 from compiler.topi.tag import Tag
 from tests.compiler.relay.op.nn.harness import Array, check, random, variables
+from tests.machines import require
 
 nn = relay.nn
 TARGETS = ["llvm", "llvm -mcpu=haswell", "llvm -mcpu=x86-64"]
@@ -73,6 +74,7 @@ def test_steps_after_the_hardest_one(make: Any, shapes: Any) -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_other_targets(target: str) -> None:
+    require(target)
     for make, shapes in (HARD[0], HARD[2], HARD[5], HARD[6]):
         check(make, [random(*s) for s in shapes], tolerance=1e-4, target=target)
 
@@ -92,6 +94,7 @@ def test_other_targets(target: str) -> None:
     ],
 )
 def test_convolution_in_the_layout_of_the_target(target: str, shape: Any, kernel: Any, groups: int) -> None:
+    require(target)
     x, w = random(*shape), random(*kernel)
     call = nn.conv2d(*variables([x, w]), padding=1, strides=(1, 1), groups=groups)
     infer_expr(call)
