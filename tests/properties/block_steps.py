@@ -6,11 +6,12 @@ import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from compiler.tir.schedule import ScheduleError
+from compiler.tir.function import PrimFunc
+from compiler.tir.schedule import Schedule, ScheduleDebugMask, ScheduleError
 
-__all__ = ["RandomSteps"]
+__all__ = ["RandomSteps", "scheduled"]
 
-_REASONS = ("expected", "range", "read_at", "write_at", "negative", "must be")
+_REASONS = ("expected", "range", "read_at", "write_at", "negative", "must be", "empty sequence")
 """Words of errors about arguments that do not fit."""
 
 
@@ -21,11 +22,14 @@ class RandomSteps:
     ----------
     sch : Schedule
     rng : random.Random
+    threads : bool
+        Whether loops may be bound to threads, as no CPU can compute them.
     """
 
-    def __init__(self, sch: Any, rng: random.Random) -> None:
+    def __init__(self, sch: Any, rng: random.Random, threads: bool = False) -> None:
         self.sch = sch
         self.rng = rng
+        self._threads = threads
 
     def block(self) -> Any:
         return self.rng.choice(list(self._blocks("root")))
@@ -56,7 +60,22 @@ class RandomSteps:
         self.sch.reorder(*self.rng.sample(loops, self.rng.randint(1, len(loops))))
 
     def kind(self) -> None:
-        self.rng.choice([self.sch.parallel, self.sch.unroll, self.sch.vectorize])(self.loop())
+        kinds = [self.sch.parallel, self.sch.parallel, self.sch.unroll, self.sch.vectorize, self.sch.vectorize]
+        if self._threads and self.rng.random() < 0.3:
+            self.sch.bind(self.loop(), self.rng.choice(["threadIdx.x", "blockIdx.x"]))
+        else:
+            self.rng.choice(kinds)(self.loop())
+
+    def note(self) -> None:
+        self.sch.annotate(self.loop(), "pragma_auto_unroll_max_step", 4)
+
+    def no_note(self) -> None:
+        noted = [loop for loop in self.sch.get_loops(self.block()) if self.sch.get(loop).annotations]
+        self.sch.unannotate(self.rng.choice(noted), "pragma_auto_unroll_max_step")
+
+    def parts(self) -> None:
+        factors: list[list[int | None]] = [[1, None], [3, None], [2, 2, None], [None, 1]]
+        self.sch.loop_partition(self.loop(), self.rng.choice(factors))
 
     def cache(self) -> None:
         make = self.rng.choice([self.sch.cache_read, self.sch.cache_write])
@@ -144,10 +163,16 @@ class RandomSteps:
         loop = self.loop()
         self.sch.split(loop, factors=self.sch.sample_perfect_tile(loop, n=2))
 
+    def early(self) -> list[str]:
+        """Let some loops be parallel, vectorized, unrolled or annotated, before steps that take or rebuild them."""
+        return [self._tried(self.rng.choice(("kind", "kind", "kind", "note"))) for _ in range(self.rng.randint(1, 4))]
+
     def step(self) -> str:
         """Apply one step; return its name, or nothing if it was refused."""
-        names = [name for name in vars(RandomSteps) if name not in ("__init__", "block", "loop", "step")]
-        name = self.rng.choice([name for name in names if not name.startswith("_")])
+        names = [name for name in vars(RandomSteps) if name not in ("block", "loop", "step", "early")]
+        return self._tried(self.rng.choice([name for name in names if not name.startswith("_")]))
+
+    def _tried(self, name: str) -> str:
         try:
             getattr(self, name)()
         except (ScheduleError, ValueError, IndexError, TypeError) as error:
@@ -156,3 +181,16 @@ class RandomSteps:
                 raise
             return ""
         return name
+
+
+def scheduled(func: PrimFunc, seed: int, threads: bool = False) -> tuple[Any, list[str]]:
+    """Return a schedule of a function after random steps, and their names; those of steps that were refused are empty.
+
+    Every other one begins with loops that are parallel, vectorized, unrolled or annotated.
+    """
+    sch: Any = Schedule(func, debug_mask=ScheduleDebugMask.VERIFY_SREF_TREE, seed=seed)
+    steps = RandomSteps(sch, random.Random(seed), threads)
+    return sch, [*(steps.early() if seed % 2 == 0 else []), *(steps.step() for _ in range(_STEPS))]
+
+
+_STEPS = 24

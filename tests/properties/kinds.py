@@ -19,9 +19,8 @@ from compiler.ir.error import TVMError
 from compiler.ir.transform import PassContext
 from compiler.relay import build as relay_build
 from compiler.te.numpy_reference import evaluate as evaluate_tensors
-from compiler.tir.schedule import Schedule
 from tests.properties.block_programs import BlockProgram
-from tests.properties.block_steps import RandomSteps
+from tests.properties.block_steps import scheduled
 from tests.properties.graphs import evaluate, flat, random_inputs, random_module
 from tests.properties.guarded import without_contents
 from tests.properties.pass_times import PassTimes
@@ -90,14 +89,12 @@ def check_blocks(seed: int, mcpu: str, times: PassTimes) -> None:
     """Compare a scheduled function of blocks with what the interpreter makes of the function as it was."""
     with times.section("choosing a schedule"):
         program = BlockProgram(seed)
-        sch: Any = Schedule(program.func, seed=seed)
-        steps = RandomSteps(sch, Random(seed))
-        applied = [steps.step() for _ in range(24)]
+        sch, applied = scheduled(program.func, seed)
     arrays = program.arrays()
     with refusing(), PassContext(instruments=[times]), times.section(CODE):
         kernel = build(sch.mod["main"], target=f"llvm -mcpu={mcpu}")
     kernel(*arrays)
-    for found, want in zip(arrays, results(program, program.func), strict=True):
+    for found, want in zip(arrays, results(program), strict=True):
         np.testing.assert_array_equal(found, want, f"{applied}\n{program.text()}\n{sch.mod}")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,18 +12,26 @@ import pytest
 from numpy.typing import NDArray
 
 from compiler.driver.build import build
+from compiler.ir.error import BuildError, LoweringError
+from compiler.ir.module import IRModule
 from compiler.runtime.ndarray import array
-from compiler.tir.function import PrimFunc
-from compiler.tir.interpreter import UninitializedRead, interpret
+from compiler.runtime.threads import num_threads, set_num_threads
+from compiler.tir.interpreter import interpret
 from compiler.tir.schedule import Schedule, ScheduleDebugMask
 from compiler.tir.schedule.testing import verify_trace_roundtrip
+from compiler.tir.script import from_source
 from tests.compiler.tir.schedule.programs import PROGRAMS
 from tests.properties.block_programs import BlockProgram
-from tests.properties.block_steps import RandomSteps
+from tests.properties.block_steps import RandomSteps, scheduled
+from tests.properties.races import RaceError, run_in_any_order
 
 STEPS = 8
 SEEDS = range(8)
 EXAMPLES = int(os.environ.get("STRATA_EXAMPLES", "40"))
+COMPILED = 8
+"""Of so many random programs one is compiled as well."""
+CALLS = 3
+NOT_BUILT = ("Nested parallel loop", "vectorized loop must be a positive constant", "extent of an unrolled loop")
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -42,22 +51,96 @@ def test_random_steps_keep_the_result(name: str, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(EXAMPLES))
 def test_random_steps_keep_the_result_of_a_random_program(seed: int) -> None:
+    check_random_program(seed)
+
+
+def check_random_program(seed: int) -> list[str]:
+    """Check what a random program computes after random steps; return the names of the steps, empty where refused."""
     program = BlockProgram(seed)
-    sch: Any = Schedule(program.func, debug_mask=ScheduleDebugMask.VERIFY_SREF_TREE, seed=seed)
-    steps = RandomSteps(sch, random.Random(seed))
-    applied = [steps.step() for _ in range(3 * STEPS)]
-    expected = results(program, program.func)
-    for result, value in zip(results(program, sch.mod["main"]), expected, strict=True):
-        np.testing.assert_array_equal(result, value, f"{applied}\n{program.text()}\n{sch.mod}")
-
-
-def results(program: BlockProgram, func: PrimFunc) -> list[NDArray[Any]]:
-    """Return what a function computes, interpreted; as machine code where copies hold elements that nobody needs."""
-    arrays = program.arrays()
+    compiled = seed % COMPILED == 0
+    sch, applied = scheduled(program.func, seed, threads=not compiled)
+    expected = results(program)
+    actual = program.arrays()
+    text = f"{applied}\n{program.text()}\n{sch.mod}"
     try:
-        interpret(func, arrays)
-    except UninitializedRead:
-        compiled = [array(values) for values in program.arrays()]
-        build(func, target="llvm")(*compiled)
-        return [values.numpy() for values in compiled]
+        run_in_any_order(sch.mod["main"], actual, seed)
+    except RaceError as error:
+        raise AssertionError(f"{error}\n{text}") from error
+    results = [actual, *(by_machine(program, sch.mod) if compiled else [])]
+    for result, value in ((a, e) for arrays in results for a, e in zip(arrays, expected, strict=True)):
+        np.testing.assert_array_equal(result, value, text)
+    return applied
+
+
+def results(program: BlockProgram) -> list[NDArray[Any]]:
+    """Return what a program computes as it is."""
+    arrays = program.arrays()
+    interpret(program.func, arrays)
     return arrays
+
+
+def by_machine(program: BlockProgram, mod: IRModule) -> Iterator[list[NDArray[Any]]]:
+    """Yield what machine code computes on two threads, several times: races show in some of them.
+
+    Nothing where threads are asked for by loops within each other, or a loop that is to be written out is not known to
+    be of one length.
+    """
+    threads = num_threads()
+    set_num_threads(2)
+    try:
+        try:
+            kernel = build(mod, target="llvm")
+        except (BuildError, LoweringError) as error:
+            if not any(reason in str(error) for reason in NOT_BUILT):
+                raise
+            return
+        for _ in range(CALLS):
+            arrays = [array(values) for values in program.arrays()]
+            kernel(*arrays)
+            yield [values.numpy() for values in arrays]
+    finally:
+        set_num_threads(threads)
+
+
+@pytest.mark.parametrize("kind", ["parallel", "vectorized"])
+def test_iterations_that_run_together_do_not_access_the_same_element(kind: str) -> None:
+    func = from_source(RACE.format(loop=f"T.{kind}(4)"))
+    with pytest.raises(RaceError, match=f"of the {kind} loop i access element 0 of C"):
+        run_in_any_order(func, [np.ones((4, 3), "float32"), np.zeros(1, "float32")])
+    result = np.zeros(1, "float32")
+    run_in_any_order(from_source(RACE.format(loop="range(4)")), [np.ones((4, 3), "float32"), result])
+    assert result[0] == 12
+
+
+def test_iterations_that_run_together_may_write_the_same_value() -> None:
+    """A copy of an element that several iterations need is computed by each of them."""
+    func = from_source(RACE.format(loop="T.parallel(1)").replace("for k in range(3)", "for k in T.parallel(1)"))
+    run_in_any_order(func, [np.ones((4, 3), "float32"), np.zeros(1, "float32")])
+    copies = from_source(COPIES)
+    result = np.zeros(4, "float32")
+    run_in_any_order(copies, [np.arange(5, dtype="float32"), result])
+    np.testing.assert_array_equal(result, [1, 3, 5, 7])
+
+
+RACE = """@T.prim_func
+def main(A: T.Buffer((4, 3), "float32"), C: T.Buffer((1,), "float32")):
+    for i in {loop}:
+        for k in range(3):
+            with T.block("C"):
+                vi, vk = T.axis.remap("RR", [i, k])
+                with T.init():
+                    C[0] = T.float32(0)
+                C[0] = C[0] + A[vi, vk]
+"""
+COPIES = """@T.prim_func
+def main(A: T.Buffer((5,), "float32"), C: T.Buffer((4,), "float32")):
+    B = T.alloc_buffer((5,), "float32")
+    for i in T.parallel(4):
+        for j in range(2):
+            with T.block("B"):
+                vi = T.axis.spatial(5, i + j)
+                B[vi] = A[vi]
+        with T.block("C"):
+            vi = T.axis.spatial(4, i)
+            C[vi] = B[vi] + B[vi + 1]
+"""

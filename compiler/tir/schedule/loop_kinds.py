@@ -5,8 +5,8 @@ and refusals are made from the rows: :func:`check_loop` rejects a loop, :func:`l
 
 Classic TVM does the same but for these: its ``decompose_reduction`` leaves the annotations out of the loops that set
 initial values; its ``loop_partition`` sets initial values in the first part only, even where an element begins in
-another one; and it neither rejects a block that is brought under a parallel loop whose iterations it makes depend on
-each other, nor a ``rolling_buffer`` along one.
+another one; and after a step it does not ask again whether the iterations of a parallel, vectorized or bound loop are
+independent (:mod:`~compiler.tir.schedule.concurrent_loops`), which here rejects the step if they are no more.
 """
 
 from __future__ import annotations
@@ -16,13 +16,10 @@ from dataclasses import dataclass
 from enum import Enum
 
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import IterVar, PrimExpr, Var
-from compiler.ir.substitute import uses_var
+from compiler.ir.primexpr import PrimExpr, Var
 from compiler.tir.schedule.error import refuse
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
-from compiler.tir.schedule.thread_scope import is_cross_thread
-from compiler.tir.schedule.tree import loops_above
 from compiler.tir.stmt import For, ForKind, Stmt
 
 __all__ = [
@@ -31,9 +28,7 @@ __all__ = [
     "Init",
     "LoopEffects",
     "LoopRow",
-    "check_independent",
     "check_loop",
-    "check_loops_around",
     "loop_again",
     "loop_like",
 ]
@@ -98,15 +93,11 @@ class LoopRow:
     own : LoopEffects
         For other loops around the block that it works on, inside of a given loop where there is one.
     init : Init
-    moves : bool
-        Whether blocks get under loops, or their axes get kinds, that they had not; so whether the iterations of the
-        loops around still are independent is checked anew.
     """
 
     given: LoopEffects
     own: LoopEffects
     init: Init = Init.KEPT
-    moves: bool = False
 
 
 _KEPT = LoopEffects.all(Effect.KEPT)
@@ -133,8 +124,8 @@ LOOP_KINDS: Mapping[str, LoopRow] = {
     "unroll": LoopRow(_KIND, _KEPT),
     "bind": LoopRow(_KIND, _KEPT),
     # blocks that move
-    "compute_at": LoopRow(_KEPT, _SERIAL, moves=True),
-    "reverse_compute_at": LoopRow(_KEPT, _SERIAL, moves=True),
+    "compute_at": LoopRow(_KEPT, _SERIAL),
+    "reverse_compute_at": LoopRow(_KEPT, _SERIAL),
     "compute_inline": LoopRow(_KEPT, _SERIAL, Init.REFUSED),
     "reverse_compute_inline": LoopRow(_KEPT, _SERIAL, Init.REFUSED),
     # blocks that are divided
@@ -157,7 +148,7 @@ LOOP_KINDS: Mapping[str, LoopRow] = {
     "transform_block_layout": LoopRow(_SERIAL, _SERIAL),
     "set_axis_separator": _UNTOUCHED,
     "pad_einsum": _UNTOUCHED,
-    "rolling_buffer": LoopRow(_IN_ORDER, _KEPT, moves=True),
+    "rolling_buffer": LoopRow(_IN_ORDER, _KEPT),
     # marks and memory
     "annotate": _UNTOUCHED,
     "unannotate": _UNTOUCHED,
@@ -241,52 +232,3 @@ def loop_again(primitive: str, old: For, var: Var, body: Stmt) -> For:
     if LOOP_KINDS[primitive].own.of(old) is Effect.COPIED:
         return rebuild(old, loop_var=var, body=body)
     return For(var, old.min, old.extent, ForKind.SERIAL, body)
-
-
-def check_independent(state: ScheduleState, loop: For, thread_axis: str, block: StmtSRef) -> None:
-    """Reject a loop whose iterations run together, if a block inside makes them depend on each other.
-
-    Parameters
-    ----------
-    state : ScheduleState
-    loop : For
-    thread_axis : str
-        The axis that the loop is bound to; empty if it is to none.
-    block : StmtSRef
-    """
-    realize = state.realize_of(block)
-    for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
-        if axis.iter_type == IterVar.DataPar or not uses_var(value, loop.loop_var):
-            continue
-        if axis.iter_type == IterVar.CommReduce and is_cross_thread(thread_axis):
-            continue
-        refuse(
-            state.mod,
-            "The loop cannot be parallelized/vectorized/bound because some block iters are not data parallel",
-            f"The block {{1}} has axis {axis.var.name!r}, which depends on the loop {{0}}, and is neither data "
-            "parallel nor, with the loop bound to threadIdx, a reduction; so the loop cannot be parallelized, "
-            "vectorized or bound",
-            loop,
-            block.block,
-        )
-
-
-def check_loops_around(state: ScheduleState, primitive: str, block: StmtSRef) -> None:
-    """Reject what a primitive did to a block if that makes iterations depend on each other that run together.
-
-    Parameters
-    ----------
-    state : ScheduleState
-        With what it did.
-    primitive : str
-        The name of its method.
-    block : StmtSRef
-        A block that it was called with.
-    """
-    if not LOOP_KINDS[primitive].moves or not state.enable_check:
-        return
-    for sref in loops_above(block):
-        loop = sref.loop
-        if loop.kind not in (ForKind.SERIAL, ForKind.UNROLLED):
-            tag = loop.thread_binding.thread_tag if loop.thread_binding is not None else ""
-            check_independent(state, loop, tag, block)

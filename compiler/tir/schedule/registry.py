@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from compiler.ir.error import TVMError
 from compiler.ir.instrument import active_instruments
 from compiler.ir.origin import derived_from, mint_source
+from compiler.tir.schedule.concurrent_loops import check_no_new_conflicts, conflicts
 from compiler.tir.schedule.error import IllegalStepError, rendered
 from compiler.tir.schedule.instruction import InstructionKind
-from compiler.tir.schedule.loop_kinds import LOOP_KINDS, check_loops_around
+from compiler.tir.schedule.loop_kinds import LOOP_KINDS
 from compiler.tir.schedule.roles import ATTRIBUTE, STORAGE_SCOPE, Role
-from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.step import ScheduleStep, call_text, result_text
 
 if TYPE_CHECKING:
@@ -104,10 +104,13 @@ class Primitive:
         if any(p.name == "decision" for p in self._parameters):
             arguments["decision"] = decision
         restore = sch.state.checkpoint()
+        checks = sch.state.enable_check and not self.kind.is_pure
+        before = conflicts(sch.state) if checks else {}
         try:
             with derived_from(mint_source(self.name)):
                 result = self._call(sch, arguments)
-            self._check_loops(sch, arguments)
+            if checks:
+                check_no_new_conflicts(sch.state, before)
         except Exception:
             restore()
             raise
@@ -117,14 +120,6 @@ class Primitive:
         outputs = sch.named(result.values if isinstance(result, Chosen) else result)
         sch.record(self.kind, *self._flat(recorded), self._listed(outputs), chosen)
         return outputs
-
-    def _check_loops(self, sch: Schedule, arguments: Mapping[str, Any]) -> None:
-        """Reject a step after which iterations that run together depend on each other."""
-        if self.kind.is_pure:
-            return
-        for value in arguments.values():
-            if isinstance(value, StmtSRef) and value.stmt is not None and value.is_block:
-                check_loops_around(sch.state, self.name, value)
 
     def _call(self, sch: Schedule, arguments: dict[str, Any]) -> Any:
         variadic = next((p.name for p in self._parameters if p.kind is p.VAR_POSITIONAL), None)

@@ -121,6 +121,15 @@ class ScheduleState:
         if inner_first:
             yield sref
 
+    def loops(self) -> list[StmtSRef]:
+        """Return the loops of all functions.
+
+        Returns
+        -------
+        list of StmtSRef
+        """
+        return [sref for sref in self._srefs.values() if not sref.is_block]
+
     # references
 
     def get_sref(self, stmt: Block | For) -> StmtSRef | None:

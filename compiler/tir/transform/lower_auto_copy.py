@@ -125,6 +125,8 @@ class _Lower(StmtMutator):
     def visit_Block(self, n: Block) -> Stmt:
         if not _number(n.annotations.get("auto_copy")):
             return self.visit_Node(n)
+        if not n.writes:  # of a copy that nothing reads, which the block holds itself
+            return n
         if len(n.writes) != 1:
             raise LoweringError(
                 f"LowerAutoCopy: block {n.name_hint!r} must write one buffer, it writes {len(n.writes)}"

@@ -156,7 +156,7 @@ def _check_all_written(
     boxes = [
         box
         for user in writers
-        for box in stored_boxes(state.realize_of(user), buffer, relaxed_loops(user, loop, storage_scope), analyzer)
+        for box in stored_boxes(state.realize_of(user), buffer, _together(user, loop, storage_scope), analyzer)
     ]
     region = tuple([IntSet.from_range(side) for side in _accessed(state, loop, users, buffer, storage_scope)])
     written = any(covers(box, region, analyzer) for box in merged(boxes, analyzer))
@@ -165,6 +165,15 @@ def _check_all_written(
             f"write_at: the blocks under loop {loop.loop.loop_var.name!r} read elements of {buffer.name} before they "
             "write them, or leave some as they are, which the copy would overwrite"
         )
+
+
+def _together(user: StmtSRef, loop: StmtSRef, storage_scope: str) -> dict[Var, Range]:
+    """Return the loops of which a copy holds all elements: those inside, and threads that can wait for each other.
+
+    A copy in global memory belongs to one iteration, as in classic TVM: what blocks of threads write is not complete
+    before the kernel ends.
+    """
+    return relaxed_loops(user, loop, None if storage_scope.startswith("global") else storage_scope)
 
 
 def _depends_on_loops(state: ScheduleState, block: StmtSRef, loop: StmtSRef, analyzer: Analyzer) -> bool:
@@ -202,7 +211,7 @@ def _accessed(
     """Return the box that blocks access in one iteration of a loop, in all threads that share the copy."""
     analyzer = facts_at(users[0])
     boxes = [
-        accessed_box(state.realize_of(user), region, relaxed_loops(user, loop, storage_scope), analyzer)
+        accessed_box(state.realize_of(user), region, _together(user, loop, storage_scope), analyzer)
         for user in users
         for region in (*user.block.reads, *user.block.writes)
         if region.buffer is buffer

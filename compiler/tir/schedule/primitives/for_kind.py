@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from compiler.ir.primexpr import IterVar, Var
+from compiler.tir.schedule.concurrent_loops import check_independent
 from compiler.tir.schedule.conditions import check_affine_binding, check_subtree_compact_dataflow
-from compiler.tir.schedule.loop_kinds import check_independent
 from compiler.tir.schedule.registry import primitive
 from compiler.tir.schedule.roles import LOOP
 from compiler.tir.schedule.sref import StmtSRef
@@ -106,6 +106,6 @@ def _carry_out(state: ScheduleState, loop: StmtSRef, kind: ForKind, thread_axis:
     for block in state.subtree(loop):
         if block.is_block:
             check_affine_binding(state, block)
-            check_independent(state, loop.loop, thread_axis, block)
+            check_independent(state, loop, kind, thread_axis, block)
     axis = IterVar(None, Var(thread_axis), IterVar.ThreadIndex, thread_axis) if thread_axis else None
     state.replace(loop, rewritten(loop.loop, kind=kind, thread_binding=axis))

@@ -162,18 +162,17 @@ def _only_indices(state: ScheduleState, block: StmtSRef, store: BufferStore, buf
 
 
 def _check_inside(state: ScheduleState, block: StmtSRef, buffer: Buffer, indices: Sequence[PrimExpr]) -> None:
-    """Reject a consumer with iterations that need no element, as those that pad do."""
+    """Reject a consumer with iterations that may need no element, as those that pad do."""
     domains = {axis.var: axis.dom for axis in block.block.iter_vars if axis.dom is not None}
     analyzer = facts_at(block)
     for index, dim in zip(indices, buffer.shape, strict=True):
         values = eval_set(index, domains, analyzer)
-        if not values.is_bounded():
-            continue
-        if analyzer.can_prove(values.min_value < 0) or analyzer.can_prove(values.max_value >= dim):
+        inside = values.is_bounded() and analyzer.can_prove(values.min_value >= 0)
+        if not inside or not analyzer.can_prove(values.max_value < dim):
             refuse(
                 state.mod,
                 "The consumer block has iterations that need no element of its producer",
-                f"Some iterations of block {{0}} need no element of {buffer.name}: they would be left out",
+                f"Some iterations of block {{0}} may need no element of {buffer.name}: they would be left out",
                 block.block,
             )
 

@@ -23,7 +23,7 @@ from compiler.ir.primexpr import (
     convert,
     is_const_int,
 )
-from compiler.ir.substitute import free_vars, post_order_visit
+from compiler.ir.substitute import free_vars, post_order_visit, uses_var
 from compiler.tir.block import Block, BlockRealize
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.index_map import IndexMap
@@ -340,7 +340,7 @@ def _kind(state: ScheduleState, block: StmtSRef, index_map: IndexMap, index: Pri
 
 
 def plain_nest(state: ScheduleState, block: StmtSRef, realize: BlockRealize) -> Stmt:
-    """Return the loops around a block, which must be its axes, and nothing else."""
+    """Return the loops around a block, which must be its axes, all from 0 on, and nothing else."""
     loops = loops_above(block)
     variables = [sref.loop.loop_var for sref in loops]
     plain = len(loops) == len(realize.iter_values) and set(variables) == set(realize.iter_values)
@@ -360,6 +360,15 @@ def plain_nest(state: ScheduleState, block: StmtSRef, realize: BlockRealize) -> 
                 state.mod,
                 "The loop does not run over all values of the axis",
                 f"The loop {{1}} is expected to run over just the values of axis {axis.var.name} of block {{0}}",
+                block.block,
+                around,
+            )
+        if not is_const_int(axis.dom.min, 0) or uses_var(axis.dom.extent, extents.__contains__):
+            refuse(
+                state.mod,
+                "The loops of the block do not have numbers of iterations of their own",
+                "The loop {1} around block {0} must begin at 0, and no other loop of the block may decide how far it "
+                "runs",
                 block.block,
                 around,
             )

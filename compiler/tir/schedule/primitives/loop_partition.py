@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
 
 from compiler.arith import Analyzer, estimate_region_upper_bound
 from compiler.ir.error import ArgumentError
 from compiler.ir.node import rebuild
 from compiler.ir.origin import current_span, derived_from
 from compiler.ir.primexpr import IterVar, PrimExpr, Range, Var, const, convert, is_const_int
-from compiler.ir.substitute import substitute, uses_var
+from compiler.ir.substitute import free_vars, substitute, uses_var
 from compiler.tir.analysis.block_access import get_block_read_write_region
 from compiler.tir.block import Block, BlockRealize, reduction_begins
 from compiler.tir.buffer import Buffer, BufferRegion
@@ -23,7 +24,7 @@ from compiler.tir.schedule.registry import primitive
 from compiler.tir.schedule.roles import LOOP, VALUE, Several
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
-from compiler.tir.schedule.tree import all_blocks, blocks_in, loop_range
+from compiler.tir.schedule.tree import all_blocks, ancestors, blocks_in, loop_range
 from compiler.tir.stmt import For, IfThenElse, SeqStmt, Stmt, seq
 from compiler.tir.stmt_functor import StmtMutator
 
@@ -81,11 +82,12 @@ def loop_partition(
     assert above is not None
     name = realizes[0].block.name_hint
     pointers = {} if _passes_values_on(old) else pointers_at(state, scope_root(state, loop))
+    around = {sref.loop.loop_var for sref in ancestors(loop) if not sref.is_block}
     pieces: list[Stmt] = []
     loops: list[For] = []
     with derived_from(current_span() | old.span):
         for index, bounds in enumerate(_pieces(state, old, factors)):
-            piece = _piece(old, index, bounds, preserve_unit_iters, pointers)
+            piece = _piece(old, index, bounds, preserve_unit_iters, _Around(pointers, around))
             loops.append(piece)
             pieces.append(_plain_block(f"{name}_{piece.loop_var.name}_partition", piece))
         new = _plain_block(f"{name}_{old.loop_var.name}_common", SeqStmt(tuple(pieces)))
@@ -142,29 +144,44 @@ def _passes_values_on(loop: For) -> bool:
     return any(w & r for at, w in enumerate(written) for other, r in enumerate(read) if other != at)
 
 
-def _piece(loop: For, index: int, bounds: Range, preserve_unit_iters: bool, pointers: Mapping[Var, Buffer]) -> For:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Around:
+    """What all pieces have around them: the buffers behind pointers, and the variables of loops."""
+
+    pointers: Mapping[Var, Buffer]
+    variables: Set[Var]
+
+
+def _piece(loop: For, index: int, bounds: Range, preserve_unit_iters: bool, around: _Around) -> For:
     """Return one of the new loops, whose blocks have axes and names of their own."""
     var = Var(f"{loop.loop_var.name}{index}", loop.loop_var.dtype)
     is_unit = is_const_int(bounds.extent, 1) and not preserve_unit_iters
     body = substitute(loop.body, {loop.loop_var: bounds.min if is_unit else var})
     if index:
         body = Renewal().visit(body)
-    body = _OfPiece(f"_{var.name}", {var: bounds}, pointers, is_first=index == 0).visit(body)
+    body = _OfPiece(f"_{var.name}", (var, bounds), around, is_first=index == 0).visit(body)
     return loop_like("loop_partition", loop, var, (bounds.min, bounds.extent), body)
 
 
 class _OfPiece(StmtMutator):
-    """Renames blocks, and narrows their axes to the loops that they are."""
+    """Renames blocks, and narrows their axes to the loops that they are, unless the extents depend on other loops."""
 
-    def __init__(self, suffix: str, loops: Mapping[Var, Range], pointers: Mapping[Var, Buffer], is_first: bool) -> None:
+    def __init__(self, suffix: str, loop: tuple[Var, Range], around: _Around, is_first: bool) -> None:
         self._suffix = suffix
-        self._loops = dict(loops)
-        (self._var,) = loops
-        self._pointers = pointers
+        self._var = loop[0]
+        self._pointers = around.pointers
         self._is_first = is_first
+        self._variables = set(around.variables)
+        self._loops: dict[Var, Range] = {}
+        self._enter(*loop)
+
+    def _enter(self, var: Var, bounds: Range) -> None:
+        if self._variables.isdisjoint(free_vars((bounds.min, bounds.extent))):
+            self._loops[var] = bounds
+        self._variables.add(var)
 
     def visit_For(self, n: For) -> Stmt:
-        self._loops[n.loop_var] = loop_range(n)
+        self._enter(n.loop_var, loop_range(n))
         return rebuild(n, body=self.visit(n.body))
 
     def visit_BlockRealize(self, n: BlockRealize) -> Stmt:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from compiler.arith import Analyzer
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.node import Node, rebuild
 from compiler.ir.origin import current_span, derived_from
@@ -62,6 +63,7 @@ def pad_einsum(state: ScheduleState, block: StmtSRef, padding: Sequence[int]) ->
     nest = plain_nest(state, block, state.realize_of(block))
     update = _product(state, block, axes)
     extents = {axis.var: _rounded(state, block, axis, step) for axis, step in zip(axes, padding, strict=True)}
+    _check_whole_buffers(state, block, update)
     padded = _padded_buffers(block.block, update, extents)
     if not padded:
         return
@@ -125,6 +127,26 @@ def _rounded(state: ScheduleState, block: StmtSRef, axis: IterVar, step: int) ->
             block.block,
         )
     return const(-(-extent.value // step) * step, extent.dtype)
+
+
+def _check_whole_buffers(state: ScheduleState, block: StmtSRef, update: BufferStore) -> None:
+    """Reject a block that accesses a part of a buffer, whose rest the padded copy would lack."""
+    sizes = {axis.var: axis.dom.extent for axis in block.block.iter_vars if axis.dom is not None}
+    equal = Analyzer().can_prove_equal
+
+    def check(n: Node) -> None:
+        if isinstance(n, (BufferLoad, BufferStore)) and not all(
+            isinstance(index, Var) and equal(sizes[index], dim)
+            for index, dim in zip(n.indices, n.buffer.shape, strict=True)
+        ):
+            refuse(
+                state.mod,
+                "The block accesses a part of a buffer",
+                f"The block {{0}} must access all of buffer {n.buffer.name} to have a padded copy of it",
+                block.block,
+            )
+
+    post_order_visit(update, check)
 
 
 def _padded_buffers(block: Block, update: BufferStore, extents: dict[Var, PrimExpr]) -> dict[Buffer, Buffer]:

@@ -18,6 +18,7 @@ from compiler.tir.intrin_registry import TensorIntrin
 from compiler.tir.schedule import Schedule, ScheduleError
 from compiler.tir.schedule.loop_kinds import LOOP_KINDS, Effect, Init, LoopEffects
 from compiler.tir.schedule.registry import Primitive, primitives
+from compiler.tir.script import from_source
 from compiler.tir.script import tir as T
 from compiler.tir.stmt import For, ForKind
 from compiler.tir.stmt_functor import post_order_visit
@@ -398,3 +399,85 @@ def test_a_block_is_not_brought_under_a_loop_whose_iterations_it_would_make_depe
         unchecked: Any = Schedule(func, enable_check=False)
         MARKS[mark](unchecked, at(unchecked, "B", 0))
         call(unchecked)
+
+
+@T.prim_func
+def _totals(A: T.Buffer((4, 6), "int32"), C: T.Buffer((4,), "int32"), D: T.Buffer((6,), "int32")):
+    B = T.alloc_buffer((6,), "int32")
+    for j in range(4):
+        for i, k in T.grid(6, 4):
+            with T.block("B"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    B[vi] = 0
+                B[vi] = B[vi] + A[vk, vi]
+        with T.block("C"):
+            vj = T.axis.spatial(4, j)
+            C[vj] = B[vj] + A[vj, 0]
+    for i in range(6):
+        with T.block("D"):
+            vi = T.axis.spatial(6, i)
+            D[vi] = B[vi]
+
+
+@pytest.mark.parametrize("mark", ["parallel", "vectorized"])
+def test_a_reduction_that_each_iteration_repeats_is_not_seen_outside(mark: str) -> None:
+    """Iterations that ran at the same time would add to each other's sums."""
+    s: Any = Schedule(_totals)
+    with pytest.raises(ScheduleError, match="reduce into the same elements of B"):
+        MARKS[mark](s, at(s, "B", 0))
+    alone: Any = Schedule(from_source(SUMS_OF_ONE_STAGE))
+    MARKS[mark](alone, at(alone, "B", 0))
+    assert loops_that_are(alone, mark)
+
+
+@pytest.mark.parametrize("mark", ["parallel", "vectorized"])
+def test_a_step_after_which_others_see_a_repeated_reduction_is_refused(mark: str) -> None:
+    s: Any = Schedule(from_source(SUMS_OF_ONE_STAGE), debug_mask="all")
+    loop = at(s, "B", 0)
+    s.add_unit_loop(loop)
+    MARKS[mark](s, loop)
+    before = s.mod
+    with pytest.raises(ScheduleError, match="reduce into the same elements of B_global"):
+        s.write_at(at(s, "B", 0), s.get_block("B"), 0, "global")
+    assert s.mod is before
+
+
+def test_half_of_the_iterations_may_not_reduce_into_the_elements_of_the_others() -> None:
+    s: Any = Schedule(from_source(HALVES))
+    with pytest.raises(ScheduleError, match="reduce into the same elements of B"):
+        s.parallel(at(s, "B", 0))
+
+
+def test_parts_of_a_loop_within_a_parallel_one_have_elements_of_their_own() -> None:
+    s: Any = Schedule(_stages, debug_mask="all")
+    s.parallel(at(s, "B", 0))
+    _, loop = s.loop_partition(at(s, "B", 1), [2, None])
+    assert len(loops_that_are(s, "parallel")) == 1
+    s.vectorize(loop)
+
+
+SUMS_OF_ONE_STAGE = """@T.prim_func
+def main(A: T.Buffer((4, 6), "int32"), C: T.Buffer((4,), "int32")):
+    B = T.alloc_buffer((6,), "int32")
+    for j in range(4):
+        for i, k in T.grid(6, 4):
+            with T.block("B"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    B[vi] = 0
+                B[vi] = B[vi] + A[vk, vi]
+        with T.block("C"):
+            vj = T.axis.spatial(4, j)
+            C[vj] = B[vj] + A[vj, 0]
+"""
+HALVES = """@T.prim_func
+def main(A: T.Buffer((4, 6), "int32"), B: T.Buffer((4,), "int32")):
+    for i, k in T.grid(8, 6):
+        with T.block("B"):
+            vi = T.axis.spatial(4, i // 2)
+            vk = T.axis.reduce(6, k)
+            with T.init():
+                B[vi] = 0
+            B[vi] = B[vi] + A[vi, vk]
+"""
