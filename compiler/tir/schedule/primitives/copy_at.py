@@ -9,7 +9,7 @@ from compiler.arith.int_set import IntSet, union
 from compiler.ir.error import ArgumentError
 from compiler.ir.node import rebuild
 from compiler.ir.origin import current_span, derived_from
-from compiler.ir.primexpr import IterVar, Range, Var, const
+from compiler.ir.primexpr import IterVar, PrimExpr, Range, Var, const
 from compiler.ir.substitute import free_vars, substitute
 from compiler.tir.block import Block, BlockRealize
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
@@ -178,9 +178,12 @@ def _together(user: StmtSRef, loop: StmtSRef, storage_scope: str) -> dict[Var, R
 
 def _depends_on_loops(state: ScheduleState, block: StmtSRef, loop: StmtSRef, analyzer: Analyzer) -> bool:
     """Return whether a block runs in each iteration of a loop, for some iterations of the loops inside of it."""
-    inside = set(relaxed_loops(block, loop))
-    parts = conjuncts(state.realize_of(block).predicate)
-    return all(analyzer.can_prove(part) for part in parts if inside.isdisjoint(free_vars(part)))
+    first: dict[Var, PrimExpr] = {var: domain.min for var, domain in relaxed_loops(block, loop).items()}
+    return all(
+        analyzer.can_prove(substitute(part, first))
+        for part in conjuncts(state.realize_of(block).predicate)
+        if not first.keys() >= set(free_vars(part))
+    )
 
 
 def _accesses(block: Block, buffer: Buffer) -> bool:

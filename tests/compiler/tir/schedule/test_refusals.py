@@ -562,6 +562,20 @@ for i, k in T.grid(8, 6):
     refused(s, lambda s: s.decompose_reduction("C", loops(s, "B")[0]), "to be an ancestor of block")
 
 
+def test_a_block_that_does_not_run_in_each_iteration_is_not_copied_out_in_each() -> None:
+    s = schedule("""
+A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32")
+for u, v in T.grid(3, 1):
+    for i in range(4):
+        with T.block("B"):
+            vi = T.axis.spatial(4, i)
+            T.where(u + v < 1)
+            B[vi] = A[vi]
+""")
+    with pytest.raises(ArgumentError, match="leave some as they are"):
+        s.write_at(loops(s, "B")[0], s.get_block("B"), 0, "local")
+
+
 def test_a_name_that_two_blocks_have_is_not_found() -> None:
     s = schedule("""
 A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32"), C: T.Buffer((8,), "int32")
