@@ -56,7 +56,7 @@ def conflicts(state: ScheduleState) -> Conflicts:
     -------
     dict of tuple of Var and StmtSRef to Conflict
     """
-    found: Conflicts = {}
+    by_place: Conflicts = {}
     for sref in state.loops():
         loop = sref.loop
         if loop.kind in _TOGETHER:
@@ -64,8 +64,8 @@ def conflicts(state: ScheduleState) -> Conflicts:
             for block in _blocks_of(state, sref):
                 conflict = _conflict(state, sref, loop.kind, tag, block)
                 if conflict is not None:
-                    found[loop.loop_var, block] = conflict
-    return found
+                    by_place[loop.loop_var, block] = conflict
+    return by_place
 
 
 def check_no_new_conflicts(state: ScheduleState, before: Conflicts) -> None:
