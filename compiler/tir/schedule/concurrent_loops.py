@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from compiler.arith import IterMapLevel, detect_iter_map
-from compiler.ir.primexpr import IterVar, Var, is_const_int
+from compiler.ir.primexpr import IterVar, PrimExpr, Range, Var, is_const_int
 from compiler.ir.substitute import free_vars, uses_var
 from compiler.tir.block import Block, BlockRealize
 from compiler.tir.buffer import Buffer
@@ -15,7 +16,7 @@ from compiler.tir.schedule.error import refuse
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
 from compiler.tir.schedule.thread_scope import is_cross_thread
-from compiler.tir.schedule.tree import ancestors, loop_ranges
+from compiler.tir.schedule.tree import ancestors
 from compiler.tir.stmt import For, ForKind
 
 __all__ = ["Conflicts", "check_independent", "check_no_new_conflicts", "conflicts"]
@@ -114,12 +115,10 @@ def _conflict(
     inside = _loops_between(loop, block)
     if inside is None or kind == ForKind.THREAD_BINDING or is_const_int(loop.loop.extent, 1):
         return None
-    if _has_elements_of_its_own(inside, realize):
+    seen = [buffer for buffer in _combined(realize.block) if _is_seen_outside(state, loop, buffer)]
+    if not seen or _has_elements_of_its_own(inside, realize):
         return None
-    for buffer in _combined(realize.block):
-        if _is_seen_outside(state, loop, buffer):
-            return Conflict(loop.loop, realize.block, buffer=buffer)
-    return None
+    return Conflict(loop.loop, realize.block, buffer=seen[0])
 
 
 def _combined(block: Block) -> Iterator[Buffer]:
@@ -159,13 +158,20 @@ def _loops_between(loop: StmtSRef, block: StmtSRef) -> list[StmtSRef] | None:
 
 def _has_elements_of_its_own(loops: list[StmtSRef], realize: BlockRealize) -> bool:
     """Return whether each iteration of the first of some loops has other values of a block's data-parallel axes."""
-    var = loops[0].loop.loop_var
+    return _tells_apart(realize, tuple([(sref.loop.loop_var, sref.loop.min, sref.loop.extent) for sref in loops]))
+
+
+@lru_cache(maxsize=1024)
+def _tells_apart(realize: BlockRealize, loops: tuple[tuple[Var, PrimExpr, PrimExpr], ...]) -> bool:
+    var = loops[0][0]
     pairs = zip(realize.block.iter_vars, realize.iter_values, strict=True)
     values = [value for axis, value in pairs if axis.iter_type == IterVar.DataPar and uses_var(value, var)]
     if not values:
         return False
+    if var in values:
+        return True
     used = set(free_vars(tuple(values)))
-    inside = {each: domain for each, domain in loop_ranges(loops).items() if each in used}
+    inside = {each: Range.from_fields(first, extent) for each, first, extent in loops if each in used}
     if detect_iter_map(values, inside, realize.predicate, IterMapLevel.Bijective).indices:
         return True
     return not detect_iter_map(values, inside, realize.predicate, IterMapLevel.NoCheck).indices
