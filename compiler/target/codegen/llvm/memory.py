@@ -16,6 +16,9 @@ from compiler.target.codegen.llvm.types import I1, I32, I64, VOID, lane_mask, la
 from compiler.tir.buffer import Buffer, compact_strides
 
 Emit = Callable[[PrimExpr], ir.Value]
+_WIDE, _PIECE = 64, 8
+"""Longer vectors are gathered in pieces of eight lanes: LLVM's time for elements that are put into one vector, one by
+one, grows faster than the square of its length."""
 _MAX_ALIGNMENT = 1 << 16
 
 
@@ -146,12 +149,33 @@ class Memory:
 
     def _gather(self, buffer: Buffer, index: PrimExpr) -> ir.Value:
         """Load lane by lane, as LLVM has no better code for gathers on most CPUs."""
+        addresses = self._lane_addresses(buffer, index)
+        if len(addresses) <= _WIDE:
+            return self._gathered(buffer, addresses)
+        pieces = [self._gathered(buffer, addresses[at : at + _PIECE]) for at in range(0, len(addresses), _PIECE)]
+        return self._joined(pieces)
+
+    def _gathered(self, buffer: Buffer, addresses: list[ir.Value]) -> ir.Value:
         scalar, align = memory_type(buffer.dtype), dt.storage_bytes(buffer.dtype)
-        vector = poison(ir.VectorType(scalar, dt.lanes(index.dtype)))
-        for lane, pointer in enumerate(self._lane_addresses(buffer, index)):
+        vector = poison(ir.VectorType(scalar, len(addresses)))
+        for lane, pointer in enumerate(addresses):
             one = self._state.builder.load(pointer, align=align, typ=scalar)
             vector = self._state.builder.insert_element(vector, one, ir.Constant(I32, lane))
         return vector
+
+    def _joined(self, pieces: list[ir.Value]) -> ir.Value:
+        """Put vectors behind each other, neighbours first: all but the last have the same length."""
+        while len(pieces) > 1:
+            pairs = zip(pieces[::2], pieces[1::2], strict=False)
+            rest = pieces[-1:] if len(pieces) % 2 else []
+            pieces = [*(self._pair(a, b) for a, b in pairs), *rest]
+        return pieces[0]
+
+    def _pair(self, a: ir.Value, b: ir.Value) -> ir.Value:
+        builder, first, second = self._state.builder, a.type.count, b.type.count
+        if second < first:
+            b = builder.shuffle_vector(b, poison(b.type), lane_mask([min(i, second - 1) for i in range(first)]))
+        return builder.shuffle_vector(a, b, lane_mask(list(range(first + second))))
 
     def _scatter(self, buffer: Buffer, index: PrimExpr, value: ir.Value) -> None:
         align = dt.storage_bytes(buffer.dtype)
