@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import settings
 
 from compiler.ir.origin import current_ambient
 
+FRAMES = sys.getrecursionlimit()
 # A busy machine is no reason to fail.
 settings.register_profile("strata", deadline=None)
 settings.load_profile("strata")
@@ -29,9 +31,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture(autouse=True)
-def origins_of_its_own() -> Iterator[None]:
-    """An importer that is asked for the names of layers records for good: no test leaves that to the next."""
+def nothing_left_to_the_next() -> Iterator[None]:
+    """An importer that is asked for the names of layers records for good, and jobs allow Python more frames."""
     ambient = current_ambient()
     table = ambient.table
+    sys.setrecursionlimit(FRAMES)
     yield
     ambient.table = table
