@@ -468,6 +468,33 @@ for i in range(8):
     refused(s, lambda s: s.transform_block_layout("B", lambda i, j: (j, i)), "may decide how far it runs")
 
 
+def test_a_block_that_accesses_a_part_of_a_buffer_is_not_padded() -> None:
+    s = MATMUL.schedule()
+    first, _ = s.loop_partition(loops(s, "C")[0], [3, None])
+    (block,) = s.get_child_blocks(first)
+    refused(s, lambda s: s.pad_einsum(block, [4, 4, 4]), "must access all of buffer")
+
+
+def test_a_block_with_another_consumer_of_its_producer_is_not_inlined() -> None:
+    s = schedule("""
+A: T.Buffer((8,), "int32"), C: T.Buffer((8,), "int32"), D: T.Buffer((8,), "int32")
+B = T.alloc_buffer((8,), "int32")
+for i in range(8):
+    with T.block("B"):
+        vi = T.axis.spatial(8, i)
+        B[vi] = A[vi] * 2
+for i in range(8):
+    with T.block("C"):
+        vi = T.axis.spatial(8, i)
+        C[vi] = B[vi] + 1
+for i in range(8):
+    with T.block("D"):
+        vi = T.axis.spatial(8, i)
+        D[vi] = B[vi] + 2
+""")
+    refused(s, lambda s: s.reverse_compute_inline("C"), "to have only a single producer block")
+
+
 def test_axes_of_parts_of_a_triangle_do_not_end_where_another_loop_says() -> None:
     s = schedule("""
 A: T.Buffer((8, 8), "int32"), B: T.Buffer((8, 8), "int32")
