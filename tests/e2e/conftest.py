@@ -22,7 +22,7 @@ from tests.renderer import renderer as renderer
 
 PATIENCE_MS = 120_000
 """How long the page may take over anything; other tests and other programs use the cores at the same time."""
-COMPILE_SECONDS = 20
+COMPILE_SECONDS = 60
 """How long a script may compile, for the same reason; no browser test is about that limit."""
 TEST_SECONDS = 900
 """How long a test may take, for the same reason."""
