@@ -42,7 +42,8 @@ def test_every_field_is_filled_or_waived(op: RelayOp) -> None:
 
 
 def test_every_operator_with_a_value_has_examples() -> None:
-    assert {name for name, op in OPERATORS.items() if op.compute or op.reference} == set(EXAMPLES)
+    computed = {name for name, op in OPERATORS.items() if op.compute or op.reference}
+    assert computed - {"fail"} == set(EXAMPLES)  # which is computed, and then raises an error in place of a value
 
 
 @pytest.mark.parametrize("op", OPERATORS.values(), ids=str)
