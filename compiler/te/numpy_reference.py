@@ -242,7 +242,7 @@ class _Evaluation(Functor):
     def visit_Call(self, n: Call) -> Any:
         name = getattr(n.op, "name", "")
         reference = np.where if name == "tir.if_then_else" else getattr(n.op, "reference", None)
-        if reference is None and name != "tir.likely":
+        if reference is None:
             raise NoNumPyProgram(f"{name or n.op} has no NumPy counterpart")
         args = [self.visit(a) for a in n.args]
         if name == "tir.likely":
