@@ -19,7 +19,7 @@ from compiler.ir.module import IRModule
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Constant, Expr, Var
 from compiler.relay.function import Function
-from compiler.relay.inference import infer_module
+from compiler.relay.inference import infer_copies
 from compiler.relay.interpreter import Interpreter, RefValue, rebuilt
 from compiler.relay.operator import RelayOp
 from compiler.relay.ty import TensorType, TupleType
@@ -111,7 +111,7 @@ class InterpreterExecutor(Executor):
     """Interprets functions, operator by operator, with NumPy; what does not type-check is refused before it runs."""
 
     def _compile(self, module: IRModule) -> Callable[..., Any]:
-        module = infer_module(module)
+        module = infer_copies(module)
         interpreter = _Interpreter(module, self.target)
         names = [p.name_hint for p in module["main"].params]
 
@@ -205,7 +205,7 @@ EXECUTORS: dict[str, type[Executor]] = {
 
 def _model_runner(module: IRModule, executor: ModelModule) -> Callable[..., Any]:
     """Return a function that sets the inputs of a built model, runs it, and returns its outputs."""
-    main = infer_module(module)["main"]
+    main = infer_copies(module)["main"]
 
     def call(*args: Argument, **inputs: Argument) -> Any:
         values = arguments_in_order("evaluate: the function", [p.name_hint for p in main.params], args, inputs)

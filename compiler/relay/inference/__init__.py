@@ -4,7 +4,15 @@ In the manner of Hindley and Milner (Damas and Milner, "Principal type-schemes f
 operators' type relations as constraints that are solved once enough is known, and with extents that may stay unknown.
 """
 
-from compiler.relay.inference.entry import infer_expr, infer_module
+from compiler.relay.inference.entry import infer_copies, infer_expr, infer_module, with_copies
 from compiler.relay.inference.errors import Diagnostic, TypeInferenceError, UnificationError
 
-__all__ = ["Diagnostic", "TypeInferenceError", "UnificationError", "infer_expr", "infer_module"]
+__all__ = [
+    "Diagnostic",
+    "TypeInferenceError",
+    "UnificationError",
+    "infer_copies",
+    "infer_expr",
+    "infer_module",
+    "with_copies",
+]

@@ -7,10 +7,13 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from compiler.ir.expr import RelayExpr, set_checked_type
+from compiler.ir.function import GlobalVar
 from compiler.ir.module import IRModule
-from compiler.ir.node import rebuild
+from compiler.ir.node import duplicate, rebuild
+from compiler.ir.op import Op
 from compiler.ir.origin import derived_from
 from compiler.ir.types import FuncType, InferredTypes, Type
+from compiler.relay.adt import Constructor
 from compiler.relay.analysis import bottom_up
 from compiler.relay.analysis.traversal import post_order
 from compiler.relay.expr import Call, GraphExpr, TupleGetItem, Var
@@ -22,13 +25,15 @@ from compiler.relay.operator import RelayOp, operator_of
 from compiler.relay.ty import IncompleteType
 
 __all__ = [
+    "infer_copies",
     "infer_expr",
     "infer_module",
+    "with_copies",
 ]
 
 
 def infer_module(mod: IRModule) -> IRModule:
-    """Find the types of all expressions of a module.
+    """Find the types of all expressions of a module that nobody else holds.
 
     Every expression gets its ``checked_type_``.
 
@@ -52,6 +57,64 @@ def infer_module(mod: IRModule) -> IRModule:
     result = _inferred(mod)
     _done[result] = _contents(result)
     return result
+
+
+def infer_copies(mod: IRModule) -> IRModule:
+    """Find the types of all expressions of a module that a program may hold, which stay as they are.
+
+    Parameters
+    ----------
+    mod : IRModule
+
+    Returns
+    -------
+    IRModule
+        Whose expressions are copies of those that had no type; the same module where all types were there already.
+
+    Raises
+    ------
+    TypeInferenceError
+        Naming everything that does not fit.
+    """
+    return mod if _done.get(mod) == _contents(mod) else infer_module(with_copies(mod))
+
+
+def with_copies(mod: IRModule) -> IRModule:
+    """Return a module whose expressions without types are copies, so that types may be written on them.
+
+    Parameters
+    ----------
+    mod : IRModule
+
+    Returns
+    -------
+    IRModule
+        The same one where all expressions have types.
+    """
+    copier = _Copier()
+    graphs = {var: func for var, func in mod.items() if isinstance(func, Function)}
+    copies = {}
+    for var, func in graphs.items():
+        with derived_from(func.span):
+            copies[var] = bottom_up(copier, func)
+    return mod.with_functions({**dict(mod.items()), **copies}) if copies else mod
+
+
+class _Copier(ExprMutator):
+    """Copies expressions that have no type, and what is made of them."""
+
+    def visit(self, expr: GraphExpr) -> Any:
+        known = expr in self.memo_map
+        new = super().visit(expr)
+        if known or new is not expr or expr.checked_type_ is not None or isinstance(expr, _SHARED):
+            return new
+        with derived_from(expr.span):
+            new = self.memo_map[expr] = duplicate(expr, {})
+        return new
+
+
+_SHARED = (Op, GlobalVar, Constructor, Var)
+"""What all programs have in common, and variables, which are what they are to whoever holds them."""
 
 
 _done: WeakKeyDictionary[IRModule, Any] = WeakKeyDictionary()

@@ -50,6 +50,7 @@ class BlockPrinter:
         self._annotate = annotate
         self.names = Names()
         self.values = ValueText(self.names)
+        self._root: GraphExpr = Tuple(())
         self._plan = Plan(Tuple(()))
         self._number = 0
 
@@ -65,6 +66,7 @@ class BlockPrinter:
         self.out.newline()
 
     def _enter(self, expr: GraphExpr) -> None:
+        self._root = expr
         self._plan = Plan(expr, self._number)
         self._number = self._plan.next_number
         for var in self._plan.variables:
@@ -80,7 +82,7 @@ class BlockPrinter:
                 self._let(line.let)
             elif isinstance(line, Var):
                 with self.out.at(line):
-                    self.out.write(f"free_var {self._declared(line)};")
+                    self.out.write(f"free_var {self._declared(line, self._root)};")
                 self.out.newline()
             else:
                 self._line(line, f"%{self._plan.numbers[line]} = ", ";")
@@ -89,7 +91,7 @@ class BlockPrinter:
 
     def _let(self, let: Let) -> None:
         with self.out.at(let):
-            self.out.write(f"let {self._declared(let.var)} = ")
+            self.out.write(f"let {self._declared(let.var, let)} = ")
         self._line(let.value, "", ";", by_number=let.value in self._plan.numbers)
 
     def _line(self, expr: RelayExpr, before: str, after: str, by_number: bool = False) -> None:
@@ -188,13 +190,15 @@ class BlockPrinter:
             comment += span_text(expr.span)
         return f" /* {' '.join(comment)} */" if comment else ""
 
-    def _declared(self, var: Var, device: VirtualDevice | None = None) -> str:
+    def _declared(self, var: Var, binder: GraphExpr, device: VirtualDevice | None = None) -> str:
+        """Return a variable where it is bound; its type is inferred where that of what binds it is."""
         text = f"%{self.names.variable(var)}"
         if device not in (None, VirtualDevice()):
             text += f" {{virtual_device={device}}}"
         if var.type_annotation is not None:
             text += f": {type_text(var.type_annotation, self.names)}"
-        return text + self._comment(var)
+        inferred = self._annotate is not None or binder.checked_type_ is not None
+        return text + (self._comment(var) if inferred else "")
 
     # what takes many lines
 
@@ -211,7 +215,7 @@ class BlockPrinter:
             for index, param in enumerate(func.params):
                 out.write(", " if index else "")
                 with out.at(param):
-                    out.write(self._declared(param, devices[index] if devices else None))
+                    out.write(self._declared(param, func, devices[index] if devices else None))
             attrs = self.values.attributes(others)
             out.write((", " if func.params and attrs else "") + ", ".join(attrs) + ")")
             if func.ret_type is not None:
@@ -253,7 +257,7 @@ class BlockPrinter:
         with out.indented():
             for clause in match.clauses:
                 with out.at(clause):
-                    out.write(f"{self._pattern(clause.lhs)} => {{")
+                    out.write(f"{self._pattern(clause.lhs, match)} => {{")
                 out.newline()
                 self._indented(clause)
                 with out.at(clause):
@@ -262,14 +266,14 @@ class BlockPrinter:
         with out.at(match):
             out.write(f"}}{after}")
 
-    def _pattern(self, pattern: Pattern) -> str:
+    def _pattern(self, pattern: Pattern, binder: Match) -> str:
         match pattern:
             case PatternVar():
-                return self._declared(pattern.var)
+                return self._declared(pattern.var, binder)
             case PatternTuple():
-                return tuple_text([self._pattern(p) for p in pattern.patterns])
+                return tuple_text([self._pattern(p, binder) for p in pattern.patterns])
             case PatternConstructor():
-                parts = ", ".join(self._pattern(p) for p in pattern.patterns)
+                parts = ", ".join(self._pattern(p, binder) for p in pattern.patterns)
                 return pattern.constructor.name_hint + (f"({parts})" if parts else "")
             case _:
                 return "_"

@@ -11,7 +11,7 @@ from compiler.ir.origin import Location, active_table, derived_from, record_for_
 from compiler.ir.transform import Pass, PassContext
 from compiler.relay.expr import Call, Tuple
 from compiler.relay.function import Function
-from compiler.relay.inference import infer_module
+from compiler.relay.inference import infer_copies
 from compiler.relay.printer import relay_text
 from compiler.relay.transform.rewriter import GraphMutator
 
@@ -58,7 +58,7 @@ class AnnotateSpans(Pass):
         annotated = {
             var: _Annotate(places).visit(func) if isinstance(func, Function) else func for var, func in mod.items()
         }
-        return infer_module(mod.with_functions(annotated))
+        return infer_copies(mod.with_functions(annotated))
 
 
 class _Annotate(GraphMutator):

@@ -16,7 +16,7 @@ from compiler.relay.analysis import bottom_up
 from compiler.relay.expr import Call
 from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.function import Function
-from compiler.relay.inference import infer_module
+from compiler.relay.inference import infer_copies
 from compiler.relay.transform.inline import inlined
 
 __all__ = [
@@ -65,7 +65,7 @@ class OutlineCompilerFunctionsWithExistingGlobalSymbols(ModulePass):
         }
         _check_free(outliner.outlined, mod)
         made = {outliner.variables[name]: func for name, func in outliner.outlined.items()}
-        return infer_module(mod.with_functions({**functions, **made}))
+        return infer_copies(mod.with_functions({**functions, **made}))
 
 
 def _check_free(symbols: Iterable[str], mod: IRModule) -> None:
@@ -157,7 +157,7 @@ class InlineCompilerFunctionsBoundTo(ModulePass):
             for var, func in mod.items()
             if var not in bodies
         }
-        return infer_module(mod.with_functions(functions))
+        return infer_copies(mod.with_functions(functions))
 
 
 class _InPlace(ExprMutator):

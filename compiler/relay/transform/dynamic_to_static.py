@@ -12,7 +12,7 @@ from compiler.ir.transform import PassContext
 from compiler.relay.analysis.scopes import post_order_outside_kernels, scoped_operands
 from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, TupleGetItem, Var
 from compiler.relay.function import Function
-from compiler.relay.inference import TypeInferenceError, infer_expr, infer_module
+from compiler.relay.inference import TypeInferenceError, infer_copies, infer_expr
 from compiler.relay.operator import RelayOp
 from compiler.relay.transform.fold_constant import FoldConstantExpr
 from compiler.relay.transform.function_pass import FunctionPass
@@ -57,7 +57,7 @@ class DynamicToStatic(FunctionPass, opt_level=2):
             If types do not fit afterwards.
         """
         try:
-            typed = infer_module(mod)
+            typed = infer_copies(mod)
         except TypeInferenceError:
             typed = mod
         return super().apply(typed, ctx)

@@ -15,7 +15,7 @@ from compiler.relay.analysis import bottom_up
 from compiler.relay.expr import Call, Var
 from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.function import Function
-from compiler.relay.inference import infer_module
+from compiler.relay.inference import infer_copies
 from compiler.relay.inference.solver import substitute_types
 
 __all__ = [
@@ -62,12 +62,12 @@ class EtaExpand(ModulePass, opt_level=1):
     expand_global_var: bool = False
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        typed = infer_module(mod)
+        typed = infer_copies(mod)
         expand = _Expand(self.expand_constructor, self.expand_global_var)
         result = typed.with_functions(
             {var: bottom_up(expand, func) if isinstance(func, Function) else func for var, func in typed.items()}
         )
-        return infer_module(result)
+        return infer_copies(result)
 
 
 class _Expand(ExprMutator):

@@ -17,7 +17,7 @@ from compiler.ir.types import Type
 from compiler.relay.analysis import operands, post_order
 from compiler.relay.expr import Call, Constant, GraphExpr, Tuple, TupleGetItem, Var
 from compiler.relay.function import Function
-from compiler.relay.inference import infer_expr, infer_module
+from compiler.relay.inference import infer_copies, infer_expr
 from compiler.relay.operator import RelayOp
 from compiler.relay.transform.beta_reduce import beta_reduced
 from compiler.relay.transform.gradient_values import apply, ones, operator_gradient, zeros
@@ -52,8 +52,9 @@ class FirstOrderGradient(ModulePass):
     """
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        mod = infer_copies(mod)
         functions = {var: first_order(f, mod) if isinstance(f, Function) else f for var, f in mod.items()}
-        return infer_module(mod.with_functions(functions))
+        return infer_copies(mod.with_functions(functions))
 
 
 def first_order(func: Function, mod: IRModule | None) -> Function:

@@ -12,7 +12,7 @@ from compiler.ir.module import IRModule
 from compiler.ir.origin import derived_from
 from compiler.ir.transform import Pass, PassContext
 from compiler.relay.function import Function
-from compiler.relay.inference import infer_module
+from compiler.relay.inference import infer_copies, infer_module
 
 __all__ = ["FunctionPass", "function_pass"]
 
@@ -65,10 +65,12 @@ class FunctionPass(Pass, abstract=True):
         ArgumentError
             If the method returns something else than a function.
         """
+        typed = [getattr(func, "checked_type_", None) is not None for func in mod.functions.values()]
         result = mod.with_functions({var: self._apply(func, mod, ctx) for var, func in mod.items()})
-        had_types = any(getattr(func, "checked_type_", None) for func in mod.functions.values())
-        to_infer = self.adds_types or (self.keeps_types and had_types and result is not mod)
-        return infer_module(result) if to_infer else result
+        if not (self.adds_types or (self.keeps_types and any(typed) and result is not mod)):
+            return result
+        # What has no type in a module that had them was made by the pass, else the program may have it.
+        return infer_module(result) if all(typed) else infer_copies(result)
 
     def _apply(self, func: RelayExpr, mod: IRModule, ctx: PassContext) -> Any:
         if not isinstance(func, Function) or func.attrs.get("SkipOptimization") or func.attrs.get("Compiler"):

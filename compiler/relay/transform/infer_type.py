@@ -6,7 +6,7 @@ from compiler.ir.module import IRModule
 from compiler.ir.transform import Pass, PassContext
 from compiler.ir.types import Type
 from compiler.relay.expr import GraphExpr
-from compiler.relay.inference import infer_expr, infer_module
+from compiler.relay.inference import infer_copies, infer_expr
 
 __all__ = [
     "InferType",
@@ -17,8 +17,9 @@ __all__ = [
 class InferType(Pass):
     """Find the type of every expression.
 
-    Level 0.  The expressions stay the same objects, with their ``checked_type`` filled in; functions get their result
-    types, and parameters without a type get the one that their uses need.
+    Level 0.  Expressions without a type are copied, and the copies have their ``checked_type`` filled in, so that what
+    the program holds stays as it is; functions get their result types, and parameters without a type get the one that
+    their uses need.
 
     Raises
     ------
@@ -57,7 +58,7 @@ class InferType(Pass):
         IRModule
             ``mod`` itself where nothing changed.
         """
-        return infer_module(mod)
+        return infer_copies(mod)
 
 
 def InferTypeLocal(expr: GraphExpr) -> Type:

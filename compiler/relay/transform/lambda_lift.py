@@ -16,7 +16,7 @@ from compiler.relay.analysis.scopes import is_kernel
 from compiler.relay.expr import Call, Let, Var
 from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.function import Function
-from compiler.relay.inference import infer_module
+from compiler.relay.inference import infer_copies
 
 __all__ = [
     "LambdaLift",
@@ -52,14 +52,14 @@ class LambdaLift(ModulePass, opt_level=1):
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
         names = {var.name_hint for var in mod}
         functions: dict[GlobalVar, Any] = {}
-        for var, func in infer_module(mod).items():
+        for var, func in infer_copies(mod).items():
             functions[var] = func
             if isinstance(func, Function) and not is_kernel(func) and not func.attrs.get("Closure"):
                 lifter = _Lifter(names)
                 functions[var] = lifter.lift_inside(func)
                 functions.update(lifter.lifted)
         result = mod.with_functions(functions)
-        return mod if result is mod else infer_module(result)
+        return mod if result is mod else infer_copies(result)
 
 
 class _Lifter(ExprMutator):

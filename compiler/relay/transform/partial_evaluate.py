@@ -27,7 +27,7 @@ from compiler.relay.analysis import all_type_vars
 from compiler.relay.analysis.scopes import is_kernel
 from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, TupleGetItem, Var
 from compiler.relay.function import Function
-from compiler.relay.inference import infer_module
+from compiler.relay.inference import infer_copies, with_copies
 from compiler.relay.operator import RelayOp, operator_of
 from compiler.relay.reference import RefCreate, RefRead, RefWrite
 from compiler.relay.transform.fold_constant import FoldConstantExpr
@@ -95,13 +95,14 @@ class PartialEvaluate(ModulePass, opt_level=1):
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
         functions: dict[GlobalVar, Any] = {}
+        given, mod = mod, with_copies(mod)
         for var, func in mod.items():
             functions[var] = func
             if isinstance(func, Function) and not is_kernel(func):
                 with derived_from(func.span):
                     functions[var] = _Evaluator(mod).module_function(var, func)
         result = mod.with_functions(functions)
-        return mod if result is mod else infer_module(result)
+        return given if result is mod else infer_copies(result)
 
 
 class _Evaluator:
