@@ -31,6 +31,7 @@ from compiler.tir.schedule.conditions import (
     scope_root,
 )
 from compiler.tir.schedule.error import refuse
+from compiler.tir.schedule.primitives.copy_at import runs_in_each_iteration
 from compiler.tir.schedule.primitives.inline import compute_inline, leaf_of
 from compiler.tir.schedule.primitives.navigation import consumers_of, producers_of
 from compiler.tir.schedule.regions import accessed_sets, covers, facts_at, merged, relaxed_loops, written_box
@@ -124,6 +125,7 @@ def reverse_compute_at(
     check_reads_stated(state, block, producers)
     _check_no_partial_sums(state, block, loop, scope, producers)
     _check_no_gaps(state, block, loop, producers)
+    _check_run_each_time(state, block, loop, producers)
     _move(state, block, loop, scope, producers, preserve_unit_loops, index, is_reverse=True)
 
 
@@ -177,6 +179,21 @@ def _check_under(state: ScheduleState, block: StmtSRef, loop: StmtSRef, others: 
             loop.loop,
             *[other.block for other in outside],
         )
+
+
+def _check_run_each_time(state: ScheduleState, block: StmtSRef, loop: StmtSRef, producers: Sequence[StmtSRef]) -> None:
+    """Reject producers that a condition keeps from some iterations, in which nothing would give what is read."""
+    for producer in producers:
+        if not runs_in_each_iteration(state, producer, loop, facts_at(producer)):
+            refuse(
+                state.mod,
+                "The producer does not run in each iteration of the loop",
+                "A condition may keep block {1} from some iterations of loop {2}, in which block {0} would read what "
+                "is not there",
+                block.block,
+                producer.block,
+                loop.loop,
+            )
 
 
 def _check_no_partial_sums(

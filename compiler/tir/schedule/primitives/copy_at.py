@@ -28,7 +28,7 @@ from compiler.tir.schedule.tree import ancestors, blocks_in, changed, loop_range
 from compiler.tir.stmt import BufferStore, For, ForKind, Stmt
 from compiler.tir.stmt_functor import StmtMutator
 
-__all__ = ["read_at", "write_at"]
+__all__ = ["read_at", "runs_in_each_iteration", "write_at"]
 
 
 @primitive("ReadAt", loop=LOOP, block=BLOCK, read_buffer_index=BufferIndex("read"))
@@ -151,7 +151,8 @@ def _check_all_written(
     analyzer = facts_at(users[0])
     writers = [user for user in users if any(region.buffer is buffer for region in user.block.writes)]
     always = all(
-        _depends_on_loops(state, writer, loop, analyzer) and not scatters(writer.block, buffer) for writer in writers
+        runs_in_each_iteration(state, writer, loop, analyzer) and not scatters(writer.block, buffer)
+        for writer in writers
     )
     boxes = [
         box
@@ -176,8 +177,21 @@ def _together(user: StmtSRef, loop: StmtSRef, storage_scope: str) -> dict[Var, R
     return relaxed_loops(user, loop, None if storage_scope.startswith("global") else storage_scope)
 
 
-def _depends_on_loops(state: ScheduleState, block: StmtSRef, loop: StmtSRef, analyzer: Analyzer) -> bool:
-    """Return whether a block runs in each iteration of a loop, for some iterations of the loops inside of it."""
+def runs_in_each_iteration(state: ScheduleState, block: StmtSRef, loop: StmtSRef, analyzer: Analyzer) -> bool:
+    """Return whether a block runs in each iteration of a loop, for some iterations of the loops inside of it.
+
+    Parameters
+    ----------
+    state : ScheduleState
+    block : StmtSRef
+    loop : StmtSRef
+        Around it.
+    analyzer : Analyzer
+
+    Returns
+    -------
+    bool
+    """
     first: dict[Var, PrimExpr] = {var: domain.min for var, domain in relaxed_loops(block, loop).items()}
     return all(
         analyzer.can_prove(substitute(part, first))

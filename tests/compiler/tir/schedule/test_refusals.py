@@ -603,6 +603,24 @@ for u, v in T.grid(3, 1):
         s.write_at(loops(s, "B")[0], s.get_block("B"), 0, "local")
 
 
+def test_a_block_is_not_moved_to_iterations_in_which_its_producer_does_not_run() -> None:
+    s = schedule("""
+A: T.Buffer((4,), "int32"), C: T.Buffer((4,), "int32")
+B = T.alloc_buffer((4,), "int32")
+for u, v in T.grid(3, 1):
+    for i in range(4):
+        with T.block("B"):
+            vi = T.axis.spatial(4, i)
+            T.where(u + v < 1)
+            B[vi] = A[vi]
+for i in range(4):
+    with T.block("C"):
+        vi = T.axis.spatial(4, i)
+        C[vi] = B[vi]
+""")
+    refused(s, lambda s: s.reverse_compute_at("C", loops(s, "B")[0]), "may keep block .* from some iterations of loop")
+
+
 def test_a_name_that_two_blocks_have_is_not_found() -> None:
     s = schedule("""
 A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32"), C: T.Buffer((8,), "int32")
