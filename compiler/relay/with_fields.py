@@ -59,16 +59,11 @@ def _copier(cls: type[RelayExpr], fields: Mapping[str, str]) -> Copier:
 
     Parameters
     ----------
-    expr : {cls.__name__}
     values : object
         New values of {", ".join(fields)}, in this order, then the virtual device, accepted as TVM does as functions
         alone say where their results are, and the span that says where the result comes from.  None changes nothing.
     named : object
         The same by their names.
-
-    Returns
-    -------
-    {cls.__name__}
 
     Raises
     ------

@@ -294,10 +294,6 @@ Parameters
 ----------
 dev_id : int
     Which one of them.
-
-Returns
--------
-Device
 """
 
 cpu, cuda, opencl, vulkan, metal, vpi, rocm, ext_dev, webgpu, hexagon, cl, mtl = map(

@@ -213,16 +213,16 @@ def _builder(name: str, parameters: str) -> Callable[..., PrimExpr]:
 
 
 def _documentation(op: Op, signature: inspect.Signature) -> str:
-    lines = [op.doc, ""]
+    lines = [op.doc]
     if signature.parameters:
-        lines += ["Parameters", "----------"]
+        lines += ["", "Parameters", "----------"]
     for parameter in signature.parameters.values():
         [meaning] = [text for names, text in _MEANINGS.items() if parameter.name in names.split(", ")]
         kind = "str" if parameter.name == "dtype" else "PrimExpr, number or str"
         optional = "" if parameter.default is parameter.empty else ", optional"
         stars = "*" if parameter.kind is parameter.VAR_POSITIONAL else ""
         lines += [f"{stars}{parameter.name} : {kind}{optional}", f"    {meaning}"]
-    return "\n".join([*lines, "", "Returns", "-------", "PrimExpr", ""]).replace("----------\n\n", "----------\n")
+    return "\n".join([*lines, ""])
 
 
 globals().update({name: _builder(name, parameters) for name, parameters in _SIGNATURES.items()})

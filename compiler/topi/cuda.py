@@ -36,10 +36,6 @@ _DOC = """Return the schedule of a group around {name} for a GPU.
     ----------
     outs : Tensor or sequence of Tensor
         The outputs of the group.{layout}
-
-    Returns
-    -------
-    Schedule
     """
 _LAYOUT = """
     layout : str

@@ -32,10 +32,6 @@ _DOC = """Return the schedule of a group around {name}, that of any group.
     ----------
     outs : Tensor or sequence of Tensor
         The outputs of the group.{layout}
-
-    Returns
-    -------
-    Schedule
     """
 _LAYOUT = """
     layout : str

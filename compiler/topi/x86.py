@@ -39,10 +39,6 @@ _DOC = """Return the schedule of a group around {anchor}.
     target : Target, str or dict, optional
         The current target, else this machine, when left out.
 
-    Returns
-    -------
-    Schedule
-
     Raises
     ------
     ArgumentError

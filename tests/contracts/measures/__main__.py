@@ -2,7 +2,7 @@
 
 python -m tests.contracts.measures                  the table
 python -m tests.contracts.measures any FOLDER       the functions of a folder with a parameter of type Any
-python -m tests.contracts.measures docs [PREFIX]    what public callables leave undocumented, e.g. docs tvm.te
+python -m tests.contracts.measures docs [PREFIX]    faults of the docstrings of public callables, e.g. docs tvm.te
 python -m tests.contracts.measures names|sizes      where they are
 """
 
@@ -50,27 +50,16 @@ def _print_table() -> None:
 
 
 def _print_documentation(title: str, rows: list[Documented]) -> None:
-    with_parameters = [row for row in rows if row.parameters]
-    complete = sum(not row.lacking for row in with_parameters)
-    described = sum(len(row.parameters) - len(row.lacking) for row in with_parameters)
-    total = sum(len(row.parameters) for row in with_parameters)
     print(f"\n{title}: {len(rows)}")
-    print(f"  all parameters described  {_of(complete, len(with_parameters))}")
-    print(f"  parameters described      {_of(described, total)}")
-    for fault in ("docstring", "Returns", "Raises"):
-        print(f"  without {fault:18} {sum(fault in row.faults for row in rows)}")
-
-
-def _of(part: int, total: int) -> str:
-    return f"{part} of {total} ({100 * part / total:.0f}%)"
+    for part in ("summary", "Raises"):
+        print(f"  without {part:18} {sum(part in row.missing for row in rows)}")
+    print(f"  entries with a type alone  {sum(len(row.idle) for row in rows)}")
 
 
 def _print_undocumented(prefix: str) -> None:
     for row in [*documented(), *documented(methods=True)]:
-        if row.name.startswith(prefix) and (row.lacking or row.faults):
-            lacking = f" parameters: {', '.join(row.lacking)}" if row.lacking else ""
-            faults = f" no {', '.join(row.faults)}" if row.faults else ""
-            print(f"{row.name} ({row.place}){lacking}{faults}")
+        if row.name.startswith(prefix) and row.faults:
+            print(f"{row.name} ({row.place}): {', '.join(row.faults)}")
 
 
 if __name__ == "__main__":

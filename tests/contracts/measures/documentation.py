@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
-import enum
 import functools
 import inspect
 import textwrap
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -22,24 +20,36 @@ PACKAGE = "compiler"
 
 @dataclass(frozen=True)
 class Documented:
-    """A public callable and what its docstring leaves out.
+    """A public callable and what is wrong with its docstring.
 
     Attributes
     ----------
     name : str
         Its first public name, such as ``tvm.te.compute``.
-    parameters : tuple of str
-    lacking : tuple of str
-        The parameters that are not described.
-    faults : tuple of str
-        What else is missing: ``docstring``, ``Returns``, ``Raises``.
+    place : str
+        The module that defines it.
+    missing : tuple of str
+        What the signature does not say and the docstring should: ``summary``, ``Raises``.
+    idle : tuple of str
+        Parts that the signature says as well: parameters and results with nothing but their type.
+    stale : tuple of str
+        Described parameters that the signature does not have.
     """
 
     name: str
     place: str
-    parameters: tuple[str, ...]
-    lacking: tuple[str, ...]
-    faults: tuple[str, ...] = field(default=())
+    missing: tuple[str, ...] = ()
+    idle: tuple[str, ...] = ()
+    stale: tuple[str, ...] = ()
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """All of it in words."""
+        return (
+            *(f"no {part}" for part in self.missing),
+            *(f"{part}: only the type" for part in self.idle),
+            *(f"{name}: no such parameter" for name in self.stale),
+        )
 
 
 def public_callables() -> dict[str, Any]:
@@ -88,7 +98,7 @@ def public_methods(name: str, cls: type) -> dict[str, Callable[..., Any]]:
 
 
 def documented(methods: bool = False) -> list[Documented]:
-    """Return what each public callable documents, or with ``methods`` what each method of the public classes does."""
+    """Return how each public callable is documented, or with ``methods`` each method of the public classes."""
     callables = public_callables()
     if methods:
         classes = {name: value for name, value in callables.items() if isinstance(value, type)}
@@ -97,47 +107,47 @@ def documented(methods: bool = False) -> list[Documented]:
 
 
 def examine(name: str, value: Any) -> Documented:
-    """Return what the docstring of one callable leaves out."""
+    """Hold the docstring of a callable against its signature and its code."""
     text = inspect.getdoc(value) or ""
     generated = isinstance(value, type) and text.startswith(f"{value.__name__}(")
     inherited = isinstance(value, type) and not (vars(value).get("__doc__") or "")
-    missing_text = not text or generated or inherited
-    doc = parse("" if missing_text else text, DocstringStyle.NUMPYDOC)
-    parameters = _parameters(value)
-    described = _described(doc)
-    faults = ["docstring"] if missing_text else []
-    if _returns_something(value) and doc.returns is None and not doc.many_returns:
-        faults.append("Returns")
-    if _raises(value) and not doc.raises:
-        faults.append("Raises")
-    lacking = tuple(p for p in parameters if p not in described)
-    return Documented(name, getattr(value, "__module__", "") or "", parameters, lacking, tuple(faults))
+    place = getattr(value, "__module__", "") or ""
+    if not text or generated or inherited:
+        return Documented(name, place, missing=("summary",))
+    doc = parse(text, DocstringStyle.NUMPYDOC)
+    return Documented(
+        name,
+        place,
+        missing=("Raises",) if _raises(value) and not doc.raises else (),
+        idle=tuple(_idle(doc)),
+        stale=tuple(sorted(_described(doc) - _parameters(value))) if _names_parameters(value) else (),
+    )
+
+
+def _idle(doc: Docstring) -> Iterator[str]:
+    """Yield the entries without a description."""
+    for param in doc.params:
+        if not param.description:
+            yield param.arg_name
+    if doc.returns is not None and not any(each.description for each in doc.many_returns):
+        yield "Returns"
 
 
 def _described(doc: Docstring) -> set[str]:
-    """Return the parameters and attributes described; one entry may describe several: ``a, b : Expr``."""
+    """Return the parameters described; one entry may describe several: ``a, b : Expr``."""
     names = [part.strip() for param in doc.params for part in param.arg_name.split(",")]
     return {name.split(":")[0].strip().lstrip("*") for name in names}
 
 
-def _parameters(value: Any) -> tuple[str, ...]:
-    try:
-        signature = inspect.signature(value)
-    except (TypeError, ValueError):
-        return ()
-    if isinstance(value, type) and issubclass(value, (enum.Enum, BaseException)):
-        return ()
-    names = [p.name for p in signature.parameters.values() if p.name not in ("self", "cls")]
-    if isinstance(value, type) and dataclasses.is_dataclass(value):
-        names = [name for name in names if not (name.startswith("_") or name.endswith("_") or name == "span")]
-    return tuple(names)
-
-
-def _returns_something(value: Any) -> bool:
-    if isinstance(value, type):
+def _names_parameters(value: Any) -> bool:
+    """Whether a function lists its parameters, and does not take others by any name."""
+    if not isinstance(value, FunctionType):
         return False
-    annotation = getattr(inspect.unwrap(value), "__annotations__", {}).get("return")
-    return annotation not in (None, "None", "NoReturn", "Never")
+    return all(p.kind is not p.VAR_KEYWORD for p in inspect.signature(value).parameters.values())
+
+
+def _parameters(value: Any) -> set[str]:
+    return set(inspect.signature(value).parameters)
 
 
 def _raises(value: Any) -> bool:
