@@ -1,18 +1,20 @@
 """Prints what is counted about the code.
 
-python -m tests.contracts.measures                  the table
+python -m tests.contracts.measures                  the tables
 python -m tests.contracts.measures any FOLDER       the functions of a folder with a parameter of type Any
 python -m tests.contracts.measures docs [PREFIX]    faults of the docstrings of public callables, e.g. docs tvm.te
-python -m tests.contracts.measures names|sizes      where they are
+python -m tests.contracts.measures sizes            the functions and files that are too long to be read at one go
 """
 
 from __future__ import annotations
 
 import sys
+from collections import Counter
+from collections.abc import Mapping
 
 from tests.contracts.measures.documentation import Documented, documented
-from tests.contracts.measures.names import empty_names, odd_limits
-from tests.contracts.measures.sizes import long_files, long_functions
+from tests.contracts.measures.lines import KINDS, by_folder, largest_folders
+from tests.contracts.measures.sizes import MAX_FILE_LINES, MAX_FUNCTION_LINES, long_files, long_functions
 from tests.contracts.measures.types import any_shares, places
 
 PACKAGES = ("compiler", "app")
@@ -25,8 +27,6 @@ def main(arguments: list[str]) -> int:
             print("\n".join(places(folder)))
         case ["docs", *prefix]:
             _print_undocumented(prefix[0] if prefix else "tvm")
-        case ["names"]:
-            print("\n".join([*empty_names(*PACKAGES), *odd_limits(*PACKAGES)]))
         case ["sizes"]:
             print("\n".join([*long_functions(*PACKAGES), *long_files(*PACKAGES)]))
         case []:
@@ -38,15 +38,29 @@ def main(arguments: list[str]) -> int:
 
 
 def _print_table() -> None:
-    print(f"{'folder':24} {'parameters':>10} {'Any':>6} {'share':>7}")
+    _print_lines(by_folder(*PACKAGES))
+    print("\nfolders with the most files")
+    for folder, files in largest_folders(*PACKAGES):
+        print(f"  {files:4} {folder}")
+    print(f"\n{'parameters of type Any':32} {'all':>7} {'Any':>6} {'share':>7}")
     for folder, share in any_shares(*PACKAGES).items():
-        print(f"{folder:24} {share.total:10} {share.part:6} {share.percent:6.1f}%")
+        if share.part:
+            print(f"  {folder:30} {share.total:7} {share.part:6} {share.percent:6.1f}%")
     _print_documentation("public callables", documented())
     _print_documentation("methods of public classes", documented(methods=True))
-    print(f"functions above 60 lines  {len(long_functions(*PACKAGES))}")
-    print(f"files above 600 lines     {len(long_files(*PACKAGES))}")
-    print(f"variables that say nothing {len(empty_names(*PACKAGES))}")
-    print(f"limits not called MAX_X   {len(odd_limits(*PACKAGES))}")
+    print(f"\nfunctions above {MAX_FUNCTION_LINES} lines  {len(long_functions(*PACKAGES))}")
+    print(f"files above {MAX_FILE_LINES} lines     {len(long_files(*PACKAGES))}")
+
+
+def _print_lines(folders: Mapping[str, Counter[str]]) -> None:
+    columns = (*KINDS, "Any", "ignored")
+    print(f"{'lines':28}" + "".join(f"{name:>11}" for name in columns) + f"{'docstring:code':>16}")
+    totals = {package: Counter[str]() for package in PACKAGES}
+    for folder, counts in folders.items():
+        totals[folder.split("/")[0]].update(counts)
+    for name, counts in [*sorted(folders.items()), *((f"all of {package}", c) for package, c in totals.items())]:
+        ratio = counts["docstrings"] / max(counts["code"], 1)
+        print(f"{name:28}" + "".join(f"{counts[column]:11}" for column in columns) + f"{ratio:16.2f}")
 
 
 def _print_documentation(title: str, rows: list[Documented]) -> None:
