@@ -140,10 +140,11 @@ def _described(doc: Docstring) -> set[str]:
 
 
 def _names_parameters(value: Any) -> bool:
-    """Whether a function lists its parameters, and does not take others by any name."""
+    """Whether a function lists its parameters, and does not pass on what it is given."""
     if not isinstance(value, FunctionType):
         return False
-    return all(p.kind is not p.VAR_KEYWORD for p in inspect.signature(value).parameters.values())
+    passed_on = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+    return all(p.kind not in passed_on for p in inspect.signature(value).parameters.values())
 
 
 def _parameters(value: Any) -> set[str]:
