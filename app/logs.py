@@ -18,7 +18,6 @@ def quoted(text: str, characters: int = MAX_QUOTED) -> str:
 
     Parameters
     ----------
-    text : str
     characters : int
         Of the text that are quoted at most.
     """

@@ -123,7 +123,6 @@ class Claim:
 
     Parameters
     ----------
-    budget : Budget
     client : str
         The client; empty for the server itself.
     """

@@ -138,7 +138,6 @@ def run(
 
     Parameters
     ----------
-    command : sequence of str
     seconds : float
         How long it may take, without the time in which it waits for a processor.
     text : str, optional

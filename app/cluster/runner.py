@@ -54,13 +54,7 @@ CALLS = 4
 
 
 class ClusterJob:
-    """A job that a machine of the cluster works on.
-
-    Parameters
-    ----------
-    cluster : Cluster
-    assignment : Assignment
-    """
+    """A job that a machine of the cluster works on."""
 
     def __init__(self, cluster: Cluster, assignment: Assignment) -> None:
         self._cluster = cluster

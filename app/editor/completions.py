@@ -68,7 +68,6 @@ def ranked(names: Iterable[Completion], uses: Mapping[str, int]) -> list[Complet
 
     Parameters
     ----------
-    names : iterable of Completion
     uses : mapping of str to int
         Number of examples that use each name.
     """

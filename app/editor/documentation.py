@@ -116,7 +116,6 @@ def call_text(value: object, *, with_result: bool = False) -> str | None:
 
     Parameters
     ----------
-    value : object
     with_result : bool
         Include annotations and return type.
     """

@@ -24,14 +24,6 @@ _LIMITED = str(Path(cuda_tools.__file__).with_name("limited.py"))
 def format_script(script: str) -> str:
     """Return a script in ruff's style.
 
-    Parameters
-    ----------
-    script : str
-
-    Returns
-    -------
-    str
-
     Raises
     ------
     InvalidBody

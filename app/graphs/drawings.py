@@ -31,7 +31,6 @@ class Drawings:
 
     Parameters
     ----------
-    answer : Answer
     capacity : int
         Capacity of the layout cache in nodes and edge points; the newest layout is always kept.
     """
@@ -54,8 +53,6 @@ class Drawings:
 
         Parameters
         ----------
-        key : str
-        folding : str
         last : str
             Key of the last drawing of the graph, to choose among graphs that share the drawing.
 

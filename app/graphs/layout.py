@@ -316,7 +316,6 @@ def group_frames(drawing: Drawing, positions: Sequence[Position], routes: Sequen
 
     Parameters
     ----------
-    drawing : Drawing
     positions : sequence of Position
         Positions of its nodes.
     routes : sequence of sequence of (float, float)
@@ -331,7 +330,6 @@ def scope_frames(drawing: Drawing, positions: Sequence[Position], routes: Sequen
 
     Parameters
     ----------
-    drawing : Drawing
     positions : sequence of Position
         Positions of its nodes.
     routes : sequence of sequence of (float, float)

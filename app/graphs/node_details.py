@@ -135,7 +135,6 @@ def node_details(answer: Answer, graph: DrawnGraph, key: str, slot: int) -> Node
     ----------
     answer : Answer
         The answer with the drawing.
-    graph : DrawnGraph
     key : str
         Key of the drawing.
     slot : int

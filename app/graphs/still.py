@@ -29,7 +29,6 @@ class StillLayouts:
 
     Parameters
     ----------
-    union : Union
     drawings : sequence of Drawing
         The drawings of its steps.
     """

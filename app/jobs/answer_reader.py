@@ -74,10 +74,8 @@ class AnswerReader:
 
     Parameters
     ----------
-    job : Job
     source : str
         The source with which measurements are labelled, whatever the child claims.
-    incoming : Incoming
     client : str
         The client on whose behalf jobs are started.
     take_part : callable, optional
@@ -255,7 +253,6 @@ class Incoming:
 
         Parameters
         ----------
-        job : Job
         client : str
             The client on whose behalf jobs are started.
         source : str

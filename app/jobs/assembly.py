@@ -145,7 +145,6 @@ def listing_excess(listing: Listing, others: int = 0) -> str:
 
     Parameters
     ----------
-    listing : Listing
     others : int
         The number of listings that the answer already has.
     """
@@ -164,7 +163,6 @@ def drawing_excess(drawing: Drawing, others: int = 0) -> str:
 
     Parameters
     ----------
-    drawing : Drawing
     others : int
         The number of drawings that the answer already has.
     """

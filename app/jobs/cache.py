@@ -81,7 +81,6 @@ class AnswerCache:
 
         Parameters
         ----------
-        answer : StoredAnswer
         owner : str
             The client that requested it.
         workspace : bytes, optional

@@ -113,8 +113,6 @@ class Compiler:
 
     Parameters
     ----------
-    launcher : Launcher
-    cache : AnswerCache
     compiling : FairQueue
         The queue of compilations, of which several run at a time.
     measuring : FairQueue
@@ -146,8 +144,6 @@ class Compiler:
 
         Parameters
         ----------
-        workspace : Workspace
-        client : Client
         seq : int, optional
             The sequence number of the tab's requests; older requests in progress are cancelled.
 
@@ -184,8 +180,6 @@ class Compiler:
 
         Parameters
         ----------
-        workspace : Workspace
-        client : Client
         seq : int, optional
             As in :meth:`compile`; an edit in the same tab cancels the run.
 

@@ -55,7 +55,6 @@ class CudaCompiler:
 
     Parameters
     ----------
-    launcher : Launcher
     incoming : Incoming
         Processes the messages of children.
     client : str
@@ -64,7 +63,6 @@ class CudaCompiler:
         The options of the workspace.
     hold : callable
         Registers each started job for cancellation.
-    cache : KernelCache
     """
 
     def __init__(

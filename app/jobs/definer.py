@@ -20,13 +20,7 @@ MAX_KEPT = 256
 
 
 class Definer:
-    """Remembers what scripts compute.
-
-    Parameters
-    ----------
-    launcher : Launcher
-    programs : RecordedPrograms
-    """
+    """Remembers what scripts compute."""
 
     def __init__(self, launcher: Launcher, programs: RecordedPrograms) -> None:
         self._launcher = launcher

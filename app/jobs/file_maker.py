@@ -102,7 +102,6 @@ class FileMaker:
 
     Parameters
     ----------
-    launcher : Launcher
     compiling : FairQueue
         The queue of compilations.
     incoming : Incoming
@@ -126,16 +125,6 @@ class FileMaker:
         """Run a script, and build a file in its process.
 
         A script can produce any file: loading a library from a script means trusting the script.
-
-        Parameters
-        ----------
-        workspace : Workspace
-        client : Client
-        subject : FileSubject
-
-        Returns
-        -------
-        MadeFile
 
         Raises
         ------

@@ -18,13 +18,7 @@ from compiler.target.cuda_tools import CudaReport, report
 
 
 def with_kernels(answer: Answer, compiled: Sequence[CompiledKernels]) -> Answer:
-    """Add the compilation results of CUDA C programs to an answer.
-
-    Parameters
-    ----------
-    answer : Answer
-    compiled : sequence of CompiledKernels
-    """
+    """Add the compilation results of CUDA C programs to an answer."""
     if not compiled:
         return answer
     by_source = {kernels.program.source: kernels for kernels in compiled}

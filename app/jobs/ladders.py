@@ -247,7 +247,6 @@ class Ladders:
 
     Parameters
     ----------
-    launcher : Launcher
     measuring : FairQueue
         The queue of measurements, of which one runs at a time.
     incoming : Incoming

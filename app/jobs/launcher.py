@@ -47,8 +47,6 @@ class Launcher:
 
     Parameters
     ----------
-    runner : Runner
-    config : Config
     cores : Cores
         Assigns CPUs to jobs.
     workspace_limits : WorkspaceLimits
@@ -124,7 +122,6 @@ class Launcher:
 
         Parameters
         ----------
-        workspace : Workspace
         subject : Subject
             The loop or stage to propose primitives for.
 
@@ -144,7 +141,6 @@ class Launcher:
 
         Parameters
         ----------
-        workspace : Workspace
         subject : FileSubject
             The subject and form of the file.
 
@@ -171,7 +167,6 @@ class Launcher:
         ----------
         program : str
             Text of :mod:`compiler.te.program`.
-        options : Options
         prefixes : bool
             Whether to measure every prefix of its schedule.
         original : str
@@ -195,7 +190,6 @@ class Launcher:
         ----------
         program : str
             Text of :mod:`compiler.te.program`.
-        options : Options
 
         Raises
         ------
@@ -212,7 +206,6 @@ class Launcher:
         ----------
         program : str
             Text of :mod:`compiler.te.program`.
-        options : Options
 
         Raises
         ------
@@ -229,7 +222,6 @@ class Launcher:
         ----------
         program : str
             Text of :mod:`compiler.te.program`.
-        options : Options
         prefixes : bool
             Whether to prepare every prefix of its schedule.
 
@@ -244,10 +236,6 @@ class Launcher:
 
     def start_cuda(self, program: CudaProgram) -> Job:
         """Start a job that compiles CUDA C printed by another job.
-
-        Parameters
-        ----------
-        program : CudaProgram
 
         Raises
         ------

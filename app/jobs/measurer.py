@@ -32,7 +32,6 @@ class Measurer:
 
     Parameters
     ----------
-    launcher : Launcher
     incoming : Incoming
         Processes the messages of children.
     client : Client

@@ -17,7 +17,6 @@ class Proposer:
 
     Parameters
     ----------
-    launcher : Launcher
     compiling : FairQueue
         The queue of compilations.
     incoming : Incoming
@@ -34,14 +33,8 @@ class Proposer:
 
         Parameters
         ----------
-        workspace : Workspace
-        client : Client
         subject : Subject
             The loop or stage to propose primitives for.
-
-        Returns
-        -------
-        Proposed
 
         Raises
         ------

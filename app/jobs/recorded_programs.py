@@ -23,7 +23,6 @@ class RecordedPrograms:
 
     Parameters
     ----------
-    launcher : Launcher
     compiling : FairQueue
         The queue of compilations.
     incoming : Incoming
@@ -52,8 +51,6 @@ class RecordedPrograms:
             Type of the message with the result.
         start : callable
             Starts the second process, given the serialized function.
-        workspace : Workspace
-        client : Client
         unit : int
             Position among the functions; -1 is the last one.
         graphs : bool

@@ -26,7 +26,6 @@ class SharedAnswerCache(AnswerCache):
     ----------
     capacity : int
         Capacity of the local cache in bytes.
-    results : SharedResults
     processors : callable
         Returns the processor models that scripts run on; answers are only shared between equal ones.
     """
@@ -49,7 +48,6 @@ class SharedAnswerCache(AnswerCache):
 
         Parameters
         ----------
-        answer : StoredAnswer
         owner : str
             The client that requested it.
         workspace : bytes, optional

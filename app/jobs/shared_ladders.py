@@ -80,12 +80,7 @@ _decode_wish = msgspec.msgpack.Decoder(Wish).decode
 
 
 class SharedLadders:
-    """Publishes and follows ladders in the shared store.
-
-    Parameters
-    ----------
-    results : SharedResults
-    """
+    """Publishes and follows ladders in the shared store."""
 
     def __init__(self, results: SharedResults) -> None:
         self._results = results

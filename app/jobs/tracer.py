@@ -20,13 +20,7 @@ class TraceAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Tracer:
-    """Traces the functions of scripts.
-
-    Parameters
-    ----------
-    launcher : Launcher
-    programs : RecordedPrograms
-    """
+    """Traces the functions of scripts."""
 
     def __init__(self, launcher: Launcher, programs: RecordedPrograms) -> None:
         self._launcher = launcher
@@ -37,14 +31,8 @@ class Tracer:
 
         Parameters
         ----------
-        workspace : Workspace
-        client : Client
         unit : int
             Position among the functions; -1 is the last one.
-
-        Returns
-        -------
-        TraceAnswer
 
         Raises
         ------

@@ -20,13 +20,7 @@ class GPUAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GPUPreparer:
-    """Prepares programs for the visitor's GPU.
-
-    Parameters
-    ----------
-    launcher : Launcher
-    programs : RecordedPrograms
-    """
+    """Prepares programs for the visitor's GPU."""
 
     def __init__(self, launcher: Launcher, programs: RecordedPrograms) -> None:
         self._launcher = launcher
@@ -37,16 +31,10 @@ class GPUPreparer:
 
         Parameters
         ----------
-        workspace : Workspace
-        client : Client
         unit : int
             Position among the functions; -1 is the last one.
         prefixes : bool
             Whether to prepare every prefix of its schedule.
-
-        Returns
-        -------
-        GPUAnswer
 
         Raises
         ------

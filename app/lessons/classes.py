@@ -158,7 +158,6 @@ class LessonClass:
         ----------
         key : str
             The identifier of their browser, which is not disclosed.
-        step : int
         address : str
             The network address of a student who joins.
         entry : str
@@ -416,11 +415,6 @@ class Classes:
         SQLAlchemy URL of the database, whose tables exist.
     clock : callable
         Returns a Unix timestamp.
-
-    Attributes
-    ----------
-    engine : Engine
-    clock : callable
     """
 
     def __init__(self, url: str | URL, clock: Clock = time.time) -> None:

@@ -22,7 +22,6 @@ def changed_spans(old: str, new: str, names: re.Pattern[str] | None = None) -> t
 
     Parameters
     ----------
-    old, new : str
     names : re.Pattern, optional
         Words whose change is ignored if others changed too, such as renumbered values.
 

@@ -69,7 +69,6 @@ def measured_loop(call: MeasuredCall, lines: Iterable[str], model: float) -> Mea
 
     Parameters
     ----------
-    call : MeasuredCall
     lines : iterable of str
         The instructions of an iteration.
     model : float

@@ -114,7 +114,6 @@ def page(answer: Answer, view: View, options: Options | None = None, bare: Colle
 
     Parameters
     ----------
-    answer : Answer
     view : View
         The selected units and steps.
     options : Options, optional

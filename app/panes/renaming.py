@@ -22,7 +22,6 @@ def skeleton(text: str, language: str) -> str:
 
     Parameters
     ----------
-    text : str
     language : str
         One that :data:`GENERATED` knows; lines of others are returned as they are.
     """
@@ -45,7 +44,6 @@ def renamed(pairs: Sequence[tuple[str, str]], language: str) -> list[bool]:
     ----------
     pairs : sequence of (str, str)
         Lines that were aligned, in the order of the texts.
-    language : str
 
     Returns
     -------

@@ -108,7 +108,6 @@ def roofline(measurements: Sequence[Measurement], room: int) -> Roofline | None:
 
     Parameters
     ----------
-    measurements : sequence of Measurement
     room : int
         Width to fit into, in pixels.
     """

@@ -13,13 +13,8 @@ class Allowance:
 
     Parameters
     ----------
-    seconds : float
     patience : float
         At least ``seconds``; if equal, only the wall-clock time counts.
-
-    Attributes
-    ----------
-    seconds : float
     """
 
     def __init__(self, seconds: float, patience: float) -> None:

@@ -25,10 +25,6 @@ class AnswerBuilder:
 
     Parameters
     ----------
-    mode : str
-    recorder : Recorder
-    table : OriginTable
-    script : Script
     filters : collection of str
         The assembly filters.
     kernels : KernelScripts
@@ -59,7 +55,6 @@ class AnswerBuilder:
 
         Parameters
         ----------
-        measurements : list of Measurement
         patience : float
             The time limit in seconds for printing; further steps of a huge program have no listings.
         """

@@ -34,7 +34,6 @@ def from_assembly(
     ----------
     text : str
         Assembly as printed by LLVM.
-    name : str
     final : FinalListing, optional
         The listing that its debug locations refer to.
     summary : dict

@@ -51,10 +51,6 @@ def write_blocks(
     trace : str
         The trace that leads from the first program to the last, as JSON.
 
-    Returns
-    -------
-    str
-
     Raises
     ------
     TVMError
@@ -72,10 +68,6 @@ def write_blocks(
 
 def read_blocks(text: str) -> tuple[BlockProgram, str, str]:
     """Parse a serialised schedule, which is untrusted.
-
-    Parameters
-    ----------
-    text : str
 
     Returns
     -------

@@ -28,7 +28,6 @@ def block_stages(mod: IRModule, loop_rows: LoopRows | None = None) -> list[Stage
 
     Parameters
     ----------
-    mod : IRModule
     loop_rows : callable, optional
         Finds the loop that a loop became; without it, loops know the lines of the script alone.
     """

@@ -35,8 +35,6 @@ def send_file(subject: FileSubject, recorder: Recorder, largest: int, send_part:
 
     Parameters
     ----------
-    subject : FileSubject
-    recorder : Recorder
     largest : int
         The maximum size of the file in bytes.
     send_part : callable
@@ -59,11 +57,6 @@ def send_file(subject: FileSubject, recorder: Recorder, largest: int, send_part:
 
 def make_file(subject: FileSubject, recorder: Recorder) -> Made:
     """Build a file from a recorded script.
-
-    Parameters
-    ----------
-    subject : FileSubject
-    recorder : Recorder
 
     Raises
     ------

@@ -35,9 +35,6 @@ class Completion:
 
     Parameters
     ----------
-    mode : str
-    options : Options
-    recorder : Recorder
     compiles_cuda : bool
         Whether the server compiles CUDA C with NVIDIA's compilers.
     note : callable

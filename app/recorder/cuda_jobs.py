@@ -43,7 +43,6 @@ def disassemble(request: Request, send: Callable[[Message], None]) -> None:
 
     Parameters
     ----------
-    request : Request
     send : callable
         Unused, as the output of nvdisasm is the message.
     """

@@ -34,7 +34,6 @@ def device_listings(code: DeviceCode, name: str, final: FinalListing | None) -> 
 
     Parameters
     ----------
-    code : DeviceCode
     name : str
         The function's.
     final : FinalListing, optional
@@ -57,7 +56,6 @@ def compiled_listings(report: CudaReport, source: Listing) -> list[DeviceListing
 
     Parameters
     ----------
-    report : CudaReport
     source : Listing
         The program.
     """
@@ -95,7 +93,6 @@ def from_device_code(
 
     Parameters
     ----------
-    lines : sequence of CodeLine
     source : Listing
         The program that they were compiled from.
     language : str

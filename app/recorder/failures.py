@@ -36,7 +36,6 @@ def problems_of(exc: BaseException, names: Mapping[str, Any]) -> list[Problem]:
 
     Parameters
     ----------
-    exc : BaseException
     names : mapping
         The script's global names, for suggestions.
     """

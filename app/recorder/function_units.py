@@ -40,7 +40,6 @@ class FunctionUnits:
 
     Parameters
     ----------
-    printing : Printing
     rows : OriginRows
         The rows, to which the final loop IR adds one per node.
     filters : collection of str

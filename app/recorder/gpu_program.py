@@ -19,11 +19,8 @@ def gpu_step(
 
     Parameters
     ----------
-    step : int
-    label : str
     line : int, optional
         The line of the script.
-    plan : LaunchPlan
     values : mapping of int to str, optional
         The packed initial contents of memory, by position.
     """
@@ -51,8 +48,6 @@ def gpu_result(argument: int, output: Array, compared: int, seed: int) -> GPURes
 
     Parameters
     ----------
-    argument : int
-    output : numpy.ndarray
     compared : int
         The number of elements of all outputs.
     seed : int

@@ -38,8 +38,6 @@ def draw_module(module: IRModule, name: str, out: TextBuilder | None, weights: W
 
     Parameters
     ----------
-    module : IRModule
-    name : str
     out : TextBuilder, optional
         The module's listing, with the line of each node.
     weights : Weights, optional

@@ -30,7 +30,6 @@ class GraphUnits:
 
     Parameters
     ----------
-    printing : Printing
     table : OriginTable
         The origin table of the recording, with layer names.
     scripts : KernelScripts

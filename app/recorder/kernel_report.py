@@ -25,8 +25,6 @@ def report_kernels(function: FunctionSubject, code: DeviceCode, mode: Mode) -> K
 
     Parameters
     ----------
-    function : FunctionSubject
-    code : DeviceCode
     mode : str
         The mode of the request, which limits the work.
     """

@@ -61,8 +61,6 @@ class Ladder:
     ----------
     program : MeasuredProgram
         The program with its complete schedule.
-    target : Target
-    options : Options
     emit : callable
         Receives the events.
     seed : int

@@ -80,7 +80,6 @@ class FinalListing:
 
     Attributes
     ----------
-    listing : Listing
     places : dict
         The rows of nodes by line and column, which debug locations refer to.
     """
@@ -137,7 +136,6 @@ class FinalListing:
 
         Parameters
         ----------
-        variable : Var
         unique : bool
             Whether its name is unique; then loops over copies of the variable count, too.
         """

@@ -52,7 +52,6 @@ def time_calls(call: Callable[[], object], first: float | None = None) -> Timing
 
     Parameters
     ----------
-    call : callable
     first : float, optional
         The time of a warm-up call; by default one is made.  For a slow kernel, it is the measurement.
     """
@@ -78,7 +77,6 @@ def time_in_turns(
 
     Parameters
     ----------
-    calls : tuple of callable
     firsts : tuple of float
         The times of a warm-up call of each.
 

@@ -49,7 +49,6 @@ class MeasuredProgram(ABC):
 
     Attributes
     ----------
-    parameters : list of Parameter
     outputs : list of int
         The indices of the output parameters.
     primitives : list of str

@@ -20,7 +20,6 @@ def race_models(built: Built, threads: int) -> ModelRace | None:
 
     Parameters
     ----------
-    built : BuiltGraph, Executable or None
     threads : int
         The number of threads of both.
 

@@ -30,7 +30,6 @@ def check_passes(graph: GraphSubject, seconds: float) -> None:
 
     Parameters
     ----------
-    graph : GraphSubject
     seconds : float
         The time limit for all passes together; graphs that would exceed it are not checked.
     """

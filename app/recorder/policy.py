@@ -53,10 +53,8 @@ class CallPolicy(Instrument):
 
     Parameters
     ----------
-    request : Request
     recorder : Recorder
         Tells which function a built module is the code of.
-    transcript : Transcript
     before_native : callable
         Called before native code runs, with the script's line: the moment to send a snapshot.
     watchdog : Watchdog, optional

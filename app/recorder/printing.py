@@ -37,8 +37,6 @@ class Printing:
 
     Attributes
     ----------
-    listings : dict of str to Listing
-    drawings : dict of str to Drawing
     unprinted : int
         Texts for which there was no time, since :meth:`begin`.
     """

@@ -29,7 +29,6 @@ class Race(Ladder):
         With their schedules; the results of the first are compared with those of the second.
     target : Target
         Of both, so that it is the schedules that race.
-    options : Options
     emit : callable
         Receives the events.
     seed : int

@@ -47,12 +47,6 @@ def random_arrays(shapes: Sequence[tuple[int, ...]], dtypes: Sequence[str], seed
     ----------
     shapes : sequence of tuple of int
         Of each argument.
-    dtypes : sequence of str
-    seed : int
-
-    Returns
-    -------
-    list of numpy.ndarray
     """
     return [
         _values(_words(math.prod(shape), seed, position), dtype).reshape(shape)
@@ -67,7 +61,6 @@ def in_range(values: Array, low: float, high: float) -> Array:
     ----------
     values : numpy.ndarray
         Of type float32.
-    low, high : float
     """
     made: Array = np.float32(low) + np.float32(high - low) * (values - np.float32(0.5))
     return made

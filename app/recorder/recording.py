@@ -31,14 +31,8 @@ def record_schedule(schedule: ScheduleRecord, recorder: Recorder, options: Optio
 
     Parameters
     ----------
-    schedule : ScheduleRecord
     recorder : Recorder
         Knows the function that the script made of it, if it did.
-    options : Options
-
-    Returns
-    -------
-    Recorded
     """
     function = recorder.function_from(schedule)
     name = function.name if function is not None else "main"
@@ -68,17 +62,7 @@ def program_of(schedule: ScheduleRecord, recorder: Recorder, options: Options) -
 
 
 def record_functions(recorder: Recorder, options: Options) -> Iterator[Recorded]:
-    """Write each function that a script lowered or built, in the state that its schedule had then.
-
-    Parameters
-    ----------
-    recorder : Recorder
-    options : Options
-
-    Yields
-    ------
-    Recorded
-    """
+    """Write each function that a script lowered or built, in the state that its schedule had then."""
     for function in recorder.functions:
         yield _record_function(function, Target(options.target))
     for graph in recorder.graphs:

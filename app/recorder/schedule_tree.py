@@ -32,7 +32,6 @@ def schedule_stages(schedule: Schedule, loop_rows: LoopRows | None = None) -> li
 
     Parameters
     ----------
-    schedule : Schedule
     loop_rows : callable, optional
         Finds the loop that an axis became; without it, axes know the lines of the script alone.
     """

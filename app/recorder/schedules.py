@@ -131,7 +131,6 @@ class BlockSchedule(ScheduleRecord):
 
     Parameters
     ----------
-    schedule : tir.Schedule
     parent : BlockSchedule, optional
         That of the schedule that it is a copy of.
     """

@@ -169,7 +169,6 @@ class Script:
 
         Parameters
         ----------
-        allowance : Allowance
         afterwards : callable, optional
             Called when the script has come to its end.
         after_failure : callable, optional

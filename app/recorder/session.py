@@ -46,7 +46,6 @@ class Session:
 
     Parameters
     ----------
-    request : Request
     send : callable
         Takes each message.
     send_part : callable, optional

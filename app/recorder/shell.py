@@ -9,10 +9,6 @@ import subprocess
 def system(command: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> int:
     """Run a command as ``os.system`` does; where the sandbox allows none that raises, instead of a status.
 
-    Parameters
-    ----------
-    command : str, bytes or path
-
     Returns
     -------
     int

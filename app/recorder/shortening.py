@@ -24,7 +24,6 @@ class Shortened:
 
     Attributes
     ----------
-    module : IRModule
     times : float
         How much more work the whole is, by its longest nest of loops.
     words : str
@@ -49,7 +48,6 @@ def shortened(module: IRModule, times: float, at_least: int = 1) -> Shortened | 
     ----------
     module : IRModule
         Lowered.
-    times : float
     at_least : int
         Iterations that a parallel loop keeps: one for each thread.
 

@@ -142,12 +142,7 @@ S = TypeVar("S", bound=Subject)
 
 
 class SubjectList(Generic[S]):
-    """The subjects of one kind, up to a limit.
-
-    Parameters
-    ----------
-    limit : int
-    """
+    """The subjects of one kind, up to a limit."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit

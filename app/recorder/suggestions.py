@@ -13,7 +13,6 @@ def suggestion(exc: BaseException, names: Mapping[str, Any]) -> str:
 
     Parameters
     ----------
-    exc : BaseException
     names : mapping
         The script's global names.
     """

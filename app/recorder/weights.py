@@ -29,7 +29,6 @@ class Weights:
 
         Parameters
         ----------
-        constant : Constant
         name : str
             Of the input that it is.
         kind : str

@@ -37,7 +37,6 @@ def crashed_line(report: str, file: str) -> int | None:
 
     Parameters
     ----------
-    report : str
     file : str
         File name that its code was compiled with.
     """

@@ -22,7 +22,6 @@ class Execute(BaseException):
     ----------
     program : str
         Absolute path, which the limits of the job must allow.
-    *arguments : str
     """
 
     def __init__(self, program: str, *arguments: str) -> None:

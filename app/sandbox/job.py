@@ -53,8 +53,6 @@ class SandboxedJob:
     ----------
     kill_zygote : callable
         Kills a zygote that does not enforce the time limit.
-    limits : Limits
-    ends : Ends
     kills : callable
         Returns the number of children killed because all together exceeded the memory limit.
     zygote : int

@@ -15,12 +15,7 @@ _NAME = re.compile(re.escape(PREFIX) + r"[a-z0-9_]{8}")
 
 
 class Scratch:
-    """A new directory, locked while the process that created it is alive.
-
-    Attributes
-    ----------
-    path : Path
-    """
+    """A new directory, locked while the process that created it is alive."""
 
     def __init__(self) -> None:
         while True:

@@ -57,10 +57,6 @@ class Connection(asyncio.BufferedProtocol):
 
     Reading pauses after each slice until more is needed, and each slice of a response has reached the kernel before the
     next is written: what a connection holds in memory stays small, whatever its client does.
-
-    Parameters
-    ----------
-    front : Front
     """
 
     def __init__(self, front: Front) -> None:

@@ -38,7 +38,6 @@ class Served(Caller):
 
     Parameters
     ----------
-    client : str
     turns : Turns
         Where the request has its turn from.
     waiting : Shares
@@ -79,11 +78,8 @@ class Front:
 
     Parameters
     ----------
-    app : Flask
-    config : Config
     memory : Memory
         Budgets of what requests hold in memory.
-    bounds : Bounds
     """
 
     def __init__(self, app: Flask, config: Config, memory: Memory, bounds: Bounds) -> None:

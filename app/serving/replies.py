@@ -84,8 +84,6 @@ def reply_of(application: WSGIApplication, environ: WSGIEnvironment, spool: Spoo
 
     Parameters
     ----------
-    application : WSGIApplication
-    environ : WSGIEnvironment
     spool : Spool
         Takes the body, unless that is a stream or lies in a spool of its own.
     """

@@ -28,8 +28,6 @@ class Server:
 
     Parameters
     ----------
-    app : Flask
-    config : Config
     memory : Memory
         Budgets of what requests hold in memory.
     bounds : Bounds, optional

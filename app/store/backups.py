@@ -50,7 +50,6 @@ class Backups:
 
     Parameters
     ----------
-    database : Path
     directory : Path
         Directory of the backups.
     """

@@ -202,7 +202,6 @@ class Links:
 
         Parameters
         ----------
-        state : SharedState
         quota : Quota
             Charged with the bytes stored; content that exists already costs only its token.
         outputs : mapping, optional

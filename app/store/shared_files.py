@@ -80,7 +80,6 @@ class SharedFiles:
 
         Parameters
         ----------
-        file : Path
         name : str
             Hash of its content.
 

@@ -32,7 +32,6 @@ class Space:
 
     Parameters
     ----------
-    directory : Path
     capacity : int
         Limit on the total disk usage in bytes.
     reserve : int

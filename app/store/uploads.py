@@ -60,7 +60,6 @@ class Uploads:
 
     Attributes
     ----------
-    directory : Path
     space : Space
         Accounting of disk space.
     """
@@ -82,7 +81,6 @@ class Uploads:
 
         Parameters
         ----------
-        source : IO[bytes]
         quota : Quota
             Charged with the bytes stored; nothing for a file that is rejected or exists already.
 

@@ -154,7 +154,6 @@ class EventStream(Stream):
 
     Parameters
     ----------
-    ladder : Ladder
     after : int
         Number of events that the client has received already.
     """

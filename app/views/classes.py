@@ -181,12 +181,7 @@ def events(name: str) -> Response:
 
 
 class ClassStream(Stream):
-    """The events of a class as server-sent events; slow clients skip outdated ones.
-
-    Parameters
-    ----------
-    followed : LessonClass
-    """
+    """The events of a class as server-sent events; slow clients skip outdated ones."""
 
     heartbeat = b": still here\n\n"
     last = b"event: ended\ndata: {}\n\n"

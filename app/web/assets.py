@@ -19,10 +19,6 @@ class Assets:
 
     As modules and style sheets refer to each other by relative paths, all files share one version, which is part of
     the URL of the directory.
-
-    Parameters
-    ----------
-    folder : Path
     """
 
     def __init__(self, folder: Path) -> None:

@@ -35,7 +35,6 @@ def body_rules(app: Flask, config: Config, bare_bytes: int) -> Callable[[WSGIEnv
     ----------
     app : Flask
         The application, for its routes.
-    config : Config
     bare_bytes : int
         Size limit of request bodies on routes that expect none.
     """

@@ -90,7 +90,6 @@ def install(app: Flask, per_minute: int, trusted_hosts: Collection[str] | None) 
 
     Parameters
     ----------
-    app : Flask
     per_minute : int
         Maximum number of requests with side effects per minute and client; 0 for no limit.
     trusted_hosts : collection of str or None

@@ -23,12 +23,7 @@ class SingleFile:
 
     @classmethod
     def of(cls, static: Path) -> SingleFile:
-        """Read the style sheets and modules of a folder, inlining fonts.
-
-        Parameters
-        ----------
-        static : Path
-        """
+        """Read the style sheets and modules of a folder, inlining fonts."""
         sheets = [*(static / f"css/{name}.css" for name in SHEETS), static / "offline/offline.css"]
         style = "\n".join(path.read_text() for path in sheets)
         modules = (static / "js/links.js", static / "offline/offline.js")

@@ -42,8 +42,6 @@ class Exporter:
 
     Parameters
     ----------
-    task : RenderExport
-    answer : Answer
     drawings : Drawings
         Drawings of the answer.
     """

@@ -73,7 +73,6 @@ class Channel(Generic[Frame]):
 
     Parameters
     ----------
-    end : socket.socket
     decoder : msgspec.msgpack.Decoder
         Decoder of received frames.
     longest : int
@@ -91,7 +90,6 @@ class Channel(Generic[Frame]):
 
         Parameters
         ----------
-        frame : object
         patience : Patience, optional
             How long the peer may take.
 

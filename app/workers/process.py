@@ -50,7 +50,6 @@ def serve(end: socket.socket, seconds: float) -> None:
 
     Parameters
     ----------
-    end : socket.socket
     seconds : float
         CPU time limit per task, enforced by a signal that ends the process.
     """

@@ -66,7 +66,6 @@ class Decoded:
 
     Parameters
     ----------
-    answer : Answer
     size : int
         Size of its JSON in bytes.
     """
@@ -93,7 +92,6 @@ def perform(task: Task, answers: Sequence[Decoded]) -> Reply:
 
     Parameters
     ----------
-    task : Task
     answers : sequence of Decoded
         The answers that the task reads.
 

@@ -247,7 +247,6 @@ class Renderer(Protocol):
 
         Parameters
         ----------
-        task : Task
         kind : type
             Type of the reply.
         answers : sequence of StoredAnswer

@@ -195,10 +195,6 @@ class Analyzer:
         ----------
         constraint : PrimExpr or bool
             Of type ``bool``.
-
-        Returns
-        -------
-        context manager
         """
         self._rewrite.stats.constraints_entered += 1
         with self._facts.assuming(self._rewrite(convert(constraint))):
@@ -234,10 +230,6 @@ class Analyzer:
         expr : PrimExpr or number
             An expression of an integer type or ``bool``.
 
-        Returns
-        -------
-        ModularSet
-
         Raises
         ------
         DTypeError
@@ -252,10 +244,6 @@ class Analyzer:
         ----------
         expr : PrimExpr
             An expression of an integer type or ``bool``.
-
-        Returns
-        -------
-        ConstIntBound
         """
         return self._facts.bounds(expr)
 
@@ -266,10 +254,6 @@ class Analyzer:
         ----------
         expr : PrimExpr
             An expression of an integer type or ``bool``.
-
-        Returns
-        -------
-        ModularSet
         """
         return ModularSet(*self._facts.modular(expr))
 
@@ -282,10 +266,6 @@ class Analyzer:
             An integer expression.
         dom_map : mapping of Var to Range or IntervalSet, optional
             The domains that variables run over; others stay as they are.
-
-        Returns
-        -------
-        IntervalSet
         """
         return _evaluate_set(convert(expr), dom_map or {}, self)
 
@@ -296,10 +276,6 @@ class Analyzer:
         ----------
         expr : PrimExpr or number
             Of any type.
-
-        Returns
-        -------
-        PrimExpr
 
         Raises
         ------
@@ -315,10 +291,6 @@ class Analyzer:
         ----------
         expr : PrimExpr or number
             Of any type.
-
-        Returns
-        -------
-        PrimExpr
 
         Raises
         ------

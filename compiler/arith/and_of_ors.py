@@ -32,10 +32,6 @@ def and_of_ors(e: PrimExpr, simplify: Callable[[PrimExpr], PrimExpr]) -> PrimExp
         Of type ``bool``; without side effects.
     simplify : callable
         Returns a condition simplified.
-
-    Returns
-    -------
-    PrimExpr
     """
     clauses = _clauses(e)
     if clauses is None:

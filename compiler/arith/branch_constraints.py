@@ -31,10 +31,6 @@ def simplify_branches(
     may_move : callable
         Whether a condition has a value where the one before it does not hold.  Where it says no, the left side may
         guard the right one, and stays.
-
-    Returns
-    -------
-    PrimExpr
     """
 
     def branches(e: PrimExpr) -> PrimExpr:

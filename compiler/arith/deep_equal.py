@@ -15,10 +15,6 @@ def deep_equal(a: PrimExpr, b: PrimExpr) -> bool:
     ----------
     a, b : PrimExpr
         What is compared.
-
-    Returns
-    -------
-    bool
     """
     if a is b:
         return True
@@ -93,10 +89,6 @@ def fingerprint(e: object, depth: int = 3) -> int:
 
 def tokens(e: PrimExpr) -> tuple[object, ...]:
     """Return what two expressions have in common if they are deeply equal, to remember results by.
-
-    Parameters
-    ----------
-    e : PrimExpr
 
     Returns
     -------

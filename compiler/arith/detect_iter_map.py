@@ -296,10 +296,6 @@ def order_splits(
     analyzer : Analyzer
         What knows about the variables of the extents.
 
-    Returns
-    -------
-    list of IterSplitExpr
-
     Raises
     ------
     NotAffine

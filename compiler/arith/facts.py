@@ -50,7 +50,6 @@ class VariableFacts(NamedTuple):
     ----------
     bound : Interval, optional
         Its smallest and largest value.
-    congruence : Congruence, optional
     value : PrimExpr, optional
         What it stands for.
     symbolic : (PrimExpr, PrimExpr), optional

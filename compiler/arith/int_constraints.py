@@ -39,16 +39,7 @@ class IntGroupBounds(Node):
 
     @staticmethod
     def from_range(rng: Range) -> IntGroupBounds:
-        """Return the bounds that a range is.
-
-        Parameters
-        ----------
-        rng : Range
-
-        Returns
-        -------
-        IntGroupBounds
-        """
+        """Return the bounds that a range is."""
         simplify = Analyzer().simplify
         if Analyzer().can_prove_equal(rng.extent, 1):
             return IntGroupBounds(const(1, rng.min.dtype), (), (rng.min,), ())
@@ -61,10 +52,6 @@ class IntGroupBounds(Node):
         ----------
         var : Var
             What is bounded.
-
-        Returns
-        -------
-        list of PrimExpr
         """
         value = Analyzer().simplify(var * self.coef)
         equalities = [value.equal(bound) for bound in self.equal]
@@ -132,34 +119,14 @@ System = IntConstraints | Sequence[PrimExpr]
 def as_constraints(
     system: System, variables: Sequence[Var] | None, ranges: Mapping[Var, Range] | None
 ) -> IntConstraints:
-    """Return a system that is given as such, or by its relations.
-
-    Parameters
-    ----------
-    system : IntConstraints or sequence of PrimExpr
-    variables : sequence of Var, optional
-    ranges : mapping of Var to Range, optional
-
-    Returns
-    -------
-    IntConstraints
-    """
+    """Return a system that is given as such, or by its relations."""
     if isinstance(system, IntConstraints):
         return system
     return IntConstraints(tuple(variables or ()), dict(ranges or {}), tuple(system))
 
 
 def unsatisfiable(source: IntConstraints) -> IntConstraintsTransform:
-    """Return what a system without solutions is transformed to.
-
-    Parameters
-    ----------
-    source : IntConstraints
-
-    Returns
-    -------
-    IntConstraintsTransform
-    """
+    """Return what a system without solutions is transformed to."""
     nothing = IntConstraints((), {}, (convert(False),))
     return IntConstraintsTransform(source, nothing, {}, {})
 
@@ -169,7 +136,6 @@ def transformed_relations(source: IntConstraints, values: Mapping[Var, PrimExpr]
 
     Parameters
     ----------
-    source : IntConstraints
     values : mapping of Var to PrimExpr
         What replaces each variable.
     analyzer : Analyzer

@@ -77,10 +77,6 @@ class IntSet(Node):
         ----------
         point : PrimExpr or int
             The integer.
-
-        Returns
-        -------
-        IntervalSet
         """
         e = convert(point)
         return IntervalSet(e, e)
@@ -93,31 +89,17 @@ class IntSet(Node):
         ----------
         min_value, max_value : PrimExpr or int
             Both included.
-
-        Returns
-        -------
-        IntervalSet
         """
         return IntervalSet(convert(min_value), convert(max_value))
 
     @staticmethod
     def everything() -> IntervalSet:
-        """Return all integers.
-
-        Returns
-        -------
-        IntervalSet
-        """
+        """Return all integers."""
         return IntervalSet(NEG_INF, POS_INF)
 
     @staticmethod
     def nothing() -> IntervalSet:
-        """Return the empty set.
-
-        Returns
-        -------
-        IntervalSet
-        """
+        """Return the empty set."""
         return IntervalSet(POS_INF, NEG_INF)
 
     @staticmethod
@@ -151,10 +133,6 @@ class IntSet(Node):
         ----------
         r : Range
             The integers.
-
-        Returns
-        -------
-        IntervalSet
         """
         if isinstance(r.extent, IntImm) and r.extent.value == 1:
             return IntSet.single_point(r.min)
@@ -170,10 +148,6 @@ class IntSet(Node):
             The first integer.
         extent : PrimExpr or int
             How many there are.
-
-        Returns
-        -------
-        IntervalSet
         """
         return IntSet.from_range(Range.from_min_extent(low, extent))
 
@@ -207,66 +181,31 @@ class IntervalSet(IntSet):
         return self.max_value
 
     def is_nothing(self) -> bool:
-        """Return whether the set is known to be empty.
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether the set is known to be empty."""
         return self.min_value is POS_INF or self.max_value is NEG_INF
 
     def is_everything(self) -> bool:
-        """Return whether the set has no ends.
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether the set has no ends."""
         return self.min_value is NEG_INF and self.max_value is POS_INF
 
     def is_single_point(self) -> bool:
-        """Return whether the set is written as one integer.
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether the set is written as one integer."""
         return self.min_value is self.max_value or deep_equal(self.min_value, self.max_value)
 
     def has_lower_bound(self) -> bool:
-        """Return whether there is a smallest member.
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether there is a smallest member."""
         return self.min_value is not NEG_INF and not self.is_nothing()
 
     def has_upper_bound(self) -> bool:
-        """Return whether there is a largest member.
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether there is a largest member."""
         return self.max_value is not POS_INF and not self.is_nothing()
 
     def is_bounded(self) -> bool:
-        """Return whether the set has both ends.
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether the set has both ends."""
         return self.has_lower_bound() and self.has_upper_bound()
 
     def point_value(self) -> PrimExpr:
-        """Return the one member of a set that is a single point.
-
-        Returns
-        -------
-        PrimExpr
-        """
+        """Return the one member of a set that is a single point."""
         return self.min_value
 
     def cover_range(self, max_range: Range, analyzer: Analyzer | None = None) -> Range:
@@ -278,10 +217,6 @@ class IntervalSet(IntSet):
             The range where the set has no ends.
         analyzer : Analyzer, optional
             What knows about the variables of the ends.
-
-        Returns
-        -------
-        Range
         """
         if self.is_single_point():
             return Range.from_min_extent(self.min_value, const(1, self.min_value.dtype))
@@ -311,10 +246,6 @@ def to_set(domain: Domain) -> IntervalSet:
     ----------
     domain : Range or IntervalSet
         The integers.
-
-    Returns
-    -------
-    IntervalSet
     """
     return IntSet.from_range(domain) if isinstance(domain, Range) else domain
 
@@ -328,10 +259,6 @@ def union(sets: Iterable[IntervalSet], analyzer: Analyzer | None = None) -> Inte
         The sets.
     analyzer : Analyzer, optional
         What knows about the variables of their ends.
-
-    Returns
-    -------
-    IntervalSet
     """
     simplify = (analyzer or Analyzer()).simplify
     result = IntSet.nothing()
@@ -402,10 +329,6 @@ def intersect(sets: Iterable[IntervalSet], analyzer: Analyzer | None = None) -> 
         The sets.
     analyzer : Analyzer, optional
         What knows about the variables of their ends.
-
-    Returns
-    -------
-    IntervalSet
     """
     simplify = (analyzer or Analyzer()).simplify
     low: PrimExpr = NEG_INF

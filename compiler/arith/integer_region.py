@@ -46,12 +46,7 @@ MAX_INEQUALITIES = 32
 
 
 class Conjunction:
-    """The points for which each of some linear forms is at least zero.
-
-    Parameters
-    ----------
-    forms : iterable of LinearForm
-    """
+    """The points for which each of some linear forms is at least zero."""
 
     __slots__ = ("forms", "key")
 
@@ -75,16 +70,7 @@ class Conjunction:
             forms = _eliminate(forms, atom)
 
     def without(self, var: Var) -> Conjunction:
-        """Return the projection along a variable, or a set that covers it.
-
-        Parameters
-        ----------
-        var : Var
-
-        Returns
-        -------
-        Conjunction
-        """
+        """Return the projection along a variable, or a set that covers it."""
         forms = [form for form in _with_definitions(self.forms) if not form.hides(var)]
         return Conjunction(_eliminate(forms, Atom(var)))
 
@@ -92,10 +78,6 @@ class Conjunction:
         """Return what a variable equals in each point, if the inequalities leave it one value.
 
         From ``0 <= x - c * var < c`` follows ``var = x // c``, and ``var = x`` from the equation that this is for 1.
-
-        Parameters
-        ----------
-        var : Var
 
         Returns
         -------
@@ -111,29 +93,11 @@ class Conjunction:
         return None
 
     def uses(self, var: Var) -> bool:
-        """Return whether the inequalities depend on a variable.
-
-        Parameters
-        ----------
-        var : Var
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether the inequalities depend on a variable."""
         return any(atom.uses(var) for form in self.forms for atom in form.terms)
 
     def substitute(self, values: Mapping[Var, PrimExpr]) -> Conjunction | None:
-        """Replace variables; None if a value is not an integer.
-
-        Parameters
-        ----------
-        values : mapping of Var to PrimExpr
-
-        Returns
-        -------
-        Conjunction or None
-        """
+        """Replace variables; None if a value is not an integer."""
         try:
             return Conjunction(form.substitute(values) for form in self.forms)
         except NotLinearError:
@@ -217,14 +181,9 @@ class Region:
 
         Parameters
         ----------
-        other : Region
         unknown : bool
             Whether points that should be taken away may stay where there would be too many parts; otherwise others
             may be missing then.
-
-        Returns
-        -------
-        Region
         """
         rest = self
         for part in other.parts:
@@ -240,16 +199,7 @@ class Region:
         return rest
 
     def covers(self, other: Region) -> bool:
-        """Return whether all points of another region are inside; False where that is not certain.
-
-        Parameters
-        ----------
-        other : Region
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether all points of another region are inside; False where that is not certain."""
         todo = list(other.parts)
         for part in self.parts:
             todo = [piece for whole in todo for piece in _pieces_outside(whole, part)]
@@ -258,16 +208,7 @@ class Region:
         return all(part.is_empty() for part in todo)
 
     def without(self, variables: Iterable[Var]) -> Region:
-        """Return the projection along variables, or a region that covers it.
-
-        Parameters
-        ----------
-        variables : iterable of Var
-
-        Returns
-        -------
-        Region
-        """
+        """Return the projection along variables, or a region that covers it."""
         parts: Iterable[Conjunction] = self.parts
         for var in variables:
             parts = [part.without(var) for part in parts if not part.is_empty()]
@@ -278,13 +219,8 @@ class Region:
 
         Parameters
         ----------
-        values : mapping of Var to PrimExpr
         unknown : bool
             Whether points are inside that cannot be said to be so.
-
-        Returns
-        -------
-        Region
         """
         parts = [part.substitute(values) for part in self.parts]
         if unknown and None in parts:
@@ -307,10 +243,6 @@ def possible_region(condition: PrimExpr) -> Region:
     ----------
     condition : PrimExpr
         Of type ``bool``.
-
-    Returns
-    -------
-    Region
     """
     return _region(condition, True, True)
 
@@ -322,10 +254,6 @@ def certain_region(condition: PrimExpr) -> Region:
     ----------
     condition : PrimExpr
         Of type ``bool``.
-
-    Returns
-    -------
-    Region
     """
     return _region(condition, True, False)
 

@@ -54,10 +54,6 @@ def eval_set(expr: PrimExpr | Range | IntervalSet, dom_map: DomMap, analyzer: An
         Domains; variables that are not in it stay as they are.
     analyzer : Analyzer, optional
         What knows about the other variables.
-
-    Returns
-    -------
-    IntervalSet
     """
     evaluator = _Evaluator(dom_map, analyzer or Analyzer())
     if isinstance(expr, Range):

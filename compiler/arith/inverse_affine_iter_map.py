@@ -22,10 +22,6 @@ def inverse_affine_iter_map(iter_map: Sequence[IterSumExpr], outputs: Sequence[E
     outputs : sequence of PrimExpr
         What stands for the value of each.
 
-    Returns
-    -------
-    dict of Var to PrimExpr
-
     Raises
     ------
     ArgumentError

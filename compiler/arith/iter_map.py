@@ -44,10 +44,6 @@ class IterMapLevel(IntEnum):
         name : str or None
             ``bijective``, ``surjective`` or ``nocheck``; None is ``nocheck``.
 
-        Returns
-        -------
-        IterMapLevel
-
         Raises
         ------
         ValueError
@@ -170,10 +166,6 @@ def normalize_iter_map_to_expr(expr: PrimExpr) -> PrimExpr:
     ----------
     expr : IterSumExpr, IterSplitExpr or PrimExpr
         Part of an index map; anything else stays as it is.
-
-    Returns
-    -------
-    PrimExpr
     """
     return _written(expr, Analyzer())
 
@@ -189,14 +181,8 @@ def write_sum(args: Sequence[IterSplitExpr], base: PrimExpr, analyzer: Analyzer)
 
     Parameters
     ----------
-    args : sequence of IterSplitExpr
-    base : PrimExpr
     analyzer : Analyzer
         What knows about the variables of extents.
-
-    Returns
-    -------
-    PrimExpr
     """
     result: PrimExpr = const(0, base.dtype)
     for split in args:
@@ -209,13 +195,8 @@ def write_split(split: IterSplitExpr, analyzer: Analyzer) -> PrimExpr:
 
     Parameters
     ----------
-    split : IterSplitExpr
     analyzer : Analyzer
         What knows about the variables of extents.
-
-    Returns
-    -------
-    PrimExpr
     """
     mark = split.source
     source = _written(mark.source, analyzer)

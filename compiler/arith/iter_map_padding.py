@@ -84,17 +84,10 @@ class Padding:
         ----------
         key : tuple
             What tells the split, whose scale is 1, from others.
-        split : IterSplitExpr
         shift : PrimExpr
             At least 0 and less than ``factor``.
-        factor : PrimExpr
         needs : bool
             Whether the split needs padding for this division; it also gets what others need.
-
-        Returns
-        -------
-        padded : IterSplitExpr
-        carry : PrimExpr
 
         Raises
         ------

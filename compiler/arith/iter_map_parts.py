@@ -18,7 +18,6 @@ def combined(splits: Iterable[IterSplitExpr], analyzer: Analyzer) -> list[IterSp
 
     Parameters
     ----------
-    splits : iterable of IterSplitExpr
     analyzer : Analyzer
         What knows about the variables of extents and scales.
 

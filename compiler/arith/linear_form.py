@@ -19,12 +19,7 @@ class NotLinearError(Exception):
 
 
 class Atom:
-    """A variable, or an expression that is taken as a whole; equal ones are written the same.
-
-    Parameters
-    ----------
-    expr : PrimExpr
-    """
+    """A variable, or an expression that is taken as a whole; equal ones are written the same."""
 
     __slots__ = ("_hash", "_key", "expr")
 
@@ -52,7 +47,6 @@ class LinearForm:
     ----------
     terms : mapping of Atom to int
         No coefficient is zero.
-    constant : int
     """
 
     terms: Mapping[Atom, int]
@@ -65,17 +59,7 @@ class LinearForm:
         return self.times(-1)
 
     def plus(self, other: LinearForm, factor: int) -> LinearForm:
-        """Return the sum of this form and a multiple of another one.
-
-        Parameters
-        ----------
-        other : LinearForm
-        factor : int
-
-        Returns
-        -------
-        LinearForm
-        """
+        """Return the sum of this form and a multiple of another one."""
         terms = dict(self.terms)
         for atom, coefficient in other.terms.items():
             total = terms.get(atom, 0) + factor * coefficient
@@ -86,16 +70,7 @@ class LinearForm:
         return LinearForm(terms, self.constant + factor * other.constant)
 
     def times(self, factor: int) -> LinearForm:
-        """Return a multiple of this form.
-
-        Parameters
-        ----------
-        factor : int
-
-        Returns
-        -------
-        LinearForm
-        """
+        """Return a multiple of this form."""
         return LinearForm({atom: c * factor for atom, c in self.terms.items() if factor}, self.constant * factor)
 
     def tightened(self) -> LinearForm:
@@ -111,41 +86,15 @@ class LinearForm:
         return frozenset(self.terms.items()), self.constant
 
     def coefficient(self, var: Var) -> int:
-        """Return what a variable is multiplied by.
-
-        Parameters
-        ----------
-        var : Var
-
-        Returns
-        -------
-        int
-        """
+        """Return what a variable is multiplied by."""
         return self.terms.get(Atom(var), 0)
 
     def hides(self, var: Var) -> bool:
-        """Return whether a variable occurs in an atom that is more than the variable.
-
-        Parameters
-        ----------
-        var : Var
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether a variable occurs in an atom that is more than the variable."""
         return any(atom.expr is not var and atom.uses(var) for atom in self.terms)
 
     def substitute(self, values: Mapping[Var, PrimExpr]) -> LinearForm:
         """Replace variables.
-
-        Parameters
-        ----------
-        values : mapping of Var to PrimExpr
-
-        Returns
-        -------
-        LinearForm
 
         Raises
         ------
@@ -164,10 +113,6 @@ class LinearForm:
         ----------
         dtype : str
             The type of the result.
-
-        Returns
-        -------
-        PrimExpr
         """
         result: PrimExpr = const(self.constant, dtype)
         for atom, coefficient in self.terms.items():
@@ -184,10 +129,6 @@ def linear_form(e: PrimExpr) -> LinearForm:
     ----------
     e : PrimExpr
         A scalar of an integer type.
-
-    Returns
-    -------
-    LinearForm
 
     Raises
     ------
@@ -222,16 +163,7 @@ def _product(e: Mul) -> LinearForm:
 
 
 def definitions(atom: Atom) -> Iterator[LinearForm]:
-    """Yield what is never negative because an atom is what it is: both ends of the remainder of a quotient.
-
-    Parameters
-    ----------
-    atom : Atom
-
-    Yields
-    ------
-    LinearForm
-    """
+    """Yield what is never negative because an atom is what it is: both ends of the remainder of a quotient."""
     e = atom.expr
     if isinstance(e, FloorDiv) and isinstance(e.b, IntImm) and e.b.value > 0:
         remainder = linear_form(e.a).plus(LinearForm({atom: 1}, 0), -e.b.value)

@@ -110,12 +110,7 @@ def _linear_part(source: IntConstraints) -> tuple[LinearSystem, list[PrimExpr]]:
 
 
 def diagonalize(system: LinearSystem) -> None:
-    """Bring a system into diagonal form, in place.
-
-    Parameters
-    ----------
-    system : LinearSystem
-    """
+    """Bring a system into diagonal form, in place."""
     at = 0
     while at < min(len(system.coefficients), system.size):
         if not _move_pivot(system, at):
@@ -179,10 +174,6 @@ def _clear_row(system: LinearSystem, at: int) -> bool:
 
 def extended_gcd(a: int, b: int) -> tuple[int, int, int]:
     """Return the greatest common divisor of two integers, and ``x`` and ``y`` with ``a * x + b * y == g``.
-
-    Parameters
-    ----------
-    a, b : int
 
     Returns
     -------

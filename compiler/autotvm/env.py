@@ -30,11 +30,6 @@ GLOBAL_SCOPE = AutotvmGlobalScope()
 
 
 def reset_global_scope(global_scope: AutotvmGlobalScope) -> None:
-    """Let the switches of another scope hold, as processes that build candidates do.
-
-    Parameters
-    ----------
-    global_scope : AutotvmGlobalScope
-    """
+    """Let the switches of another scope hold, as processes that build candidates do."""
     vars(GLOBAL_SCOPE).update(vars(global_scope))
     AutotvmGlobalScope.current = global_scope

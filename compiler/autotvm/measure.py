@@ -34,14 +34,7 @@ class MeasureErrorNo(IntEnum):
 
 
 class MeasureInput(NamedTuple):
-    """A configuration of a task.
-
-    Attributes
-    ----------
-    target : Target
-    task : Task
-    config : ConfigEntity
-    """
+    """A configuration of a task."""
 
     target: Target
     task: Task
@@ -117,7 +110,6 @@ class Builder:
 
         Parameters
         ----------
-        task : Task
         build_kwargs : mapping, optional
             What the runner asks of the code.
         """
@@ -126,14 +118,6 @@ class Builder:
 
     def build(self, measure_inputs: Sequence[MeasureInput]) -> list[BuildResult]:
         """Build candidates.
-
-        Parameters
-        ----------
-        measure_inputs : sequence of MeasureInput
-
-        Returns
-        -------
-        list of BuildResult
 
         Raises
         ------
@@ -160,12 +144,7 @@ class Runner:
         self.task: Task | None = None
 
     def set_task(self, task: Task) -> None:
-        """Take notice of the task whose candidates are run.
-
-        Parameters
-        ----------
-        task : Task
-        """
+        """Take notice of the task whose candidates are run."""
         self.task = task
 
     def get_build_kwargs(self) -> dict[str, object]:
@@ -180,15 +159,6 @@ class Runner:
 
     def run(self, measure_inputs: Sequence[MeasureInput], build_results: Sequence[BuildResult]) -> list[MeasureResult]:
         """Run candidates.
-
-        Parameters
-        ----------
-        measure_inputs : sequence of MeasureInput
-        build_results : sequence of BuildResult
-
-        Returns
-        -------
-        list of MeasureResult
 
         Raises
         ------

@@ -38,32 +38,14 @@ class EmptyContext:
 
 
 def get_rank(values: Sequence[float]) -> npt.NDArray[np.intp]:
-    """Return the place of each value when all are put in order, the largest first.
-
-    Parameters
-    ----------
-    values : sequence of float
-
-    Returns
-    -------
-    numpy.ndarray
-    """
+    """Return the place of each value when all are put in order, the largest first."""
     ranks = np.empty(len(values), np.intp)
     ranks[np.argsort(-np.asarray(values))] = np.arange(len(values))
     return ranks
 
 
 def get_func_name(func: Callable[..., Any]) -> str:
-    """Return the name of a function, or of the one that a partial application calls.
-
-    Parameters
-    ----------
-    func : callable
-
-    Returns
-    -------
-    str
-    """
+    """Return the name of a function, or of the one that a partial application calls."""
     return str((func.func if isinstance(func, partial) else func).__name__)
 
 
@@ -76,10 +58,6 @@ def format_si_prefix(x: float, si_prefix: str) -> float:
         In the unit without a prefix.
     si_prefix : str
         One of :data:`SI_PREFIXES`.
-
-    Returns
-    -------
-    float
 
     Raises
     ------

@@ -27,10 +27,6 @@ def matmul(lhs: Tensor, rhs: Tensor, transa: bool = False, transb: bool = False,
         Whether the left or the right one is transposed.
     **kwargs
         ``name`` and ``tag``, as of :func:`tvm.te.extern`.
-
-    Returns
-    -------
-    te.Tensor
     """
     rows, columns = lhs.shape[1 if transa else 0], rhs.shape[0 if transb else 1]
     return _product("matmul", (rows, columns), lhs, rhs, (transa, transb), kwargs)
@@ -51,10 +47,6 @@ def batch_matmul(
         Whether BLAS is called for one matrix after the other.
     **kwargs
         ``name`` and ``tag``, as of :func:`tvm.te.extern`.
-
-    Returns
-    -------
-    te.Tensor
     """
     shape = (lhs.shape[0], lhs.shape[2 if transa else 1], rhs.shape[1 if transb else 2])
     name = "batch_matmul_iterative" if iterative else "batch_matmul"

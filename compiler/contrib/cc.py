@@ -180,10 +180,6 @@ def _command(command: Sequence[str], cwd: str | None = None, variables: Mapping[
 def get_target_by_dump_machine(compiler: str) -> Callable[[], str | None]:
     """Return what asks a compiler for the machine that it makes code for.
 
-    Parameters
-    ----------
-    compiler : str
-
     Returns
     -------
     callable

@@ -24,10 +24,6 @@ def convert_func(
         The library's class of tensors.
     to_dlpack_func : callable
         From a tensor to its DLPack capsule.
-
-    Returns
-    -------
-    callable
     """
 
     @wraps(tvm_func, updated=())
@@ -44,10 +40,6 @@ def to_pytorch_func(tvm_func: Callable[..., Any]) -> Callable[..., Any]:
     ----------
     tvm_func : callable
         A function over ``NDArray``.
-
-    Returns
-    -------
-    callable
     """
     import torch
     from torch.utils.dlpack import to_dlpack

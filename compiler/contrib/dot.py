@@ -24,10 +24,6 @@ def quoted(text: str) -> str:
     ----------
     text : str
         Any; of :class:`Html` the markup is kept.
-
-    Returns
-    -------
-    str
     """
     if isinstance(text, Html):
         return f"<{text}>"
@@ -38,10 +34,6 @@ def quoted(text: str) -> str:
 
 def attributes(values: Mapping[str, str]) -> str:
     """Return the list of the attributes of a graph, a node or an edge.
-
-    Parameters
-    ----------
-    values : mapping of str to str
 
     Returns
     -------
@@ -56,13 +48,8 @@ def digraph(name: str, lines: Iterable[str]) -> str:
 
     Parameters
     ----------
-    name : str
     lines : iterable of str
         Its statements.
-
-    Returns
-    -------
-    str
     """
     return "\n".join([f"digraph {quoted(name)} {{", *(f"  {line}" for line in lines), "}", ""])
 
@@ -74,10 +61,6 @@ def table(rows: Iterable[Iterable[str]]) -> Html:
     ----------
     rows : iterable of iterable of str
         The cells of each row, as markup.
-
-    Returns
-    -------
-    Html
     """
     body = "".join(f"<TR>{''.join(row)}</TR>" for row in rows)
     return Html(f'<TABLE BORDER="0" CELLBORDER="1" CELLSPACING="0" CELLPADDING="4">{body}</TABLE>')

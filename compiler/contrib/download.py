@@ -25,7 +25,6 @@ def download(
 
     Parameters
     ----------
-    url : str
     path : str or Path
         Where it is written.
     overwrite : bool
@@ -73,7 +72,6 @@ def download_testdata(url: str, relpath: str, module: str | list[str] | None = N
 
     Parameters
     ----------
-    url : str
     relpath : str
         Its path there.
     module : str or list of str, optional

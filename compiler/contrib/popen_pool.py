@@ -41,7 +41,6 @@ class MapResult(NamedTuple):
 
     Attributes
     ----------
-    status : StatusKind
     value : object
         The result; the exception where there is none.
     """
@@ -100,8 +99,6 @@ class PopenWorker:
 
         Parameters
         ----------
-        fn : callable
-        args : sequence
         kwargs : mapping, optional
             Further arguments by name.
         timeout : float, optional
@@ -119,10 +116,6 @@ class PopenWorker:
 
     def recv(self) -> Any:
         """Wait for the call that was begun, and return what it returned.
-
-        Returns
-        -------
-        object
 
         Raises
         ------
@@ -150,12 +143,7 @@ class PopenWorker:
         raise value
 
     def is_alive(self) -> bool:
-        """Return whether the process runs.
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether the process runs."""
         return self._process is not None and self._process.poll() is None
 
     def join(self, timeout: float | None = None) -> None:
@@ -247,7 +235,6 @@ class PopenPoolExecutor:
 
         Parameters
         ----------
-        fn : callable
         *args, **kwargs
             Its arguments.
 
@@ -265,7 +252,6 @@ class PopenPoolExecutor:
         ----------
         fn : callable
             Of one argument.
-        iterator : iterable
 
         Returns
         -------

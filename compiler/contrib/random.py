@@ -29,10 +29,6 @@ def randint(low: int, high: int, size: Sequence[int], dtype: str = "int32") -> T
         The shape.
     dtype : str
         An integer type.
-
-    Returns
-    -------
-    te.Tensor
     """
     if "int" not in dtype:
         raise ArgumentError(f"random.randint: dtype must be one of integers, got {dtype!r}")

@@ -72,10 +72,6 @@ class LocalSession:
         path : str
             Its name.
 
-        Returns
-        -------
-        bytearray
-
         Raises
         ------
         ArgumentError
@@ -105,10 +101,6 @@ class LocalSession:
         ----------
         path : str
             A folder, ``.`` for the session's own.
-
-        Returns
-        -------
-        list of str
         """
         return sorted(entry.name for entry in self._path(path).iterdir())
 
@@ -120,10 +112,6 @@ class LocalSession:
         path : str
             Its name.
 
-        Returns
-        -------
-        Module, GraphExecutorFactory or AotLibrary
-
         Raises
         ------
         ArgumentError
@@ -132,24 +120,11 @@ class LocalSession:
         return load_module(self._existing(path))
 
     def system_lib(self) -> Module:
-        """Return the functions of the libraries in this process; see :func:`tvm.runtime.system_lib`.
-
-        Returns
-        -------
-        Module
-        """
+        """Return the functions of the libraries in this process; see :func:`tvm.runtime.system_lib`."""
         return system_lib()
 
     def get_function(self, name: str) -> Callable[..., Any]:
         """Return a function that is registered under a name.
-
-        Parameters
-        ----------
-        name : str
-
-        Returns
-        -------
-        callable
 
         Raises
         ------
@@ -161,30 +136,11 @@ class LocalSession:
         return function
 
     def device(self, dev_type: str | int, dev_id: int = 0) -> Device:
-        """Return a device of this machine.
-
-        Parameters
-        ----------
-        dev_type : str or int
-        dev_id : int
-
-        Returns
-        -------
-        Device
-        """
+        """Return a device of this machine."""
         return as_device(dev_type, dev_id)
 
     def cpu(self, dev_id: int = 0) -> Device:
-        """Return the CPU.
-
-        Parameters
-        ----------
-        dev_id : int
-
-        Returns
-        -------
-        Device
-        """
+        """Return the CPU."""
         return cpu_device(dev_id)
 
     def _path(self, name: str) -> Path:

@@ -44,8 +44,6 @@ class CSRNDArray:
         int32, the column of each element.
     indptr : NDArray
         int32, where each row begins in ``data``, and where the last one ends.
-    shape : tuple of int
-    dtype : str
     stype : str
         ``csr``.
 
@@ -75,24 +73,14 @@ class CSRNDArray:
         self.dtype = str(self.data.dtype)
 
     def numpy(self) -> Array:
-        """Return the dense matrix.
-
-        Returns
-        -------
-        numpy.ndarray
-        """
+        """Return the dense matrix."""
         dense = np.zeros(self.shape, self.dtype)
         rows = np.repeat(np.arange(self.shape[0]), np.diff(self.indptr.numpy()))
         dense[rows, self.indices.numpy()] = self.data.numpy()
         return dense
 
     def asnumpy(self) -> Array:
-        """Return the dense matrix, as releases before 0.8 spelled :meth:`numpy`.
-
-        Returns
-        -------
-        numpy.ndarray
-        """
+        """Return the dense matrix, as releases before 0.8 spelled :meth:`numpy`."""
         deprecated("CSRNDArray.asnumpy", "CSRNDArray.numpy")
         return self.numpy()
 
@@ -108,14 +96,11 @@ class CSRPlaceholderOp:
         How many elements it has.
     dtype : str
         Of the elements.
-    name : str
 
     Attributes
     ----------
     data, indices, indptr : Tensor
         As in :class:`CSRNDArray`.
-    shape : tuple of (int or PrimExpr)
-    dtype, name : str
     stype : str
         ``csr``.
     """
@@ -145,11 +130,6 @@ def array(
         Where it is; the CPU by default.
     shape : tuple of int, optional
         Of the matrix; left out for a dense one.
-    stype : {"csr"}
-
-    Returns
-    -------
-    CSRNDArray
 
     Raises
     ------
@@ -173,17 +153,10 @@ def placeholder(
 
     Parameters
     ----------
-    shape : sequence of (int or PrimExpr)
     nonzeros : int or PrimExpr, optional
         How many elements it has, 0 by default.
     dtype : str, optional
         Of the elements, float32 by default.
-    name : str
-    stype : {"csr"}, optional
-
-    Returns
-    -------
-    CSRPlaceholderOp
 
     Raises
     ------

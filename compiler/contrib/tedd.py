@@ -51,17 +51,12 @@ def viz_dataflow_graph(
 
     Parameters
     ----------
-    sch : Schedule
     show_svg : bool
         To show a picture in a notebook; none is made here.
     dot_file_path : str
         The file to write; none where empty.
     output_dot_string : bool
         Whether the text is returned.
-
-    Returns
-    -------
-    str or None
 
     Raises
     ------
@@ -90,10 +85,6 @@ def viz_schedule_tree(
     output_dot_string : bool
         Whether the text is returned.
 
-    Returns
-    -------
-    str or None
-
     Raises
     ------
     UnavailableError
@@ -120,10 +111,6 @@ def viz_itervar_relationship_graph(
         The file to write; none where empty.
     output_dot_string : bool
         Whether the text is returned.
-
-    Returns
-    -------
-    str or None
 
     Raises
     ------

@@ -51,14 +51,6 @@ class TempDirectory:
         """Leave the folders that are made within a ``with`` statement where they are, or remove them nevertheless.
 
         Those of a process are numbered in a folder, which is named by the time.
-
-        Parameters
-        ----------
-        set_to : bool
-
-        Yields
-        ------
-        None
         """
         before = cls._KEEP_FOR_DEBUG
         cls._KEEP_FOR_DEBUG = set_to
@@ -100,20 +92,11 @@ class TempDirectory:
         ----------
         name : str
             Its name, or its path from the folder on.
-
-        Returns
-        -------
-        str
         """
         return str(self.path / name)
 
     def listdir(self) -> list[str]:
-        """Return the names of the files in the folder.
-
-        Returns
-        -------
-        list of str
-        """
+        """Return the names of the files in the folder."""
         return os.listdir(self.path)
 
     def __truediv__(self, name: str) -> Path:
@@ -148,10 +131,6 @@ def tempdir(custom_path: str | Path | None = None, keep_for_debug: bool = False)
     keep_for_debug : bool
         Leave the folder where it is.
 
-    Returns
-    -------
-    TempDirectory
-
     Examples
     --------
     >>> temp = tvm.contrib.utils.tempdir()
@@ -161,25 +140,12 @@ def tempdir(custom_path: str | Path | None = None, keep_for_debug: bool = False)
 
 
 def is_source_path(path: str) -> bool:
-    """Return whether a path names a file of source code.
-
-    Parameters
-    ----------
-    path : str
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether a path names a file of source code."""
     return os.path.splitext(path)[1] in _SOURCES
 
 
 def which(exec_name: str) -> str | None:
     """Return where a program is.
-
-    Parameters
-    ----------
-    exec_name : str
 
     Returns
     -------

@@ -21,16 +21,7 @@ __all__ = ["build_for_device", "is_device", "kernel_module"]
 
 
 def is_device(target: Target) -> bool:
-    """Return whether a target's code is launched by a host.
-
-    Parameters
-    ----------
-    target : Target
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether a target's code is launched by a host."""
     language = LANGUAGES.get(target.kind)
     if target.kind in DEVICES:
         return True
@@ -82,10 +73,6 @@ def kernel_module(parts: SplitModule, target: Target) -> DeviceModule:
         The functions of the device, and those of the host, which say what is launched.
     target : Target
         The device's.
-
-    Returns
-    -------
-    DeviceModule
     """
     module, launches = parts.device, partial(host_launches, *parts)
     if target.kind not in DEVICES:

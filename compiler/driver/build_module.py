@@ -66,7 +66,6 @@ def schedule_to_module(
 
     Parameters
     ----------
-    sch : Schedule
     args : sequence of Tensor, Buffer or Var, optional
         The parameters of the function.
     name : str

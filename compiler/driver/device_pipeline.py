@@ -102,10 +102,6 @@ def split_for_device(module: IRModule, target: Target, packed: bool = True) -> S
     packed : bool
         Whether functions of the host take packed arguments; else their parameters are those of ``module``.
 
-    Returns
-    -------
-    SplitModule
-
     Raises
     ------
     TargetError
@@ -144,10 +140,6 @@ def synchronize(module: IRModule, target: Target) -> IRModule:
         What ``lower`` returns: loops bound to thread axes.
     target : Target
         The device's target.
-
-    Returns
-    -------
-    IRModule
     """
     return _run(module, thread_passes(target))
 
@@ -159,10 +151,6 @@ def thread_passes(target: Target) -> list[Pass]:
     ----------
     target : Target
         The device's.
-
-    Returns
-    -------
-    list of Pass
     """
     return [
         BindTarget(target),
@@ -190,10 +178,6 @@ def mixed_passes(target: Target, packed: bool = True) -> list[Pass]:
         The device's, with a host.
     packed : bool
         Whether functions of the host take packed arguments.
-
-    Returns
-    -------
-    list of Pass
     """
     return [
         *thread_passes(target),
@@ -220,13 +204,8 @@ def host_passes(host: Target, packed: bool = True) -> list[Pass]:
 
     Parameters
     ----------
-    host : Target
     packed : bool
         Whether its functions take packed arguments.
-
-    Returns
-    -------
-    list of Pass
     """
     if not packed:
         return [Filter(_runs_on_host), BindTarget(host)]
@@ -246,10 +225,6 @@ def device_passes(target: Target) -> list[Pass]:
     ----------
     target : Target
         The device's.
-
-    Returns
-    -------
-    list of Pass
     """
     return [
         Filter(_runs_on_device),

@@ -92,10 +92,6 @@ def lowered_for_device(
         Name of the function.
     binds : mapping of Tensor to Buffer, optional
         Buffers that stand for tensors.
-
-    Returns
-    -------
-    tuple of (IRModule, Target)
     """
     device = Target(target) if target is not None else Target.current() or Target("cuda")
     if isinstance(inputs, IRModule) and all(is_lowered(f) for _, f in inputs.items() if isinstance(f, PrimFunc)):
@@ -112,10 +108,6 @@ def lower_for_emulation(module: IRModule, target: Target) -> IRModule:
         What ``lower`` returns: loops bound to thread axes.
     target : Target
         The device's target.
-
-    Returns
-    -------
-    IRModule
 
     Raises
     ------

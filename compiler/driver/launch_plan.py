@@ -51,10 +51,6 @@ def launch_plan(module: IRModule, target: Target) -> LaunchPlan:
     target : Target
         A device whose language is written as source code.
 
-    Returns
-    -------
-    LaunchPlan
-
     Raises
     ------
     LoweringError
@@ -226,13 +222,8 @@ def shared_bytes(kernel: PrimFunc, scope: str = "shared") -> int:
 
     Parameters
     ----------
-    kernel : PrimFunc
     scope : str
         Its storage scope; ``shared`` counts ``shared.dyn`` too.
-
-    Returns
-    -------
-    int
     """
     shared = _SharedMemory(scope)
     shared.visit(kernel.body)
@@ -248,10 +239,6 @@ def along(extents: Mapping[str, int], axis: str) -> tuple[int, int, int]:
         By thread axis.
     axis : str
         ``blockIdx`` or ``threadIdx``.
-
-    Returns
-    -------
-    tuple of int
     """
     x, y, z = (extents.get(f"{axis}.{name}", 1) for name in "xyz")
     return x, y, z

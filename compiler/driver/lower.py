@@ -35,7 +35,6 @@ def lower(
 
     Parameters
     ----------
-    inp : Schedule, PrimFunc or IRModule
     args : sequence of Tensor, Var or Buffer
         The function's parameters in order; only with a schedule.
     name : str
@@ -45,10 +44,6 @@ def lower(
     simple_mode : bool
         Leave loops unpartitioned and subexpressions unhoisted, and let ``str`` show the loop notation
         ``for (i, 0, 1024) {`` instead of TVMScript.
-
-    Returns
-    -------
-    IRModule
 
     Raises
     ------

@@ -21,7 +21,6 @@ def legalize_narrow_floats(module: IRModule, rounds_each: bool = False) -> IRMod
 
     Parameters
     ----------
-    module : IRModule
     rounds_each : bool
         Round the result of each operation on bfloat16, so that fusing operators of a graph changes no value; otherwise
         only what is stored for the caller, as TVM does, so that sums are kept in single precision.

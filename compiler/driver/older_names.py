@@ -35,10 +35,6 @@ def relay_build_config(
         Passes that do not run.
     trace : callable, optional
         Taken for the older releases' sake: instruments see the passes.
-
-    Returns
-    -------
-    PassContext
     """
     deprecated("tvm.relay.build_config", "tvm.transform.PassContext")
     return PassContext(opt_level, list(required_pass or ()), list(disabled_pass or ()))
@@ -65,10 +61,6 @@ def build_config(
         Passes of the program's own, or functions over statements, each with the phase after which it is carried out.
     **options : object
         Options of 0.6, such as ``auto_unroll_max_step`` and ``disable_vectorize``.
-
-    Returns
-    -------
-    PassContext
 
     Raises
     ------

@@ -51,10 +51,6 @@ def sanitize(
     max_accesses : int
         After so many accesses the run stops.
 
-    Returns
-    -------
-    Sanitized
-
     Raises
     ------
     ArgumentError
@@ -83,11 +79,6 @@ def random_arguments(func: PrimFunc, seed: int = 0) -> list[Any]:
     ----------
     func : PrimFunc
         Its shapes are constants, and it has no scalars among its parameters.
-    seed : int
-
-    Returns
-    -------
-    list of numpy.ndarray
 
     Raises
     ------

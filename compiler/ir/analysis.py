@@ -15,10 +15,6 @@ __all__ = ["collect_call_map"]
 def collect_call_map(module: IRModule) -> dict[GlobalVar, list[GlobalVar]]:
     """Return which functions of a module each of its functions calls.
 
-    Parameters
-    ----------
-    module : IRModule
-
     Returns
     -------
     dict of GlobalVar to list of GlobalVar

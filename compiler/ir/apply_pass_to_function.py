@@ -22,7 +22,6 @@ class ApplyPassToFunction(Pass):
 
     Parameters
     ----------
-    transform : Pass
     func_name_regex : str
         Has to match the beginning of a name, as for ``re.match``.
     error_if_no_function_matches_regex : bool
@@ -57,7 +56,6 @@ class ApplyPassToFunction(Pass):
 
         Parameters
         ----------
-        mod : IRModule
         ctx : PassContext
             The context that the pass runs in.
 

@@ -54,10 +54,6 @@ def binary(kind: type[BinaryOp], a: ExprLike, b: ExprLike) -> PrimExpr:
     a, b : PrimExpr or number
         The operands.
 
-    Returns
-    -------
-    PrimExpr
-
     Raises
     ------
     DTypeError
@@ -200,10 +196,6 @@ def bitwise(name: str, *operands: ExprLike) -> PrimExpr:
         The operator, e.g. ``bitwise_and``.
     *operands : PrimExpr or int
         One or two; a Python int takes the type of the other.
-
-    Returns
-    -------
-    PrimExpr
 
     Raises
     ------

@@ -17,7 +17,6 @@ class AttrFieldInfo:
 
     Attributes
     ----------
-    name : str
     type_info : str
         The type that the field has in TVM, and its default if it has one, e.g. ``int, default=1``.
     description : str
@@ -38,13 +37,8 @@ def field_info(name: str, field: AttrField) -> AttrFieldInfo:
 
     Parameters
     ----------
-    name : str
     field : AttrField
         Its declaration.
-
-    Returns
-    -------
-    AttrFieldInfo
     """
     kind = _type(field)
     default = "" if field.is_required else f", default={_default(field.default, kind)}"

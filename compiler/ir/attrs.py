@@ -77,7 +77,6 @@ class AttrField:
 
     Attributes
     ----------
-    kind : AttrKind
     doc : str
         One line of documentation.
     given_default : object
@@ -190,7 +189,6 @@ class Attrs(Mapping[str, Any], metaclass=AttrsMeta):
         ----------
         owner : str
             Name of the operator, for messages.
-        values : mapping of str to object
 
         Returns
         -------
@@ -209,10 +207,6 @@ class Attrs(Mapping[str, Any], metaclass=AttrsMeta):
     @classmethod
     def of(cls, call: HasAttrs) -> Self:
         """Return the attributes of a call that are of this class.
-
-        Parameters
-        ----------
-        call : Call
 
         Returns
         -------
@@ -254,7 +248,6 @@ class Attrs(Mapping[str, Any], metaclass=AttrsMeta):
             Name of the operator, for messages.
         name : str
             The attribute.
-        given : mapping of str to object
 
         Returns
         -------
@@ -367,10 +360,6 @@ class Attrs(Mapping[str, Any], metaclass=AttrsMeta):
         key : str
             Name of the attribute.
 
-        Returns
-        -------
-        int
-
         Raises
         ------
         KeyError
@@ -386,10 +375,6 @@ class Attrs(Mapping[str, Any], metaclass=AttrsMeta):
         key : str
             Name of the attribute.
 
-        Returns
-        -------
-        str
-
         Raises
         ------
         KeyError
@@ -404,10 +389,6 @@ class Attrs(Mapping[str, Any], metaclass=AttrsMeta):
         ----------
         key : str
             Name of the attribute.
-
-        Returns
-        -------
-        tuple of int
 
         Raises
         ------

@@ -59,10 +59,6 @@ class Range(Node):
         ----------
         low, extent : PrimExpr
             Of one data type; unlike those of :meth:`from_min_extent` they are expressions already.
-
-        Returns
-        -------
-        Range
         """
         r = Range.__new__(Range)
         Node.__init__(r)
@@ -94,10 +90,6 @@ class Range(Node):
             The first one.
         extent : PrimExpr or int
             How many.
-
-        Returns
-        -------
-        Range
         """
         return Range.from_fields(convert(min_value), convert(extent))
 
@@ -159,12 +151,7 @@ class IterVar(Node, ExprOperators):
         return self.var.dtype
 
     def asobject(self) -> Var:
-        """Return the variable, which is what an axis means in an expression.
-
-        Returns
-        -------
-        Var
-        """
+        """Return the variable, which is what an axis means in an expression."""
         return self.var
 
     def __str__(self) -> str:

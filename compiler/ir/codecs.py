@@ -67,16 +67,7 @@ def register_codec(
 
 
 def codec_of(kind: type) -> Codec | None:
-    """Return how the objects of a class are written; None if field by field.
-
-    Parameters
-    ----------
-    kind : type
-
-    Returns
-    -------
-    Codec or None
-    """
+    """Return how the objects of a class are written; None if field by field."""
     return next((_BY_CLASS[base] for base in kind.__mro__ if base in _BY_CLASS), None)
 
 
@@ -87,10 +78,6 @@ def codec_named(type_key: str) -> Codec | None:
     ----------
     type_key : str
         The name of the class in the text.
-
-    Returns
-    -------
-    Codec or None
     """
     codec = _BY_KEY.get(type_key)
     if codec is None and extension_point(NODES).load_modules():

@@ -183,10 +183,6 @@ def convert(value: ExprLike) -> PrimExpr:
     value : PrimExpr, IterVar, Tensor of rank 0, number or str
         An axis stands for its variable, a tensor of rank 0 for its element, memory of an IR builder for its pointer.
 
-    Returns
-    -------
-    PrimExpr
-
     Raises
     ------
     DTypeError
@@ -213,7 +209,6 @@ def cast(dtype: str, value: ExprLike) -> PrimExpr:
     ----------
     dtype : str
         The data type of the result; a scalar is repeated in the lanes of a vector type.
-    value : PrimExpr or number
 
     Returns
     -------
@@ -278,10 +273,6 @@ def wrap_int(value: int, dtype: str) -> int:
         Any integer.
     dtype : str
         An integer type or ``bool``.
-
-    Returns
-    -------
-    int
     """
     if dt.is_bool(dtype):
         return int(value != 0)
@@ -294,13 +285,8 @@ def match_types(a: ExprLike, b: ExprLike, operation: str) -> tuple[PrimExpr, Pri
 
     Parameters
     ----------
-    a, b : PrimExpr or number
     operation : str
         What they are operands of, for messages.
-
-    Returns
-    -------
-    tuple of two PrimExpr
 
     Raises
     ------
@@ -346,10 +332,6 @@ def as_exprs(values: Any) -> tuple[PrimExpr, ...]:
     ----------
     values : PrimExpr, number, or sequence of them
         A str is one value.
-
-    Returns
-    -------
-    tuple of PrimExpr
     """
     if isinstance(values, Sequence) and not isinstance(values, str):
         return tuple(convert(v) for v in values)
@@ -363,13 +345,8 @@ def bound_value(owner: str, var: Var, value: ExprLike) -> PrimExpr:
     ----------
     owner : str
         The class of the node that binds the variable, for messages.
-    var : Var
     value : ExprLike
         No expression yet.
-
-    Returns
-    -------
-    PrimExpr
 
     Raises
     ------
@@ -389,8 +366,6 @@ def check_bound_value(owner: str, var: Var, value: PrimExpr) -> None:
     ----------
     owner : str
         The class of the node that binds the variable, for messages.
-    var : Var
-    value : PrimExpr
 
     Raises
     ------
@@ -434,9 +409,5 @@ def is_const_int(e: object, value: int | None = None) -> bool:
         What is looked at.
     value : int, optional
         Any integer where left out.
-
-    Returns
-    -------
-    bool
     """
     return isinstance(e, IntImm) and (value is None or e.value == value)

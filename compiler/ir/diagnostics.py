@@ -39,7 +39,6 @@ class Place:
 
     Attributes
     ----------
-    file : str
     line, column : int
         Both counted from 1.
     """
@@ -51,14 +50,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One message.
-
-    Attributes
-    ----------
-    level : DiagnosticLevel
-    span : Place
-    message : str
-    """
+    """One message."""
 
     level: DiagnosticLevel
     span: Place
@@ -76,10 +68,6 @@ class DiagnosticContext:
         What shows the messages; the one of :func:`get_renderer` by default.
     diagnostics : sequence of Diagnostic
         The first messages.
-
-    Attributes
-    ----------
-    diagnostics : list of Diagnostic
     """
 
     def __init__(
@@ -90,12 +78,7 @@ class DiagnosticContext:
         self.diagnostics = list(diagnostics)
 
     def emit(self, diagnostic: Diagnostic) -> None:
-        """Add a message.
-
-        Parameters
-        ----------
-        diagnostic : Diagnostic
-        """
+        """Add a message."""
         self.diagnostics.append(diagnostic)
 
     def render(self) -> None:
@@ -112,12 +95,7 @@ class DiagnosticContext:
             raise DiagnosticError("\n".join(errors))
 
     def get_renderer(self) -> DiagnosticRenderer:
-        """Return what shows the messages.
-
-        Returns
-        -------
-        DiagnosticRenderer
-        """
+        """Return what shows the messages."""
         return self.renderer or get_renderer()
 
 
@@ -137,12 +115,7 @@ class DiagnosticRenderer:
         self._render = render_func
 
     def render(self, ctx: DiagnosticContext) -> None:
-        """Show the messages of a context.
-
-        Parameters
-        ----------
-        ctx : DiagnosticContext
-        """
+        """Show the messages of a context."""
         self._render(ctx)
 
 
@@ -161,12 +134,7 @@ def override_renderer(render_func: Renderer | None) -> None:
 
 
 def get_renderer() -> DiagnosticRenderer:
-    """Return what shows messages: the function given to :func:`override_renderer`, else one that prints them.
-
-    Returns
-    -------
-    DiagnosticRenderer
-    """
+    """Return what shows messages: the function given to :func:`override_renderer`, else one that prints them."""
     return DiagnosticRenderer(_overriding[0] if _overriding else _print)
 
 
@@ -177,23 +145,13 @@ def _print(ctx: DiagnosticContext) -> None:
 
 
 def tell(diagnostics: Sequence[Diagnostic]) -> None:
-    """Let the function given to :func:`override_renderer` hear of messages; nobody hears where there is none.
-
-    Parameters
-    ----------
-    diagnostics : sequence of Diagnostic
-    """
+    """Let the function given to :func:`override_renderer` hear of messages; nobody hears where there is none."""
     for render in _overriding:
         render(DiagnosticContext(diagnostics=diagnostics))
 
 
 class PlacedError(DiagnosticError):
-    """A program that was refused, with the places of its faults.
-
-    Attributes
-    ----------
-    diagnostics : sequence of Diagnostic
-    """
+    """A program that was refused, with the places of its faults."""
 
     diagnostics: Sequence[Diagnostic] = ()
 
@@ -201,10 +159,6 @@ class PlacedError(DiagnosticError):
 @contextmanager
 def rendered() -> Iterator[None]:
     """Let the renderer hear of the error that leaves the block.
-
-    Returns
-    -------
-    context manager
 
     Raises
     ------

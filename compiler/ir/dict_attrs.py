@@ -21,7 +21,6 @@ class DictAttrs(Attrs):
 
     Parameters
     ----------
-    values : mapping of str to object, optional
     more
         Further attributes by name.
     """
@@ -73,10 +72,6 @@ class DictAttrs(Attrs):
         ----------
         changes
             The new values by name.
-
-        Returns
-        -------
-        DictAttrs
         """
         return DictAttrs({**self._entries, **changes})
 

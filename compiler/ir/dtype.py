@@ -79,10 +79,6 @@ class CustomDataTypes:
         name : str
             The name between the brackets.
 
-        Returns
-        -------
-        int
-
         Raises
         ------
         DTypeError
@@ -99,10 +95,6 @@ class CustomDataTypes:
         ----------
         code : int
             TVM's number of the type.
-
-        Returns
-        -------
-        str
 
         Raises
         ------
@@ -121,20 +113,11 @@ class CustomDataTypes:
         ----------
         code : int
             TVM's number of the type.
-
-        Returns
-        -------
-        bool
         """
         return code in self._codes.values()
 
     def any_registered(self) -> bool:
-        """Return whether there is any such type.
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether there is any such type."""
         return bool(self._codes)
 
 

@@ -32,14 +32,6 @@ class EnvFunc:
     def get(name: str) -> EnvFunc:
         """Return the function of a name.
 
-        Parameters
-        ----------
-        name : str
-
-        Returns
-        -------
-        EnvFunc
-
         Raises
         ------
         ArgumentError
@@ -51,10 +43,6 @@ class EnvFunc:
 
     def resolve(self) -> Callable[..., Any]:
         """Return the function that is registered now.
-
-        Returns
-        -------
-        callable
 
         Raises
         ------

@@ -198,10 +198,6 @@ def register_error(func_name: str | type[AnyError] = "", cls: type[AnyError] | N
 def show(value: object) -> str:
     """Format a user's value for a message.
 
-    Parameters
-    ----------
-    value : object
-
     Returns
     -------
     str
@@ -248,10 +244,6 @@ def unknown_name(module: str, name: str, names: Iterable[str]) -> UnknownNameErr
         The attribute asked for.
     names : iterable of str
         The attributes there are; the message suggests the nearest one.
-
-    Returns
-    -------
-    UnknownNameError
     """
     hint = did_you_mean(name, [n for n in names if not n.startswith("_")])
     return UnknownNameError(f"{module} has no attribute {name!r}{hint}", name=name)
@@ -268,10 +260,6 @@ def unknown_key(owner: str, key: str, names: Iterable[str]) -> UnknownKeyError:
         The attribute asked for.
     names : iterable of str
         The attributes there are; the message suggests the nearest one.
-
-    Returns
-    -------
-    UnknownKeyError
     """
     return UnknownKeyError(f"{owner} have no attribute {key!r}{did_you_mean(key, list(names))}", name=key)
 

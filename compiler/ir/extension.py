@@ -34,7 +34,6 @@ class ExtensionPoint:
 
         Parameters
         ----------
-        name : str
         load : callable
             Returns what the name stands for; called each time that it is looked up.
         listed : bool

@@ -34,10 +34,6 @@ class GlobalVar(RelayExpr):
         ----------
         *args : Expr
             The arguments.
-
-        Returns
-        -------
-        Call
         """
         kind = type(args[0]) if args else RelayExpr
         make = next((_CALL_MAKERS[base] for base in kind.__mro__ if base in _CALL_MAKERS), _CALL_MAKERS[RelayExpr])
@@ -52,10 +48,6 @@ class GlobalVar(RelayExpr):
             Accepted as all expressions do: a name has none.
         annotate : callable, optional
             ``annotate(expr)`` is the text after the name.
-
-        Returns
-        -------
-        str
         """
         return format_of(self).astext(self, show_meta_data, annotate)
 
@@ -133,10 +125,6 @@ def as_function(expr: object) -> BaseFunc:
     ----------
     expr : RelayExpr
         A function stays what it is.
-
-    Returns
-    -------
-    BaseFunc
 
     Raises
     ------

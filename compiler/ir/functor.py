@@ -40,7 +40,6 @@ class Functor:
 
         Parameters
         ----------
-        n : Node
         *args
             Passed on to the rule.
 

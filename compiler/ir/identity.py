@@ -29,16 +29,7 @@ class Id:
         return str(getattr(self.var, "name_hint", ""))
 
     def same_as(self, other: object) -> bool:
-        """Return whether another identity is that of the same variable.
-
-        Parameters
-        ----------
-        other : object
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether another identity is that of the same variable."""
         return self == other
 
     def __eq__(self, other: object) -> bool:

@@ -53,10 +53,6 @@ def kept_attr(value: Any) -> Any:
     ----------
     value : object
         As a program gives it.
-
-    Returns
-    -------
-    object
     """
     if isinstance(value, (list, tuple)):
         return tuple(kept_attr(v) for v in value)

@@ -38,14 +38,6 @@ _SPAN_FIELDS = ("source_name", "line", "end_line", "column", "end_column")
 def save_json(node: object) -> str:
     """Return a program, or anything that one is made of, as JSON text for :func:`load_json`.
 
-    Parameters
-    ----------
-    node : Node, IRModule, Attrs, NDArray, str, number, or sequences and mappings of them
-
-    Returns
-    -------
-    str
-
     Raises
     ------
     ArgumentError
@@ -58,10 +50,6 @@ def save_json(node: object) -> str:
 
 def load_json(json_str: str) -> Any:
     """Return what :func:`save_json` wrote, here or in TVM.
-
-    Parameters
-    ----------
-    json_str : str
 
     Returns
     -------

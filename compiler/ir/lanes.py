@@ -45,10 +45,6 @@ def lane_count(lanes: ExprLike) -> int:
     lanes : int or PrimExpr
         A constant, which may be such a number already, or a product of ``vscale()`` and a constant.
 
-    Returns
-    -------
-    int
-
     Raises
     ------
     LanesError
@@ -88,9 +84,5 @@ def lanes_of_count(count: int) -> Lanes:
     ----------
     count : int
         Negative for multiples of ``vscale``.
-
-    Returns
-    -------
-    LaneCount or PrimExpr
     """
     return _counted(count) if count > 0 else operator_builder("vscale")() * -count

@@ -28,12 +28,7 @@ class _Entries(dict[Any, Any]):
     __slots__ = ()
 
     def items(self) -> Any:
-        """Return the pairs of names and what they name.
-
-        Returns
-        -------
-        list of tuple
-        """
+        """Return the pairs of names and what they name."""
         return list(super().items())
 
 
@@ -42,7 +37,6 @@ class IRModule(Scriptable):
 
     Parameters
     ----------
-    functions : mapping of GlobalVar or str to BaseFunc
     type_definitions : mapping, optional
         Algebraic data types by their global type variables.
     attrs : mapping, optional
@@ -109,10 +103,6 @@ class IRModule(Scriptable):
             The function's name; ``main`` is also the only function of a module, if its program states no symbol for
             it (older releases of TVM called it so).
 
-        Returns
-        -------
-        GlobalVar
-
         Raises
         ------
         ArgumentError
@@ -147,10 +137,6 @@ class IRModule(Scriptable):
         ----------
         name : str
             The type's name.
-
-        Returns
-        -------
-        GlobalTypeVar
 
         Raises
         ------
@@ -194,14 +180,6 @@ class IRModule(Scriptable):
     def get_constructor(self, tag: int) -> Any:
         """Return the constructor of a tag.
 
-        Parameters
-        ----------
-        tag : int
-
-        Returns
-        -------
-        Constructor
-
         Raises
         ------
         ArgumentError
@@ -225,10 +203,6 @@ class IRModule(Scriptable):
             Of an expression that is not a function, one is made whose parameters are its free variables.
         functions, type_defs : mapping, optional
             Further functions and algebraic data types of the module.
-
-        Returns
-        -------
-        IRModule
 
         Raises
         ------
@@ -329,10 +303,6 @@ class IRModule(Scriptable):
         replacements : mapping of GlobalVar or str to GlobalVar or str
             The new variable of each, or its name; a symbol that a function states for other modules is the new name.
 
-        Returns
-        -------
-        IRModule
-
         Raises
         ------
         ArgumentError
@@ -374,43 +344,19 @@ class IRModule(Scriptable):
         return self if same else self._with(functions)
 
     def same_as(self, other: object) -> bool:
-        """Return whether another module is this very object.
-
-        Parameters
-        ----------
-        other : object
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether another module is this very object."""
         return self is other
 
     def shallow_copy(self) -> IRModule:
-        """Return another module with the same functions, to change without changing this one.
-
-        Returns
-        -------
-        IRModule
-        """
+        """Return another module with the same functions, to change without changing this one."""
         return self._with()
 
     def clone(self) -> IRModule:
-        """Return another module with the same functions, as :meth:`shallow_copy` does.
-
-        Returns
-        -------
-        IRModule
-        """
+        """Return another module with the same functions, as :meth:`shallow_copy` does."""
         return self.shallow_copy()
 
     def functions_items(self) -> list[tuple[GlobalVar, Any]]:
-        """Return the functions with their global variables, by name.
-
-        Returns
-        -------
-        list of (GlobalVar, BaseFunc)
-        """
+        """Return the functions with their global variables, by name."""
         return sorted(self.functions.items(), key=lambda item: item[0].name_hint)
 
     def with_attr(self, attr_key: str, attr_value: Any) -> IRModule:
@@ -422,10 +368,6 @@ class IRModule(Scriptable):
             Name of the attribute.
         attr_value : object
             Its value.
-
-        Returns
-        -------
-        IRModule
         """
         return self.with_attrs({attr_key: attr_value})
 
@@ -436,10 +378,6 @@ class IRModule(Scriptable):
         ----------
         attr_map : mapping of str to object
             Each replaces the one of its name that the module has.
-
-        Returns
-        -------
-        IRModule
         """
         return self._with(attrs={**self.attrs, **attr_map})
 
@@ -450,10 +388,6 @@ class IRModule(Scriptable):
         ----------
         attr_key : str
             Name of the attribute; it need not be there.
-
-        Returns
-        -------
-        IRModule
         """
         return self._with(attrs={key: value for key, value in self.attrs.items() if key != attr_key})
 
@@ -506,10 +440,6 @@ class IRModule(Scriptable):
             Whether constants too large to print inline are appended, where the format has a place for them.
         annotate : callable, optional
             ``annotate(expr)`` is the text after an expression, in place of the comment with its type.
-
-        Returns
-        -------
-        str
         """
         return _format(self).astext(self, show_meta_data, annotate)
 

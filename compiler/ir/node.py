@@ -90,12 +90,7 @@ class Node(Scriptable):
     span: Span = field(default_factory=current_span, kw_only=True)
 
     def is_shared(self) -> bool:
-        """Return whether using this node twice is something else than using two that look alike.
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether using this node twice is something else than using two that look alike."""
         return self.dag_node
 
     def same_as(self, other: object) -> bool:
@@ -105,10 +100,6 @@ class Node(Scriptable):
         ----------
         other : object
             What to compare with.
-
-        Returns
-        -------
-        bool
         """
         return self is other
 

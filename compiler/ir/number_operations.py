@@ -17,10 +17,6 @@ def trunc_div(a: Number, b: Number) -> Number:
     ----------
     a, b : int or float
         Both of one sort; ``b`` is not zero.
-
-    Returns
-    -------
-    int or float
     """
     if isinstance(a, int):
         q = abs(a) // abs(b)
@@ -35,10 +31,6 @@ def trunc_mod(a: Number, b: Number) -> Number:
     ----------
     a, b : int or float
         Both of one sort; ``b`` is not zero.
-
-    Returns
-    -------
-    int or float
     """
     return a - trunc_div(a, b) * b if isinstance(a, int) else math.fmod(a, b)
 
@@ -50,10 +42,6 @@ def smaller(a: Number, b: Number) -> Number:
     ----------
     a, b : int or float
         Both of one sort.
-
-    Returns
-    -------
-    int or float
     """
     return a if a < b else b
 
@@ -65,10 +53,6 @@ def larger(a: Number, b: Number) -> Number:
     ----------
     a, b : int or float
         Both of one sort.
-
-    Returns
-    -------
-    int or float
     """
     return a if a > b else b
 

@@ -36,10 +36,6 @@ class ObjectPath:
         ----------
         root_name : str, optional
             What it is called in texts.
-
-        Returns
-        -------
-        ObjectPath
         """
         return RootPath(None, root_name)
 
@@ -50,59 +46,23 @@ class ObjectPath:
         ----------
         attr_key : str or None
             None for an attribute that is not known by name.
-
-        Returns
-        -------
-        ObjectPath
         """
         return UnknownAttributeAccessPath(self, None) if attr_key is None else AttributeAccessPath(self, attr_key)
 
     def array_index(self, index: int) -> ObjectPath:
-        """Return the path one step further, to an item of a sequence.
-
-        Parameters
-        ----------
-        index : int
-
-        Returns
-        -------
-        ObjectPath
-        """
+        """Return the path one step further, to an item of a sequence."""
         return ArrayIndexPath(self, int(index))
 
     def missing_array_element(self, index: int) -> ObjectPath:
-        """Return the path to an item that a sequence is too short for.
-
-        Parameters
-        ----------
-        index : int
-
-        Returns
-        -------
-        ObjectPath
-        """
+        """Return the path to an item that a sequence is too short for."""
         return MissingArrayElementPath(self, int(index))
 
     def map_value(self, key: object) -> ObjectPath:
-        """Return the path one step further, to a value of a mapping.
-
-        Parameters
-        ----------
-        key : object
-
-        Returns
-        -------
-        ObjectPath
-        """
+        """Return the path one step further, to a value of a mapping."""
         return MapValuePath(self, key)
 
     def missing_map_entry(self) -> ObjectPath:
-        """Return the path to an entry that a mapping does not have.
-
-        Returns
-        -------
-        ObjectPath
-        """
+        """Return the path to an entry that a mapping does not have."""
         return MissingMapEntryPath(self, None)
 
     def get_prefix(self, length: int) -> ObjectPath:
@@ -112,10 +72,6 @@ class ObjectPath:
         ----------
         length : int
             How many, the root included.
-
-        Returns
-        -------
-        ObjectPath
 
         Raises
         ------
@@ -132,10 +88,6 @@ class ObjectPath:
 
     def is_prefix_of(self, other: ObjectPath) -> bool:
         """Return whether another path begins with this one.
-
-        Parameters
-        ----------
-        other : ObjectPath
 
         Returns
         -------
@@ -323,12 +275,7 @@ class MissingMapEntryPath(ObjectPath):
 
 @dataclass(frozen=True)
 class ObjectPathPair:
-    """Where two nodes that are compared have their parts.
-
-    Parameters
-    ----------
-    lhs_path, rhs_path : ObjectPath
-    """
+    """Where two nodes that are compared have their parts."""
 
     lhs_path: ObjectPath
     rhs_path: ObjectPath

@@ -50,7 +50,6 @@ class ArgumentInfo:
 
     Attributes
     ----------
-    name : str
     type_info : str
         E.g. ``Tensor``.
     description : str
@@ -151,10 +150,8 @@ class Op:
 
         Parameters
         ----------
-        name : str
         type : str
             E.g. ``Tensor``.
-        description : str
         """
         self._add_argument(ArgumentInfo(name, type, description))
 
@@ -162,21 +159,11 @@ class Op:
         self._declared().arguments.append(argument)
 
     def set_num_inputs(self, n: int) -> None:
-        """Set the number of arguments of a call.
-
-        Parameters
-        ----------
-        n : int
-        """
+        """Set the number of arguments of a call."""
         self._declared().num_inputs = n
 
     def set_support_level(self, level: int) -> None:
-        """Set the level under which documentation lists the operator.
-
-        Parameters
-        ----------
-        level : int
-        """
+        """Set the level under which documentation lists the operator."""
         self._declared().support_level = level
 
     def set_attrs_type_key(self, key: str) -> None:
@@ -191,11 +178,6 @@ class Op:
 
     def add_type_rel(self, rel_name: str, type_rel_func: Callable[..., Any] | None = None) -> None:
         """Raise an error: only operators made by ``tvm.relay.op.op.register`` take a type relation.
-
-        Parameters
-        ----------
-        rel_name : str
-        type_rel_func : callable, optional
 
         Raises
         ------
@@ -218,10 +200,6 @@ class Op:
             An operator has none.
         annotate : callable, optional
             ``annotate(op)`` is the text after it.
-
-        Returns
-        -------
-        str
         """
         return format_of(self).astext(self, show_meta_data, annotate)
 
@@ -232,10 +210,6 @@ class Op:
         ----------
         given : mapping of str to object
             Names and values.
-
-        Returns
-        -------
-        Attrs
         """
         return DictAttrs(given) if given else NO_ATTRS
 
@@ -246,10 +220,6 @@ class Op:
         ----------
         name : str
             As TVM calls it, e.g. ``TOpPattern``.
-
-        Returns
-        -------
-        object
         """
         return self.effect.value if name == "TCallEffectKind" else None
 
@@ -270,16 +240,7 @@ class Op:
         return self.own_attr(attr_name) if entry is None else entry[0]
 
     def has_attr(self, attr_name: str) -> bool:
-        """Return whether the operator has an attribute.
-
-        Parameters
-        ----------
-        attr_name : str
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether the operator has an attribute."""
         return self.get_attr(attr_name) is not None
 
     def set_attr(self, attr_name: str, value: object, plevel: int = 10) -> None:
@@ -289,7 +250,6 @@ class Op:
         ----------
         attr_name : str
             E.g. ``FTVMLegalize``.
-        value : object
         plevel : int
             The priority: a value set with a higher one is kept.
 
@@ -307,36 +267,17 @@ class Op:
                 self.effect = CallEffect(min(int(value), CallEffect.UPDATE_STATE.value))  # type: ignore[call-overload]
 
     def reset_attr(self, attr_name: str) -> None:
-        """Remove an attribute that was set.
-
-        Parameters
-        ----------
-        attr_name : str
-        """
+        """Remove an attribute that was set."""
         _ATTRIBUTES.pop((self.name, attr_name), None)
 
     @staticmethod
     def list_op_names() -> list[str]:
-        """Return the names of all operators.
-
-        Returns
-        -------
-        list of str
-        """
+        """Return the names of all operators."""
         extension_point("operators").load_modules()
         return sorted(_REGISTRY)
 
     def same_as(self, other: object) -> bool:
-        """Return whether another operator is this one.
-
-        Parameters
-        ----------
-        other : object
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether another operator is this one."""
         return self is other
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -356,10 +297,6 @@ class Op:
         ----------
         op_name : str
             Full name, e.g. ``tir.exp`` or ``nn.conv2d``.
-
-        Returns
-        -------
-        Op
 
         Raises
         ------

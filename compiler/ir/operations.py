@@ -218,12 +218,7 @@ class CmpOp(BinaryOp):
         object.__setattr__(self, "dtype", dt.with_lanes("bool", dt.lanes(self.a.dtype)))
 
     def asobject(self) -> PrimExpr:
-        """Return the comparison: in TVM ``==`` makes something that becomes an expression only once it is asked to.
-
-        Returns
-        -------
-        PrimExpr
-        """
+        """Return the comparison: in TVM ``==`` makes something that becomes an expression only once it is asked to."""
         return self
 
 

@@ -56,10 +56,6 @@ def operator_builder(name: str) -> Callable[..., PrimExpr]:
     ----------
     name : str
         As given to :func:`register_operator`.
-
-    Returns
-    -------
-    callable
     """
     return _BUILDERS[name]
 
@@ -209,10 +205,6 @@ class ExprOperators:
 
     def equal(self, other: ExprLike) -> PrimExpr:
         """Compare for equality.
-
-        Parameters
-        ----------
-        other : PrimExpr or number
 
         Returns
         -------

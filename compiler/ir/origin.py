@@ -81,7 +81,6 @@ class OriginTable:
 
     Attributes
     ----------
-    rows : list of Origin
     places : dict of Location to Span
         The rows for places that programs name, see :func:`mint_place`.
     """
@@ -262,10 +261,6 @@ def begin_traversal(outer: Ambient) -> Ambient:
     ----------
     outer : Ambient
         That of this thread or task.
-
-    Returns
-    -------
-    Ambient
     """
     ambient = Ambient(outer.span, outer.inherited, outer.table, outer.level)
     set_ambient(ambient)
@@ -325,7 +320,6 @@ def mint_use(label: str, vocabulary: tuple[str, ...]) -> Span:
 
     Parameters
     ----------
-    label : str
     vocabulary : tuple of str
         Beginnings of the paths of the files that define the words; what calls them decides.
 
@@ -394,10 +388,6 @@ def user_line(span: Span) -> int | None:
 
 def user_location(span: Span) -> Location | None:
     """Return the place in the user's program that a span comes from, of several the one that was carried out last.
-
-    Parameters
-    ----------
-    span : Span
 
     Returns
     -------

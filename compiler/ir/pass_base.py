@@ -100,20 +100,11 @@ class Pass:
         return self.facts
 
     def options(self) -> dict[str, Any]:
-        """Return the options by name, in the order in which the pass takes them.
-
-        Returns
-        -------
-        dict of str to object
-        """
+        """Return the options by name, in the order in which the pass takes them."""
         return {option: getattr(self, option) for option in option_types(type(self))}
 
     def configured(self, ctx: PassContext) -> Self:
         """Return the pass with the options that a context gives under the pass's name.
-
-        Parameters
-        ----------
-        ctx : PassContext
 
         Returns
         -------
@@ -180,7 +171,6 @@ class Pass:
 
         Parameters
         ----------
-        mod : IRModule
         ctx : PassContext
             The context that the pass runs in.
 
@@ -196,10 +186,6 @@ class Pass:
 
     def run_if_enabled(self, mod: IRModule) -> IRModule:
         """Run the pass as part of a sequence, if the current context enables it.
-
-        Parameters
-        ----------
-        mod : IRModule
 
         Returns
         -------
@@ -299,10 +285,6 @@ def pass_class(name: str) -> type[Pass]:
     name : str
         Of the pass, e.g. ``"tir.VectorizeLoop"``, or of its class, e.g. ``"VectorizeLoop"``.
 
-    Returns
-    -------
-    type
-
     Raises
     ------
     ArgumentError
@@ -317,12 +299,7 @@ def pass_class(name: str) -> type[Pass]:
 
 
 def registered_passes() -> list[type[Pass]]:
-    """Return all pass classes, sorted by pass name.
-
-    Returns
-    -------
-    list of type
-    """
+    """Return all pass classes, sorted by pass name."""
     extension_point("passes").load_modules()
     return sorted(set(_PASSES.values()), key=lambda cls: cls.facts.name)
 
@@ -342,10 +319,6 @@ def required_pass(name: str) -> Pass:
     ----------
     name : str
         As in :func:`pass_class`.
-
-    Returns
-    -------
-    Pass
 
     Raises
     ------

@@ -100,12 +100,7 @@ class GivenOptions(dict[str, Any]):
 
 
 def config_options() -> dict[str, ConfigType]:
-    """Return all configuration options with the types of their values.
-
-    Returns
-    -------
-    dict of str to type, or tuple of types
-    """
+    """Return all configuration options with the types of their values."""
     extension_point("passes").load_modules()
     return dict(_CONFIG_OPTIONS)
 
@@ -305,10 +300,6 @@ class PassContext(TraceStack):
         ----------
         info : PassInfo
             Name and level of the pass.
-
-        Returns
-        -------
-        bool
         """
         if info.name in self.disabled_pass:
             return False
@@ -321,10 +312,6 @@ class PassContext(TraceStack):
         ----------
         info : PassInfo
             Name and level of the pass.
-
-        Returns
-        -------
-        str
         """
         if info.name in self.disabled_pass:
             return "disabled by the context"

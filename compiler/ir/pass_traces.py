@@ -35,12 +35,7 @@ class TraceStack:
         return self.trace_stack
 
     def set_trace_stack(self, trace_stack: Sequence[object]) -> None:
-        """Replace all traces.
-
-        Parameters
-        ----------
-        trace_stack : sequence of Trace
-        """
+        """Replace all traces."""
         self.trace_stack = [*trace_stack]
 
     def get_trace_stack_size(self) -> int:
@@ -48,12 +43,7 @@ class TraceStack:
         return len(self.trace_stack)
 
     def push_trace(self, trace: object) -> None:
-        """Make a trace the current one.
-
-        Parameters
-        ----------
-        trace : Trace
-        """
+        """Make a trace the current one."""
         self.trace_stack.append(trace)
 
     def pop_trace(self, return_current: bool = True) -> Any:
@@ -63,10 +53,6 @@ class TraceStack:
         ----------
         return_current : bool
             Whether it is returned.
-
-        Returns
-        -------
-        Trace, or None
 
         Raises
         ------
@@ -80,10 +66,6 @@ class TraceStack:
     def get_current_trace(self) -> Any:
         """Return the current trace.
 
-        Returns
-        -------
-        Trace
-
         Raises
         ------
         ArgumentError
@@ -94,12 +76,7 @@ class TraceStack:
         return self.trace_stack[-1]
 
     def set_num_evals(self, num: int) -> None:
-        """Set how many candidates have been evaluated.
-
-        Parameters
-        ----------
-        num : int
-        """
+        """Set how many candidates have been evaluated."""
         self.num_evals = num
 
     def inc_num_evals(self, num: int) -> None:
@@ -117,10 +94,5 @@ class TraceStack:
         return self.tuning_api_database
 
     def set_tuning_api_database(self, database: object) -> None:
-        """Set where records of evaluations are kept.
-
-        Parameters
-        ----------
-        database : object
-        """
+        """Set where records of evaluations are kept."""
         self.tuning_api_database = database

@@ -36,7 +36,6 @@ class PrintIR(Pass):
 
         Parameters
         ----------
-        mod : IRModule
         ctx : PassContext
             The context that the pass runs in.
 

@@ -12,12 +12,7 @@ __all__ = ["RenamedCalls"]
 
 
 class RenamedCalls(Mutator):
-    """Replaces global variables, those of calls too, in functions of any level.
-
-    Parameters
-    ----------
-    replacements : mapping of GlobalVar to GlobalVar
-    """
+    """Replaces global variables, those of calls too, in functions of any level."""
 
     def __init__(self, replacements: Mapping[Node, Node]) -> None:
         self._replacements = replacements

@@ -97,7 +97,6 @@ class IntImm(PrimExpr):
     ----------
     dtype : str
         An integer type or ``bool``.
-    value : int
 
     Raises
     ------
@@ -182,7 +181,6 @@ class StringImm(PrimExpr):
 
     Parameters
     ----------
-    value : str
     dtype : str
         ``handle``: at run time it is a pointer.
     """

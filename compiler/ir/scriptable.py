@@ -121,10 +121,6 @@ class Scriptable:
             Paths to the statements above which a comment is written.
         obj_to_underline, obj_to_annotate
             Likewise, by the nodes themselves.
-
-        Returns
-        -------
-        str
         """
         options = ScriptOptions(
             name,

@@ -11,12 +11,7 @@ __all__ = ["SequentialSpan", "SourceName", "Span"]
 
 
 class SourceName:
-    """The name of a source, such as a file or a layer of a model; one object for each name.
-
-    Parameters
-    ----------
-    name : str
-    """
+    """The name of a source, such as a file or a layer of a model; one object for each name."""
 
     __slots__ = ("name",)
     _by_name: ClassVar[dict[str, SourceName]] = {}
@@ -80,13 +75,8 @@ class Span(frozenset[int]):
 
         Parameters
         ----------
-        rows : frozenset of int
         name : str
             Of the source.
-
-        Returns
-        -------
-        Span
         """
         span = super().__new__(cls, rows)
         span.source_name = SourceName(name)
@@ -94,16 +84,7 @@ class Span(frozenset[int]):
         return span
 
     def is_at(self, other: Span) -> bool:
-        """Return whether two spans are the same range of one source.
-
-        Parameters
-        ----------
-        other : Span
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether two spans are the same range of one source."""
         return self.__reduce__() == other.__reduce__()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -119,10 +100,6 @@ class Span(frozenset[int]):
         ----------
         other : object
             What to compare with.
-
-        Returns
-        -------
-        bool
         """
         return self is other
 
@@ -134,10 +111,6 @@ class SequentialSpan(frozenset[int]):
     ----------
     spans : iterable of Span or SequentialSpan
         Sequences among them are replaced by their own spans.
-
-    Attributes
-    ----------
-    spans : tuple of Span
     """
 
     __slots__ = ("spans",)

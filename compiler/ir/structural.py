@@ -38,10 +38,6 @@ def structural_equal(lhs: object, rhs: object, map_free_vars: bool = False) -> b
         What is compared; a number or str stands for the constant where the other one is an expression.
     map_free_vars : bool
         Let free variables match one to one, instead of only with themselves.
-
-    Returns
-    -------
-    bool
     """
     if isinstance(lhs, Span) and isinstance(rhs, Span):
         return lhs.is_at(rhs)
@@ -133,10 +129,6 @@ def structural_hash(node: object, map_free_vars: bool = False) -> int:
         What is hashed.
     map_free_vars : bool
         As given to :func:`structural_equal`.
-
-    Returns
-    -------
-    int
     """
     return _Hash(map_free_vars).of(node)
 

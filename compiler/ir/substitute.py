@@ -19,7 +19,6 @@ def substitute(n: N, vmap: VarMap, fold: bool = False) -> N:
 
     Parameters
     ----------
-    n : PrimExpr, Stmt or a tuple of them
     vmap : mapping or callable
         What replaces a variable; a callable returns None for those that stay.  Where a variable is defined (a loop,
         a let, a parameter) it stays, and so do its uses inside.

@@ -35,10 +35,6 @@ class NameSupply:
             Whether the prefix goes before it.
         add_underscore : bool
             Whether an underscore stands before the number.
-
-        Returns
-        -------
-        str
         """
         base = self._full(name, add_prefix)
         unique = base
@@ -53,7 +49,6 @@ class NameSupply:
 
         Parameters
         ----------
-        name : str
         add_prefix : bool
             Whether the prefix goes before it.
 
@@ -71,13 +66,8 @@ class NameSupply:
 
         Parameters
         ----------
-        name : str
         add_prefix : bool
             Whether the prefix goes before it.
-
-        Returns
-        -------
-        bool
         """
         return self._full(name, add_prefix) in self._count
 
@@ -112,13 +102,8 @@ class GlobalVarSupply:
 
         Parameters
         ----------
-        name : str
         add_prefix : bool
             Whether the supply's prefix goes before it.
-
-        Returns
-        -------
-        GlobalVar
         """
         return self._entered(self._names.fresh_name(name, add_prefix))
 
@@ -127,13 +112,8 @@ class GlobalVarSupply:
 
         Parameters
         ----------
-        name : str
         add_prefix : bool
             Whether the supply's prefix goes before it.
-
-        Returns
-        -------
-        GlobalVar
         """
         full = self._names.reserve_name(name, add_prefix)
         return self._variables.get(full) or self._entered(full)
@@ -143,7 +123,6 @@ class GlobalVarSupply:
 
         Parameters
         ----------
-        global_var : GlobalVar
         allow_conflict : bool
             Whether the name may be another variable's, which stays.
 

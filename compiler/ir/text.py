@@ -121,10 +121,6 @@ class TextBuilder:
         ----------
         n : Node
             What the text stands for.
-
-        Returns
-        -------
-        context manager
         """
         return _Open(self, n)
 
@@ -140,12 +136,7 @@ class TextBuilder:
 
     @contextmanager
     def indented(self) -> Iterator[None]:
-        """Indent the lines written inside; they belong to their own nodes only.
-
-        Returns
-        -------
-        context manager
-        """
+        """Indent the lines written inside; they belong to their own nodes only."""
         self._depth += 1
         try:
             with self.apart():
@@ -155,12 +146,7 @@ class TextBuilder:
 
     @contextmanager
     def apart(self) -> Iterator[None]:
-        """Let the lines written inside belong to their own nodes only, at the indentation that is there.
-
-        Returns
-        -------
-        context manager
-        """
+        """Let the lines written inside belong to their own nodes only, at the indentation that is there."""
         saved, self._open = self._open, []
         try:
             yield
@@ -168,10 +154,5 @@ class TextBuilder:
             self._open = saved
 
     def text(self) -> str:
-        """Return all finished lines as one string.
-
-        Returns
-        -------
-        str
-        """
+        """Return all finished lines as one string."""
         return "\n".join(line.text for line in self.lines)

@@ -38,10 +38,6 @@ class TextFormat:
         ----------
         thing : Node or IRModule
             Something of a class that the format is registered for.
-
-        Returns
-        -------
-        str
         """
         return f"<{type(thing).__name__}>"
 
@@ -50,13 +46,8 @@ class TextFormat:
 
         Parameters
         ----------
-        thing : Node or IRModule
         options : ScriptOptions
             How it is written.
-
-        Returns
-        -------
-        str
         """
         return self.text(thing)
 
@@ -65,15 +56,10 @@ class TextFormat:
 
         Parameters
         ----------
-        thing : Node or IRModule
         show_meta_data : bool
             Whether the values of constants that are too large for the text follow it.
         annotate : callable, optional
             ``annotate(expr)`` is the text after an expression, in place of the comment with its type.
-
-        Returns
-        -------
-        str
         """
         return self.text(thing)
 
@@ -89,7 +75,6 @@ def register(kind: type, text_format: TextFormat) -> None:
     ----------
     kind : type
         A class of nodes.
-    text_format : TextFormat
 
     Raises
     ------
@@ -102,25 +87,12 @@ def register(kind: type, text_format: TextFormat) -> None:
 
 
 def registered_format(kind: type) -> TextFormat | None:
-    """Return the format that is registered for the nearest base of a class, None if no printer is loaded.
-
-    Parameters
-    ----------
-    kind : type
-
-    Returns
-    -------
-    TextFormat or None
-    """
+    """Return the format that is registered for the nearest base of a class, None if no printer is loaded."""
     return next((_FORMATS[base] for base in kind.__mro__ if base in _FORMATS), None)
 
 
 def format_of(thing: object) -> TextFormat:
     """Return the format that writes something; printers are loaded when the first of them is needed.
-
-    Parameters
-    ----------
-    thing : object
 
     Returns
     -------
@@ -134,14 +106,5 @@ def format_of(thing: object) -> TextFormat:
 
 
 def text_of(thing: object) -> str:
-    """Return what ``str`` shows for something that an IR is made of.
-
-    Parameters
-    ----------
-    thing : Node
-
-    Returns
-    -------
-    str
-    """
+    """Return what ``str`` shows for something that an IR is made of."""
     return format_of(thing).text(thing)

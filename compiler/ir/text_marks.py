@@ -37,11 +37,6 @@ class TextMarks:
 def marked_lines(lines: Sequence[str], marks: TextMarks) -> list[str]:
     """Return the lines of a text with their marks.
 
-    Parameters
-    ----------
-    lines : sequence of str
-    marks : TextMarks
-
     Returns
     -------
     list of str

@@ -68,10 +68,6 @@ class ModulePass(Pass, abstract=True):
             A copy, which the method may change.
         ctx : PassContext
             The context that the pass runs in.
-
-        Returns
-        -------
-        IRModule
         """
 
     def apply(self, mod: IRModule, ctx: PassContext) -> IRModule:
@@ -79,7 +75,6 @@ class ModulePass(Pass, abstract=True):
 
         Parameters
         ----------
-        mod : IRModule
         ctx : PassContext
             The context that the pass runs in.
 
@@ -117,7 +112,6 @@ class Sequential(Pass):
         Each runs if the context lets it; called directly it runs whatever its level.
     opt_level : int
         Within another sequence this one runs when the context's level is at least this.
-    name : str
     required : sequence of str, optional
         Names of passes that run before.
     traceable : bool
@@ -148,12 +142,7 @@ class Sequential(Pass):
         return PassInfo(self.opt_level, self.name, tuple(self.required or ()), self.traceable)
 
     def options(self) -> dict[str, Any]:
-        """Return the passes, and the options that differ from the defaults.
-
-        Returns
-        -------
-        dict of str to object
-        """
+        """Return the passes, and the options that differ from the defaults."""
         usual = {"opt_level": 0, "name": "sequential", "required": (), "traceable": False}
         given = {option: value for option, value in super().options().items() if usual.get(option) != value}
         return {**given, "passes": list(self.passes)}
@@ -163,7 +152,6 @@ class Sequential(Pass):
 
         Parameters
         ----------
-        mod : IRModule
         ctx : PassContext
             The context that the pass runs in.
 

@@ -64,10 +64,6 @@ def our_type_key(type_key: str) -> str:
     ----------
     type_key : str
         As TVM writes it.
-
-    Returns
-    -------
-    str
     """
     return _OLDER_KEYS.get(type_key, type_key)
 
@@ -79,10 +75,6 @@ def is_tvm_json(table: object) -> bool:
     ----------
     table : object
         What the text is as JSON.
-
-    Returns
-    -------
-    bool
     """
     return isinstance(table, dict) and "format" not in table and {"root", "nodes", "b64ndarrays"} <= table.keys()
 
@@ -94,10 +86,6 @@ def load_tvm_json(table: Mapping[str, Any]) -> Any:
     ----------
     table : mapping
         What the text is as JSON.
-
-    Returns
-    -------
-    object
 
     Raises
     ------

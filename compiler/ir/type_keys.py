@@ -25,10 +25,6 @@ TYPE_KEY = "attrs_type_key"
 def type_key_of(kind: type) -> str:
     """Return the type key of a class of nodes or attributes.
 
-    Parameters
-    ----------
-    kind : type
-
     Returns
     -------
     str
@@ -50,14 +46,6 @@ _CLASSES: dict[str, type[Node]] = {}
 
 def node_class(type_key: str) -> type[Node]:
     """Return the class of nodes that has a type key.
-
-    Parameters
-    ----------
-    type_key : str
-
-    Returns
-    -------
-    type
 
     Raises
     ------
@@ -103,10 +91,6 @@ def make_node(type_key: str, **kwargs: Any) -> Any:
     **kwargs
         The fields by name; those left out have their defaults.  A ``span`` is accepted and ignored: the origin of the
         node is the user's line.
-
-    Returns
-    -------
-    Node or Attrs
 
     Raises
     ------

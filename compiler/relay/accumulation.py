@@ -38,10 +38,6 @@ ACCUMULATING = frozenset(
 def widened_attrs(attrs: Mapping[str, Any]) -> dict[str, Any]:
     """Return the attributes of a call whose operands are ``float32`` instead of half-precision floats.
 
-    Parameters
-    ----------
-    attrs : mapping of str to object
-
     Returns
     -------
     dict of str to object

@@ -30,7 +30,6 @@ class Constructor(Expr):
 
     Parameters
     ----------
-    name_hint : str
     inputs : tuple of Type
         What a value holds.
     belong_to : GlobalTypeVar
@@ -70,7 +69,6 @@ class TypeData(Type):
         The type's name.
     type_vars : tuple of TypeVar
         What it is generic in.
-    constructors : tuple of Constructor
     """
 
     defines: ClassVar[tuple[str, ...]] = ("type_vars", "constructors")
@@ -101,12 +99,7 @@ class PatternWildcard(Pattern):
 
 @node
 class PatternVar(Pattern):
-    """Matches anything and binds it to a variable.
-
-    Parameters
-    ----------
-    var : Var
-    """
+    """Matches anything and binds it to a variable."""
 
     defines: ClassVar[tuple[str, ...]] = ("var",)
 
@@ -119,7 +112,6 @@ class PatternConstructor(Pattern):
 
     Parameters
     ----------
-    constructor : Constructor
     patterns : tuple of Pattern
         One for each of the constructor's inputs.
     """
@@ -180,7 +172,6 @@ class Match(Expr):
     ----------
     data : Expr
         The value.
-    clauses : tuple of Clause
     complete : bool
         Whether the clauses must cover every value; inference checks it (``match?`` in texts where they need not).
     """

@@ -24,7 +24,6 @@ def check_shapes(owner: str, param: Var, shapes: Shapes) -> None:
     ----------
     owner : str
         What is called, for the message.
-    param : Var
     shapes : tuple
         Of the value.
 

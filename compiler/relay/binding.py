@@ -29,8 +29,6 @@ def bind(expr: GraphExpr, binds: Mapping[Var, Any]) -> Any:
 
             fn (%x, %y) { add(%x, %y) }, {%y: multiply(%z, 2f)}   ->   fn (%x, %z) { add(%x, multiply(%z, 2f)) }
 
-    binds : mapping of Var to Expr
-
     Returns
     -------
     Expr or Function

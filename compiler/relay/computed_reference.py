@@ -25,16 +25,6 @@ __all__ = ["computed"]
 def computed(op: RelayOp, attrs: Attrs, args: Sequence[npt.NDArray[Any]]) -> Any:
     """Return what an operator without a NumPy reference computes, as a program that declares one defines it.
 
-    Parameters
-    ----------
-    op : RelayOp
-    attrs : Attrs
-    args : sequence of numpy.ndarray
-
-    Returns
-    -------
-    numpy.ndarray or tuple of numpy.ndarray
-
     Raises
     ------
     ArgumentError

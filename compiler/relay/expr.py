@@ -77,24 +77,11 @@ class Expr(ExprArithmetic, Placed, RelayExpr):
         ----------
         dtype : str
             Such as ``float16``.
-
-        Returns
-        -------
-        Expr
         """
         return apply("cast", self, dtype=dtype)
 
     def __call__(self, *args: ExprLike) -> Call:
-        """Apply a function value to arguments.
-
-        Parameters
-        ----------
-        *args : Expr, number or sequence of Expr
-
-        Returns
-        -------
-        Call
-        """
+        """Apply a function value to arguments."""
         return Call(self, _exprs("Call", args))
 
     def __str__(self) -> str:
@@ -124,10 +111,6 @@ def as_expr(value: Any) -> Any:
     """Return the expression that a value stands for: a :class:`TupleWrapper` its tuple, a list or tuple a
     :class:`Tuple`.
 
-    Parameters
-    ----------
-    value : Expr, TupleWrapper, sequence of Expr or object
-
     Returns
     -------
     Expr or object
@@ -151,11 +134,6 @@ def expr_of(owner: str, value: ExprLike) -> Any:
     ----------
     owner : str
         What takes it, for the error.
-    value : Expr, TupleWrapper or sequence of Expr
-
-    Returns
-    -------
-    Expr or Op
 
     Raises
     ------
@@ -311,12 +289,7 @@ class If(Expr):
 
 @graph_node
 class Tuple(Expr):
-    """Several values as one.
-
-    Parameters
-    ----------
-    fields : tuple of Expr
-    """
+    """Several values as one."""
 
     children: ClassVar[tuple[str, ...]] = ("fields",)
 
@@ -326,12 +299,7 @@ class Tuple(Expr):
         object.__setattr__(self, "fields", _exprs("Tuple", self.fields))
 
     def is_shared(self) -> bool:
-        """Return whether it has fields: the empty tuple is a constant.
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether it has fields: the empty tuple is a constant."""
         return bool(self.fields)
 
     def __getitem__(self, index: int) -> Any:
@@ -347,7 +315,6 @@ class TupleGetItem(Expr):
 
     Parameters
     ----------
-    tuple_value : Expr
     index : int
         From 0 on.
     """
@@ -377,12 +344,7 @@ class TupleWrapper:
         self.size = size
 
     def astuple(self) -> RelayExpr:
-        """Return the expression whose value is the tuple.
-
-        Returns
-        -------
-        Expr
-        """
+        """Return the expression whose value is the tuple."""
         return self.tuple_value
 
     def astype(self, _: object) -> NoReturn:
@@ -407,10 +369,6 @@ class TupleWrapper:
         ----------
         *args, **options
             Those of that method.
-
-        Returns
-        -------
-        str
         """
         text: str = as_expr(self.tuple_value).astext(*args, **options)
         return text
@@ -454,10 +412,6 @@ def var(
     span : Span, optional
         The source location; by default the line of the call.
 
-    Returns
-    -------
-    Var
-
     Raises
     ------
     ArgumentError
@@ -492,10 +446,6 @@ def const(value: TensorLike, dtype: str | TensorType | None = None, span: Span |
     span : Span, optional
         The source location; by default the line of the call.
 
-    Returns
-    -------
-    Constant
-
     Raises
     ------
     DTypeError
@@ -521,26 +471,12 @@ def array_const(value: np.ndarray) -> Constant:
     ----------
     value : numpy.ndarray
         Any shape.
-
-    Returns
-    -------
-    Constant
     """
     return const(value, str(value.dtype))
 
 
 def make_call(func: RelayExpr, args: Sequence[ExprLike]) -> Call:
-    """Return the call of a function of a module, from the line of the user who calls it.
-
-    Parameters
-    ----------
-    func : GlobalVar or Expr
-    args : sequence of Expr
-
-    Returns
-    -------
-    Call
-    """
+    """Return the call of a function of a module, from the line of the user who calls it."""
     with derived_from(mint_here(str(getattr(func, "name_hint", "call")))):
         return Call(func, _exprs("Call", args))
 

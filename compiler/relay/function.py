@@ -90,10 +90,6 @@ class Function(BaseFunc, Expr):
             One name, or several with their values.
         value : object
             The attribute's value, where ``key`` is a name.
-
-        Returns
-        -------
-        Function
         """
         more = {key: value} if isinstance(key, str) else dict(key)
         with derived_from(self.span):
@@ -106,10 +102,6 @@ class Function(BaseFunc, Expr):
         ----------
         attr_key : str
             Need not be there.
-
-        Returns
-        -------
-        Function
         """
         with derived_from(self.span):
             return rebuild(self, attrs=DictAttrs({k: v for k, v in self.attrs.items() if k != attr_key}))
@@ -120,14 +112,5 @@ if not TYPE_CHECKING:  # a type checker knows all names, and refuses others
 
 
 def is_primitive(expr: object) -> bool:
-    """Return whether an expression is a function that becomes one kernel.
-
-    Parameters
-    ----------
-    expr : Expr
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether an expression is a function that becomes one kernel."""
     return isinstance(expr, Function) and bool(expr.attrs.get("Primitive"))

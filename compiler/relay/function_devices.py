@@ -45,16 +45,10 @@ def with_devices(
 
     Parameters
     ----------
-    func : Function
     params : sequence of VirtualDevice
         One for each parameter.
-    result : VirtualDevice
     older : bool
         Whether to write them as programs before 0.9 do.
-
-    Returns
-    -------
-    Function
 
     Raises
     ------
@@ -70,27 +64,13 @@ def with_devices(
 
 
 def with_result_device(func: Function, result: VirtualDevice) -> Function:
-    """Return a function whose result is on a device; where its parameters are stays as it is.
-
-    Parameters
-    ----------
-    func : Function
-    result : VirtualDevice
-
-    Returns
-    -------
-    Function
-    """
+    """Return a function whose result is on a device; where its parameters are stays as it is."""
     known = devices_of(func)
     return with_devices(func, known[0] if known else [VirtualDevice()] * len(func.params), result)
 
 
 def written_devices(func: Function) -> tuple[Sequence[VirtualDevice], Mapping[str, Any]]:
     """Return what is written beside a function's parameters, and as its attributes.
-
-    Parameters
-    ----------
-    func : Function
 
     Returns
     -------
@@ -104,16 +84,7 @@ def written_devices(func: Function) -> tuple[Sequence[VirtualDevice], Mapping[st
 
 
 def devices_of(func: Function) -> tuple[Sequence[VirtualDevice], VirtualDevice] | None:
-    """Return the devices of a function's parameters and of its result; None if nothing is said of them.
-
-    Parameters
-    ----------
-    func : Function
-
-    Returns
-    -------
-    tuple of sequence of VirtualDevice and VirtualDevice, or None
-    """
+    """Return the devices of a function's parameters and of its result; None if nothing is said of them."""
     attrs = func.attrs
     params, result = attrs.get(PARAMS, attrs.get(OLDER_PARAMS)), attrs.get(RESULT, attrs.get(OLDER_RESULT))
     if params is None and any(p.virtual_device_ != VirtualDevice() for p in func.params):

@@ -105,7 +105,6 @@ class ConstructorValue:
         The position of the constructor in its type.
     fields : sequence
         What the value is made of.
-    constructor : Constructor
     """
 
     tag: int
@@ -169,15 +168,6 @@ class Interpreter:
 
     def apply(self, function: Any, args: Sequence[Any] | Mapping[str, Any]) -> Any:
         """Return the value of a function value applied to arguments; see :meth:`evaluate`.
-
-        Parameters
-        ----------
-        function : Closure
-        args : sequence or mapping of str to value
-
-        Returns
-        -------
-        value
 
         Raises
         ------
@@ -278,14 +268,8 @@ class Interpreter:
 
         Parameters
         ----------
-        op : RelayOp
-        call : Call
         args : tuple of value
             The values of its arguments.
-
-        Returns
-        -------
-        value
 
         Raises
         ------
@@ -390,15 +374,10 @@ def rebuilt(value: Any, leaf: Callable[[Any], Any], tuple_of: Callable[[list[Any
 
     Parameters
     ----------
-    value : object
     leaf : callable
         From what is neither to what takes its place.
     tuple_of : callable
         From the new fields to a tuple.
-
-    Returns
-    -------
-    object
     """
     done: dict[int, Any] = {}
     todo = [value]

@@ -47,7 +47,6 @@ class NamedLayouts:
 
     Attributes
     ----------
-    op : RelayOp
     inputs : tuple of str
         For each input the attribute that names its layout; empty where none does.
     images : str
@@ -66,16 +65,7 @@ class NamedLayouts:
 
     @staticmethod
     def of(op: RelayOp) -> NamedLayouts | None:
-        """Return what an operator's row says about layouts; None if it says nothing, or waives the rule.
-
-        Parameters
-        ----------
-        op : RelayOp
-
-        Returns
-        -------
-        NamedLayouts or None
-        """
+        """Return what an operator's row says about layouts; None if it says nothing, or waives the rule."""
         images = next((name for name in _IMAGES if name in op.attributes), "")
         if not images or "layout" in op.waived:
             return None
@@ -94,32 +84,13 @@ class NamedLayouts:
         return tuple(dict.fromkeys(each for each in self.inputs if each and each != self.weight))
 
     def layouts(self, attrs: Attrs) -> InferCorrectLayoutOutput:
-        """Return the layouts that the attributes of a call name.
-
-        Parameters
-        ----------
-        attrs : Attrs
-
-        Returns
-        -------
-        InferCorrectLayoutOutput
-        """
+        """Return the layouts that the attributes of a call name."""
         inputs = [layout(attrs.get_str(name)) if name else CHANNELS for name in self.inputs]
         result = next(attrs.get_str(name) for name in self.results if attrs.get_str(name))
         return InferCorrectLayoutOutput(inputs, [layout(result)], attrs)
 
     def fit(self, attrs: Attrs, types: Types) -> bool:
-        """Return whether operands have as many axes as the layouts that are named for them.
-
-        Parameters
-        ----------
-        attrs : Attrs
-        types : tuple of Type
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether operands have as many axes as the layouts that are named for them."""
         for name, t in zip(self.inputs, types, strict=True):
             if name and not (isinstance(t, TensorType) and len(t.dims) == len(layout(attrs.get_str(name)))):
                 return False
@@ -130,15 +101,10 @@ class NamedLayouts:
 
         Parameters
         ----------
-        attrs : Attrs
         changes : mapping of str to str
             Other values of attributes that name layouts.
         types : tuple of Type
             Of the operands in the layouts that ``attrs`` names.
-
-        Returns
-        -------
-        Attrs or None
         """
         try:
             made = attrs.with_values(**changes)

@@ -48,16 +48,7 @@ Rule = Callable[..., Any]
 
 
 def get(op_name: str) -> Op:
-    """Return the operator of a name.
-
-    Parameters
-    ----------
-    op_name : str
-
-    Returns
-    -------
-    Op
-    """
+    """Return the operator of a name."""
     return Op.get(op_name)
 
 
@@ -70,10 +61,6 @@ def register(op_name: str, describe: str = "") -> ProgramOp:
         Which is still free.
     describe : str
         What it does.
-
-    Returns
-    -------
-    ProgramOp
 
     Raises
     ------
@@ -90,7 +77,6 @@ def register_alter_op_layout(op_name: str, alter_layout: Rule | None = None, lev
 
     Parameters
     ----------
-    op_name : str
     alter_layout : callable, optional
         From attributes, arguments, placeholders of their types, and the type of the result to another call of as many
         arguments, or None; without it, the decorator is returned.
@@ -110,7 +96,6 @@ def register_legalize(op_name: str, legal_op: Rule | None = None, level: int = 1
 
     Parameters
     ----------
-    op_name : str
     legal_op : callable, optional
         From attributes, arguments, and their types with that of the result last, to an expression, or None; without it,
         the decorator is returned.
@@ -130,7 +115,6 @@ def register_convert_op_layout(op_name: str, convert_layout: Rule | None = None,
 
     Parameters
     ----------
-    op_name : str
     convert_layout : callable, optional
         From attributes, arguments, placeholders of their types and the desired layouts to another call of as many
         arguments, or None; without it, the decorator is returned.
@@ -150,7 +134,6 @@ def register_infer_correct_layout(op_name: str, infer_layout: Rule | None = None
 
     Parameters
     ----------
-    op_name : str
     infer_layout : callable, optional
         From attributes, the layouts that the inputs have come into (None when it is asked for the call as it is), their
         old layouts, and the types of the arguments to an InferCorrectLayoutOutput; unknown layouts are None.
@@ -171,14 +154,8 @@ def register_pattern(op_name: str, pattern: OpPattern, level: int = 10) -> Any:
 
     Parameters
     ----------
-    op_name : str
-    pattern : OpPattern
     level : int
         The priority.
-
-    Returns
-    -------
-    OpPattern
     """
     return register_op_attr(op_name, "TOpPattern", pattern, level)
 
@@ -188,14 +165,8 @@ def register_stateful(op_name: str, stateful: bool, level: int = 10) -> Any:
 
     Parameters
     ----------
-    op_name : str
-    stateful : bool
     level : int
         The priority.
-
-    Returns
-    -------
-    bool
     """
     return register_op_attr(op_name, "TOpIsStateful", stateful, level)
 
@@ -208,7 +179,6 @@ def register_shape_func(op_name: str, data_dependent: bool, shape_func: Rule | N
 
     Parameters
     ----------
-    op_name : str
     data_dependent : bool
         Whether the shapes depend on the values of the arguments, not on their shapes alone.
     shape_func : callable, optional
@@ -231,7 +201,6 @@ def register_gradient(op_name: str, fgradient: Rule | None = None, level: int = 
 
     Parameters
     ----------
-    op_name : str
     fgradient : callable, optional
         From the call and the gradient of its result to a gradient for each argument; without it, the decorator is
         returned.
@@ -251,7 +220,6 @@ def register_external_compiler(op_name: str, fexternal: Rule | None = None, leve
 
     Parameters
     ----------
-    op_name : str
     fexternal : callable, optional
         Without it, the decorator is returned.
     level : int
@@ -270,7 +238,6 @@ def register_compute(op_name: str, compute: Rule | None = None, level: int = 10)
 
     Parameters
     ----------
-    op_name : str
     compute : callable, optional
         From attributes, inputs and the type of the result to tensors; without it, the decorator is returned.
     level : int
@@ -299,7 +266,6 @@ def register_strategy(op_name: str, fstrategy: Rule | None = None, level: int = 
 
     Parameters
     ----------
-    op_name : str
     fstrategy : callable, optional
         From attributes, inputs, the type of the result and a target to an OpStrategy, often a generic function;
         without it, the decorator is returned.
@@ -319,7 +285,6 @@ def register_schedule(op_name: str, schedule: ScheduleMaker, level: int = 10) ->
 
     Parameters
     ----------
-    op_name : str
     schedule : callable
         From attributes, outputs and a target to a schedule.
     level : int
@@ -365,7 +330,6 @@ def register_injective_schedule(op_name: str, level: int = 10) -> Any:
 
     Parameters
     ----------
-    op_name : str
     level : int
         The priority.
 
@@ -382,7 +346,6 @@ def register_broadcast_schedule(op_name: str, level: int = 10) -> Any:
 
     Parameters
     ----------
-    op_name : str
     level : int
         The priority.
 
@@ -399,7 +362,6 @@ def register_reduce_schedule(op_name: str, level: int = 10) -> Any:
 
     Parameters
     ----------
-    op_name : str
     level : int
         The priority.
 

@@ -21,7 +21,6 @@ class Parameter:
 
     Attributes
     ----------
-    name : str
     type_name : str
         As documentation states it, e.g. ``Expr`` or ``int or sequence of int``.
     doc : str

@@ -67,18 +67,7 @@ class OpImplementation:
         self.plevel = plevel
 
     def compute(self, attrs: Attrs, inputs: Sequence[Tensor], out_type: Type) -> list[Tensor]:
-        """Return the tensors of a call.
-
-        Parameters
-        ----------
-        attrs : Attrs
-        inputs : sequence of Tensor
-        out_type : Type
-
-        Returns
-        -------
-        list of Tensor
-        """
+        """Return the tensors of a call."""
         made = self._compute(attrs, list(inputs), out_type)
         return [made] if isinstance(made, Tensor) else list(made)
 
@@ -87,29 +76,14 @@ class OpImplementation:
 
         Parameters
         ----------
-        attrs : Attrs
         outs : sequence of Tensor
             The outputs of the group.
-        target : Target
-
-        Returns
-        -------
-        Schedule
         """
         return self._schedule(attrs, list(outs), target)
 
 
 class OpSpecialization:
-    """Implementations under one condition.
-
-    Parameters
-    ----------
-    condition : SpecializedCondition or None
-
-    Attributes
-    ----------
-    implementations : list of OpImplementation
-    """
+    """Implementations under one condition."""
 
     def __init__(self, condition: SpecializedCondition | None) -> None:
         self.condition = condition
@@ -117,12 +91,7 @@ class OpSpecialization:
 
 
 class OpStrategy:
-    """The implementations of an operator, by the conditions under which they count.
-
-    Attributes
-    ----------
-    specializations : list of OpSpecialization
-    """
+    """The implementations of an operator, by the conditions under which they count."""
 
     def __init__(self) -> None:
         self.specializations: list[OpSpecialization] = []
@@ -166,14 +135,6 @@ class OpStrategy:
 
 def own_strategy(op: RelayOp) -> GenericFunc | None:
     """Return the generic function of an operator's name, whose default is what its row says; None without a definition.
-
-    Parameters
-    ----------
-    op : RelayOp
-
-    Returns
-    -------
-    GenericFunc or None
     """
     if op.compute is None:
         return None
@@ -192,10 +153,6 @@ def strategy_name(op_name: str) -> str:
     ----------
     op_name : str
         E.g. ``nn.conv2d``.
-
-    Returns
-    -------
-    str
     """
     return op_name.rpartition(".")[2].removeprefix("contrib_") + "_strategy"
 
@@ -221,16 +178,7 @@ class _RowStrategy:
 
 
 def program_strategy(op: Op) -> Strategy | None:
-    """Return the strategy that a program gave an operator; None if its row alone counts.
-
-    Parameters
-    ----------
-    op : Op
-
-    Returns
-    -------
-    callable or None
-    """
+    """Return the strategy that a program gave an operator; None if its row alone counts."""
     strategy: Strategy | GenericFunc | None = op.get_attr(_ATTRIBUTE)
     if isinstance(strategy, GenericFunc) and strategy.is_default and isinstance(strategy.default, _RowStrategy):
         return None
@@ -241,18 +189,6 @@ def get_valid_implementations(
     op: RelayOp, attrs: Attrs, inputs: Sequence[Tensor], out_type: Type, target: Target
 ) -> list[OpImplementation]:
     """Return the implementations of a call whose conditions certainly hold.
-
-    Parameters
-    ----------
-    op : RelayOp
-    attrs : Attrs
-    inputs : sequence of Tensor
-    out_type : Type
-    target : Target
-
-    Returns
-    -------
-    list of OpImplementation
 
     Raises
     ------
@@ -294,18 +230,9 @@ def select_implementation(
 
     Parameters
     ----------
-    op : RelayOp
-    attrs : Attrs
-    inputs : sequence of Tensor
-    out_type : Type
-    target : Target
     use_autotvm : bool
         Whether the records of tuning decide, where there are any: of the implementations that are templates with a
         record, the fastest is taken.
-
-    Returns
-    -------
-    tuple of OpImplementation and list of Tensor
 
     Raises
     ------

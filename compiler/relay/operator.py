@@ -69,7 +69,6 @@ class InferCorrectLayoutOutput:
     ----------
     input_layouts, output_layouts : sequence of (Layout or None)
         Of the inputs, where each element of a tuple counts as one, and of the outputs; None if nobody knows.
-    new_attrs : Attrs
     """
 
     input_layouts: Sequence[Layout | None]
@@ -163,7 +162,6 @@ class RelayOp(Op):
         See :data:`Relation`.
     complete : callable or None
         See :data:`Completion`.
-    pattern : OpPattern
     compute : callable or None
         See :data:`Compute`.
     schedule : callable or None
@@ -231,10 +229,6 @@ class RelayOp(Op):
         name : str
             ``TOpPattern``, ``TOpIsStateful``, ``FPrimalGradient``, ``FInferCorrectLayout``, ``FTVMStrategy``, or one
             of the :attr:`rules`.
-
-        Returns
-        -------
-        object
         """
         if name in self.rules:
             return self.rules[name]
@@ -327,10 +321,6 @@ class RelayOp(Op):
         value : RelayExpr, NDArray, numpy.ndarray or number
             What was given for it.
 
-        Returns
-        -------
-        RelayExpr
-
         Raises
         ------
         ArgumentError
@@ -354,10 +344,6 @@ class RelayOp(Op):
         ----------
         given : mapping of str to object
             Values by the names of attributes.
-
-        Returns
-        -------
-        Attrs
 
         Raises
         ------
@@ -394,14 +380,6 @@ def _derived_attr(op: RelayOp, name: str) -> object:
 def operator_of(call: Call) -> RelayOp:
     """Return the operator that a call applies.
 
-    Parameters
-    ----------
-    call : Call
-
-    Returns
-    -------
-    RelayOp
-
     Raises
     ------
     ArgumentError
@@ -435,10 +413,6 @@ def get(name: str) -> RelayOp:
     name : str
         E.g. ``nn.conv2d``.
 
-    Returns
-    -------
-    RelayOp
-
     Raises
     ------
     TVMError
@@ -466,11 +440,5 @@ def call_op(name: str, *args: Any, **attrs: Any) -> Call:
 
 
 def reshaped(data: GraphExpr, shape: Sequence[Any]) -> Call:
-    """Return the ``reshape`` of a tensor to a known shape: an extent of 0 means no extent of ``data``.
-
-    Parameters
-    ----------
-    data : Expr
-    shape : sequence of int or PrimExpr
-    """
+    """Return the ``reshape`` of a tensor to a known shape: an extent of 0 means no extent of ``data``."""
     return call_op("reshape", data, newshape=shape, allowzero=any(isinstance(d, int) and d == 0 for d in shape))

@@ -49,11 +49,9 @@ class Prelude(TensorArrayLookup):
 
     Attributes
     ----------
-    mod : IRModule
     l, optional, tree : GlobalTypeVar
         ``List[a]`` is ``Cons(a, List[a])`` or ``Nil``; ``Option[a]`` is ``Some(a)`` or ``None``; ``Tree[a]`` is
         ``Rose(a, List[Tree[a]])``.
-    cons, nil, some, none, rose : Constructor
     hd, tl, nth, update, map, foldl, foldr, foldr1, sum, concat, filter, zip, rev, length, … : GlobalVar
         See :data:`FUNCTIONS`.
     """
@@ -111,10 +109,6 @@ class Prelude(TensorArrayLookup):
             The value for an empty list; None if it is not covered.
         cons : callable
             From the variables of head and tail to the value for a longer one.
-
-        Returns
-        -------
-        Match
         """
         head, tail = Var("h"), Var("t")
         pattern = PatternConstructor(self.cons, (PatternVar(head), PatternVar(tail)))
@@ -126,13 +120,8 @@ class Prelude(TensorArrayLookup):
 
         Parameters
         ----------
-        value : Expr
         body : callable
             From the variables of the two fields to the value.
-
-        Returns
-        -------
-        Match
         """
         a, b = Var("a"), Var("b")
         return Match(value, (Clause(PatternTuple((PatternVar(a), PatternVar(b))), body(a, b)),))

@@ -29,16 +29,7 @@ class ProgramOp(RelayOp):
         return self.declaration.num_inputs
 
     def complete_attrs(self, given: Mapping[str, Any]) -> Attrs:
-        """Return the attributes of a call; any are accepted.
-
-        Parameters
-        ----------
-        given : mapping of str to object
-
-        Returns
-        -------
-        Attrs
-        """
+        """Return the attributes of a call; any are accepted."""
         return DictAttrs(given)
 
     def _add_argument(self, argument: ArgumentInfo) -> None:

@@ -28,12 +28,7 @@ class RefCreate(Expr):
 
 @node
 class RefRead(Expr):
-    """The value that a reference holds.
-
-    Parameters
-    ----------
-    ref : Expr
-    """
+    """The value that a reference holds."""
 
     children: ClassVar[tuple[str, ...]] = ("ref",)
 
@@ -46,7 +41,6 @@ class RefWrite(Expr):
 
     Parameters
     ----------
-    ref : Expr
     value : Expr
         Of the type that the reference was created with.
     """

@@ -64,11 +64,6 @@ class ScopeBuilder:
         ----------
         var : str, (str, Type) or Var
             A name, a name with a type, or the variable itself.
-        value : Expr
-
-        Returns
-        -------
-        Var
 
         Raises
         ------
@@ -87,10 +82,6 @@ class ScopeBuilder:
     def ret(self, value: ExprLike) -> None:
         """Set the scope's value.
 
-        Parameters
-        ----------
-        value : Expr
-
         Raises
         ------
         ArgumentError
@@ -100,10 +91,6 @@ class ScopeBuilder:
 
     def type_of(self, expr: Any) -> Type | None:
         """Return the type of an expression, as far as it is known.
-
-        Parameters
-        ----------
-        expr : Expr
 
         Returns
         -------
@@ -119,10 +106,6 @@ class ScopeBuilder:
         ----------
         cond : Expr
             A scalar of data type ``bool``.
-
-        Returns
-        -------
-        WithScope
         """
 
         def leave() -> None:
@@ -134,10 +117,6 @@ class ScopeBuilder:
 
     def else_scope(self) -> WithScope:
         """Open the scope of the other branch; the ``if`` becomes the value of the scope around.
-
-        Returns
-        -------
-        WithScope
 
         Raises
         ------

@@ -39,7 +39,6 @@ class SparseAnalysisResult(NamedTuple):
 
     Parameters
     ----------
-    weight_name : list of str
     weight_shape : list of list of tuple of int
         For each of them the shapes of its data, its indices, and its row pointers.
     """
@@ -53,15 +52,10 @@ def sparse_enough(matrix: Weight, blocksize: Sequence[int], threshold: float) ->
 
     Parameters
     ----------
-    matrix : numpy.ndarray
     blocksize : sequence of int
         Rows and columns of a block.
     threshold : float
         The least share.
-
-    Returns
-    -------
-    bool
     """
     blocks = matrix.ndim == 2 and all(n % b == 0 for n, b in zip(matrix.shape, blocksize, strict=True))
     return blocks and matrix.size > 0 and 1 - int(np.count_nonzero(matrix)) / matrix.size >= threshold
@@ -76,10 +70,6 @@ def block_rows(matrix: Weight, blocksize: Sequence[int]) -> BlockRows:
         Made of whole blocks.
     blocksize : sequence of int
         Rows and columns of a block.
-
-    Returns
-    -------
-    BlockRows
     """
     rows, columns = (n // b for n, b in zip(matrix.shape, blocksize, strict=True))
     blocks = matrix.reshape(rows, blocksize[0], columns, blocksize[1]).transpose(0, 2, 1, 3)

@@ -86,7 +86,6 @@ def define_by_name(mod: IRModule, name: str) -> None:
 
     Parameters
     ----------
-    mod : IRModule
     name : str
         Such as ``tensor_array_read_float32`` or ``tensor_float32_t``; nothing is added for other names.
     """
@@ -121,10 +120,6 @@ class TensorArrayOps:
         ----------
         canonical : str
             Its name without the data type, e.g. ``tensor_array_read``.
-
-        Returns
-        -------
-        str
         """
         return dynamic_name(canonical, self.dtype)
 
@@ -135,10 +130,6 @@ class TensorArrayOps:
         ----------
         canonical : str
             Its name without the data type.
-
-        Returns
-        -------
-        GlobalVar
         """
         return self.prelude.mod.get_global_var(self.get_name(canonical))
 
@@ -149,10 +140,6 @@ class TensorArrayOps:
         ----------
         canonical : str
             Its name without the data type: ``tensor_t``.
-
-        Returns
-        -------
-        GlobalTypeVar
         """
         return self.prelude.mod.get_global_type_var(self.get_name(canonical))  # type: ignore[no-any-return]
 
@@ -163,10 +150,6 @@ class TensorArrayOps:
         ----------
         canonical : str
             Its name without the data type: ``tensor_nil``, or ``tensor0`` to ``tensor6`` by the rank.
-
-        Returns
-        -------
-        Constructor
         """
         return constructor_of(self.prelude.mod, self.get_name("tensor_t"), self.get_name(canonical))
 
@@ -211,10 +194,6 @@ class StaticTensorArrayOps:
         ----------
         canonical : str
             Its name without them, e.g. ``tensor_array_read``.
-
-        Returns
-        -------
-        str
         """
         return static_name(canonical, self.dtype, self.shape, self.batch_dim)
 
@@ -225,10 +204,6 @@ class StaticTensorArrayOps:
         ----------
         canonical : str
             Its name without data type and shape.
-
-        Returns
-        -------
-        GlobalVar
         """
         return self.prelude.mod.get_global_var(self.get_name(canonical))
 
@@ -239,10 +214,6 @@ class StaticTensorArrayOps:
         ----------
         canonical : str
             Its name without data type and shape: ``tensor_t``.
-
-        Returns
-        -------
-        GlobalTypeVar
         """
         return self.prelude.mod.get_global_type_var(self.get_name(canonical))  # type: ignore[no-any-return]
 
@@ -253,10 +224,6 @@ class StaticTensorArrayOps:
         ----------
         canonical : str
             ``tensor_nil`` or ``tensor_constructor``.
-
-        Returns
-        -------
-        Constructor
         """
         return constructor_of(self.prelude.mod, self.get_name("tensor_t"), self.get_name(canonical))
 
@@ -267,10 +234,6 @@ class StaticTensorArrayOps:
         ----------
         name : str
             Its full name.
-
-        Returns
-        -------
-        bool
         """
         mod = self.prelude.mod
         return name in mod or any(var.name_hint == name for var in mod.type_definitions)

@@ -15,12 +15,7 @@ __all__ = ["TensorArrayLookup"]
 
 
 class TensorArrayLookup:
-    """Finds what works on arrays of tensors in a module.
-
-    Attributes
-    ----------
-    mod : IRModule
-    """
+    """Finds what works on arrays of tensors in a module."""
 
     mod: IRModule
 
@@ -33,10 +28,6 @@ class TensorArrayLookup:
             Its name without the data type, e.g. ``tensor_array_read`` or ``tensor_t``.
         dtype : str
             Of the elements.
-
-        Returns
-        -------
-        str
         """
         return dynamic_name(canonical, dtype)
 
@@ -49,10 +40,6 @@ class TensorArrayLookup:
             Its name without the data type.
         dtype : str
             Of the elements.
-
-        Returns
-        -------
-        GlobalVar
         """
         TensorArrayOps(self, dtype).register()
         return self.mod.get_global_var(self.get_name(canonical, dtype))
@@ -66,10 +53,6 @@ class TensorArrayLookup:
             ``tensor_t``.
         dtype : str
             Of the elements.
-
-        Returns
-        -------
-        GlobalTypeVar
         """
         TensorArrayOps(self, dtype).define_tensor_adt()
         return self.mod.get_global_type_var(self.get_name(canonical, dtype))  # type: ignore[no-any-return]
@@ -85,10 +68,6 @@ class TensorArrayLookup:
             The constructor's name without the data type.
         dtype : str
             Of the elements.
-
-        Returns
-        -------
-        Constructor
         """
         return constructor_of(self.mod, ty_name, self.get_name(canonical, dtype))
 
@@ -101,10 +80,6 @@ class TensorArrayLookup:
             ``tensor_nil``, or ``tensor0`` to ``tensor6`` by the rank.
         dtype : str
             Of the elements.
-
-        Returns
-        -------
-        Constructor
         """
         return self.get_ctor(self.get_type("tensor_t", dtype).name_hint, canonical, dtype)
 
@@ -121,10 +96,6 @@ class TensorArrayLookup:
             Of the tensors.
         batch_dim : int, optional
             As given to :class:`StaticTensorArrayOps`.
-
-        Returns
-        -------
-        str
         """
         return static_name(canonical, dtype, shape, batch_dim)
 
@@ -143,10 +114,6 @@ class TensorArrayLookup:
             Of the tensors.
         batch_dim : int, optional
             As given to :class:`StaticTensorArrayOps`.
-
-        Returns
-        -------
-        GlobalVar
         """
         return self.mod.get_global_var(static_name(canonical, dtype, shape, batch_dim))
 
@@ -161,10 +128,6 @@ class TensorArrayLookup:
             Of the elements.
         shape : sequence of int or Any
             Of the tensors.
-
-        Returns
-        -------
-        GlobalTypeVar
         """
         return self.mod.get_global_type_var(static_name(canonical, dtype, shape))  # type: ignore[no-any-return]
 
@@ -181,10 +144,6 @@ class TensorArrayLookup:
             Of the elements.
         shape : sequence of int or Any
             Of the tensors.
-
-        Returns
-        -------
-        Constructor
         """
         return constructor_of(self.mod, static_name(ty_name, dtype, shape), static_name(name, dtype, shape))
 
@@ -199,9 +158,5 @@ class TensorArrayLookup:
             Of the elements.
         shape : sequence of int or Any
             Of the tensors.
-
-        Returns
-        -------
-        Constructor
         """
         return self.get_ctor_static("tensor_t", name, dtype, shape)

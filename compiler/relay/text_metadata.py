@@ -90,14 +90,6 @@ def _packed(value: NDArray) -> bytes:
 def unpacked(data: bytes) -> NDArray:
     """Return the array that bytes in TVM's array format are.
 
-    Parameters
-    ----------
-    data : bytes
-
-    Returns
-    -------
-    NDArray
-
     Raises
     ------
     ValueError

@@ -51,10 +51,6 @@ def ShapeVar(name: str) -> TypeVar:
     ----------
     name : str
         What it is called in texts.
-
-    Returns
-    -------
-    TypeVar
     """
     return TypeVar(name, TypeKind.ShapeVar)
 
@@ -143,56 +139,24 @@ def _dim_key(d: Any) -> Any:
 
 
 def same_dim(a: Dim, b: Dim) -> bool:
-    """Return whether two extents are certainly the same; two unknown ones (``?``) count as the same.
-
-    Parameters
-    ----------
-    a, b : int or PrimExpr
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether two extents are certainly the same; two unknown ones (``?``) count as the same."""
     return bool(_dim_key(convert(a)) == _dim_key(convert(b)))
 
 
 def joined_dim(a: Dim, b: Dim) -> Dim:
-    """Return the extent of what has one of two extents: an unknown one is that of another tensor no longer.
-
-    Parameters
-    ----------
-    a, b : int or PrimExpr
-
-    Returns
-    -------
-    int or PrimExpr
-    """
+    """Return the extent of what has one of two extents: an unknown one is that of another tensor no longer."""
     is_known = not isinstance(a, AnyDim) and same_dim(a, b)
     return a if a is b or is_known else AnyDim()
 
 
 def scalar_type(dtype: str) -> TensorType:
-    """Return the type of a tensor without dimensions.
-
-    Parameters
-    ----------
-    dtype : str
-
-    Returns
-    -------
-    TensorType
-    """
+    """Return the type of a tensor without dimensions."""
     return TensorType((), dtype)
 
 
 @node
 class TupleType(Type):
-    """Several values.
-
-    Parameters
-    ----------
-    fields : tuple of Type
-    """
+    """Several values."""
 
     fields: tuple[Type, ...]
 
@@ -219,7 +183,6 @@ class GlobalTypeVar(Type):
 
     Parameters
     ----------
-    name_hint : str
     kind : TypeKind or int
         Of nothing but the name of a data type, unless a program says otherwise.
     """
@@ -236,13 +199,7 @@ class GlobalTypeVar(Type):
 
 @node
 class TypeCall(Type):
-    """A generic data type applied to types, such as ``List[Tensor[(), int32]]``.
-
-    Parameters
-    ----------
-    func : GlobalTypeVar
-    args : tuple of Type
-    """
+    """A generic data type applied to types, such as ``List[Tensor[(), int32]]``."""
 
     func: Type
     args: tuple[Type, ...]
@@ -252,16 +209,7 @@ class TypeCall(Type):
 
 
 def is_dynamic(tensor_type: TensorType) -> bool:
-    """Return whether only the running program knows an extent of a tensor.
-
-    Parameters
-    ----------
-    tensor_type : TensorType
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether only the running program knows an extent of a tensor."""
     return any(isinstance(d, AnyDim) for d in tensor_type.shape)
 
 
@@ -270,13 +218,8 @@ def as_type(value: Any, what: str) -> Type:
 
     Parameters
     ----------
-    value : Type or str
     what : str
         The argument that it is, for the message.
-
-    Returns
-    -------
-    Type
 
     Raises
     ------
@@ -292,14 +235,6 @@ def as_type(value: Any, what: str) -> Type:
 
 def tensor_types(types: Sequence[Type]) -> list[TensorType]:
     """Return the tensor types of a sequence of types, those of nested tuples in their order.
-
-    Parameters
-    ----------
-    types : sequence of Type
-
-    Returns
-    -------
-    list of TensorType
 
     Raises
     ------

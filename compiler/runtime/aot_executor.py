@@ -49,7 +49,6 @@ class AotExecutor(ModelExecutor):
         The main function and the kernels.
     interface : AotInterface
         What the main function takes.
-    device : Device
     constants : mapping of str to NDArray
         By the names in ``interface``.
 
@@ -157,10 +156,6 @@ class AotModule(ModelModule):
         index : int
             Which input.
 
-        Returns
-        -------
-        str
-
         Raises
         ------
         ArgumentError
@@ -181,7 +176,6 @@ class AotLibrary:
         The main function and the kernels.
     interface : AotInterface
         What the main function takes.
-    constants : mapping of str to NDArray
     name : str
         ``library[name](dev)`` makes an executor.
     """
@@ -215,20 +209,11 @@ class AotLibrary:
             The name of the model, or ``list_module_names``.
         query_imports : bool
             Accepted as TVM does.
-
-        Returns
-        -------
-        callable
         """
         return self[name]
 
     def get_lib(self) -> Module:
-        """Return the main function and the kernels.
-
-        Returns
-        -------
-        Module
-        """
+        """Return the main function and the kernels."""
         return self.lib
 
     def get_source(self, fmt: str = "") -> str:
@@ -238,10 +223,6 @@ class AotLibrary:
         ----------
         fmt : str
             E.g. ``ll`` or ``asm``.
-
-        Returns
-        -------
-        str
         """
         return self.lib.get_source(fmt)
 

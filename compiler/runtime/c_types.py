@@ -75,9 +75,6 @@ def described_array(address: int, dtype: str, shape: tuple[int, ...], device: De
     ----------
     address : int
         Of its first element.
-    dtype : str
-    shape : tuple of int
-    device : Device
 
     Returns
     -------

@@ -27,12 +27,7 @@ class _AnyOf(type):
 
 
 class Array(tuple[Item, ...], metaclass=_AnyOf):
-    """A sequence that does not change; each tuple counts as one.
-
-    Parameters
-    ----------
-    items : iterable
-    """
+    """A sequence that does not change; each tuple counts as one."""
 
     counts_as = (tuple,)
     type_key = "Array"
@@ -42,12 +37,7 @@ class Array(tuple[Item, ...], metaclass=_AnyOf):
 
 
 class Map(dict[Key, Value], metaclass=_AnyOf):
-    """A mapping; each mapping counts as one.
-
-    Parameters
-    ----------
-    items : mapping, or iterable of pairs
-    """
+    """A mapping; each mapping counts as one."""
 
     counts_as = (Mapping,)
     type_key = "Map"
@@ -57,12 +47,7 @@ class Map(dict[Key, Value], metaclass=_AnyOf):
 
 
 class String(str, metaclass=_AnyOf):
-    """A text; each ``str`` counts as one.
-
-    Parameters
-    ----------
-    content : str
-    """
+    """A text; each ``str`` counts as one."""
 
     counts_as = (str,)
 
@@ -75,26 +60,12 @@ class String(str, metaclass=_AnyOf):
         return self
 
     def same_as(self, other: object) -> bool:
-        """Return whether another text is this very one.
-
-        Parameters
-        ----------
-        other : object
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether another text is this very one."""
         return self is other
 
 
 class ShapeTuple(tuple[int, ...]):
-    """A shape of constant extents.
-
-    Parameters
-    ----------
-    shape : sequence of int
-    """
+    """A shape of constant extents."""
 
     def __new__(cls, shape: Sequence[int] = ()) -> ShapeTuple:
         return super().__new__(cls, (int(extent) for extent in shape))
@@ -149,16 +120,7 @@ class ADT:
 
 
 def tuple_object(fields: Sequence[object] | None = None) -> ADT:
-    """Return values as a tagged sequence of the tag 0.
-
-    Parameters
-    ----------
-    fields : sequence, optional
-
-    Returns
-    -------
-    ADT
-    """
+    """Return values as a tagged sequence of the tag 0."""
     return ADT(0, fields or ())
 
 
@@ -175,10 +137,6 @@ def getitem_helper(obj: object, elem_getter: Callable[[int], Item], length: int,
         How many elements there are.
     idx : int or slice
         Negative positions count from the end.
-
-    Returns
-    -------
-    object, or list of object
 
     Raises
     ------

@@ -65,28 +65,14 @@ class CudaDriver:
 
         Parameters
         ----------
-        device : int
         name : str
             As the driver calls it, without ``CU_DEVICE_ATTRIBUTE_``: ``MULTIPROCESSOR_COUNT``.
-
-        Returns
-        -------
-        int
         """
         which = getattr(self._api.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}")
         return int(self._call("cuDeviceGetAttribute", which, self._call("cuDeviceGet", device)))
 
     def name(self, device: int) -> str:
-        """Return what a device is called.
-
-        Parameters
-        ----------
-        device : int
-
-        Returns
-        -------
-        str
-        """
+        """Return what a device is called."""
         name: bytes = self._call("cuDeviceGetName", 256, self._call("cuDeviceGet", device))
         return name.rstrip(b"\0").decode(errors="replace")
 
@@ -98,10 +84,6 @@ class CudaDriver:
     def total_memory(self, device: int) -> int:
         """Return how much memory a device has.
 
-        Parameters
-        ----------
-        device : int
-
         Returns
         -------
         int
@@ -111,10 +93,6 @@ class CudaDriver:
 
     def free_memory(self, device: int) -> int:
         """Return how much memory of a device is free.
-
-        Parameters
-        ----------
-        device : int
 
         Returns
         -------
@@ -128,10 +106,6 @@ class CudaDriver:
     def architecture(self, device: int) -> str:
         """Return the architecture of a device.
 
-        Parameters
-        ----------
-        device : int
-
         Returns
         -------
         str
@@ -141,12 +115,7 @@ class CudaDriver:
         return f"sm_{major}{minor}"
 
     def enter(self, device: int) -> None:
-        """Let what follows happen on a device.
-
-        Parameters
-        ----------
-        device : int
-        """
+        """Let what follows happen on a device."""
         context = self._call("cuDevicePrimaryCtxRetain", self._call("cuDeviceGet", device))
         self._call("cuCtxSetCurrent", context)
 
@@ -157,25 +126,11 @@ class CudaDriver:
         ----------
         code : bytes
             Machine code (a CUBIN), or PTX that ends with a zero byte.
-
-        Returns
-        -------
-        CUmodule
         """
         return self._call("cuModuleLoadData", code)
 
     def kernel(self, program: object, name: str) -> object:
-        """Return a kernel of a program.
-
-        Parameters
-        ----------
-        program : CUmodule
-        name : str
-
-        Returns
-        -------
-        CUfunction
-        """
+        """Return a kernel of a program."""
         return self._call("cuModuleGetFunction", program, name.encode())
 
     def allocate(self, size: int) -> SupportsInt:
@@ -185,21 +140,12 @@ class CudaDriver:
         ----------
         size : int
             In bytes.
-
-        Returns
-        -------
-        CUdeviceptr
         """
         pointer: SupportsInt = self._call("cuMemAlloc", max(size, 1))
         return pointer
 
     def free(self, pointer: SupportsInt) -> None:
-        """Give memory back.
-
-        Parameters
-        ----------
-        pointer : CUdeviceptr
-        """
+        """Give memory back."""
         self._call("cuMemFree", pointer)
 
     def upload(self, pointer: SupportsInt, array: Array) -> None:
@@ -207,7 +153,6 @@ class CudaDriver:
 
         Parameters
         ----------
-        pointer : CUdeviceptr
         array : numpy.ndarray
             Contiguous.
         """
@@ -220,7 +165,6 @@ class CudaDriver:
         ----------
         array : numpy.ndarray
             Contiguous; its elements are overwritten.
-        pointer : CUdeviceptr
         """
         self._call("cuMemcpyDtoH", array.ctypes.data, pointer, array.nbytes)
 
@@ -237,7 +181,6 @@ class CudaDriver:
 
         Parameters
         ----------
-        kernel : CUfunction
         blocks, threads : sequence of int
             The grid and a block along x, y and z.
         pointers : sequence of CUdeviceptr
@@ -265,10 +208,6 @@ class CudaDriver:
         ----------
         work : callable
             Launches kernels.
-
-        Returns
-        -------
-        float
         """
         events: list[Any] = []
         try:
@@ -303,22 +242,13 @@ def _search() -> CudaDriver | str:
 
 
 def why_no_driver() -> str:
-    """Return why nothing runs on a CUDA device here; empty if something can.
-
-    Returns
-    -------
-    str
-    """
+    """Return why nothing runs on a CUDA device here; empty if something can."""
     driver = _search()
     return driver if isinstance(driver, str) else ""
 
 
 def find_driver() -> CudaDriver:
     """Return the driver.
-
-    Returns
-    -------
-    CudaDriver
 
     Raises
     ------

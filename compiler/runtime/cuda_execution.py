@@ -36,7 +36,6 @@ class CudaExecution:
         Its memory and its launches.
     code : bytes
         The kernels: a CUBIN, or PTX that ends with a zero byte.
-    driver : CudaDriver
     device : int
         Which one.
     """
@@ -66,15 +65,10 @@ class CudaExecution:
 
         Parameters
         ----------
-        *arrays : numpy.ndarray
         number : int
             Calls that one measurement averages over.
         repeat : int
             Measurements; one call before them warms up.
-
-        Returns
-        -------
-        list of float
         """
         with self._on_device(arrays) as pointers:
 
@@ -126,7 +120,6 @@ class CudaFunction(Function):
 
     Parameters
     ----------
-    module : Module
     signature : Signature
         The host's.
     execution : callable
@@ -138,16 +131,7 @@ class CudaFunction(Function):
         self._on_device = cache(execution)
 
     def prepare(self, args: tuple[object, ...]) -> Callable[[], Returned]:
-        """Check arguments and return what runs the function on them.
-
-        Parameters
-        ----------
-        args : tuple of object
-
-        Returns
-        -------
-        callable
-        """
+        """Check arguments and return what runs the function on them."""
         self._binder.bind(args)
         execution = self._on_device()
 
@@ -165,13 +149,8 @@ class CudaFunction(Function):
 
         Parameters
         ----------
-        args : tuple of object
         number, repeat : int
             As for :meth:`CudaExecution.seconds`.
-
-        Returns
-        -------
-        list of float
         """
         self._binder.bind(args)
         return self._on_device().seconds(*_contiguous(args), number=number, repeat=repeat)
@@ -197,7 +176,6 @@ def launch_on_cuda(host: Module, kernels: DeviceModule) -> None:
 
     Parameters
     ----------
-    host : Module
     kernels : DeviceModule
         What they launch.
     """

@@ -111,10 +111,6 @@ class GraphModuleDebug(GraphModule):
             What measures beside the time.
         **input_dict : array_like or NDArray
             Inputs to set before, by name.
-
-        Returns
-        -------
-        Report
         """
         self.set_input(None, None, **input_dict)
         self.module.run()  # what is done once only, is done
@@ -197,10 +193,6 @@ class GraphModuleDebug(GraphModule):
         out : NDArray, optional
             Where to copy the result to; a new array by default.
 
-        Returns
-        -------
-        NDArray
-
         Raises
         ------
         ArgumentError
@@ -240,10 +232,6 @@ def create(
         Where it runs; the first counts.
     dump_root : str or path, optional
         Where the folder of what a run leaves is made; a temporary one by default.
-
-    Returns
-    -------
-    GraphModuleDebug
 
     Raises
     ------

@@ -104,21 +104,11 @@ class DebugResult:
         return self.nodes
 
     def get_graph_node_shapes(self) -> list[list[int]]:
-        """Return the shape of every result of the nodes.
-
-        Returns
-        -------
-        list of list of int
-        """
+        """Return the shape of every result of the nodes."""
         return self._shapes
 
     def get_graph_node_dtypes(self) -> list[str]:
-        """Return the data type of every result of the nodes.
-
-        Returns
-        -------
-        list of str
-        """
+        """Return the data type of every result of the nodes."""
         return self._dtypes
 
     def get_graph_node_output_num(self, node: Mapping[str, Any]) -> int:
@@ -128,10 +118,6 @@ class DebugResult:
         ----------
         node : mapping of str
             One of :meth:`get_graph_nodes`.
-
-        Returns
-        -------
-        int
         """
         return 1 if node["op"] == "param" else int(node["attrs"]["num_outputs"])
 
@@ -154,10 +140,6 @@ class DebugResult:
             Seconds a call: measurements of each node.
         sort_by_time : bool
             Whether the longest stands first; otherwise they stand in the graph's order.
-
-        Returns
-        -------
-        str
         """
         kernels = [
             (sum(times) / len(times) * 1e6, index)

@@ -232,10 +232,6 @@ def device(dev_type: str | int, dev_id: int = 0) -> Device:
     dev_id : int
         Which one of that kind.
 
-    Returns
-    -------
-    Device
-
     Raises
     ------
     ArgumentError
@@ -259,10 +255,6 @@ def enabled(target: str) -> bool:
     ----------
     target : str
         E.g. ``llvm`` or ``cuda``.
-
-    Returns
-    -------
-    bool
 
     Raises
     ------

@@ -39,8 +39,6 @@ class KernelFunction(Function):
 
     Parameters
     ----------
-    module : DeviceModule
-    signature : Signature
     code : callable
         Says why there is no machine code.
     """
@@ -150,12 +148,7 @@ class DeviceModule(Module):
         return True
 
     def stored_data(self) -> bytes:
-        """Return the kernels as a library holds them: loop IR, sources, and files as far as tools for them are here.
-
-        Returns
-        -------
-        bytes
-        """
+        """Return the kernels as a library holds them: loop IR, sources, and files as far as tools for them are here."""
         files = {}
         for form, make in self._files.items():
             # Machine code takes NVIDIA's compilers; a library without it is complete nevertheless.
@@ -226,10 +219,6 @@ def stored_kernels(content: bytes, path: str) -> DeviceModule:
         What :meth:`DeviceModule.stored_data` marked.
     path : str
         The library's, for the message.
-
-    Returns
-    -------
-    DeviceModule
 
     Raises
     ------

@@ -17,16 +17,7 @@ _DTYPE_NAMES = ("int", "uint", "float", "handle", "bfloat")
 
 
 def array_over(tensor: TVMArray) -> NDArray:
-    """Return an array over the memory of C's: its elements are read and written in place.
-
-    Parameters
-    ----------
-    tensor : TVMArray
-
-    Returns
-    -------
-    NDArray
-    """
+    """Return an array over the memory of C's: its elements are read and written in place."""
     lanes = f"x{tensor.lanes}" if tensor.lanes > 1 else ""
     name = "bool" if (tensor.code, tensor.bits) == (1, 1) else f"{_DTYPE_NAMES[tensor.code]}{tensor.bits}{lanes}"
     kind = numpy_dtype(name)

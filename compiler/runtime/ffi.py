@@ -49,16 +49,7 @@ def register_object(type_key: str | Class | None = None) -> Any:
 
 
 def registered_object(type_key: str) -> type | None:
-    """Return the class that is registered under a name.
-
-    Parameters
-    ----------
-    type_key : str
-
-    Returns
-    -------
-    type or None
-    """
+    """Return the class that is registered under a name."""
     return _OBJECTS.get(type_key)
 
 
@@ -67,7 +58,6 @@ def register_extension(cls: Class, fcreate: object = None) -> Class:
 
     Parameters
     ----------
-    cls : type
     fcreate : callable, optional
         Accepted for compatibility.
 

@@ -22,9 +22,5 @@ def py_str(x: bytes) -> str:
     ----------
     x : bytes
         In UTF-8.
-
-    Returns
-    -------
-    str
     """
     return x.decode("utf-8")

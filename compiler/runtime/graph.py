@@ -74,10 +74,6 @@ class Graph(msgspec.Struct, kw_only=True):
         ----------
         entry : tuple of three int
             Node, output of it, version.
-
-        Returns
-        -------
-        int
         """
         return self.node_row_ptr[entry[0]] + entry[1]
 
@@ -99,10 +95,6 @@ def parse_graph(text: str) -> Graph:
     ----------
     text : str
         JSON in TVM's layout.
-
-    Returns
-    -------
-    Graph
 
     Raises
     ------

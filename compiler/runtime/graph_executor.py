@@ -32,10 +32,8 @@ class GraphExecutor(ModelExecutor):
 
     Parameters
     ----------
-    graph_json : str
     lib : Module
         The kernels.
-    device : Device
     params : mapping of str to NDArray, optional
         Values of inputs.
     """
@@ -217,10 +215,6 @@ class GraphExecutor(ModelExecutor):
         ----------
         node : int
             Number of the node.
-
-        Returns
-        -------
-        list of callable
         """
         self._follow_threads()
         made = [self.thunk(index) for index, _ in self.calls() if index <= node]
@@ -233,10 +227,6 @@ class GraphExecutor(ModelExecutor):
         ----------
         node : int
             Number of the node.
-
-        Returns
-        -------
-        NDArray
         """
         return self._values[self.graph.node_row_ptr[node]]
 
@@ -247,10 +237,6 @@ class GraphExecutor(ModelExecutor):
         ----------
         node : int
             Number of the node.
-
-        Returns
-        -------
-        list of NDArray
         """
         first, last = self.graph.node_row_ptr[node : node + 2]
         return self._values[first:last]
@@ -289,10 +275,6 @@ class GraphExecutor(ModelExecutor):
         ----------
         index : int
             Number of the node.
-
-        Returns
-        -------
-        callable or None
         """
         if index not in self._prepared:
             self._prepared[index] = self._prepare(index)

@@ -18,10 +18,8 @@ class GraphExecutorFactory(ExecutorFactoryModule):
 
     Parameters
     ----------
-    graph_json : str
     lib : Module
         The kernels.
-    params : mapping of str to NDArray
     name : str
         ``lib[name](dev)`` makes an executor.
     exporter : callable, optional
@@ -73,39 +71,19 @@ class GraphExecutorFactory(ExecutorFactoryModule):
         return GraphExecutorFactory(self.graph_json, self.lib, {}, self.libmod_name, self._exporter)
 
     def get_lib(self) -> Module:
-        """Return the kernels.
-
-        Returns
-        -------
-        Module
-        """
+        """Return the kernels."""
         return self.lib
 
     def get_params(self) -> dict[str, NDArray]:
-        """Return the parameters by name.
-
-        Returns
-        -------
-        dict of str to NDArray
-        """
+        """Return the parameters by name."""
         return self.params
 
     def get_graph_json(self) -> str:
-        """Return the graph as JSON.
-
-        Returns
-        -------
-        str
-        """
+        """Return the graph as JSON."""
         return self.graph_json
 
     def get_executor_config(self) -> str:
-        """Return the graph as JSON, under TVM's newer name.
-
-        Returns
-        -------
-        str
-        """
+        """Return the graph as JSON, under TVM's newer name."""
         return self.graph_json
 
     def get_source(self, fmt: str = "") -> str:
@@ -115,10 +93,6 @@ class GraphExecutorFactory(ExecutorFactoryModule):
         ----------
         fmt : str
             E.g. ``ll`` or ``asm``.
-
-        Returns
-        -------
-        str
         """
         return self.lib.get_source(fmt)
 
@@ -127,7 +101,6 @@ class GraphExecutorFactory(ExecutorFactoryModule):
 
         Parameters
         ----------
-        file_name : str
         **options
             Accepted for compatibility.
 
@@ -142,14 +115,6 @@ class GraphExecutorFactory(ExecutorFactoryModule):
 
     def exported(self, file_name: str) -> bytes:
         """Return what :meth:`export_library` writes to a file of this name.
-
-        Parameters
-        ----------
-        file_name : str
-
-        Returns
-        -------
-        bytes
 
         Raises
         ------

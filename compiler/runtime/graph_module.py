@@ -118,10 +118,6 @@ def create(graph_json_str: str, libmod: Module, device: Device | Sequence[Device
     device : Device or sequence of Device
         Where it runs: the first of several.
 
-    Returns
-    -------
-    GraphModule
-
     Raises
     ------
     ArgumentError

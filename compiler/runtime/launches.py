@@ -57,10 +57,8 @@ class DeviceMemory:
 
     Attributes
     ----------
-    name : str
     dtype : str
         Of its elements.
-    elements : int
     parameter : int or None
         Position among the function's parameters; None for memory that the function allocates.
     """
@@ -118,12 +116,7 @@ class Launches:
 
 @dataclass(frozen=True, slots=True)
 class NoLaunches:
-    """Of a function whose launches are not known before it is called.
-
-    Attributes
-    ----------
-    why : str
-    """
+    """Of a function whose launches are not known before it is called."""
 
     why: str
 
@@ -147,16 +140,7 @@ class _Stored(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def encode_launches(functions: FunctionLaunches) -> str:
-    """Return launches as JSON text.
-
-    Parameters
-    ----------
-    functions : mapping of str to Launches or NoLaunches
-
-    Returns
-    -------
-    str
-    """
+    """Return launches as JSON text."""
     entries = {
         name: _Entry(why=plan.why) if isinstance(plan, NoLaunches) else _Entry(plan.memory, plan.launches)
         for name, plan in functions.items()
@@ -175,10 +159,6 @@ def decode_launches(text: str, kernels: Mapping[str, Sequence[str]], path: str) 
         The data types of the parameters of each kernel, ``handle`` for pointers.
     path : str
         The file's, for messages.
-
-    Returns
-    -------
-    dict of str to Launches or NoLaunches
 
     Raises
     ------
@@ -208,7 +188,6 @@ def require_fitting(functions: FunctionLaunches, signatures: Mapping[str, Signat
 
     Parameters
     ----------
-    functions : mapping of str to Launches or NoLaunches
     signatures : mapping of str to Signature
         The host's.
     path : str

@@ -102,14 +102,8 @@ def library_content(object_code: bytes, name: str, attached: bytes = b"") -> byt
 
     Parameters
     ----------
-    object_code : bytes
     name : str
         Of the file.
-    attached : bytes
-
-    Returns
-    -------
-    bytes
 
     Raises
     ------
@@ -231,10 +225,6 @@ def load_static_library(path: str | os.PathLike[str], func_names: Sequence[str])
     func_names : sequence of str
         The functions.
 
-    Returns
-    -------
-    Module
-
     Raises
     ------
     ArgumentError
@@ -285,10 +275,6 @@ def system_lib(symbol_prefix: str = "") -> Module:
     ----------
     symbol_prefix : str
         What the names of the functions begin with; the module has them without it.
-
-    Returns
-    -------
-    Module
 
     Raises
     ------

@@ -32,10 +32,6 @@ def has_intrinsic(name: str) -> bool:
     ----------
     name : str
         With the types that it is overloaded by or without, e.g. ``llvm.fma.f32`` or ``llvm.fma``.
-
-    Returns
-    -------
-    bool
     """
     if _NAME.fullmatch(name) is None:
         return False

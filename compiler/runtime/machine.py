@@ -65,12 +65,7 @@ def this_machine() -> Machine:
 
 
 def available_cores() -> int:
-    """Return the number of cores that this process may use, its affinity respected.
-
-    Returns
-    -------
-    int
-    """
+    """Return the number of cores that this process may use, its affinity respected."""
     return min(_usable_cores(), this_machine().cores)
 
 

@@ -23,10 +23,6 @@ _DIGEST = 32
 def marked(mark: bytes, content: bytes) -> bytes:
     """Return content that :func:`find_marked` finds in a file.
 
-    Parameters
-    ----------
-    mark, content : bytes
-
     Returns
     -------
     bytes
@@ -40,16 +36,10 @@ def find_marked(mark: bytes, data: bytes, path: str, largest: int, begin: int = 
 
     Parameters
     ----------
-    mark, data : bytes
     path : str
         The file's, for the message.
     largest : int
         Bytes of the content, at most.
-    begin : int
-
-    Returns
-    -------
-    bytes or None
 
     Raises
     ------
@@ -73,15 +63,10 @@ def find_all_marked(mark: bytes, data: bytes, path: str, largest: int) -> Iterat
 
     Parameters
     ----------
-    mark, data : bytes
     path : str
         The file's, for the message.
     largest : int
         Bytes of a content, at most.
-
-    Yields
-    ------
-    bytes
 
     Raises
     ------

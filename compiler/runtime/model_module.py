@@ -53,10 +53,6 @@ class ModelExecutor(Timed):
         key : int or str
             The input's index or name.
 
-        Returns
-        -------
-        NDArray
-
         Raises
         ------
         ArgumentError
@@ -71,10 +67,6 @@ class ModelExecutor(Timed):
         ----------
         index : int
             Which output.
-
-        Returns
-        -------
-        NDArray
 
         Raises
         ------
@@ -99,10 +91,6 @@ class ModelExecutor(Timed):
         ----------
         name : str
             E.g. ``run`` or ``set_input``.
-
-        Returns
-        -------
-        callable
 
         Raises
         ------
@@ -171,10 +159,6 @@ class ModelExecutor(Timed):
             Measurements.
         min_seconds : float
             A measurement lasts at least this long.
-
-        Returns
-        -------
-        BenchmarkResult
         """
         return benchmark(self._measured, name, args, lambda: call(*args), number, repeat, min_seconds)
 
@@ -248,10 +232,6 @@ class ModelModule:
             Which one.
         out : NDArray, optional
             Where to copy it to; without it the memory is returned, which the next run overwrites.
-
-        Returns
-        -------
-        NDArray
         """
         output = self.module.get_output(index)
         return output if out is None else out.copyfrom(output)
@@ -265,30 +245,16 @@ class ModelModule:
             By index or name.
         out : NDArray, optional
             Where to copy it to; without it the memory itself is returned.
-
-        Returns
-        -------
-        NDArray
         """
         value = self.module.get_input(index)
         return value if out is None else out.copyfrom(value)
 
     def get_num_outputs(self) -> int:
-        """Count the outputs.
-
-        Returns
-        -------
-        int
-        """
+        """Count the outputs."""
         return self.module.num_outputs
 
     def get_num_inputs(self) -> int:
-        """Count the inputs, parameters included.
-
-        Returns
-        -------
-        int
-        """
+        """Count the inputs, parameters included."""
         return len(self.module.input_names)
 
     def get_input_index(self, name: str) -> int:

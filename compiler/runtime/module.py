@@ -155,10 +155,6 @@ class Module(timing.Timed):
     def import_module(self, module: Module) -> None:
         """Let this module find the functions of another one.
 
-        Parameters
-        ----------
-        module : Module
-
         Raises
         ------
         ArgumentError
@@ -188,12 +184,7 @@ class Module(timing.Timed):
         return functions
 
     def replace_function(self, function: Function) -> None:
-        """Let another function run under the name of one that the module has.
-
-        Parameters
-        ----------
-        function : Function
-        """
+        """Let another function run under the name of one that the module has."""
         self._functions[function.name] = function
 
     def clear_imports(self) -> None:
@@ -201,34 +192,15 @@ class Module(timing.Timed):
         self._imports.clear()
 
     def stored_data(self) -> bytes:
-        """Return what a library that is exported holds of the module as data: nothing of machine code.
-
-        Returns
-        -------
-        bytes
-        """
+        """Return what a library that is exported holds of the module as data: nothing of machine code."""
         return b""
 
     def imported_data(self) -> bytes:
-        """Return what a library that is exported holds of the imported modules as data.
-
-        Returns
-        -------
-        bytes
-        """
+        """Return what a library that is exported holds of the imported modules as data."""
         return b"".join(module.stored_data() for module in self._imports)
 
     def same_as(self, other: object) -> bool:
-        """Return whether another module is this very one.
-
-        Parameters
-        ----------
-        other : object
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether another module is this very one."""
         return self is other
 
     def implements_function(self, name: str, query_imports: bool = False) -> bool:
@@ -236,13 +208,8 @@ class Module(timing.Timed):
 
         Parameters
         ----------
-        name : str
         query_imports : bool
             Whether to search imported modules, too.
-
-        Returns
-        -------
-        bool
         """
         return self._find(name, query_imports) is not None
 
@@ -269,10 +236,6 @@ class Module(timing.Timed):
         query_imports : bool
             Whether to search imported modules, too.
 
-        Returns
-        -------
-        Function
-
         Raises
         ------
         UnknownFunctionError
@@ -298,10 +261,6 @@ class Module(timing.Timed):
         ----------
         fmt : str
             For machine code, ``ll`` (LLVM IR, the default), ``asm`` or ``s``; for source code, its language.
-
-        Returns
-        -------
-        str
 
         Raises
         ------
@@ -337,14 +296,6 @@ class Module(timing.Timed):
 
     def exported(self, file_name: str) -> bytes:
         """Return the contents of the file that :meth:`export_library` writes.
-
-        Parameters
-        ----------
-        file_name : str
-
-        Returns
-        -------
-        bytes
 
         Raises
         ------
@@ -383,13 +334,8 @@ class Module(timing.Timed):
 
         Parameters
         ----------
-        file_name : str
         fmt : str
             As in :meth:`save`.
-
-        Returns
-        -------
-        bytes
         """
         make = self._files.get(fmt or Path(file_name).suffix[1:])
         return make() if make is not None else self.exported(str(file_name))

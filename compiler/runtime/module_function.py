@@ -116,7 +116,6 @@ class Function:
 
         Parameters
         ----------
-        args : tuple of object
         number : int
             The number of calls that each measurement averages.
         repeat : int

@@ -12,10 +12,6 @@ __all__ = ["sanitize_name"]
 def sanitize_name(original_name: str) -> str:
     """Return a name whose characters may all stand in names of C.
 
-    Parameters
-    ----------
-    original_name : str
-
     Returns
     -------
     str

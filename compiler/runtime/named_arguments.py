@@ -24,10 +24,6 @@ def arguments_in_order(function: str, names: Sequence[str], args: Sequence[T], k
     kwargs : mapping of str
         Values of the rest; those of other names are left out, so that all the weights of a model may be given.
 
-    Returns
-    -------
-    list
-
     Raises
     ------
     ArgumentError

@@ -107,10 +107,6 @@ def compiled(data: bytes, path: str) -> bytes:
     path : str
         The file that it comes from, for the error.
 
-    Returns
-    -------
-    bytes
-
     Raises
     ------
     ArgumentError

@@ -37,10 +37,6 @@ def numpy_dtype(dtype: str) -> np.dtype[Any]:
     dtype : str
         E.g. ``float32``.
 
-    Returns
-    -------
-    numpy.dtype
-
     Raises
     ------
     DTypeError
@@ -102,10 +98,6 @@ def aligned_empty(shape: tuple[int, ...], dtype: str) -> npt.NDArray[Any]:
         Extents.
     dtype : str
         Type of the elements.
-
-    Returns
-    -------
-    numpy.ndarray
     """
     element = numpy_dtype(dtype)
     shape = (*shape, dt.lanes(dtype)) if dt.lanes(dtype) > 1 else tuple(shape)
@@ -178,26 +170,12 @@ class NDArray:
         return np.array(self._memory.view(np.uint16) if dt.element(self.dtype) == "bfloat16" else self._memory)
 
     def asnumpy(self) -> npt.NDArray[Any]:
-        """Copy the elements, as releases before 0.8 spelled :meth:`numpy`.
-
-        Returns
-        -------
-        numpy.ndarray
-        """
+        """Copy the elements, as releases before 0.8 spelled :meth:`numpy`."""
         deprecated("NDArray.asnumpy", "NDArray.numpy")
         return self.numpy()
 
     def same_as(self, other: object) -> bool:
-        """Return whether another array is this very one.
-
-        Parameters
-        ----------
-        other : object
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether another array is this very one."""
         return self is other
 
     def view(self) -> npt.NDArray[Any]:
@@ -287,10 +265,6 @@ class NDArray:
         ----------
         stream : object
             None: the CPU has no streams.
-
-        Returns
-        -------
-        PyCapsule
         """
         return self._memory.__dlpack__(stream=None)
 
@@ -344,10 +318,6 @@ def empty(
         Where it lies; the CPU by default.
     mem_scope : str, optional
         The memory of the device: ``global``, as there is no other here.
-
-    Returns
-    -------
-    NDArray
 
     Raises
     ------
@@ -415,12 +385,7 @@ class ArrayType:
         self._room = -(-max(sample.nbytes, 1) // ALIGNMENT) * ALIGNMENT
 
     def empty(self) -> NDArray:
-        """Return an array whose elements are yet to be written.
-
-        Returns
-        -------
-        NDArray
-        """
+        """Return an array whose elements are yet to be written."""
         memory, start, address = _aligned_memory(self._room) if self._room > _PIECE else _slab.cut(self._room)
         made = NDArray.__new__(NDArray)
         made._memory = np.ndarray(self._memory_shape, self._element, memory, start)
@@ -440,10 +405,6 @@ def array(arr: ArrayLike, device: Device | None = None, mem_scope: str | None = 
         Where it lies; the CPU by default.
     mem_scope : str, optional
         The memory of the device, as of :func:`empty`.
-
-    Returns
-    -------
-    NDArray
     """
     values = arr.view() if isinstance(arr, NDArray) else np.asarray(arr)
     return empty(values.shape, tvm_dtype(values.dtype), device, mem_scope).copyfrom(values)
@@ -456,10 +417,6 @@ def numpyasarray(values: npt.NDArray[Any]) -> NDArray:
     ----------
     values : numpy.ndarray
         A C-contiguous array.
-
-    Returns
-    -------
-    NDArray
 
     Raises
     ------
@@ -478,10 +435,6 @@ def from_dlpack(dltensor: object) -> NDArray:
     ----------
     dltensor : object
         A tensor on the CPU that has ``__dlpack__``, or the capsule that this method returns.
-
-    Returns
-    -------
-    NDArray
 
     Raises
     ------

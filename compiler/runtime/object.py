@@ -21,10 +21,6 @@ class ObjectGeneric:
     def asobject(self) -> Object:
         """Return the object that this one stands for.
 
-        Returns
-        -------
-        Object
-
         Raises
         ------
         NotImplementedError

@@ -66,7 +66,6 @@ class ObjectFile:
     ----------
     machine : int
         The kind of processor, as ELF numbers it.
-    sections : list of Section
     """
 
     def __init__(self, code: bytes) -> None:

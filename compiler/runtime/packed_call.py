@@ -39,10 +39,6 @@ hold_while_forking(_lock)
 def dtype_bits(dtype: str) -> int:
     """Return a data type as the four bytes of a DLTensor.
 
-    Parameters
-    ----------
-    dtype : str
-
     Returns
     -------
     int
@@ -60,10 +56,6 @@ def importing(functions: Mapping[str, Callable[..., object]]) -> Iterator[None]:
     ----------
     functions : mapping of str to callable
         By the names that it calls them by.
-
-    Returns
-    -------
-    context manager
     """
     token = _IMPORTED.set(functions)
     try:

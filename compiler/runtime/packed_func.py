@@ -117,10 +117,6 @@ def convert_key(key: object) -> object:
     ----------
     key : object
         Texts and nodes are keys; a number becomes a constant.
-
-    Returns
-    -------
-    object
     """
     return key if isinstance(key, (str, Node)) else convert(key)
 
@@ -177,13 +173,8 @@ def get_global_func(name: str, allow_missing: bool = False) -> PackedFunc | None
 
     Parameters
     ----------
-    name : str
     allow_missing : bool
         Return None if there is none.
-
-    Returns
-    -------
-    PackedFunc, or None
 
     Raises
     ------
@@ -199,10 +190,6 @@ def get_global_func(name: str, allow_missing: bool = False) -> PackedFunc | None
 
 def remove_global_func(name: str) -> None:
     """Free a name that a function is registered under.
-
-    Parameters
-    ----------
-    name : str
 
     Raises
     ------

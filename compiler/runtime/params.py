@@ -33,10 +33,6 @@ def save_param_dict(params: Mapping[str, ArrayLike]) -> bytearray:
     params : mapping of str to NDArray or numpy.ndarray
         Arrays by name.
 
-    Returns
-    -------
-    bytearray
-
     Raises
     ------
     ArgumentError
@@ -67,10 +63,6 @@ def load_param_dict(param_bytes: bytes | bytearray) -> dict[str, NDArray]:
     ----------
     param_bytes : bytes or bytearray
         The content of a ``.params`` file.
-
-    Returns
-    -------
-    dict of str to NDArray
 
     Raises
     ------
@@ -164,9 +156,5 @@ def load_param_dict_from_file(path: str | PathLike[str]) -> dict[str, NDArray]:
     ----------
     path : str or path
         Of the ``.params`` file.
-
-    Returns
-    -------
-    dict of str to NDArray
     """
     return load_param_dict(Path(path).read_bytes())

@@ -34,12 +34,7 @@ class Metric:
 
 @dataclass(frozen=True, slots=True)
 class Duration(Metric):
-    """How long something took.
-
-    Parameters
-    ----------
-    microseconds : float
-    """
+    """How long something took."""
 
     field: ClassVar[str] = "microseconds"
     form: ClassVar[str] = ",.2f"
@@ -65,12 +60,7 @@ class Percent(Metric):
 
 @dataclass(frozen=True, slots=True)
 class Count(Metric):
-    """How often something happened.
-
-    Parameters
-    ----------
-    count : int
-    """
+    """How often something happened."""
 
     field: ClassVar[str] = "count"
     form: ClassVar[str] = ",.0f"
@@ -80,12 +70,7 @@ class Count(Metric):
 
 @dataclass(frozen=True, slots=True)
 class Ratio(Metric):
-    """A quotient; those of several calls are averaged.
-
-    Parameters
-    ----------
-    ratio : float
-    """
+    """A quotient; those of several calls are averaged."""
 
     field: ClassVar[str] = "ratio"
     form: ClassVar[str] = ",.2f"
@@ -137,10 +122,6 @@ class Report:
             Whether calls of one function with arguments of the same shapes are one row.
         col_sums : bool
             Whether a row with the sums of the columns follows.
-
-        Returns
-        -------
-        str
         """
         rows = _aggregated(self.calls) if aggregate else list(self.calls)
         if sort:
@@ -194,10 +175,6 @@ class Report:
         s : str
             What :meth:`json` returned.
 
-        Returns
-        -------
-        Report
-
         Raises
         ------
         ArgumentError
@@ -215,16 +192,7 @@ class Report:
 
 
 def number_of(value: Value | None) -> float:
-    """Return the number in a column; 0 if there is none.
-
-    Parameters
-    ----------
-    value : Metric or str, optional
-
-    Returns
-    -------
-    float
-    """
+    """Return the number in a column; 0 if there is none."""
     return value.value if isinstance(value, Metric) else 0
 
 

@@ -17,12 +17,7 @@ __all__ = ["VirtualMachineProfiler", "enabled"]
 
 
 def enabled() -> bool:
-    """Return whether programs of the virtual machine can be measured: always.
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether programs of the virtual machine can be measured: always."""
     return True
 
 
@@ -64,10 +59,6 @@ class VirtualMachineProfiler(VirtualMachine):
             What measures beside the time.
         **kwargs : array_like or NDArray
             Arguments by name.
-
-        Returns
-        -------
-        Report
         """
         self.invoke(func_name, *args, **kwargs)  # what is done once only, is done
         plain, self.executable = self.executable, self._timed

@@ -26,12 +26,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class DeviceWrapper:
-    """A device, as collectors get it.
-
-    Parameters
-    ----------
-    device : Device
-    """
+    """A device, as collectors get it."""
 
     device: Device
 
@@ -127,12 +122,7 @@ class Profiler:
         return result
 
     def report(self) -> Report:
-        """Return what was measured since the profiler was made.
-
-        Returns
-        -------
-        Report
-        """
+        """Return what was measured since the profiler was made."""
         total = (time.perf_counter() - self._began) * 1e6
         calls = [row | {"Percent": Percent(number_of(row["Duration (us)"]) / total * 100)} for row in self._calls]
         device = _name(self.device)

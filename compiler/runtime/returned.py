@@ -37,12 +37,7 @@ class ReturnSlot:
         return ctypes.addressof(self._memory)
 
     def value(self) -> Returned:
-        """Return what was stored last.
-
-        Returns
-        -------
-        int, float, bool or c_void_p
-        """
+        """Return what was stored last."""
         stored = self._memory.value
         if self._dtype == "handle":
             return ctypes.c_void_p(int(stored))

@@ -26,7 +26,6 @@ class Timed(Protocol):
 
         Parameters
         ----------
-        func_name : str
         number : int
             Calls that one measurement averages over.
         repeat : int

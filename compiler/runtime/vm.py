@@ -99,12 +99,7 @@ class VirtualMachine(Timed):
         self.invoke(func_name, *args, **kwargs)
 
     def get_outputs(self) -> list[Any]:
-        """Return the results of the last call: the fields of a tuple, or one value.
-
-        Returns
-        -------
-        list of NDArray, ADT, Closure or Ref
-        """
+        """Return the results of the last call: the fields of a tuple, or one value."""
         return list(self._outputs)
 
     def set_input(self, func_name: str, *args: Argument, **kwargs: Argument) -> None:
@@ -218,10 +213,6 @@ class VirtualMachine(Timed):
             Arguments in order.
         **kwargs : array_like or NDArray
             Arguments by name.
-
-        Returns
-        -------
-        NDArray, ADT, Closure or Ref
         """
         return self.invoke("main", *args, **kwargs)
 

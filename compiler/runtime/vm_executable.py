@@ -32,7 +32,6 @@ class Executable:
 
     Attributes
     ----------
-    functions : list of VMFunction
     entries : dict of str to int
         Functions that can be called from outside, by name.
     constants : list of NDArray or None
@@ -100,10 +99,6 @@ class Executable:
         lib : Module, optional
             The second part: the machine code.
 
-        Returns
-        -------
-        Executable
-
         Raises
         ------
         ArgumentError
@@ -120,10 +115,6 @@ class Executable:
         ----------
         byte_limit : int
             Constants of at least so many bytes are taken out.
-
-        Returns
-        -------
-        dict of str to NDArray
 
         Raises
         ------
@@ -171,10 +162,6 @@ class Executable:
     def load_late_bound_consts_from_map(self, map: Mapping[str, ArrayLike]) -> None:
         """Give the program the constants back that :meth:`get_late_bound_consts` took out.
 
-        Parameters
-        ----------
-        map : mapping of str to array
-
         Raises
         ------
         ArgumentError
@@ -197,10 +184,6 @@ class Executable:
         ----------
         func_name : str
             A global function of the program.
-
-        Returns
-        -------
-        list of str
 
         Raises
         ------

@@ -51,16 +51,7 @@ class _Program(msgspec.Struct):
 
 
 def saved_program(program: Executable) -> bytearray:
-    """Return a program without its machine code as bytes.
-
-    Parameters
-    ----------
-    program : Executable
-
-    Returns
-    -------
-    bytearray
-    """
+    """Return a program without its machine code as bytes."""
     constants = list(program.constants)
     kernels = []
     for kernel in program.kernels:

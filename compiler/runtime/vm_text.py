@@ -21,16 +21,7 @@ class _Kernel(Protocol):
 
 
 def bytecode_text(program: Executable) -> str:
-    """Return the instructions of a program, function by function.
-
-    Parameters
-    ----------
-    program : Executable
-
-    Returns
-    -------
-    str
-    """
+    """Return the instructions of a program, function by function."""
     return "\n".join(_function_text(index, function, program) for index, function in enumerate(program.functions))
 
 
@@ -113,16 +104,7 @@ def _tail(last: bool) -> str:
 
 
 def statistics_text(program: Executable) -> str:
-    """Return which constants, global functions and kernels a program has.
-
-    Parameters
-    ----------
-    program : Executable
-
-    Returns
-    -------
-    str
-    """
+    """Return which constants, global functions and kernels a program has."""
     shapes = [_shape_text(constant) for constant in program.constants]
     entries = [f'("{name}", {at})' for at, name in _globals(program)]
     return (

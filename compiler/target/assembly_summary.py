@@ -81,13 +81,8 @@ def is_spill(mnemonic: str, operands: str, architecture: str) -> bool:
 
     Parameters
     ----------
-    mnemonic, operands : str
     architecture : str
         The architecture of a target triple.
-
-    Returns
-    -------
-    bool
     """
     if architecture not in _STACK or instruction_kind(mnemonic, architecture) not in ("move", "load", "store"):
         return False

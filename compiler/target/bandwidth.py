@@ -51,13 +51,8 @@ def measure_bandwidth(threads: int = 1, caches: Sequence[CacheLevel] = ()) -> Ba
 
     Parameters
     ----------
-    threads : int
     caches : sequence of CacheLevel
         The caches of this machine: the arrays are twice as large as the largest of them, within their bounds.
-
-    Returns
-    -------
-    Bandwidth
 
     Raises
     ------

@@ -48,8 +48,6 @@ class Block:
         Its label; an unlabelled block has the name of the preceding one with a ``+``.
     first, last : int
         The numbers of its first and last line.
-    instructions : int
-    jumps : tuple of Jump
     depth : int
         Its loop depth.
     hot : bool
@@ -71,7 +69,6 @@ class FlowGraph:
 
     Attributes
     ----------
-    function : str
     blocks : tuple of Block
         In the order of the text; the first is the entry.
     """
@@ -131,10 +128,6 @@ def control_flow(lines: Sequence[str], language: str) -> list[FlowGraph]:
 
 def hot_loop(graphs: Sequence[FlowGraph]) -> FlowGraph | None:
     """Return the function with the most deeply nested hot loop, by instructions if there are several.
-
-    Parameters
-    ----------
-    graphs : sequence of FlowGraph
 
     Returns
     -------

@@ -43,10 +43,6 @@ def has_sse41(triple: str, cpu: str, features: str) -> bool:
     ----------
     triple, cpu, features : str
         As in :func:`~compiler.target.llvm_machine.target_machine`.
-
-    Returns
-    -------
-    bool
     """
     if not triple.startswith(("x86_64", "i686")):
         return False
@@ -64,10 +60,6 @@ def converts_halves(triple: str, cpu: str, features: str) -> bool:
     ----------
     triple, cpu, features : str
         As in :func:`~compiler.target.llvm_machine.target_machine`.
-
-    Returns
-    -------
-    bool
     """
     if not triple.startswith(("x86_64", "i686")) or int16_vector_bits(triple, cpu, features):
         return True

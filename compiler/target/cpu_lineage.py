@@ -125,10 +125,6 @@ def ask_llvm(architecture: str) -> dict[str, frozenset[str]]:
     ----------
     architecture : str
         One of :data:`ARCHITECTURES`.
-
-    Returns
-    -------
-    dict of str to frozenset of str
     """
     triple, base = TRIPLES[architecture], ARCHITECTURES[architecture]
     listed = re.findall(r"^  (\S+)\s+- ", _child(_LIST, triple)[1].partition("Available features")[2], re.MULTILINE)

@@ -31,10 +31,6 @@ def device_limits(target: Target) -> dict[str, int]:
     ----------
     target : Target
         Its attributes override the defaults of its kind.
-
-    Returns
-    -------
-    dict of str to int
     """
     threads = int(target.attrs.get("max_threads_per_block", target.max_num_threads))
     limits = {**_LIMITS.get(target.kind, {}), "max_threads_per_block": threads}

@@ -76,10 +76,6 @@ def cuda(model: str = "unknown", arch: str | None = None, options: Options = Non
         The architecture, e.g. ``sm_61``.
     options : str or list of str, optional
         Further options.
-
-    Returns
-    -------
-    Target
     """
     return _made("cuda", f"-model={model}", *([f"-arch={arch}"] if arch else []), options=options)
 
@@ -93,10 +89,6 @@ def rocm(model: str = "unknown", options: Options = None) -> Target:
         The model.
     options : str or list of str, optional
         Further options.
-
-    Returns
-    -------
-    Target
     """
     return _made("rocm", f"-model={model}", options=options)
 
@@ -110,10 +102,6 @@ def mali(model: str = "unknown", options: Options = None) -> Target:
         The model.
     options : str or list of str, optional
         Further options.
-
-    Returns
-    -------
-    Target
     """
     return _made("opencl", "-device=mali", f"-model={model}", options=options)
 
@@ -127,10 +115,6 @@ def bifrost(model: str = "unknown", options: Options = None) -> Target:
         The model.
     options : str or list of str, optional
         Further options.
-
-    Returns
-    -------
-    Target
     """
     return _made("opencl", "-device=bifrost", f"-model={model}", options=options)
 
@@ -148,10 +132,6 @@ def adreno(model: str = "unknown", options: Options = None, cfg: str | None = No
         Accepted for compatibility.
     backend : str
         ``opencl`` or ``vulkan``.
-
-    Returns
-    -------
-    Target
     """
     return _made(backend, "-device=adreno", f"-model={model}", options=options)
 
@@ -165,10 +145,6 @@ def intel_graphics(model: str = "unknown", options: Options = None) -> Target:
         The model.
     options : str or list of str, optional
         Further options.
-
-    Returns
-    -------
-    Target
     """
     return _made("opencl", "-device=intel_graphics", f"-model={model} -thread_warp_size=16", options=options)
 
@@ -182,10 +158,6 @@ def opengl(model: str = "unknown", options: Options = None) -> Target:
         The model.
     options : str or list of str, optional
         Further options.
-
-    Returns
-    -------
-    Target
     """
     return _made("opencl", f"-model={model}", options=options)
 
@@ -199,10 +171,6 @@ def arm_cpu(model: str = "unknown", options: Options = None) -> Target:
         The board, e.g. ``rasp4b64`` or ``rk3399``, or another model name.
     options : str or list of str, optional
         Further options, which override those of the board.
-
-    Returns
-    -------
-    Target
     """
     name, compiler_options = _ARM_BOARDS.get(model, (model, ""))
     return _made("llvm", "-keys=arm_cpu,cpu -device=arm_cpu", f"-model={name}", compiler_options, options=options)
@@ -215,10 +183,6 @@ def rasp(options: Options = None) -> Target:
     ----------
     options : str or list of str, optional
         Further options.
-
-    Returns
-    -------
-    Target
     """
     return arm_cpu("rasp3b", options)
 
@@ -232,10 +196,6 @@ def riscv_cpu(model: str = "sifive-u54", options: Options = None) -> Target:
         The board, e.g. ``sifive-u74``.
     options : str or list of str, optional
         Further options, which override those of the board.
-
-    Returns
-    -------
-    Target
     """
     keys = "-keys=arm_cpu,cpu -device=arm_cpu"
     return _made("llvm", keys, f"-model={model}", _RISCV_BOARDS.get(model, ""), options=options)
@@ -250,10 +210,6 @@ def micro(model: str = "unknown", options: Options = None) -> Target:
         The chip, e.g. ``nrf52840``.
     options : str or list of str, optional
         Further options.
-
-    Returns
-    -------
-    Target
     """
     return _made("c", "-keys=arm_cpu,cpu", f"-model={model}", _MICRO_BOARDS.get(model, ""), options=options)
 
@@ -267,10 +223,6 @@ def stm32(series: str = "unknown", options: Options = None) -> Target:
         E.g. ``stm32F7xx``.
     options : str or list of str, optional
         Further options.
-
-    Returns
-    -------
-    Target
     """
     return _made("c", "-keys=arm_cpu,cpu -device=arm_cpu", f"-model={series}", options=options)
 
@@ -302,10 +254,6 @@ def hexagon(
     vtcm_capacity : int
         The size of its tightly coupled memory in bytes.
 
-    Returns
-    -------
-    Target
-
     Raises
     ------
     ArgumentError
@@ -336,9 +284,5 @@ def vta(model: str = "unknown", options: Options = None) -> Target:
         The model.
     options : str or list of str, optional
         Further options.
-
-    Returns
-    -------
-    Target
     """
     return _made("ext_dev", "-keys=vta,cpu -device=vta", f"-model={model}", options=options)

@@ -63,12 +63,7 @@ class GenericFunc:
         return self.default(*args, **kwargs)
 
     def get_packed_func(self) -> GenericFunc:
-        """Return the function that dispatches on the current target, which is this one.
-
-        Returns
-        -------
-        GenericFunc
-        """
+        """Return the function that dispatches on the current target, which is this one."""
         return self
 
     def set_default(self, func: Callable[..., object], allow_override: bool = False) -> None:
@@ -76,7 +71,6 @@ class GenericFunc:
 
         Parameters
         ----------
-        func : callable
         allow_override : bool
             Whether an existing default may be replaced.
 
@@ -131,25 +125,12 @@ _NATIVE: dict[str, GenericFunc] = {}
 
 
 def get_native_generic_func(name: str) -> GenericFunc:
-    """Get or create the generic function with a name.
-
-    Parameters
-    ----------
-    name : str
-
-    Returns
-    -------
-    GenericFunc
-    """
+    """Get or create the generic function with a name."""
     return _NATIVE.setdefault(name, GenericFunc(name))
 
 
 def override_native_generic_func(func_name: str) -> Callable[[Callable[..., object]], GenericFunc]:
     """Return a decorator that sets the default of the generic function with a name.
-
-    Parameters
-    ----------
-    func_name : str
 
     Returns
     -------
@@ -168,10 +149,6 @@ def override_native_generic_func(func_name: str) -> Callable[[Callable[..., obje
 
 def generic_func(fdefault: Callable[..., object]) -> GenericFunc:
     """Create a generic function with a default implementation.
-
-    Parameters
-    ----------
-    fdefault : callable
 
     Returns
     -------

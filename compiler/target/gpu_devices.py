@@ -24,7 +24,6 @@ class GpuDevice:
 
     Attributes
     ----------
-    name : str
     processors : int
         The number of multiprocessors, cores or execution units; a block runs on one of them.
     flops : float
@@ -75,10 +74,6 @@ class GpuDevice:
         ----------
         intensity : float
             Operations per byte transferred.
-
-        Returns
-        -------
-        float
         """
         return min(self.flops, intensity * self.bandwidth)
 
@@ -91,10 +86,6 @@ class GpuDevice:
             The number of blocks of the launch.
         resident : int
             The maximum number of resident blocks per processor; at least 1.
-
-        Returns
-        -------
-        Waves
         """
         return Waves(blocks / (self.processors * max(1, resident)))
 

@@ -142,14 +142,6 @@ class TargetKind(str):
     def options_from_name(kind_name: str) -> dict[str, str]:
         """Return the options of a target kind, with the types of their values.
 
-        Parameters
-        ----------
-        kind_name : str
-
-        Returns
-        -------
-        dict of str to str
-
         Raises
         ------
         TargetError
@@ -160,14 +152,6 @@ class TargetKind(str):
 
 def kind_named(name: str) -> TargetKind:
     """Look up a target kind by name.
-
-    Parameters
-    ----------
-    name : str
-
-    Returns
-    -------
-    TargetKind
 
     Raises
     ------
@@ -186,7 +170,6 @@ def option_type(kind: TargetKind, key: str) -> type:
 
     Parameters
     ----------
-    kind : TargetKind
     key : str
         The option, without leading dashes.
 

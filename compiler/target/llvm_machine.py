@@ -43,10 +43,6 @@ def target_machine(triple: str, cpu: str, features: str, opt_level: int) -> bind
     opt_level : int
         The optimisation level of LLVM's code generator, 0 to 3.
 
-    Returns
-    -------
-    llvmlite.binding.TargetMachine
-
     Raises
     ------
     BuildError
@@ -98,10 +94,6 @@ def data_layout(triple: str, cpu: str, features: str, opt_level: int) -> str:
         As in :func:`target_machine`.
     opt_level : int
         The optimisation level of LLVM's code generator, 0 to 3.
-
-    Returns
-    -------
-    str
     """
     return str(target_machine(triple, cpu, features, opt_level).target_data)
 
@@ -115,10 +107,6 @@ def emitted_for(program: str, triple: str, cpu: str, features: str) -> str:
         LLVM IR without a triple.
     triple, cpu, features : str
         As in :func:`target_machine`.
-
-    Returns
-    -------
-    str
     """
     machine = target_machine(triple, cpu, features, 2)
     return str(machine.emit_assembly(binding.parse_assembly(f'target triple = "{triple}"\n{program}')))

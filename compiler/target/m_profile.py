@@ -36,10 +36,6 @@ def is_m_profile(mcpu: str) -> bool:
     ----------
     mcpu : str
         Its name, possibly with extensions.
-
-    Returns
-    -------
-    bool
     """
     return split_cpu(mcpu)[0] in _CPUS
 

@@ -40,7 +40,6 @@ class Description:
 
     Attributes
     ----------
-    kind : TargetKind
     given : dict of str to Option
         The options that were given, except ``keys`` and ``host``.
     keys : list of str
@@ -62,10 +61,6 @@ def describe(target: str | Mapping[str, object]) -> Description:
     ----------
     target : str or mapping
         ``llvm -mcpu=haswell``, the same as a mapping or as JSON, or a tag such as ``nvidia/jetson-nano``.
-
-    Returns
-    -------
-    Description
 
     Raises
     ------
@@ -167,16 +162,7 @@ def _words(key: str, value: object) -> list[str]:
 
 
 def keys_of(made: Description) -> list[str]:
-    """Return the keys of a target: those that were given, or else those of its kind.
-
-    Parameters
-    ----------
-    made : Description
-
-    Returns
-    -------
-    list of str
-    """
+    """Return the keys of a target: those that were given, or else those of its kind."""
     device = made.given.get("device")
     devices = [str(device)] if device else []
     arm = ["arm_cpu", "cpu"] if _is_arm(made) else []
@@ -195,11 +181,6 @@ def _is_arm(made: Description) -> bool:
 
 def option_text(key: str, value: object) -> str:
     """Format an option as in a target string.
-
-    Parameters
-    ----------
-    key : str
-    value : Option
 
     Returns
     -------

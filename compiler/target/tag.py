@@ -34,10 +34,6 @@ def register_tag(name: str, config: Mapping[str, object], override: bool = False
     override : bool
         Whether an existing tag may be replaced.
 
-    Returns
-    -------
-    Target
-
     Raises
     ------
     ArgumentError

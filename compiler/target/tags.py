@@ -111,10 +111,6 @@ _TAGS: dict[str, dict[str, object]] = {
 def tagged(name: str) -> dict[str, object] | None:
     """Return the options of the target with a tag.
 
-    Parameters
-    ----------
-    name : str
-
     Returns
     -------
     dict of str to object, or None
@@ -125,12 +121,7 @@ def tagged(name: str) -> dict[str, object] | None:
 
 
 def tag_names() -> list[str]:
-    """Return all tags.
-
-    Returns
-    -------
-    list of str
-    """
+    """Return all tags."""
     return list(_TAGS)
 
 
@@ -139,7 +130,6 @@ def add_tag(name: str, options: Mapping[str, object]) -> None:
 
     Parameters
     ----------
-    name : str
     options : mapping of str to object
         The kind and the options, as in the constructor of a target.
     """

@@ -106,10 +106,6 @@ class Target(TargetAttributes):
         ----------
         host : Target, str or dict
             The target of host code, which launches kernels.
-
-        Returns
-        -------
-        Target
         """
         return Target(self, host)
 
@@ -160,7 +156,6 @@ class Target(TargetAttributes):
 
         Parameters
         ----------
-        target : Target, str, dict or None
         host : Target, str, dict or None
             By default the host of ``target``.
 
@@ -217,10 +212,6 @@ class Target(TargetAttributes):
         target_host : Target, str or dict, optional
             The host of the targets that have none.
 
-        Returns
-        -------
-        list of Target
-
         Raises
         ------
         AssertionError
@@ -238,7 +229,6 @@ class Target(TargetAttributes):
 
         Parameters
         ----------
-        target_map : mapping of Target or str to object
         target_host : Target, str or dict, optional
             By default the host of the first target.
 
@@ -258,10 +248,6 @@ class Target(TargetAttributes):
     @staticmethod
     def canon_target(target: TargetLike | None) -> Target | None:
         """Convert what is given for a target to a Target.
-
-        Parameters
-        ----------
-        target : Target, str, dict or None
 
         Returns
         -------
@@ -301,10 +287,6 @@ class Target(TargetAttributes):
         allow_none : bool
             Whether to return None, instead of raising an error, if there is none.
 
-        Returns
-        -------
-        Target or None
-
         Raises
         ------
         TargetError
@@ -317,16 +299,7 @@ class Target(TargetAttributes):
 
     @staticmethod
     def target_or_current(target: TargetLike | None) -> Target:
-        """Return a target, by default the current one or else this machine.
-
-        Parameters
-        ----------
-        target : Target, str, dict or None
-
-        Returns
-        -------
-        Target
-        """
+        """Return a target, by default the current one or else this machine."""
         if target is None:
             return Target.current() or Target("llvm")
         return target if isinstance(target, Target) else Target(target)

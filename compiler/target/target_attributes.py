@@ -21,7 +21,6 @@ class TargetAttributes:
 
     Attributes
     ----------
-    kind : TargetKind
     attrs : dict of str to (str, int, bool or list)
         The options that were given, and the defaults of the kind.
     triple, cpu, llvm_features : str

@@ -123,10 +123,6 @@ class _Report(msgspec.Struct):
 def find_llvm_mca() -> str:
     """Return the path of ``llvm-mca``.
 
-    Returns
-    -------
-    str
-
     Raises
     ------
     UnavailableError
@@ -153,10 +149,6 @@ def analyse_loop(lines: Sequence[str], triple: str, cpu: str, features: str = ""
         nearest processor is used, and named in the result.
     features : str
         Comma-separated features that it has beside those of its name, each prefixed by ``+`` or ``-``.
-
-    Returns
-    -------
-    Throughput
 
     Raises
     ------

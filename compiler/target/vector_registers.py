@@ -33,10 +33,6 @@ def vector_bits(triple: str, cpu: str, features: str) -> int:
     ----------
     triple, cpu, features : str
         As in :func:`~compiler.target.llvm_machine.target_machine`.
-
-    Returns
-    -------
-    int
     """
     return int(assembly_summary(emitted_for(_WIDE_SUM, triple, cpu, features))["vector bits"])
 
@@ -48,10 +44,6 @@ def vector_registers(triple: str, cpu: str, features: str) -> int:
     ----------
     triple, cpu, features : str
         As in :func:`~compiler.target.llvm_machine.target_machine`.
-
-    Returns
-    -------
-    int
     """
     architecture = triple.split("-")[0]
     if architecture == "x86_64" and vector_bits(triple, cpu, features) >= 512:

@@ -75,10 +75,6 @@ class VirtualDevice:
             The target of its code.
         memory_scope : str
             The memory scope; unconstrained if empty.
-
-        Returns
-        -------
-        VirtualDevice
         """
         made = cls(None, target, memory_scope)._with("device_type", int(device_type))
         return made._with("virtual_device_id", int(virtual_device_id))
@@ -89,16 +85,7 @@ class VirtualDevice:
         return self.device_type
 
     def joined(self, other: VirtualDevice) -> VirtualDevice | None:
-        """Join the constraints of two virtual devices; None if they conflict.
-
-        Parameters
-        ----------
-        other : VirtualDevice
-
-        Returns
-        -------
-        VirtualDevice or None
-        """
+        """Join the constraints of two virtual devices; None if they conflict."""
         result = self
         for name, is_open in _OPEN.items():
             mine, theirs = getattr(self, name), getattr(other, name)
@@ -134,10 +121,6 @@ def as_virtual_device(value: object) -> VirtualDevice:
     ----------
     value : VirtualDevice, Device, str or int
         A string is the name of a device type, an int a DLPack device type.
-
-    Returns
-    -------
-    VirtualDevice
 
     Raises
     ------
@@ -190,16 +173,7 @@ class CompilationConfig:
         return self.primitive_targets[0] if len(self.primitive_targets) == 1 else None
 
     def canonical(self, device: VirtualDevice) -> VirtualDevice:
-        """Complete a virtual device with the target that the configuration has for its type.
-
-        Parameters
-        ----------
-        device : VirtualDevice
-
-        Returns
-        -------
-        VirtualDevice
-        """
+        """Complete a virtual device with the target that the configuration has for its type."""
         for target in self.primitive_targets:
             if device.target is None and _device_type(target) == device.device_type:
                 return device.joined(VirtualDevice(None, target)) or device
@@ -225,10 +199,6 @@ def make_compilation_config(
         The targets of kernels.
     target_host : Target or str, optional
         The target of host code; ``llvm`` by default.
-
-    Returns
-    -------
-    CompilationConfig
     """
     made = tuple(Target.canon_multi_target(target) or ())
     host = Target(target_host) if isinstance(target_host, str) else target_host

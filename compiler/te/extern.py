@@ -81,12 +81,7 @@ class ExternOp(Operation):
         ]
 
     def statement(self) -> Stmt:
-        """Return the statement, with its buffers bound to the tensors that they stand for.
-
-        Returns
-        -------
-        Stmt
-        """
+        """Return the statement, with its buffers bound to the tensors that they stand for."""
         body = self.body
         tensors = (*self.inputs, *self.outputs)
         buffers = (*self.input_placeholders, *self.output_placeholders)

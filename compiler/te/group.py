@@ -23,17 +23,13 @@ class Group(RecordedStage):
 
     Parameters
     ----------
-    schedule : Schedule
     name : str
         What it is called in records.
     group : Group, optional
         The group that it is a part of.
-    attach_type : AttachType
 
     Attributes
     ----------
-    attach_type : AttachType
-    attach_stage : Stage, optional
     attach_ivar : IterVar, optional
         Where its stages are computed that have no place of their own.
     """

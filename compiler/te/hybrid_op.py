@@ -87,12 +87,7 @@ class HybridOp(Operation):
         return {axis: domain(axis) for axis in self.loop_axes}
 
     def statement(self) -> Stmt:
-        """Return the statement, with its outputs in place of the tensors that stand for them.
-
-        Returns
-        -------
-        Stmt
-        """
+        """Return the statement, with its outputs in place of the tensors that stand for them."""
         return TensorMutator(dict(zip(self.output_placeholders, self.outputs, strict=True))).visit(self.body)  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:

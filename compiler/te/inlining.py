@@ -26,7 +26,6 @@ def with_inlined(reader: Operation, inlined: Set[Operation]) -> Operation:
 
     Parameters
     ----------
-    reader : Operation
     inlined : set of Operation
         They may read each other.
 

@@ -50,7 +50,6 @@ class NumPyProgram:
 
     Parameters
     ----------
-    steps : sequence of _Step
     values : list
         Of each slot, what it holds before the first step: an input, a view of one, or None.
     outputs : sequence of int
@@ -133,13 +132,8 @@ class Tape:
         ----------
         function : callable
             Returns a view of its first argument.
-        array : ndarray
         args
             Constants.
-
-        Returns
-        -------
-        ndarray
         """
         value = function(array, *args)
         name = self._views.get(self._slots.get(id(array), -1))
@@ -231,16 +225,10 @@ def strided_view(array: Array, offset: int, shape: Sequence[int], strides: Seque
 
     Parameters
     ----------
-    array : ndarray
     offset : int
         Of the first element, in elements.
-    shape : sequence of int
     strides : sequence of int
         In bytes.
-
-    Returns
-    -------
-    ndarray
     """
     start = array.reshape(-1)[offset:] if array.size else array
     return as_strided(start, shape, strides, writeable=False)

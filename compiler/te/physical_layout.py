@@ -63,10 +63,6 @@ class PhysicalLayout:
         analyzer : Analyzer
             Knows the ranges of the variables in the region.
 
-        Returns
-        -------
-        PhysicalLayout
-
         Raises
         ------
         LoweringError

@@ -34,7 +34,6 @@ class Primitive:
     index : int or None
         Which stage it was called on, counted at the time of the call; -1, -2, … for groups, None for methods of the
         schedule.
-    args : tuple of object
     kwargs : dict of str to object
         The arguments, as they were passed.
     result : object
@@ -196,10 +195,6 @@ def primitives_of(owner: type) -> dict[str, Callable[..., Any]]:
     ----------
     owner : type
         The class of schedules, or that of stages.
-
-    Returns
-    -------
-    dict of str to callable
     """
     methods = {name: getattr(owner, name) for name in dir(owner)}
     return {name: method for name, method in methods.items() if inspect.isfunction(method) and method in _PRIMITIVES}

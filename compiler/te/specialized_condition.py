@@ -17,10 +17,6 @@ class SpecializedCondition:
     ----------
     conditions : PrimExpr or sequence of PrimExpr
         All of them must hold.
-
-    Attributes
-    ----------
-    clauses : list of PrimExpr
     """
 
     def __init__(self, conditions: PrimExpr | bool | Sequence[PrimExpr | bool]) -> None:
@@ -29,12 +25,7 @@ class SpecializedCondition:
 
     @staticmethod
     def current() -> SpecializedCondition | None:
-        """Return the condition of the innermost ``with`` block.
-
-        Returns
-        -------
-        SpecializedCondition or None
-        """
+        """Return the condition of the innermost ``with`` block."""
         return _STACK.current()
 
     def __enter__(self) -> SpecializedCondition:

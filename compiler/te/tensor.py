@@ -189,8 +189,6 @@ class Tensor(DataProducer, ExprOperators):
     ----------
     name : str
         The operation's name, with ``.v0``, ``.v1``, … where it has several outputs.
-    shape : tuple of PrimExpr
-    dtype : str
     op : Operation
         What computes or holds it.
     value_index : int
@@ -333,16 +331,10 @@ class IntrinsicCall(ABC):
 
         Parameters
         ----------
-        name, tag : str
-        attrs : mapping of str to object
         axes : sequence of IterVar
             Of the first dimensions.
         shape : sequence of PrimExpr
             Extents of all dimensions.
-
-        Returns
-        -------
-        Operation
         """
 
 

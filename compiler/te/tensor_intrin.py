@@ -29,7 +29,6 @@ class TensorIntrin(Node):
 
     Attributes
     ----------
-    name : str
     op : Operation
         What it computes.
     inputs : tuple of Tensor
@@ -169,10 +168,6 @@ def decl_tensor_intrin(
         Numbers that ``op`` computes with and that a call gives.
     default_buffer_params : mapping of str to object, optional
         Further arguments of ``decl_buffer`` for the other buffers, e.g. ``{"offset_factor": 16}``.
-
-    Returns
-    -------
-    TensorIntrin
 
     Raises
     ------

@@ -111,7 +111,6 @@ def matched_body(op: ComputeOp, region: TensorizedRegion, intrin: TensorIntrin) 
         What is tensorized.
     region : TensorizedRegion
         What one call of the intrinsic computes.
-    intrin : TensorIntrin
 
     Returns
     -------
@@ -156,7 +155,6 @@ def check_match(stage: Stage, region: TensorizedRegion, intrin: TensorIntrin, va
         What is tensorized.
     region : TensorizedRegion
         What one call of the intrinsic computes.
-    intrin : TensorIntrin
     values : mapping of Var to PrimExpr
         What the axes of the stage are in the loops: the definition of the intrinsic may use them.
 

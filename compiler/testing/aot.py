@@ -41,7 +41,6 @@ class AOTTestModel:
 
     Parameters
     ----------
-    module : IRModule or Function
     inputs, outputs : mapping of str to array
         By name; outputs in the order of the results.
     output_tolerance : float, optional
@@ -110,7 +109,6 @@ def compile_models(
 
     Parameters
     ----------
-    models : AOTTestModel or sequence of them
     interface_api : str
         ``packed`` or ``c``.
     use_unpacked_api : bool
@@ -123,13 +121,8 @@ def compile_models(
         The configuration of the passes.
     use_runtime_executor, workspace_memory_pools, constant_memory_pools, schedule_name : optional
         Accepted as TVM does.
-    target : str or Target
     runtime : Runtime, optional
         That of C when left out.
-
-    Returns
-    -------
-    list of AOTCompiledTestModel
     """
     options: dict[str, bool | int | str] = {
         "interface-api": interface_api,
@@ -175,7 +168,6 @@ def run_and_check(
 
     Parameters
     ----------
-    models : sequence of AOTCompiledTestModel
     test_dir : str, optional
         Where the libraries are written; a folder that is removed when left out.
     runner, interface_api, debug_calculated_workspaces, workspace_byte_alignment, constant_byte_alignment, data_linkage,
@@ -241,7 +233,6 @@ def compile_and_run(
 
     Parameters
     ----------
-    models : AOTTestModel or sequence of them
     runner : AOTTestRunner, optional
         Its configuration of the passes is used.
     interface_api, use_unpacked_api, workspace_byte_alignment, constant_byte_alignment, enable_op_fusion, target

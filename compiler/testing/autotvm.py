@@ -23,17 +23,7 @@ class DummyRunner(Runner):
         super().__init__(1, 1)
 
     def run(self, measure_inputs: Sequence[MeasureInput], build_results: Sequence[BuildResult]) -> list[MeasureResult]:
-        """Return results that succeeded, whatever was built.
-
-        Parameters
-        ----------
-        measure_inputs : sequence of MeasureInput
-        build_results : sequence of BuildResult
-
-        Returns
-        -------
-        list of MeasureResult
-        """
+        """Return results that succeeded, whatever was built."""
         return [MeasureResult((random.random(),), 0, 0.2, time.time()) for _ in measure_inputs]
 
 
@@ -61,11 +51,6 @@ def matmul(N: int, L: int, M: int, dtype: str) -> tuple[Schedule, list[Tensor]]:
     ----------
     N, L, M : int
         The first matrix is of N rows and L columns, the second one of L rows and M columns.
-    dtype : str
-
-    Returns
-    -------
-    tuple of Schedule and list of Tensor
     """
     return _product(N, L, M, L, dtype)
 
@@ -78,11 +63,6 @@ def bad_matmul(N: int, L: int, M: int, dtype: str) -> tuple[Schedule, list[Tenso
     ----------
     N, L, M : int
         As those of :func:`matmul`.
-    dtype : str
-
-    Returns
-    -------
-    tuple of Schedule and list of Tensor
     """
     target = Target.current()
     bad = target is not None and "bad_device" in target.keys
@@ -96,10 +76,6 @@ def get_sample_task(n: int = 128) -> tuple[Task, Target]:
     ----------
     n : int
         Their rows.
-
-    Returns
-    -------
-    tuple of Task and Target
     """
     target = Target("llvm")
     return autotvm.task.create("testing/matmul", args=(n, n, n, "float32"), target=target), target
@@ -112,10 +88,6 @@ def get_sample_records(n: int) -> list[tuple[MeasureInput, MeasureResult]]:
     ----------
     n : int
         How many.
-
-    Returns
-    -------
-    list of (MeasureInput, MeasureResult)
     """
     task, target = get_sample_task()
     assert task.config_space is not None

@@ -29,10 +29,6 @@ Value = TypeVar("Value")
 def echo(value: Value) -> Value:
     """Return a value.
 
-    Parameters
-    ----------
-    value : object
-
     Returns
     -------
     object
@@ -42,12 +38,7 @@ def echo(value: Value) -> Value:
 
 
 def nop(*args: object) -> None:
-    """Do nothing.
-
-    Parameters
-    ----------
-    *args : object
-    """
+    """Do nothing."""
 
 
 def identity_after(x: Value, sleep: float) -> Value:
@@ -55,7 +46,6 @@ def identity_after(x: Value, sleep: float) -> Value:
 
     Parameters
     ----------
-    x : object
     sleep : float
         Seconds.
 
@@ -70,10 +60,6 @@ def identity_after(x: Value, sleep: float) -> Value:
 
 def test_wrap_callback(callback: Callable[[], object]) -> PackedFunc:
     """Return a function that calls another one.
-
-    Parameters
-    ----------
-    callback : callable
 
     Returns
     -------
@@ -95,10 +81,6 @@ def test_raise_error_callback(message: str) -> Callable[[], None]:
     message : str
         Beginning with the name of a class of errors of Python: ``ValueError: too small``.
 
-    Returns
-    -------
-    callable
-
     Raises
     ------
     Exception
@@ -119,10 +101,6 @@ def test_check_eq_callback(message: str) -> Callable[[int, int], None]:
     message : str
         Of the error, as of :func:`test_raise_error_callback`.
 
-    Returns
-    -------
-    callable
-
     Raises
     ------
     Exception
@@ -138,10 +116,6 @@ def test_check_eq_callback(message: str) -> Callable[[int, int], None]:
 
 def ErrorTest(x: int, y: int) -> None:
     """Check that the first number is the second one.
-
-    Parameters
-    ----------
-    x, y : int
 
     Raises
     ------
@@ -159,7 +133,6 @@ def device_test(dev: Device, device_type: int, device_id: int) -> Device:
 
     Parameters
     ----------
-    dev : Device
     device_type, device_id : int
         What its numbers must be.
 

@@ -13,14 +13,6 @@ __all__ = ["object_use_count"]
 def object_use_count(obj: object) -> int:
     """Return by how many an object is held: the nodes that have it as a part, and the program, which counts as one.
 
-    Parameters
-    ----------
-    obj : Object
-
-    Returns
-    -------
-    int
-
     Examples
     --------
     >>> x = tir.Var("x", "int32")

@@ -25,10 +25,6 @@ def strtobool(val: str) -> bool:
     val : str
         ``y``, ``yes``, ``t``, ``true``, ``on``, ``1``, or one of their opposites, in any case.
 
-    Returns
-    -------
-    bool
-
     Raises
     ------
     ArgumentError

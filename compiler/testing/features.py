@@ -138,12 +138,7 @@ class Feature:
 
     @classmethod
     def all_features(cls) -> list[Feature]:
-        """Return every feature that was made.
-
-        Returns
-        -------
-        list of Feature
-        """
+        """Return every feature that was made."""
         return list(cls._all.values())
 
     def missing(self, support_required: str = "compile-and-run") -> str:
@@ -275,12 +270,7 @@ def requires_nvcc_version(
 
 
 def is_ampere_or_newer() -> bool:
-    """Return whether there is an NVIDIA GPU of the Ampere generation or later: no GPU runs anything here.
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether there is an NVIDIA GPU of the Ampere generation or later: no GPU runs anything here."""
     return False
 
 
@@ -306,10 +296,6 @@ def skip_if_32bit(reason: str | Test) -> Any:
 def skip_if_wheel_test(test: Test) -> Test:
     """Skip a test where only an installed package is tested, without the sources' own files.
 
-    Parameters
-    ----------
-    test : callable
-
     Returns
     -------
     callable
@@ -323,10 +309,6 @@ def skip_if_wheel_test(test: Test) -> Test:
 def skip_if_no_reference_system(test: Test) -> Test:
     """Skip a test that needs the simulator of an Arm board, which is not used here.
 
-    Parameters
-    ----------
-    test : callable
-
     Returns
     -------
     callable
@@ -339,10 +321,6 @@ def skip_if_no_reference_system(test: Test) -> Test:
 def uses_gpu(test: Test) -> Test:
     """Mark a test that uses a GPU where there is one; it runs in any case.
 
-    Parameters
-    ----------
-    test : callable
-
     Returns
     -------
     callable
@@ -354,10 +332,6 @@ def uses_gpu(test: Test) -> Test:
 
 def uses_multi_gpu(test: Test) -> Test:
     """Mark a test that uses several GPUs where there are some; it runs in any case.
-
-    Parameters
-    ----------
-    test : callable
 
     Returns
     -------

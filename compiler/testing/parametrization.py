@@ -100,10 +100,6 @@ def parameters(*value_sets: Sequence[object], ids: Sequence[str] | None = None) 
     ids : sequence of str, optional
         How the sets are called in the names of tests.
 
-    Returns
-    -------
-    list of fixture
-
     Raises
     ------
     ValueError

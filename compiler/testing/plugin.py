@@ -20,12 +20,7 @@ __all__ = ["ctx", "dev", "pytest_collection_modifyitems", "pytest_configure", "p
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marks of ``tvm.testing``.
-
-    Parameters
-    ----------
-    config : pytest.Config
-    """
+    """Declare the marks of ``tvm.testing``."""
     for feature in Feature.all_features():
         config.addinivalue_line("markers", f"{feature.name}: needs {feature.long_name}")
     config.addinivalue_line("markers", f"{EXCLUDED}(*targets): does not run on these targets")

@@ -20,12 +20,7 @@ _STATE = [0, 0, 0]
 
 
 def initializer(test_global_state_1: int, test_global_state_2: int, test_global_state_3: int) -> None:
-    """Remember three numbers in this process.
-
-    Parameters
-    ----------
-    test_global_state_1, test_global_state_2, test_global_state_3 : int
-    """
+    """Remember three numbers in this process."""
     _STATE[:] = test_global_state_1, test_global_state_2, test_global_state_3
 
 
@@ -48,10 +43,6 @@ def register_ffi() -> None:
 def call_py_ffi(arg: object) -> object:
     """Call a function that was registered by :func:`register_ffi`.
 
-    Parameters
-    ----------
-    arg : object
-
     Returns
     -------
     object
@@ -63,10 +54,6 @@ def call_py_ffi(arg: object) -> object:
 def call_cpp_ffi(arg: object) -> object:
     """Call a function of the runtime.
 
-    Parameters
-    ----------
-    arg : object
-
     Returns
     -------
     object
@@ -77,10 +64,6 @@ def call_cpp_ffi(arg: object) -> object:
 
 def call_cpp_py_ffi(arg: object) -> object:
     """Call a function of the runtime with what a registered function returns.
-
-    Parameters
-    ----------
-    arg : object
 
     Returns
     -------
@@ -97,30 +80,12 @@ def _call(name: str, arg: object) -> object:
 
 
 def fast_summation(n: int) -> int:
-    """Return the sum of the numbers from 0 to ``n`` by a formula.
-
-    Parameters
-    ----------
-    n : int
-
-    Returns
-    -------
-    int
-    """
+    """Return the sum of the numbers from 0 to ``n`` by a formula."""
     return n * (n + 1) // 2
 
 
 def slow_summation(n: int) -> int:
-    """Return the sum of the numbers from 0 to ``n`` by adding them up.
-
-    Parameters
-    ----------
-    n : int
-
-    Returns
-    -------
-    int
-    """
+    """Return the sum of the numbers from 0 to ``n`` by adding them up."""
     return sum(range(n + 1))
 
 

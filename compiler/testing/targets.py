@@ -22,41 +22,18 @@ DEFAULT_TEST_TARGETS = ("llvm",)
 
 
 def target_kind(target: str | Target) -> str:
-    """Return the kind of a target, e.g. ``llvm`` of ``llvm -mcpu=skylake``.
-
-    Parameters
-    ----------
-    target : str or Target
-
-    Returns
-    -------
-    str
-    """
+    """Return the kind of a target, e.g. ``llvm`` of ``llvm -mcpu=skylake``."""
     return target.kind.name if isinstance(target, Target) else (target.split() or [""])[0]
 
 
 def is_runnable(target: str | Target) -> bool:
-    """Return whether functions built for a target can run in this process.
-
-    Parameters
-    ----------
-    target : str or Target
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether functions built for a target can run in this process."""
     kind = target_kind(target)
     return kind in Target.list_kinds() and kind == "llvm" and has_runtime(kind)
 
 
 def requested_targets() -> list[str]:
-    """Return the targets of ``TVM_TEST_TARGETS``, else the default ones, each once.
-
-    Returns
-    -------
-    list of str
-    """
+    """Return the targets of ``TVM_TEST_TARGETS``, else the default ones, each once."""
     named = [t.strip() for t in os.environ.get("TVM_TEST_TARGETS", "").split(";")]
     return list(dict.fromkeys(t for t in named if t)) or list(DEFAULT_TEST_TARGETS)
 
@@ -85,9 +62,5 @@ def device_enabled(target: str | Target) -> bool:
     ----------
     target : str or Target
         E.g. ``cuda`` or ``llvm -mcpu=native``.
-
-    Returns
-    -------
-    bool
     """
     return target_kind(target) in {target_kind(t) for t, _ in enabled_targets()}

@@ -18,13 +18,8 @@ def matmul(
 
     Parameters
     ----------
-    n, m, k : int
     in_dtype, out_dtype : str
         Of the elements of the operands, and of the sums.
-
-    Returns
-    -------
-    tuple of Tensor
     """
     a = te.placeholder((n, k), name="A", dtype=in_dtype)
     b = te.placeholder((k, m), name="B", dtype=in_dtype)
@@ -44,10 +39,6 @@ def matmul_relu(
     ----------
     n, m, k, in_dtype, out_dtype
         As for :func:`matmul`.
-
-    Returns
-    -------
-    tuple of Tensor
     """
     a, b, c = matmul(n, m, k, in_dtype, out_dtype)
     return a, b, relu(c)
@@ -60,13 +51,8 @@ def batch_matmul_nkkm(
 
     Parameters
     ----------
-    B, N, M, K : int
     in_dtype, out_dtype : str
         Of the elements of the operands, and of the sums.
-
-    Returns
-    -------
-    tuple of Tensor
     """
     x = te.placeholder((B, N, K), name="X", dtype=in_dtype)
     y = te.placeholder((B, K, M), name="Y", dtype=in_dtype)
@@ -98,13 +84,8 @@ def conv1d_nlc(
     ----------
     N, L, CI, CO : int
         Batch, length, and channels of the data and of the result.
-    kernel_size, stride, padding, dilation, groups : int
     in_dtype, out_dtype : str
         Of the elements of the operands, and of the sums.
-
-    Returns
-    -------
-    tuple of Tensor
     """
     data = te.placeholder((N, L, CI), name="inputs", dtype=in_dtype)
     weight = te.placeholder((kernel_size, CI // groups, CO), name="weight", dtype=in_dtype)
@@ -140,13 +121,8 @@ def conv2d_nhwc(
     ----------
     N, H, W, CI, CO : int
         Batch, height, width, and channels of the data and of the result.
-    kernel_size, stride, padding, dilation, groups : int
     in_dtype, out_dtype : str
         Of the elements of the operands, and of the sums.
-
-    Returns
-    -------
-    tuple of Tensor
     """
     data = te.placeholder((N, H, W, CI), name="inputs", dtype=in_dtype)
     weight = te.placeholder((kernel_size, kernel_size, CI // groups, CO), name="weight", dtype=in_dtype)
@@ -170,10 +146,6 @@ def norm_bmn(B: int, M: int, N: int) -> tuple[Tensor, Tensor]:
     ----------
     B, M, N : int
         How many matrices, rows and columns.
-
-    Returns
-    -------
-    tuple of Tensor
     """
     a = te.placeholder((B, M, N), name="A")
     i, j = te.reduce_axis((0, M), name="i"), te.reduce_axis((0, N), name="j")

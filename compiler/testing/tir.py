@@ -80,10 +80,6 @@ def mma_schedule(
         Names of tensor intrinsics.
     shared_scope : str
         ``shared`` or ``shared.dyn``.
-
-    Returns
-    -------
-    Schedule
     """
     tiling = _Tiling(k_inner, in_dtype, b_transposed, i_factors, j_factors, k_factors, shared_scope)
     maps = (index_map_A, index_map_B, index_map_C)
@@ -119,10 +115,6 @@ def mfma_schedule(
         Names of tensor intrinsics.
     shared_scope : str
         ``shared`` or ``shared.dyn``.
-
-    Returns
-    -------
-    Schedule
     """
     tiling = _Tiling(k_inner, in_dtype, b_transposed, i_factors, j_factors, k_factors, shared_scope)
     maps = (index_map_A, index_map_B, index_map_C)

@@ -184,10 +184,6 @@ def stmt_list(stmt: Stmt) -> list[Stmt]:
     ----------
     stmt : Stmt
         A sequence, or another statement.
-
-    Returns
-    -------
-    list of Stmt
     """
     return list(stmt.seq) if isinstance(stmt, SeqStmt) else [stmt]
 

@@ -140,7 +140,6 @@ class BlockRealize(Stmt):
         One for each axis of the block.
     predicate : PrimExpr or bool
         Where it is false, the block does not run.
-    block : Block
 
     Raises
     ------
@@ -197,16 +196,7 @@ def reduction_begins(block: Block) -> PrimExpr | None:
 
 
 def contains_block(stmt: Stmt) -> bool:
-    """Return whether there is a block in a statement.
-
-    Parameters
-    ----------
-    stmt : Stmt
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether there is a block in a statement."""
     todo: list[Any] = [stmt]
     while todo:
         item = todo.pop()
@@ -223,10 +213,6 @@ def memory_extents(buffer: Buffer) -> tuple[PrimExpr, ...]:
     """Return how much memory a buffer takes that a block allocates: its shape, with the gaps of its strides.
 
     For example (4, 17) for a shape of (4, 16) with strides (17, 1).
-
-    Parameters
-    ----------
-    buffer : Buffer
 
     Returns
     -------
@@ -248,7 +234,6 @@ def element_of(region: BufferRegion, indices: Sequence[PrimExpr]) -> tuple[PrimE
 
     Parameters
     ----------
-    region : BufferRegion
     indices : sequence of PrimExpr
         One for each of the last dimensions; the ones before have one element.
 
@@ -263,25 +248,12 @@ def element_of(region: BufferRegion, indices: Sequence[PrimExpr]) -> tuple[PrimE
 
 
 def matched_values(match: MatchBufferRegion) -> dict[Var, PrimExpr]:
-    """Return what the variables of a matched buffer stand for: its pointer, offset, strides and shape.
-
-    Parameters
-    ----------
-    match : MatchBufferRegion
-
-    Returns
-    -------
-    dict of Var to PrimExpr
-    """
+    """Return what the variables of a matched buffer stand for: its pointer, offset, strides and shape."""
     return {var: value for var, value in matched_pairs(match) if isinstance(var, Var)}
 
 
 def matched_pairs(match: MatchBufferRegion) -> list[tuple[PrimExpr, PrimExpr]]:
     """Return what the pointer, offset, strides and shape of a matched buffer must be, as pairs.
-
-    Parameters
-    ----------
-    match : MatchBufferRegion
 
     Returns
     -------

@@ -118,10 +118,6 @@ class Buffer(Node):
         predicate : PrimExpr, optional
             A boolean vector that masks the lanes; the value of inactive lanes is undefined.
 
-        Returns
-        -------
-        BufferLoad
-
         Raises
         ------
         DTypeError
@@ -142,10 +138,6 @@ class Buffer(Node):
             A value of the buffer's element type, with one lane per stored element.
         predicate : PrimExpr, optional
             A boolean vector that masks the lanes.
-
-        Returns
-        -------
-        BufferStore
         """
         stored = convert(value)
         return BufferStore(self, stored, self._vector_indices(begin, stored.dtype), predicate)
@@ -333,7 +325,6 @@ class BufferLoad(PrimExpr):
 
     Parameters
     ----------
-    buffer : Buffer
     indices : sequence of PrimExpr or int
         One per dimension, in elements; if the last is a vector, so is the value.
     predicate : PrimExpr, optional
@@ -385,7 +376,6 @@ class BufferRegion(Node):
 
     Parameters
     ----------
-    buffer : Buffer
     region : tuple of Range
         A range for each dimension, in elements.
 
@@ -418,7 +408,6 @@ class BufferStore(Stmt):
 
     Parameters
     ----------
-    buffer : Buffer
     value : PrimExpr or number
         A value of the buffer's element type; a Python number is an int32 or float32. A vector is stored lane by lane.
     indices : sequence of PrimExpr or int

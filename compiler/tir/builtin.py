@@ -293,10 +293,6 @@ def storage_sync(scope: str) -> PrimExpr:
     ----------
     scope : str
         Of the memory whose accesses it orders: ``shared`` for the threads of a block, ``warp`` for those of a warp.
-
-    Returns
-    -------
-    PrimExpr
     """
     return Call("int32", STORAGE_SYNC, (StringImm(scope),))
 

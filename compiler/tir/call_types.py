@@ -73,10 +73,6 @@ def call_dtype(op: Op, operands: tuple[PrimExpr, ...]) -> str:
     operands : tuple of PrimExpr
         Its operands.
 
-    Returns
-    -------
-    str
-
     Raises
     ------
     ArgumentError

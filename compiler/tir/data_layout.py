@@ -81,11 +81,6 @@ class Layout:
     A capital letter names a dimension.  A number with its small letter takes that many consecutive elements of the
     dimension into an axis of their own, the capital then counts blocks: element ``c`` of ``NCHW16c`` stands at
     ``[n, c // 16, h, w, c % 16]``.
-
-    Attributes
-    ----------
-    name : str
-    axes : tuple of Axis
     """
 
     name: str
@@ -113,10 +108,6 @@ class Layout:
         ----------
         axis : str
             A capital for a dimension, a small letter for the elements inside of its blocks.
-
-        Returns
-        -------
-        int
         """
         return next((at for at, a in enumerate(self.axes) if a.name == axis), -1)
 
@@ -127,10 +118,6 @@ class Layout:
         ----------
         axis : str
             The dimension's letter, capital or small.
-
-        Returns
-        -------
-        int
         """
         split = any(a.letter == axis.upper() and a.factor for a in self.axes)
         return self.block(axis.upper()) if split else -1
@@ -212,10 +199,6 @@ class Layout:
         extents : mapping of str to (int or PrimExpr)
             Of each dimension.
 
-        Returns
-        -------
-        tuple of (int or PrimExpr)
-
         Raises
         ------
         ArgumentError
@@ -236,10 +219,6 @@ class Layout:
         ----------
         point : mapping of str to (int or PrimExpr)
             Its index in each dimension.
-
-        Returns
-        -------
-        tuple of (int or PrimExpr)
         """
         indices: list[Index] = []
         for at, axis in enumerate(self.axes):
@@ -258,10 +237,6 @@ class Layout:
         ----------
         indices : sequence of (int or PrimExpr)
             Along each axis.
-
-        Returns
-        -------
-        dict of str to (int or PrimExpr)
         """
         point: dict[str, Index] = {}
         for axis, index in sorted(zip(self.axes, indices, strict=True), key=lambda pair: pair[0].factor > 0):
@@ -274,13 +249,8 @@ class Layout:
 
         Parameters
         ----------
-        array : numpy.ndarray
         letters : str
             The dimensions in their order.
-
-        Returns
-        -------
-        numpy.ndarray
         """
         order = [self._places(letter) for letter in letters]
         moved = np.transpose(array, [place for places in order for place in places])
@@ -291,13 +261,8 @@ class Layout:
 
         Parameters
         ----------
-        array : numpy.ndarray
         letters : str
             The dimensions in the order of the axes of ``array``.
-
-        Returns
-        -------
-        numpy.ndarray
         """
         split: list[int] = []
         places: list[int] = []
@@ -323,10 +288,6 @@ def layout(layout_str: str, dtype: str = "int32") -> Layout:
     dtype : str
         Of the variables of its axes, which are ``int32`` here.
 
-    Returns
-    -------
-    Layout
-
     Raises
     ------
     ArgumentError
@@ -349,12 +310,7 @@ def layout(layout_str: str, dtype: str = "int32") -> Layout:
 
 @dataclass(frozen=True, slots=True)
 class BijectiveLayout:
-    """The mapping between two layouts of the same dimensions.
-
-    Attributes
-    ----------
-    src_layout, dst_layout : Layout
-    """
+    """The mapping between two layouts of the same dimensions."""
 
     src_layout: Layout
     dst_layout: Layout
@@ -369,10 +325,6 @@ class BijectiveLayout:
         ----------
         shape : sequence of (int or PrimExpr)
             In the layout ``src_layout``.
-
-        Returns
-        -------
-        tuple of (int or PrimExpr)
 
         Raises
         ------
@@ -389,10 +341,6 @@ class BijectiveLayout:
         shape : sequence of (int or PrimExpr)
             In the layout ``dst_layout``.
 
-        Returns
-        -------
-        tuple of (int or PrimExpr)
-
         Raises
         ------
         ArgumentError
@@ -407,10 +355,6 @@ class BijectiveLayout:
         ----------
         index : sequence of (int or PrimExpr)
             Its index in the layout ``src_layout``.
-
-        Returns
-        -------
-        tuple of (int or PrimExpr)
 
         Raises
         ------
@@ -427,10 +371,6 @@ class BijectiveLayout:
         index : sequence of (int or PrimExpr)
             Its index in the layout ``dst_layout``.
 
-        Returns
-        -------
-        tuple of (int or PrimExpr)
-
         Raises
         ------
         ArgumentError
@@ -445,10 +385,6 @@ def _plain(values: Sequence[Extent]) -> Shape:
 
 def bijective_layout(src_layout: Layout | str, dst_layout: Layout | str) -> BijectiveLayout | None:
     """Return the mapping between two layouts.
-
-    Parameters
-    ----------
-    src_layout, dst_layout : Layout or str
 
     Returns
     -------

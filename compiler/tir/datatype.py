@@ -79,14 +79,6 @@ def register(type_name: str, type_code: int) -> None:
 def get_type_name(type_code: int) -> str:
     """Return the name that a code was registered with.
 
-    Parameters
-    ----------
-    type_code : int
-
-    Returns
-    -------
-    str
-
     Raises
     ------
     DTypeError
@@ -98,14 +90,6 @@ def get_type_name(type_code: int) -> str:
 def get_type_code(type_name: str) -> int:
     """Return the code that a name was registered with.
 
-    Parameters
-    ----------
-    type_name : str
-
-    Returns
-    -------
-    int
-
     Raises
     ------
     DTypeError
@@ -115,16 +99,7 @@ def get_type_code(type_name: str) -> int:
 
 
 def get_type_registered(type_code: int) -> bool:
-    """Return whether a type of that code is registered.
-
-    Parameters
-    ----------
-    type_code : int
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether a type of that code is registered."""
     return dt.CUSTOM_TYPES.is_code(type_code)
 
 
@@ -183,10 +158,6 @@ def lowering_of(
     op_name, target, source, destination, intrinsic
         As :func:`register_op` takes them.
 
-    Returns
-    -------
-    callable
-
     Raises
     ------
     DTypeError
@@ -212,10 +183,6 @@ def has_lowering(
     ----------
     op_name, target, source, destination, intrinsic
         As :func:`register_op` takes them.
-
-    Returns
-    -------
-    bool
     """
     name = _lowering_name(op_name, target, source, destination, intrinsic)
     return get_global_func(name, allow_missing=True) is not None
@@ -247,10 +214,6 @@ def minimum_of(dtype: str) -> PrimExpr:
     dtype : str
         E.g. ``custom[posit]16``.
 
-    Returns
-    -------
-    PrimExpr
-
     Raises
     ------
     DTypeError
@@ -276,10 +239,6 @@ def create_min_lower_func(extern_func_map: Mapping[int, str], type_name: str) ->
         The names of the C functions, which take nothing, by width in bits.
     type_name : str
         The name of the type.
-
-    Returns
-    -------
-    callable
 
     Raises
     ------
@@ -365,14 +324,6 @@ def _operands(op: PrimExpr) -> tuple[PrimExpr, ...]:
 def stored_type(dtype: str) -> str:
     """Return the unsigned integers that numbers of a custom type are stored as; other types as they are.
 
-    Parameters
-    ----------
-    dtype : str
-
-    Returns
-    -------
-    str
-
     Raises
     ------
     DTypeError
@@ -382,30 +333,12 @@ def stored_type(dtype: str) -> str:
 
 
 def lower_ite(ite_op: Call) -> PrimExpr:
-    """Return ``if_then_else`` of the bits of two numbers: a lowering for ``tir.if_then_else``.
-
-    Parameters
-    ----------
-    ite_op : Call
-
-    Returns
-    -------
-    PrimExpr
-    """
+    """Return ``if_then_else`` of the bits of two numbers: a lowering for ``tir.if_then_else``."""
     return rebuild(ite_op, dtype=stored_type(ite_op.dtype))
 
 
 def lower_call_pure_extern(op: Call) -> PrimExpr:
-    """Return a call of a C function with the bits of numbers: a lowering for ``tir.call_pure_extern``.
-
-    Parameters
-    ----------
-    op : Call
-
-    Returns
-    -------
-    PrimExpr
-    """
+    """Return a call of a C function with the bits of numbers: a lowering for ``tir.call_pure_extern``."""
     return rebuild(op, dtype=stored_type(op.dtype))
 
 

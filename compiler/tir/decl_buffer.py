@@ -54,10 +54,6 @@ def decl_buffer(
     axis_separators : sequence of int, optional
         The positions at which the dimensions are separated into groups; flattening keeps one dimension per group.
 
-    Returns
-    -------
-    Buffer
-
     Raises
     ------
     ArgumentError

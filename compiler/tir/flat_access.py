@@ -23,7 +23,6 @@ def flat_buffer(pointer: Var, dtype: str) -> Buffer:
 
     Parameters
     ----------
-    pointer : Var
     dtype : str
         Of the elements, where the type of the pointer does not say.
 

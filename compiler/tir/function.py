@@ -129,10 +129,6 @@ class PrimFunc(BaseFunc):
             Name of the attribute; or names with their values.
         attr_value : object, optional
             The value of the one attribute. Values replace those that the function has.
-
-        Returns
-        -------
-        PrimFunc
         """
         if isinstance(attr_key_or_dict, Mapping):
             return self._changed("attrs", {**self.attrs, **attr_key_or_dict})
@@ -145,10 +141,6 @@ class PrimFunc(BaseFunc):
         ----------
         attr_key : str
             Name of the attribute; it need not be there.
-
-        Returns
-        -------
-        PrimFunc
         """
         return self._changed("attrs", {k: v for k, v in self.attrs.items() if k != attr_key})
 
@@ -160,10 +152,6 @@ class PrimFunc(BaseFunc):
         param_map : mapping of Var to PrimExpr, number or Buffer
             The value of a scalar, which is then no parameter any more; of a handle the buffer that it points to, whose
             extents are the values of the variables in the shape.
-
-        Returns
-        -------
-        PrimFunc
 
         Raises
         ------
@@ -195,10 +183,6 @@ class PrimFunc(BaseFunc):
             As for modules: whether large constants follow the text.
         annotate : callable, optional
             Accepted for compatibility with TVM.
-
-        Returns
-        -------
-        str
         """
         return format_of(self).astext(self, show_meta_data)
 

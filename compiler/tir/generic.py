@@ -14,13 +14,7 @@ def cast(src: ExprLike, dtype: str, span: object = None) -> PrimExpr:
 
     Parameters
     ----------
-    src : PrimExpr or number
-    dtype : str
     span : object, optional
         Taken for compatibility with TVM; the expression comes from the line that is being read.
-
-    Returns
-    -------
-    PrimExpr
     """
     return _cast(dtype, src)

@@ -91,10 +91,6 @@ class IndexMap(Node):
         index_dtype : str
             The type of the indices.
 
-        Returns
-        -------
-        IndexMap
-
         Raises
         ------
         ArgumentError
@@ -166,10 +162,6 @@ class IndexMap(Node):
         known : mapping of str to Var, optional
             Variables by their names that the text may use besides, e.g. the sizes of buffers.
 
-        Returns
-        -------
-        IndexMap
-
         Raises
         ------
         ArgumentError
@@ -192,10 +184,6 @@ class IndexMap(Node):
             One for each initial index.
         analyzer : Analyzer, optional
             What knows about variables.
-
-        Returns
-        -------
-        tuple of PrimExpr
 
         Raises
         ------
@@ -226,10 +214,6 @@ class IndexMap(Node):
             One for each initial index.
         analyzer : Analyzer, optional
             What knows about variables.
-
-        Returns
-        -------
-        tuple of Range
         """
         analyzer = analyzer or Analyzer()
         if all(isinstance(r.extent, IntImm) and r.extent.value == 1 for r in ranges):
@@ -248,10 +232,6 @@ class IndexMap(Node):
         shape : sequence of PrimExpr or int
             In elements.
 
-        Returns
-        -------
-        tuple of PrimExpr
-
         Raises
         ------
         ArgumentError
@@ -269,10 +249,6 @@ class IndexMap(Node):
         ----------
         arr_src : NDArray
             Of the initial layout; the map introduces no padding.
-
-        Returns
-        -------
-        NDArray
         """
         source = arr_src.view()
         shape = [dim.value if isinstance(dim, IntImm) else 0 for dim in self.map_shape(source.shape)]
@@ -284,16 +260,7 @@ class IndexMap(Node):
         return array(result)
 
     def is_equivalent_to(self, other_map: IndexMap) -> bool:
-        """Return whether another map is written alike, whatever its variables are called.
-
-        Parameters
-        ----------
-        other_map : IndexMap
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether another map is written alike, whatever its variables are called."""
         if len(self.initial_indices) != len(other_map.initial_indices):
             return False
         mapped = other_map.map_indices(self.initial_indices)
@@ -309,10 +276,6 @@ class IndexMap(Node):
         ----------
         shape : sequence of PrimExpr, int or Range
             Over which the map is bijective.
-
-        Returns
-        -------
-        IndexMap
 
         Raises
         ------

@@ -81,15 +81,10 @@ def bind_arguments(func: PrimFunc, arrays: Sequence[Any], operation: str) -> tup
 
     Parameters
     ----------
-    func : PrimFunc
     arrays : sequence of numpy.ndarray or scalar
         One for each parameter.
     operation : str
         Who asks, for messages.
-
-    Returns
-    -------
-    tuple of (dict of Var to object, list of BoundArray)
 
     Raises
     ------

@@ -44,17 +44,12 @@ class TensorIntrin:
 
         Parameters
         ----------
-        name : str
         desc : PrimFunc
             What it computes, by loops and blocks.
         impl : PrimFunc
             What does that, with the same buffers as parameters.
         override : bool
             Whether it replaces one of that name.
-
-        Returns
-        -------
-        TensorIntrin
 
         Raises
         ------
@@ -72,7 +67,6 @@ class TensorIntrin:
 
         Parameters
         ----------
-        name : str
         allow_missing : bool
             Whether there need not be one.
 

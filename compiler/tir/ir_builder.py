@@ -46,12 +46,7 @@ _KINDS = {
 
 
 def create() -> IRBuilder:
-    """Return a builder that has emitted nothing yet.
-
-    Returns
-    -------
-    IRBuilder
-    """
+    """Return a builder that has emitted nothing yet."""
     return IRBuilder()
 
 
@@ -84,12 +79,7 @@ class BufferVar:
         return self.buffer.name
 
     def asobject(self) -> Buffer:
-        """Return the memory as a buffer; among the operands of calls it stands for its pointer.
-
-        Returns
-        -------
-        Buffer
-        """
+        """Return the memory as a buffer; among the operands of calls it stands for its pointer."""
         return self.buffer
 
     def __getitem__(self, index: ExprLike) -> PrimExpr:
@@ -147,10 +137,6 @@ class IRBuilder:
 
     def get(self) -> Stmt:
         """Return everything that was emitted as one statement.
-
-        Returns
-        -------
-        Stmt
 
         Raises
         ------
@@ -309,10 +295,6 @@ class IRBuilder:
             The name of the variable.
         value : PrimExpr or number
             Evaluated once.
-
-        Returns
-        -------
-        Var
         """
         e = convert(value)
         var = Var(var_name, e.dtype)
@@ -353,10 +335,6 @@ class IRBuilder:
             The storage, e.g. ``global``, ``shared``, ``local``.
         axis_separators : sequence of int, optional
             Where the dimensions are separated that the memory has, as of :func:`~compiler.tir.buffer.decl_buffer`.
-
-        Returns
-        -------
-        BufferVar
         """
         dims = as_exprs(shape)
         buffer = decl_buffer(dims, dtype, name, scope=scope, axis_separators=axis_separators)
@@ -392,10 +370,6 @@ class IRBuilder:
         ----------
         buf : Buffer
             A buffer that is defined elsewhere.
-
-        Returns
-        -------
-        BufferVar
         """
         return BufferVar(self, buf)
 

@@ -57,7 +57,6 @@ class MatrixProduct(NamedTuple):
 
     Attributes
     ----------
-    m, n, k : int
     a, b, c : str
         The data types of the elements; those of 4 bits are in bytes.
     a_row, b_row : int

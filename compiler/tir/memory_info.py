@@ -47,25 +47,12 @@ def is_storage_scope(scope: str) -> bool:
     ----------
     scope : str
         E.g. ``shared.dyn``; a buffer that says nothing, ``""``, is in global memory.
-
-    Returns
-    -------
-    bool
     """
     return not scope or any(rank and scope.startswith(rank) for rank in _RANKS)
 
 
 def is_tagged(scope: str) -> bool:
-    """Return whether a storage scope names a user-defined memory, e.g. ``local.L0A`` or ``global:tag``.
-
-    Parameters
-    ----------
-    scope : str
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether a storage scope names a user-defined memory, e.g. ``local.L0A`` or ``global:tag``."""
     rank = max([rank for rank in _RANKS if scope.startswith(rank)], key=len)
     tag = scope.removeprefix(rank)
     return bool(tag) and tag not in _ORDINARY_TAGS and bool(rank)
@@ -73,14 +60,6 @@ def is_tagged(scope: str) -> bool:
 
 def memory_info(scope: str) -> MemoryInfo | None:
     """Return what a program says about the memory of a scope; None if it says nothing.
-
-    Parameters
-    ----------
-    scope : str
-
-    Returns
-    -------
-    MemoryInfo or None
 
     Raises
     ------

@@ -94,11 +94,6 @@ RULES = (
 
 
 def table() -> str:
-    """Return the rules as a table of Markdown.
-
-    Returns
-    -------
-    str
-    """
+    """Return the rules as a table of Markdown."""
     rows = [f"| {each.operations} | {each.rule} | {each.places} |" for each in RULES]
     return "\n".join(["| Operation | Of a NaN | Where |", "|---|---|---|", *rows])

@@ -110,10 +110,6 @@ def module_text(mod: IRModule) -> str:
     ----------
     mod : IRModule
         A module of loop IR.
-
-    Returns
-    -------
-    str
     """
     return loops(mod).text() if mod.attrs.get(SIMPLE_MODE) else script(mod).text()
 
@@ -125,10 +121,6 @@ def text(n: IRModule | PrimFunc | Stmt | PrimExpr) -> str:
     ----------
     n : IRModule, PrimFunc, Stmt or PrimExpr
         As for :func:`script`.
-
-    Returns
-    -------
-    str
     """
     return script(n).text()
 
@@ -276,10 +268,6 @@ class LoopFormat(TextFormat):
         ----------
         thing : IRModule, PrimFunc, Stmt or PrimExpr
             What is written.
-
-        Returns
-        -------
-        str
         """
         return module_text(thing) if isinstance(thing, IRModule) else text(thing)
 
@@ -292,10 +280,6 @@ class LoopFormat(TextFormat):
             What is written.
         options : ScriptOptions
             How it is written.
-
-        Returns
-        -------
-        str
         """
         return marked_text(thing, script(thing, options), options)
 

@@ -164,10 +164,6 @@ class ExprPrinter(Functor):
         ----------
         n : Var or Buffer
             What has a name.
-
-        Returns
-        -------
-        str
         """
         return self.names.undeclared(n)
 

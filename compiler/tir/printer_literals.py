@@ -41,10 +41,6 @@ def declaration_text(var: Var) -> str:
     ----------
     var : Var
         The variable.
-
-    Returns
-    -------
-    str
     """
     text = handle_text(var)
     if text.endswith(")"):
@@ -59,10 +55,6 @@ def handle_text(var: Var) -> str:
     ----------
     var : Var
         A variable of type ``handle``, or another.
-
-    Returns
-    -------
-    str
     """
     kind = var.type_annotation
     return type_text(kind) if isinstance(kind, PointerType) and var.dtype == "handle" else f"T.{var.dtype}"
@@ -75,10 +67,6 @@ def type_text(kind: Type) -> str:
     ----------
     kind : Type
         A pointer's, or that of a scalar or vector.
-
-    Returns
-    -------
-    str
     """
     if not isinstance(kind, PointerType):
         return f"T.{getattr(kind, 'dtype', 'handle')}"

@@ -82,10 +82,6 @@ def loops(mod: IRModule) -> TextBuilder:
     ----------
     mod : IRModule
         A module of loop IR.
-
-    Returns
-    -------
-    TextBuilder
     """
     out = TextBuilder(indent="  ")
     functions = [(var.name_hint, func) for var, func in mod.items() if isinstance(func, PrimFunc)]

@@ -39,10 +39,6 @@ def marked_text(root: object, out: TextBuilder, options: ScriptOptions) -> str:
         The printed program.
     options : ScriptOptions
         Prefixes, underlined parts, remarks, line numbers.
-
-    Returns
-    -------
-    str
     """
     lines = _with_prefixes(out.text(), options).split("\n")
     underlined = [*options.obj_to_underline, *_at_paths(out, root, options.path_to_underline)]

@@ -65,10 +65,6 @@ class Names:
         ----------
         n : Node
             A variable, buffer or another thing that has a name in the text.
-
-        Returns
-        -------
-        str or None
         """
         return self._of.get(n)
 
@@ -81,10 +77,6 @@ class Names:
             What gets the name.
         hint : str
             The name that it gets where that is free and can be written.
-
-        Returns
-        -------
-        str
         """
         name = self._of.get(n)
         if name is None:
@@ -100,10 +92,6 @@ class Names:
         ----------
         n : Var or Buffer
             A part of an expression that is written by itself.
-
-        Returns
-        -------
-        str
         """
         name = self._of.get(n)
         if name is None:
@@ -125,12 +113,7 @@ class Names:
 
     @contextmanager
     def scope(self) -> Iterator[None]:
-        """Forget at the end what is defined inside.
-
-        Returns
-        -------
-        context manager
-        """
+        """Forget at the end what is defined inside."""
         saved = dict(self._of), set(self._taken)
         try:
             yield
@@ -396,10 +379,6 @@ class Definitions(Visitor):
 
 def layout_fields(buffer: Buffer) -> dict[Var, str]:
     """Return the variables that are a stride or the offset of a buffer, and no part of its shape.
-
-    Parameters
-    ----------
-    buffer : Buffer
 
     Returns
     -------

@@ -114,10 +114,6 @@ class StmtPrinter(ExprPrinter):
         ----------
         n : Node
             What the line stands for.
-
-        Returns
-        -------
-        context manager
         """
         with self.out.at(n):
             yield

@@ -30,7 +30,6 @@ class BufferRealize(Stmt):
         The realized region, one range per dimension.
     condition : PrimExpr or bool
         The condition under which it is realized.
-    body : Stmt
     """
 
     children: ClassVar[tuple[str, ...]] = ("bounds", "condition", "body")
@@ -86,7 +85,6 @@ class ProducerRealize(Stmt):
         The realized region, one range per dimension.
     condition : PrimExpr or bool
         The condition under which it is realized.
-    body : Stmt
     storage_scope : str
         The storage scope, e.g. ``shared``; empty for the default.
     """
@@ -111,7 +109,6 @@ class Prefetch(Stmt):
 
     Parameters
     ----------
-    buffer : Buffer
     bounds : tuple of Range
         The region, one range per dimension.
     """

@@ -138,10 +138,6 @@ class Renewal(Mutator):
 def renew_defs(func: PrimFunc) -> PrimFunc:
     """Return a copy of a function with parameters, variables and buffers of its own.
 
-    Parameters
-    ----------
-    func : PrimFunc
-
     Returns
     -------
     PrimFunc

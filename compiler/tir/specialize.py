@@ -24,15 +24,8 @@ def specialized_parts(
 
     Parameters
     ----------
-    params : sequence of Var
-    body : Stmt
-    buffer_map : mapping of Var to Buffer
     param_map : mapping of Var to PrimExpr, number or Buffer
         The value of a scalar; of a handle, the buffer that it points to.
-
-    Returns
-    -------
-    tuple of Var, Stmt, and dict of Var to Buffer
 
     Raises
     ------

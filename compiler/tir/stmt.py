@@ -81,7 +81,6 @@ class LetStmt(Stmt):
         Defined in ``body``.
     value : PrimExpr or number
         Evaluated once; of the type of the variable.
-    body : Stmt
 
     Raises
     ------
@@ -332,7 +331,6 @@ class For(Stmt):
         Of the type of the variable.
     kind : ForKind or int
         How the iterations are carried out.
-    body : Stmt
     thread_binding : IterVar, optional
         The thread axis of a ``THREAD_BINDING`` loop.
     annotations : mapping of str to object
@@ -392,7 +390,6 @@ class While(Stmt):
     ----------
     condition : PrimExpr
         Evaluated before each iteration.
-    body : Stmt
 
     Raises
     ------
@@ -439,25 +436,12 @@ def no_op() -> Stmt:
 
 
 def is_no_op(stmt: Stmt) -> bool:
-    """Return whether a statement evaluates a constant and does nothing else.
-
-    Parameters
-    ----------
-    stmt : Stmt
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether a statement evaluates a constant and does nothing else."""
     return isinstance(stmt, Evaluate) and isinstance(stmt.value, IntImm)
 
 
 def seq(stmts: Iterable[Stmt]) -> Stmt:
     """Return statements in order as one, nested sequences flattened and no-ops dropped.
-
-    Parameters
-    ----------
-    stmts : iterable of Stmt
 
     Returns
     -------

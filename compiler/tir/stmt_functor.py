@@ -74,7 +74,6 @@ def post_order_visit(stmt: Any, fvisit: Callable[[Any], Any]) -> None:
 
     Parameters
     ----------
-    stmt : Stmt or PrimExpr
     fvisit : callable
         Its result is ignored.
     """
@@ -99,7 +98,6 @@ def pre_order_visit(stmt: Any, fvisit: Callable[[Any], Any]) -> None:
 
     Parameters
     ----------
-    stmt : Stmt or PrimExpr
     fvisit : callable
         Returns whether to go on to the children.
     """

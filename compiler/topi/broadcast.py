@@ -51,14 +51,6 @@ BinaryFunction: TypeAlias = Callable[[PrimExpr, PrimExpr], PrimExpr]
 def broadcast_shape(*shapes: Sequence[Extent]) -> Shape:
     """Return the shape that several shapes broadcast to; of different symbolic extents the larger one.
 
-    Parameters
-    ----------
-    *shapes : sequence of (int or PrimExpr)
-
-    Returns
-    -------
-    tuple of (int or PrimExpr)
-
     Raises
     ------
     ArgumentError
@@ -94,11 +86,6 @@ def at_broadcast(x: Tensor | PrimExpr, indices: Sequence[Index], shape: Sequence
         An expression is the same for all elements.
     indices : sequence of (int or PrimExpr)
         One for each axis of ``shape``.
-    shape : sequence of (int or PrimExpr)
-
-    Returns
-    -------
-    PrimExpr
     """
     if not isinstance(x, Tensor):
         return x
@@ -267,7 +254,6 @@ def broadcast_to(data: Tensor, shape: Sequence[Extent]) -> Tensor:
     ----------
     data : Tensor
         Of any shape that broadcasts to ``shape``, and any type.
-    shape : sequence of (int or PrimExpr)
 
     Returns
     -------

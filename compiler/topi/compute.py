@@ -130,12 +130,7 @@ def computes_by_threads() -> bool:
 
 
 def has_schedules() -> bool:
-    """Return whether there is a current target, whose schedules then choose how sums are laid out.
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether there is a current target, whose schedules then choose how sums are laid out."""
     return Target.current() is not None
 
 
@@ -151,12 +146,10 @@ def compute(
 
     Parameters
     ----------
-    shape : sequence of (int or PrimExpr)
     element : callable
         Takes one index variable a dimension and returns an expression; a reduction must be the whole expression.
     name : str
         Of the operation.
-    tag : Tag
     attrs : ComputeAttrs, optional
         What the tag needs beside it.
     varargs_names : sequence of str, optional

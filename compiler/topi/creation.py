@@ -96,10 +96,6 @@ def shape(array: Tensor, dtype: str = "int32") -> Tensor:
         Of any shape and type.
     dtype : str
         The data type of the result.
-
-    Returns
-    -------
-    Tensor
     """
     extents = [number(e, dtype) if isinstance(e, int) else e.astype(dtype) for e in dims(array)]
 
@@ -139,10 +135,6 @@ def elemwise_sum(xs: Sequence[Tensor]) -> Tensor:
     ----------
     xs : sequence of Tensor
         Of one shape and type.
-
-    Returns
-    -------
-    Tensor
 
     Raises
     ------
@@ -205,9 +197,5 @@ def matmul(a: Tensor, b: Tensor, transp_a: bool = False, transp_b: bool = False)
         Two-dimensional, of one number type.
     transp_a, transp_b : bool
         Whether a factor stands transposed.
-
-    Returns
-    -------
-    Tensor
     """
     return product_of(a, b, transpose_a=transp_a, transpose_b=transp_b)

@@ -21,13 +21,7 @@ __all__ = ["einsum"]
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """The names of the axes of each operand and of the result, one letter an axis; ``...`` spelt out.
-
-    Attributes
-    ----------
-    operands : tuple of str
-    result : str
-    """
+    """The names of the axes of each operand and of the result, one letter an axis; ``...`` spelt out."""
 
     operands: tuple[str, ...]
     result: str
@@ -43,13 +37,8 @@ def read_equation(equation: str, ranks: Sequence[int]) -> Labels:
 
     Parameters
     ----------
-    equation : str
     ranks : sequence of int
         The number of dimensions of each operand.
-
-    Returns
-    -------
-    Labels
 
     Raises
     ------
@@ -85,13 +74,8 @@ def label_extents(labels: Labels, shapes: Sequence[Sequence[Extent]]) -> dict[st
 
     Parameters
     ----------
-    labels : Labels
     shapes : sequence of sequence of (int or PrimExpr)
         Of the operands.
-
-    Returns
-    -------
-    dict of str to (int or PrimExpr)
 
     Raises
     ------

@@ -68,12 +68,10 @@ def map_elements(x: Tensor, function: ElementFunction, name: str, tag: Tag = Tag
 
     Parameters
     ----------
-    x : Tensor
     function : callable
         Takes an element as an expression and returns one.
     name : str
         Of the operation.
-    tag : Tag
 
     Returns
     -------
@@ -283,8 +281,6 @@ def full(shape: Extent | Sequence[Extent], dtype: str, fill_value: Scalar | Tens
 
     Parameters
     ----------
-    shape : int, PrimExpr or sequence of them
-    dtype : str
     fill_value : int, float, PrimExpr or Tensor
         A tensor has no dimensions.
 

@@ -145,10 +145,6 @@ def argmax(data: Tensor, axis: Axes, keepdims: bool, select_last_index: bool, dt
         Whether of equal elements the last one counts, else the first.
     dtype : str
         Of the index.
-
-    Returns
-    -------
-    Tensor
     """
     return arg_reduce(data, axis, keepdims, "argmax", _ARG["argmax", select_last_index], dtype)
 
@@ -168,9 +164,5 @@ def argmin(data: Tensor, axis: Axes, keepdims: bool, select_last_index: bool, dt
         Whether of equal elements the last one counts, else the first.
     dtype : str
         Of the index.
-
-    Returns
-    -------
-    Tensor
     """
     return arg_reduce(data, axis, keepdims, "argmin", _ARG["argmin", select_last_index], dtype)

@@ -106,10 +106,6 @@ def split_points(extent: Extent, indices_or_sections: int | Sequence[Extent]) ->
     indices_or_sections : int or sequence of (int or PrimExpr)
         The number of equal parts, or the start of each part but the first.
 
-    Returns
-    -------
-    list of (int or PrimExpr)
-
     Raises
     ------
     ArgumentError

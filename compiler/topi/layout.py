@@ -19,15 +19,10 @@ def get_shape(src_shape: Sequence[int | IntImm], src_layout: str | Layout, dst_l
 
     Parameters
     ----------
-    src_shape : sequence of (int or IntImm)
     src_layout : str or Layout
         Of ``src_shape``, e.g. ``NCHW``.
     dst_layout : str or Layout
         Of the same axes, e.g. ``NHWC``.
-
-    Returns
-    -------
-    tuple of int
 
     Raises
     ------
@@ -43,58 +38,22 @@ def get_shape(src_shape: Sequence[int | IntImm], src_layout: str | Layout, dst_l
 
 
 def nchw_pack_layout(layout_info: str) -> bool:
-    """Return whether a layout is ``NCHW`` with blocks of images and of channels, as ``NCHW4n16c``.
-
-    Parameters
-    ----------
-    layout_info : str
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether a layout is ``NCHW`` with blocks of images and of channels, as ``NCHW4n16c``."""
     return _blocks(layout_info, "NCHW") == ["c", "n"]
 
 
 def nchw_xc_layout(layout_info: str) -> bool:
-    """Return whether a layout is ``NCHW`` with blocks of channels, as ``NCHW16c``.
-
-    Parameters
-    ----------
-    layout_info : str
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether a layout is ``NCHW`` with blocks of channels, as ``NCHW16c``."""
     return _blocks(layout_info, "NCHW") == ["c"]
 
 
 def ncw_pack_layout(layout_info: str) -> bool:
-    """Return whether a layout is ``NCW`` with blocks of sequences and of channels, as ``NCW4n16c``.
-
-    Parameters
-    ----------
-    layout_info : str
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether a layout is ``NCW`` with blocks of sequences and of channels, as ``NCW4n16c``."""
     return _blocks(layout_info, "NCW") == ["c", "n"]
 
 
 def ncw_xc_layout(layout_info: str) -> bool:
-    """Return whether a layout is ``NCW`` with blocks of channels, as ``NCW16c``.
-
-    Parameters
-    ----------
-    layout_info : str
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether a layout is ``NCW`` with blocks of channels, as ``NCW16c``."""
     return _blocks(layout_info, "NCW") == ["c"]
 
 

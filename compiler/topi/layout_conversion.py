@@ -58,15 +58,6 @@ def layout_transform(array: Tensor, src_layout: str, dst_layout: str) -> Tensor:
 def transformed_shape(shape: Sequence[Extent], src_layout: str, dst_layout: str) -> Shape:
     """Return the shape that a tensor has after conversion to another layout.
 
-    Parameters
-    ----------
-    shape : sequence of (int or PrimExpr)
-    src_layout, dst_layout : str
-
-    Returns
-    -------
-    tuple of (int or PrimExpr)
-
     Raises
     ------
     ArgumentError

@@ -63,13 +63,8 @@ def constant(extent: Extent, function: str) -> int:
 
     Parameters
     ----------
-    extent : int or PrimExpr
     function : str
         Name of the caller, for the message.
-
-    Returns
-    -------
-    int
 
     Raises
     ------
@@ -113,10 +108,6 @@ def axis_of(axis: int, rank: int, function: str) -> int:
     function : str
         Name of the caller, for the message.
 
-    Returns
-    -------
-    int
-
     Raises
     ------
     ArgumentError
@@ -138,10 +129,6 @@ def axes_of(axis: Axes, rank: int, function: str) -> tuple[int, ...]:
         The number of dimensions.
     function : str
         Name of the caller, for the message.
-
-    Returns
-    -------
-    tuple of int
 
     Raises
     ------
@@ -176,10 +163,6 @@ def flat_index(indices: Sequence[Index], extents: Sequence[Extent]) -> Index:
         One for each axis.
     extents : sequence of int or PrimExpr
         The shape.
-
-    Returns
-    -------
-    int or PrimExpr
     """
     at: Index = 0
     for i, extent in zip(indices, extents, strict=True):
@@ -192,13 +175,8 @@ def unflatten(at: Index, extents: Sequence[Extent]) -> list[Index]:
 
     Parameters
     ----------
-    at : int or PrimExpr
     extents : sequence of int or PrimExpr
         The shape.
-
-    Returns
-    -------
-    list of (int or PrimExpr)
     """
     if any(isinstance(extent, int) and extent == 0 for extent in extents):
         return [0] * len(extents)  # of a tensor without elements, of which none is read

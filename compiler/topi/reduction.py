@@ -30,7 +30,6 @@ def reduce_over(
 
     Parameters
     ----------
-    data : Tensor
     axis : int, sequence of int or None
         None means all axes.
     keepdims : bool
@@ -40,7 +39,6 @@ def reduce_over(
         of tuples.
     name : str
         Of the operation.
-    tag : Tag
 
     Returns
     -------
@@ -256,13 +254,8 @@ def count(data: Tensor, axis: Axes) -> Extent:
 
     Parameters
     ----------
-    data : Tensor
     axis : int, sequence of int or None
         None means all axes.
-
-    Returns
-    -------
-    int or PrimExpr
     """
     shape = dims(data)
     elements: Extent = 1
@@ -276,8 +269,6 @@ def divided(total: Tensor, by: Extent, name: str) -> Tensor:
 
     Parameters
     ----------
-    total : Tensor
-    by : int or PrimExpr
     name : str
         Of the operation.
 
@@ -320,7 +311,6 @@ def variance(data: Tensor, mean_value: Tensor, axis: Axes, keepdims: bool, unbia
 
     Parameters
     ----------
-    data : Tensor
     mean_value : Tensor
         Has all axes of ``data``, some of extent 1.
     axis : int, sequence of int or None

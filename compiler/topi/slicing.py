@@ -42,7 +42,6 @@ def strided_slice(
         The step along each axis, 1 when left out; negative ones go backwards.  Of no effect with ``size``.
     axes : sequence of int, optional
         What is sliced; the first axes when left out.
-    slice_mode : {"end", "size"}
     assume_inbound : bool
         Whether ``begin`` and ``end`` lie inside of extents that are not constants; otherwise they are clipped to them.
         What is outside of constant extents is never taken.

@@ -27,7 +27,6 @@ def ranks(data: Tensor, axis: int, is_ascend: bool, valid_count: Tensor | None =
 
     Parameters
     ----------
-    data : Tensor
     axis : int
         Not negative.
     is_ascend : bool

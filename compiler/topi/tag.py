@@ -99,10 +99,6 @@ def is_broadcast(tag: str) -> bool:
     ----------
     tag : str
         The tag of an operation.
-
-    Returns
-    -------
-    bool
     """
     return tag in (Tag.ELEMWISE, Tag.BROADCAST)
 
@@ -114,9 +110,5 @@ def is_injective(tag: str) -> bool:
     ----------
     tag : str
         The tag of an operation.
-
-    Returns
-    -------
-    bool
     """
     return is_broadcast(tag) or tag.split(",")[0] == Tag.INJECTIVE

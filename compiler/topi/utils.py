@@ -55,43 +55,17 @@ class InvalidShapeError(ArgumentError):
 
 
 def simplify(expr: Number) -> Number:
-    """Return an expression in simple form.
-
-    Parameters
-    ----------
-    expr : int or PrimExpr
-
-    Returns
-    -------
-    int or PrimExpr
-    """
+    """Return an expression in simple form."""
     return Analyzer().simplify(expr) if isinstance(expr, PrimExpr) else expr
 
 
 def ceil_div(a: Number, b: Number) -> Number:
-    """Return a quotient, rounded up.
-
-    Parameters
-    ----------
-    a, b : int or PrimExpr
-
-    Returns
-    -------
-    int or PrimExpr
-    """
+    """Return a quotient, rounded up."""
     return simplify((a + (b - 1)) // b)
 
 
 def get_const_int(expr: Number) -> int:
     """Return the value of a constant.
-
-    Parameters
-    ----------
-    expr : int or PrimExpr
-
-    Returns
-    -------
-    int
 
     Raises
     ------
@@ -109,14 +83,6 @@ def get_const_int(expr: Number) -> int:
 def get_const_float(expr: float | PrimExpr) -> float:
     """Return the value of a constant.
 
-    Parameters
-    ----------
-    expr : float or PrimExpr
-
-    Returns
-    -------
-    float
-
     Raises
     ------
     ArgumentError
@@ -131,27 +97,13 @@ def get_const_float(expr: float | PrimExpr) -> float:
 
 
 def equal_const_int(expr: Number, value: int) -> bool:
-    """Return whether an expression is a constant of a value.
-
-    Parameters
-    ----------
-    expr : int or PrimExpr
-    value : int
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether an expression is a constant of a value."""
     simple = simplify(expr)
     return simple.value == value if isinstance(simple, IntImm) else isinstance(simple, int) and simple == value
 
 
 def get_const_tuple(in_tuple: Iterable[Number]) -> tuple[Number, ...]:
     """Return a shape with plain ints for its constants.
-
-    Parameters
-    ----------
-    in_tuple : iterable of (int or PrimExpr)
 
     Returns
     -------
@@ -165,14 +117,6 @@ def get_const_tuple(in_tuple: Iterable[Number]) -> tuple[Number, ...]:
 def get_float_tuple(in_tuple: Iterable[float | PrimExpr]) -> tuple[float, ...]:
     """Return constants as floats.
 
-    Parameters
-    ----------
-    in_tuple : iterable of (float or PrimExpr)
-
-    Returns
-    -------
-    tuple of float
-
     Raises
     ------
     ArgumentError
@@ -182,39 +126,17 @@ def get_float_tuple(in_tuple: Iterable[float | PrimExpr]) -> tuple[float, ...]:
 
 
 def is_empty_shape(shape: Iterable[Number]) -> bool:
-    """Return whether an array of a shape has no elements.
-
-    Parameters
-    ----------
-    shape : iterable of (int or PrimExpr)
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether an array of a shape has no elements."""
     return any(equal_const_int(extent, 0) for extent in shape)
 
 
 def is_dynamic_shape(shape: Iterable[Number]) -> bool:
-    """Return whether an extent of a shape is an ``Any`` or a size variable.
-
-    Parameters
-    ----------
-    shape : iterable of (int or PrimExpr)
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether an extent of a shape is an ``Any`` or a size variable."""
     return any(isinstance(extent, (AnyDim, SizeVar)) for extent in shape)
 
 
 def is_target(names: str | Sequence[str]) -> bool:
     """Return whether the current target has one of some keys, e.g. ``cpu``.
-
-    Parameters
-    ----------
-    names : str or sequence of str
 
     Returns
     -------
@@ -228,10 +150,6 @@ def is_target(names: str | Sequence[str]) -> bool:
 
 def prod(x: Iterable[Number]) -> Number:
     """Return the product of numbers.
-
-    Parameters
-    ----------
-    x : iterable of (int or PrimExpr)
 
     Returns
     -------
@@ -249,13 +167,8 @@ def swap(arr: Sequence[object], axis: int) -> tuple[object, ...]:
 
     Parameters
     ----------
-    arr : sequence
     axis : int
         The place of the other one.
-
-    Returns
-    -------
-    tuple
     """
     items = list(arr)
     items[axis], items[-1] = items[-1], items[axis]
@@ -267,13 +180,8 @@ def get_max_power2_factor(n: int, max_value: int | None = None) -> int:
 
     Parameters
     ----------
-    n : int
     max_value : int, optional
         A bound of the result.
-
-    Returns
-    -------
-    int
     """
     factor = 1
     while n % (factor * 2) == 0 and n and (max_value is None or factor * 2 <= max_value):
@@ -288,11 +196,6 @@ def ravel_index(indices: Sequence[Number], shape: Sequence[Number]) -> Number:
     ----------
     indices : sequence of (int or PrimExpr)
         Of the element, along each axis.
-    shape : sequence of (int or PrimExpr)
-
-    Returns
-    -------
-    int or PrimExpr
     """
     place: Number = 0
     for index, extent in zip(indices, shape, strict=True):
@@ -307,11 +210,6 @@ def unravel_index(idx: Number, shape: Sequence[Number]) -> tuple[Number, ...]:
     ----------
     idx : int or PrimExpr
         The place.
-    shape : sequence of (int or PrimExpr)
-
-    Returns
-    -------
-    tuple of (int or PrimExpr)
     """
     indices: list[Number] = []
     for extent in reversed(shape[1:]):
@@ -329,7 +227,6 @@ def within_index(b: Number, e: Number, s: Number, i: Number) -> PrimExpr:
         The first index and the one to stop before, neither counted from the end.
     s : int or PrimExpr
         The stride; a negative one goes backwards.
-    i : int or PrimExpr
 
     Returns
     -------
@@ -352,7 +249,6 @@ def make_idx(b: Number, e: Number, s: Number, z: Number, i: Number) -> PrimExpr:
         The stride; a negative one goes backwards.
     z : int or PrimExpr
         The extent of the axis; a slice that begins behind it begins with its last element.
-    i : int or PrimExpr
 
     Returns
     -------
@@ -369,13 +265,8 @@ def const_vector(vector: Sequence[float] | npt.NDArray[Any], name: str = "const_
 
     Parameters
     ----------
-    vector : sequence of float, or numpy.ndarray
     name : str
         Of the computation.
-
-    Returns
-    -------
-    Tensor
     """
     dtype = str(getattr(vector, "dtype", "float32"))
 
@@ -394,13 +285,8 @@ def const_matrix(matrix: Sequence[Sequence[float]] | npt.NDArray[Any], name: str
 
     Parameters
     ----------
-    matrix : sequence of sequence of float, or numpy.ndarray
     name : str
         Of the computation.
-
-    Returns
-    -------
-    Tensor
     """
     rows = [[float(value) for value in row] for row in matrix]
     dtype = str(getattr(matrix, "dtype", "float32"))
@@ -422,7 +308,6 @@ def traverse_inline(s: Schedule, final_op: Operation, callback: Callable[[Operat
 
     Parameters
     ----------
-    s : Schedule
     final_op : Operation
         Where the traversal begins.
     callback : callable

@@ -21,10 +21,6 @@ def _infer_tile_size(data: Tensor | np.ndarray, kernel: Tensor | np.ndarray) -> 
         Volumes, ``(N, C, D, H, W)``.
     kernel : Tensor or numpy.ndarray
         Kernels; they do not matter.
-
-    Returns
-    -------
-    int
     """
     height = data.shape[3]
     return 4 if height % 8 == 0 else 2

@@ -125,10 +125,6 @@ def spconv2d_3x3_nhwc(data: Tensor, wdat: Tensor, wind: Tensor, wptr: Tensor, la
         The parts of the weight, as of ``topi.nn.sparse_conv2d``.
     layout : str
         Of the images.
-
-    Returns
-    -------
-    Tensor
     """
     convolved: Tensor = nn.sparse_conv2d(data, wdat, wind, wptr, layout, 3)
     return convolved

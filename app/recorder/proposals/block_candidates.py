@@ -29,7 +29,6 @@ class BlockCandidate(ABC):
 
     Attributes
     ----------
-    primitive : str
     place : BlockPlace
         The block, with the loops that the pane shows of it.
     """

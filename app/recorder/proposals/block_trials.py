@@ -42,11 +42,8 @@ class BlockTrials(Trials[BlockCandidate]):
 
     Parameters
     ----------
-    record : BlockSchedule
-    text : ScriptText
     scope : Scope
         What the script calls its values where it lowers the program.
-    target : Target
     """
 
     def __init__(self, record: BlockSchedule, text: ScriptText, scope: Scope, target: Target) -> None:

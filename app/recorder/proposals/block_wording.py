@@ -32,8 +32,6 @@ class BlockWording:
     ----------
     scope : Scope
         What the script calls its values.
-    text : ScriptText
-    schedule : tir.Schedule
 
     Attributes
     ----------

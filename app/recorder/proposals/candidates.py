@@ -34,7 +34,6 @@ class Candidate(ABC):
 
     Attributes
     ----------
-    primitive : str
     stage : int
         Position of the stage in the schedule.
     """

@@ -20,10 +20,8 @@ class Gains:
 
     Parameters
     ----------
-    schedule : Schedule
     payoffs : Payoffs
         Of the function that it is lowered to.
-    extents : mapping of IterVar to int
     """
 
     def __init__(self, schedule: Schedule, payoffs: Payoffs, extents: Extents) -> None:
@@ -36,7 +34,6 @@ class Gains:
 
         Parameters
         ----------
-        candidate : Candidate
         after : IRModule
             What the schedule is lowered to with it.
         """

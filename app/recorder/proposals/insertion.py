@@ -26,7 +26,6 @@ class ScriptText:
 
     Parameters
     ----------
-    source : str
     lowered : int or None
         The line that lowers the function; None if the script does not.
     """
@@ -48,15 +47,10 @@ class ScriptText:
 
         Parameters
         ----------
-        statements : sequence of str
         lines : iterable of int
             Lines of the primitives that it follows.
         variables : collection of str
             Names that it reads, which must have their values before.
-
-        Returns
-        -------
-        Edit
 
         Raises
         ------
@@ -86,7 +80,6 @@ class ScriptText:
         ----------
         edit : Edit
             As in :meth:`insertion`.
-        line : int
 
         Returns
         -------

@@ -27,7 +27,6 @@ class Payoffs:
     ----------
     func : PrimFunc
         Lowered.
-    target : Target
     """
 
     def __init__(self, func: PrimFunc, target: Target) -> None:

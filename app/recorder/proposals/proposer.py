@@ -65,11 +65,6 @@ def propose(subject: Subject, source: str, recorder: Recorder, scopes: Scopes, o
         What it did.
     scopes : Scopes
         What it calls its values.
-    options : Options
-
-    Returns
-    -------
-    Proposed
     """
     functions = list(recorder.functions)
     if not -len(functions) <= subject.unit < len(functions):

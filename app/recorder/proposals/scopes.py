@@ -38,12 +38,7 @@ class Spelling:
 
 
 class Scope:
-    """The variables that are visible at a line of the script.
-
-    Parameters
-    ----------
-    variables : mapping of str to object
-    """
+    """The variables that are visible at a line of the script."""
 
     def __init__(self, variables: Mapping[str, object]) -> None:
         self._variables = dict(variables)

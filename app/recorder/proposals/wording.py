@@ -22,8 +22,6 @@ class Wording:
     ----------
     scope : Scope
         What the script calls its values.
-    text : ScriptText
-    schedule : Schedule
 
     Attributes
     ----------

@@ -39,7 +39,6 @@ class DispatchContext:
 
         Parameters
         ----------
-        target : Target or None
         workload : tuple or None
             What the template computes.
 
@@ -61,12 +60,6 @@ class DispatchContext:
     def update(self, target: Target, workload: Workload, cfg: ConfigSpace) -> None:
         """Choose a configuration from now on.
 
-        Parameters
-        ----------
-        target : Target
-        workload : tuple
-        cfg : ConfigSpace
-
         Raises
         ------
         NotImplementedError
@@ -85,10 +78,6 @@ class DispatchContext:
 
 class ApplyConfig(DispatchContext):
     """Chooses one configuration for everything.
-
-    Parameters
-    ----------
-    config : ConfigSpace
 
     Attributes
     ----------
@@ -162,13 +151,7 @@ class FallbackContext(DispatchContext):
         return self.memory[key]
 
     def clear_cache(self, target: Target, workload: Workload) -> None:
-        """Forget what was chosen for a workload.
-
-        Parameters
-        ----------
-        target : Target
-        workload : tuple
-        """
+        """Forget what was chosen for a workload."""
         self.memory.pop((str(target), workload), None)
 
     def update(self, target: Target, workload: Workload, cfg: ConfigSpace) -> None:
@@ -176,13 +159,7 @@ class FallbackContext(DispatchContext):
 
 
 def clear_fallback_cache(target: Target, workload: Workload) -> None:
-    """Forget what the outermost context chose for a workload.
-
-    Parameters
-    ----------
-    target : Target
-    workload : tuple
-    """
+    """Forget what the outermost context chose for a workload."""
     context = DispatchContext.current
     while context._outer:
         context = context._outer[-1]

@@ -23,12 +23,7 @@ class Entity:
     """How records call it."""
 
     def value(self) -> Any:
-        """Return what a record says, of JSON's types.
-
-        Returns
-        -------
-        object
-        """
+        """Return what a record says, of JSON's types."""
         raise NotImplementedError
 
     def __eq__(self, other: object) -> bool:
@@ -63,7 +58,6 @@ class SplitEntity(Entity):
 
         Parameters
         ----------
-        sch : Schedule
         op : Tensor or Operation
             The stage.
         axis : IterVar
@@ -103,7 +97,6 @@ class ReorderEntity(Entity):
 
         Parameters
         ----------
-        sch : Schedule
         op : Tensor or Operation
             The stage.
         axes : sequence of IterVar
@@ -158,7 +151,6 @@ class AnnotateEntity(Entity):
 
         Parameters
         ----------
-        sch : Schedule
         op : Tensor or Operation
             The stage.
         axes : sequence of IterVar
@@ -225,11 +217,6 @@ def entity_of_json(kind: str, value: object) -> Entity:
     ----------
     kind : str
         ``sp``, ``re``, ``an`` or ``ot``.
-    value : object
-
-    Returns
-    -------
-    Entity
 
     Raises
     ------

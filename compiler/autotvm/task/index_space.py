@@ -58,16 +58,7 @@ class IndexSpace(ABC):
         return self._valid
 
     def is_index_valid(self, index: int) -> bool:
-        """Return whether an index is in range and passes the filter.
-
-        Parameters
-        ----------
-        index : int
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether an index is in range and passes the filter."""
         if not 0 <= index < self.range_length:
             return False
         return self._filter is None or _position(self._indices(), index) is not None
@@ -79,10 +70,6 @@ class IndexSpace(ABC):
         ----------
         start, end : int
             The half-open range.
-
-        Returns
-        -------
-        int
 
         Raises
         ------
@@ -131,10 +118,6 @@ class IndexSpace(ABC):
             The half-open range to choose from; the whole space by default.
         to_exclude : sequence of int, optional
             Indices that are not returned.
-
-        Returns
-        -------
-        int
         """
         low, high = start or 0, self.range_length if end is None else end
         excluded = set(to_exclude or ())
@@ -149,10 +132,6 @@ class IndexSpace(ABC):
         ----------
         m : int
             The number of samples.
-
-        Returns
-        -------
-        numpy.ndarray
 
         Raises
         ------
@@ -192,10 +171,6 @@ class IndexSpace(ABC):
         ----------
         point : int
             An index.
-
-        Returns
-        -------
-        list of int
         """
         values = []
         for size in self.dims:
@@ -210,10 +185,6 @@ class IndexSpace(ABC):
         ----------
         knob : sequence of int
             The position of each knob's value.
-
-        Returns
-        -------
-        int
         """
         point = 0
         for value, size in zip(reversed(knob), reversed(self.dims), strict=True):

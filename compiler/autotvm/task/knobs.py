@@ -22,7 +22,6 @@ class Knob:
     ----------
     description : str
         How it is printed.
-    entities : sequence of Entity
     num_output : int
         How many loops applying a value returns.
     product : int
@@ -103,31 +102,13 @@ class VirtualAxis:
 
 
 def get_factors(n: int) -> list[int]:
-    """Return the divisors of a number, in order.
-
-    Parameters
-    ----------
-    n : int
-
-    Returns
-    -------
-    list of int
-    """
+    """Return the divisors of a number, in order."""
     low = [d for d in range(1, math.isqrt(max(n, 0)) + 1) if n % d == 0]
     return sorted({*low, *(n // d for d in low)})
 
 
 def get_pow2s(n: int) -> list[int]:
-    """Return the powers of two up to a number.
-
-    Parameters
-    ----------
-    n : int
-
-    Returns
-    -------
-    list of int
-    """
+    """Return the powers of two up to a number."""
     return [1 << x for x in range(max(n, 0).bit_length())]
 
 
@@ -144,7 +125,6 @@ def splits(
 
     Parameters
     ----------
-    axis : VirtualAxis
     policy : str
         ``factors`` (divisors of the extent), ``power2``, ``verbose`` (both) or ``candidate``.
     num_outputs : int
@@ -157,10 +137,6 @@ def splits(
         Whether all splits are without remainder; by default so where factors are divisors.
     candidate : sequence of sequences of int, optional
         The splits themselves, for ``candidate``.
-
-    Returns
-    -------
-    Knob
     """
     if policy == "candidate":
         listed: Iterator[SplitEntity] = map(SplitEntity, candidate or ())
@@ -208,17 +184,12 @@ def orders(
 
     Parameters
     ----------
-    axes : sequence of VirtualAxis or Axis
     policy : str
         ``identity``, ``all``, ``interval_all`` (of some of them) or ``candidate``.
     interval : tuple of int and int, optional
         Where the loops begin and end that change places, for ``interval_all``.
     candidate : sequence of sequences of axes, optional
         The orders themselves, for ``candidate``.
-
-    Returns
-    -------
-    Knob
     """
     places: list[Sequence[int]]
     count = len(axes)
@@ -255,15 +226,10 @@ def loop_annotations(
 
     Parameters
     ----------
-    axes : sequence of VirtualAxis or Axis
     policy : str
         ``none``, ``unroll``, ``try_unroll``, ``try_vec``, ``try_unroll_vec`` or ``candidate``.
     candidate : sequence of sequences of str, optional
         The annotations themselves, for ``candidate``.
-
-    Returns
-    -------
-    Knob
     """
     if policy == "candidate":
         listed = [list(each) for each in candidate or ()]
@@ -278,14 +244,5 @@ def loop_annotations(
 
 
 def options(candidate: Sequence[Any]) -> Knob:
-    """Return values that a template uses as it likes.
-
-    Parameters
-    ----------
-    candidate : sequence
-
-    Returns
-    -------
-    Knob
-    """
+    """Return values that a template uses as it likes."""
     return Knob(f"OtherOption({list(candidate)})", [OtherOptionEntity(value) for value in candidate], 0)

@@ -40,13 +40,8 @@ def measure_str_key(inp: MeasureInput, include_config: bool = True) -> str:
 
     Parameters
     ----------
-    inp : MeasureInput
     include_config : bool
         Whether the configuration counts.
-
-    Returns
-    -------
-    str
     """
     config = str(inp.config) if include_config else ""
     return f"{inp.target}{inp.task.name}{inp.task.args}{inp.task.kwargs}{config}"
@@ -57,14 +52,8 @@ def encode(inp: MeasureInput, result: MeasureResult, protocol: str = "json") -> 
 
     Parameters
     ----------
-    inp : MeasureInput
-    result : MeasureResult
     protocol : str
         ``json``, or ``pickle``: the same text in a pickle, as base64.
-
-    Returns
-    -------
-    str
 
     Raises
     ------
@@ -89,7 +78,6 @@ def decode(row: str, protocol: str = "json") -> tuple[MeasureInput, MeasureResul
 
     Parameters
     ----------
-    row : str
     protocol : str
         ``json`` or ``pickle``.
 
@@ -138,10 +126,6 @@ def load_from_buffer(file: TextIO) -> Iterator[tuple[MeasureInput, MeasureResult
     ----------
     file : file-like
         Lines of text.
-
-    Yields
-    ------
-    tuple of MeasureInput and MeasureResult
     """
     for row in file:
         record = decode(row) if row.strip() and not row.startswith("#") else None
@@ -150,16 +134,7 @@ def load_from_buffer(file: TextIO) -> Iterator[tuple[MeasureInput, MeasureResult
 
 
 def load_from_file(filepath: str | PathLike[str]) -> Iterator[tuple[MeasureInput, MeasureResult]]:
-    """Return the records of a file.
-
-    Parameters
-    ----------
-    filepath : str or path-like
-
-    Yields
-    ------
-    tuple of MeasureInput and MeasureResult
-    """
+    """Return the records of a file."""
     with Path(filepath).open(encoding="utf-8") as file:
         yield from load_from_buffer(file)
 

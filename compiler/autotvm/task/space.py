@@ -55,7 +55,6 @@ class ConfigSpace(IndexSpace):
         The floating-point operations that the template declared with ``add_flop``.
     errors : list of str
         The errors that the template reported.
-    code_hash : str or None
     cost : float or None
         The time in seconds from a tuning record.
     """
@@ -86,10 +85,6 @@ class ConfigSpace(IndexSpace):
         ----------
         var : IterVar, int or VirtualAxis
             The loop, or its extent.
-
-        Returns
-        -------
-        VirtualAxis
         """
         return VirtualAxis(var)
 
@@ -127,15 +122,10 @@ class ConfigSpace(IndexSpace):
         ----------
         name : str
             Name of the knob.
-        axes : sequence of VirtualAxis or Axis
         policy : str
             ``identity``, ``all``, ``interval_all`` or ``candidate``.
         **kwargs
             ``interval`` and ``candidate``.
-
-        Returns
-        -------
-        list of Axis
         """
         return self._define(name, lambda: _ORDERS(axes, policy, **kwargs))
 
@@ -148,15 +138,10 @@ class ConfigSpace(IndexSpace):
         ----------
         name : str
             Name of the knob.
-        axes : sequence of VirtualAxis or Axis
         policy : str
             ``none``, ``unroll``, ``try_unroll``, ``try_vec``, ``try_unroll_vec`` or ``candidate``.
         **kwargs
             ``candidate``.
-
-        Returns
-        -------
-        list of Axis
         """
         return self._define(name, lambda: _ANNOTATED(axes, policy, **kwargs))
 
@@ -180,12 +165,7 @@ class ConfigSpace(IndexSpace):
         return [Axis(knob, at) for at in range(knob.num_output)]
 
     def add_flop(self, flop: float) -> None:
-        """Add to the number of floating-point operations of a call.
-
-        Parameters
-        ----------
-        flop : float
-        """
+        """Add to the number of floating-point operations of a call."""
         self.flop += int(flop)
 
     def raise_error(self, msg: str) -> None:
@@ -199,12 +179,7 @@ class ConfigSpace(IndexSpace):
         self.errors.append(msg)
 
     def valid(self) -> bool:
-        """Return whether no error was reported.
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether no error was reported."""
         return not self.errors
 
     def multi_filter(self, filter: Callable[[ConfigEntity], bool]) -> None:  # TVM's name
@@ -220,14 +195,6 @@ class ConfigSpace(IndexSpace):
 
     def get(self, index: int) -> ConfigEntity:
         """Return the configuration with an index.
-
-        Parameters
-        ----------
-        index : int
-
-        Returns
-        -------
-        ConfigEntity
 
         Raises
         ------
@@ -263,7 +230,6 @@ class ConfigEntity(ConfigSpace):
     ----------
     index : int
         The index in the space.
-    code_hash : str or None
     entity_map : mapping of str to Entity
         The value of each knob.
     constraints : sequence
@@ -297,21 +263,11 @@ class ConfigEntity(ConfigSpace):
         return [number for entity in self._entity_map.values() for number in _numbers(entity.value())]
 
     def get_other_option(self) -> dict[str, Any]:
-        """Return the values of the knobs that :meth:`define_knob` defined.
-
-        Returns
-        -------
-        dict of str to object
-        """
+        """Return the values of the knobs that :meth:`define_knob` defined."""
         return {name: e.val for name, e in self._entity_map.items() if isinstance(e, OtherOptionEntity)}
 
     def to_json_dict(self) -> dict[str, Any]:
-        """Return the configuration in the format of tuning records.
-
-        Returns
-        -------
-        dict
-        """
+        """Return the configuration in the format of tuning records."""
         entities = [[name, entity.kind, entity.value()] for name, entity in self._entity_map.items()]
         return {"index": self.index, "code_hash": self.code_hash, "entity": entities}
 
@@ -323,10 +279,6 @@ class ConfigEntity(ConfigSpace):
         ----------
         json_dict : mapping
             The result of :meth:`to_json_dict`.
-
-        Returns
-        -------
-        ConfigEntity
         """
         rows = json_dict["entity"]
         rows = [(name, *row) for name, row in rows.items()] if isinstance(rows, Mapping) else rows

@@ -84,10 +84,8 @@ class Task:
 
     Attributes
     ----------
-    config_space : ConfigSpace or None
     flop : int or None
         Floating-point operations of a call.
-    target, target_host : Target or None
     """
 
     def __init__(self, name: str, args: Sequence[Any]) -> None:
@@ -115,10 +113,6 @@ class Task:
 
     def instantiate(self, config: ConfigSpace) -> tuple[Schedule, Sequence[Any]]:
         """Return the schedule of a configuration.
-
-        Parameters
-        ----------
-        config : ConfigSpace
 
         Returns
         -------
@@ -150,12 +144,6 @@ def create(task_name: str, args: Sequence[Any], target: TargetLike, target_host:
         Of the template.
     args : sequence
         Its arguments.
-    target : Target or str
-    target_host : Target or str, optional
-
-    Returns
-    -------
-    Task
 
     Raises
     ------
@@ -181,10 +169,6 @@ def template(task_name: str, func: TaskFunction | None = None) -> Callable[..., 
         The template's name.
     func : callable, optional
         From arguments to a schedule and its parameters; a decorator is returned where it is left out.
-
-    Returns
-    -------
-    callable
 
     Raises
     ------
@@ -224,12 +208,7 @@ def template(task_name: str, func: TaskFunction | None = None) -> Callable[..., 
 
 
 def get_config() -> ConfigSpace:
-    """Return the configuration of the template that is running: its space, while a task is created.
-
-    Returns
-    -------
-    ConfigSpace
-    """
+    """Return the configuration of the template that is running: its space, while a task is created."""
     return DispatchContext.current.query(Target.current(), None)
 
 
@@ -239,10 +218,6 @@ class FlopCalculationError(TVMError, RuntimeError):
 
 def compute_flop(sch: Schedule) -> int:
     """Count the arithmetic operations of what a schedule computes.
-
-    Parameters
-    ----------
-    sch : Schedule
 
     Returns
     -------

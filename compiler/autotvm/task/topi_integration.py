@@ -116,10 +116,6 @@ def get_workload(outs: Tensor | Sequence[Tensor], task_name: str | None = None) 
         What is computed from the result of a template's definition.
     task_name : str, optional
         Of the template; any by default.
-
-    Returns
-    -------
-    tuple or None
     """
     for tensor in _computed([outs] if isinstance(outs, Tensor) else list(outs)):
         workload: Workload | None = getattr(tensor.op, "attrs", {}).get(_ATTRIBUTE)

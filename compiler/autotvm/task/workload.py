@@ -25,10 +25,6 @@ def serialize_args(args: Iterable[Any]) -> Workload:
     args : iterable
         Tensors, numbers, strings, None and sequences of them.
 
-    Returns
-    -------
-    tuple
-
     Raises
     ------
     ArgumentError
@@ -58,10 +54,6 @@ def deserialize_args(args: Iterable[Any]) -> list[Any]:
     ----------
     args : iterable
         What :func:`serialize_args` returned.
-
-    Returns
-    -------
-    list
     """
     return [
         placeholder(tuple(x[1]), x[2]) if isinstance(x, (tuple, list)) and x and x[0] == _TENSOR else x for x in args
@@ -77,9 +69,5 @@ def args_to_workload(args: Iterable[Any], task_name: str | None = None) -> Workl
         The arguments.
     task_name : str, optional
         Of the template; it comes first.
-
-    Returns
-    -------
-    tuple
     """
     return (*(() if task_name is None else (task_name,)), *serialize_args(args))

@@ -51,23 +51,13 @@ class DotGraph(VizGraph):
                 self._lines.append(f"  {kind} {attributes(given)};")
 
     def node(self, viz_node: VizNode) -> None:
-        """Add a node.
-
-        Parameters
-        ----------
-        viz_node : VizNode
-        """
+        """Add a node."""
         label = "\n".join(part for part in (viz_node.type_name, viz_node.detail) if part)
         given = {"label": label, **self._node_attributes(viz_node)}
         self._lines.append(f"  {quoted(viz_node.identity)} {attributes(given)};")
 
     def edge(self, viz_edge: VizEdge) -> None:
-        """Add an edge.
-
-        Parameters
-        ----------
-        viz_edge : VizEdge
-        """
+        """Add an edge."""
         self._lines.append(f"  {quoted(viz_edge.start)} -> {quoted(viz_edge.end)};")
 
     @property
@@ -109,10 +99,6 @@ class DotPlotter(Plotter):
         ----------
         name : str
             The function's name.
-
-        Returns
-        -------
-        DotGraph
         """
         self._graphs[name] = DotGraph(name, *self._attributes)
         return self._graphs[name]

@@ -116,21 +116,11 @@ class VizGraph(ABC):
 
     @abstractmethod
     def node(self, viz_node: VizNode) -> None:
-        """Add a node.
-
-        Parameters
-        ----------
-        viz_node : VizNode
-        """
+        """Add a node."""
 
     @abstractmethod
     def edge(self, viz_edge: VizEdge) -> None:
-        """Add an edge.
-
-        Parameters
-        ----------
-        viz_edge : VizEdge
-        """
+        """Add an edge."""
 
 
 class Plotter(ABC):

@@ -42,10 +42,6 @@ class TermVizParser(VizParser):
             The parameters of the module by name.
         node_to_id : mapping of RelayExpr to str
             The identity of each expression.
-
-        Returns
-        -------
-        tuple of (VizNode, list of VizEdge)
         """
         number = node_to_id[node]
         match node:
@@ -87,21 +83,11 @@ class TermGraph(VizGraph):
         self._operands: dict[str, list[str]] = {}
 
     def node(self, viz_node: VizNode) -> None:
-        """Add a node.
-
-        Parameters
-        ----------
-        viz_node : VizNode
-        """
+        """Add a node."""
         self._nodes[viz_node.identity] = viz_node
 
     def edge(self, viz_edge: VizEdge) -> None:
-        """Add an edge.
-
-        Parameters
-        ----------
-        viz_edge : VizEdge
-        """
+        """Add an edge."""
         self._operands.setdefault(viz_edge.end, []).append(viz_edge.start)
 
     def render(self) -> str:
@@ -150,10 +136,6 @@ class TermPlotter(Plotter):
         ----------
         name : str
             The function's name.
-
-        Returns
-        -------
-        TermGraph
         """
         self._name_to_graph[name] = TermGraph(name)
         return self._name_to_graph[name]

@@ -24,26 +24,10 @@ class RandomModel:
     """Expects nothing: all schedules are as good as others."""
 
     def update(self, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
-        """Take notice of measurements.
-
-        Parameters
-        ----------
-        inputs : sequence of MeasureInput
-        results : sequence of MeasureResult
-        """
+        """Take notice of measurements."""
 
     def predict(self, task: SearchTask, states: Sequence[State]) -> list[float]:
-        """Return scores of schedules, the higher the faster.
-
-        Parameters
-        ----------
-        task : SearchTask
-        states : sequence of State
-
-        Returns
-        -------
-        list of float
-        """
+        """Return scores of schedules, the higher the faster."""
         return [random.random() for _ in states]
 
 
@@ -82,7 +66,6 @@ class XGBModel(RandomModel):
 
         Parameters
         ----------
-        file_name : str
         n_lines : int, optional
             How many of them; all by default.
         """

@@ -16,10 +16,6 @@ _UPDATES: dict[type[PrimExpr], str] = {Add: "+=", Mul: "*=", Max: "max=", Min: "
 def operation_text(op: Operation) -> str:
     """Return what an operation computes.
 
-    Parameters
-    ----------
-    op : Operation
-
     Returns
     -------
     str

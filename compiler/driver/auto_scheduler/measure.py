@@ -43,7 +43,6 @@ class MeasureInput(NamedTuple):
 
     Attributes
     ----------
-    task : SearchTask
     state : State or StepState
         Chosen numbers of a sketch, or the steps of a record of classic TVM.
     """
@@ -61,7 +60,6 @@ class MeasureResult(NamedTuple):
         Seconds of each measurement.
     error_no : int
         Of :class:`MeasureErrorNo`.
-    error_msg : str
     all_cost : float
         Seconds that building and running took together.
     timestamp : float
@@ -79,13 +77,7 @@ class MeasureCallback(Protocol):
     """What is called after each round of measurements."""
 
     def callback(self, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
-        """Take notice of measurements.
-
-        Parameters
-        ----------
-        inputs : sequence of MeasureInput
-        results : sequence of MeasureResult
-        """
+        """Take notice of measurements."""
 
 
 @dataclass(frozen=True)
@@ -152,16 +144,7 @@ class ProcessRunner(LocalRunner):
     worker: PopenWorker = field(default_factory=PopenWorker, repr=False, compare=False)
 
     def measured(self, inp: MeasureInput) -> MeasureResult:
-        """Measure a schedule in the process, which is started again after it was interrupted.
-
-        Parameters
-        ----------
-        inp : MeasureInput
-
-        Returns
-        -------
-        MeasureResult
-        """
+        """Measure a schedule in the process, which is started again after it was interrupted."""
         started = time.time()
         plain = LocalRunner(**{f.name: getattr(self, f.name) for f in fields(LocalRunner)})
         error = MeasureErrorNo.RUN_TIMEOUT
@@ -262,11 +245,6 @@ class TuningOptions:
 
 def measure(inp: MeasureInput, runner: LocalRunner) -> MeasureResult:
     """Build a schedule and measure it.
-
-    Parameters
-    ----------
-    inp : MeasureInput
-    runner : LocalRunner
 
     Returns
     -------

@@ -42,8 +42,6 @@ class StoredTask:
 
     Parameters
     ----------
-    workload_key : str
-    target : Target
     described : sequence
         What classic TVM records of the task besides: the hardware, the host, layouts and inputs.
     """
@@ -56,11 +54,6 @@ class StoredTask:
 
 def encode(inp: MeasureInput, result: MeasureResult) -> str:
     """Return a record as a line.
-
-    Parameters
-    ----------
-    inp : MeasureInput
-    result : MeasureResult
 
     Returns
     -------
@@ -87,10 +80,6 @@ def encode(inp: MeasureInput, result: MeasureResult) -> str:
 
 def decode(line: str) -> Record:
     """Return the record of a line.
-
-    Parameters
-    ----------
-    line : str
 
     Returns
     -------
@@ -123,34 +112,18 @@ def _state(chosen: Sequence[Any], of_steps: bool) -> State | StepState:
 
 
 class RecordToFile:
-    """A callback that appends records to a file.
-
-    Parameters
-    ----------
-    filename : str or path-like
-    """
+    """A callback that appends records to a file."""
 
     def __init__(self, filename: str | PathLike[str] = "auto_scheduler_tuning.json") -> None:
         self.filename = Path(filename)
 
     def callback(self, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
-        """Write records.
-
-        Parameters
-        ----------
-        inputs : sequence of MeasureInput
-        results : sequence of MeasureResult
-        """
+        """Write records."""
         save_records(self.filename, inputs, results)
 
 
 class RecordReader:
-    """Reads a file of records.
-
-    Parameters
-    ----------
-    filename : str or path-like
-    """
+    """Reads a file of records."""
 
     def __init__(self, filename: str | PathLike[str]) -> None:
         self.filename = Path(filename)
@@ -164,10 +137,6 @@ class RecordReader:
             How many at most; all if it is negative.
         skip_lines : int
             How many to leave out at the beginning.
-
-        Returns
-        -------
-        tuple of list of MeasureInput and list of MeasureResult
         """
         records = list(self)[skip_lines:]
         records = records[:max_lines] if max_lines >= 0 else records
@@ -179,59 +148,25 @@ class RecordReader:
 
 
 def load_records(filename: str | PathLike[str]) -> Iterator[Record]:
-    """Return the records of a file.
-
-    Parameters
-    ----------
-    filename : str or path-like
-
-    Returns
-    -------
-    iterator of (MeasureInput, MeasureResult)
-    """
+    """Return the records of a file."""
     return iter(RecordReader(filename))
 
 
 def save_records(
     filename: str | PathLike[str], inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]
 ) -> None:
-    """Append records to a file.
-
-    Parameters
-    ----------
-    filename : str or path-like
-    inputs : sequence of MeasureInput
-    results : sequence of MeasureResult
-    """
+    """Append records to a file."""
     with Path(filename).open("a", encoding="utf-8") as file:
         file.writelines(encode(*record) + "\n" for record in zip(inputs, results, strict=True))
 
 
 def dump_record_to_string(inp: MeasureInput, res: MeasureResult) -> str:
-    """Return a record as a line of a file.
-
-    Parameters
-    ----------
-    inp : MeasureInput
-    res : MeasureResult
-
-    Returns
-    -------
-    str
-    """
+    """Return a record as a line of a file."""
     return encode(inp, res) + "\n"
 
 
 def load_record_from_string(record: str) -> Record:
     """Return the record of a line of a file.
-
-    Parameters
-    ----------
-    record : str
-
-    Returns
-    -------
-    tuple of MeasureInput and MeasureResult
 
     Raises
     ------
@@ -270,7 +205,6 @@ def load_best_record(
 
     Parameters
     ----------
-    filename : str or path-like
     workload_key : str, optional
         Whose records count; all by default.
     target : Target or str, optional
@@ -310,9 +244,5 @@ def mean_cost(result: MeasureResult) -> float:
     ----------
     result : MeasureResult
         Without an error.
-
-    Returns
-    -------
-    float
     """
     return sum(result.costs) / len(result.costs)

@@ -35,12 +35,7 @@ Records = str | PathLike[str] | Iterable[tuple[MeasureInput, MeasureResult]]
 
 
 def is_auto_scheduler_enabled() -> bool:
-    """Return whether the current pass context asks for schedules that were searched.
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether the current pass context asks for schedules that were searched."""
     return bool(PassContext.current().config.get("relay.backend.use_auto_scheduler", False))
 
 
@@ -74,13 +69,10 @@ def extract_tasks(
 
     Parameters
     ----------
-    mod : IRModule or Function
     params : mapping of str to array_like or NDArray, optional
         Values of its parameters.
-    target : Target or str
     target_host : Target or str, optional
         Accepted for compatibility.
-    hardware_params : HardwareParams, optional
     include_simple_tasks : bool
         Whether kernels without reductions are tasks too.
     dump_workload_to_dag_log : optional

@@ -37,13 +37,8 @@ class ScheduledDAG(ComputeDAG):
 
         Parameters
         ----------
-        state : State or StepState
         layout_rewrite : optional
             Accepted for compatibility.
-
-        Returns
-        -------
-        tuple of Schedule and list of Tensor
 
         Raises
         ------
@@ -53,25 +48,12 @@ class ScheduledDAG(ComputeDAG):
         return state.schedule(self) if isinstance(state, StepState) else self.sketch.schedule(state)
 
     def print_python_code_from_state(self, state: State | StepState) -> str:
-        """Return the schedule of a state as Python code.
-
-        Parameters
-        ----------
-        state : State or StepState
-
-        Returns
-        -------
-        str
-        """
+        """Return the schedule of a state as Python code."""
         return primitives_as_code(self.apply_steps_from_state(state)[0])
 
 
 def primitives_as_code(schedule: Schedule) -> str:
     """Return the primitives of a schedule as lines of Python.
-
-    Parameters
-    ----------
-    schedule : Schedule
 
     Returns
     -------

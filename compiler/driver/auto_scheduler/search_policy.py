@@ -24,12 +24,7 @@ _MAX_REPEATS = 200
 
 
 class PreloadMeasuredStates:
-    """Lets a search begin with the records of a file, which are not measured again.
-
-    Parameters
-    ----------
-    filename : str
-    """
+    """Lets a search begin with the records of a file, which are not measured again."""
 
     def __init__(self, filename: str) -> None:
         self.filename = filename
@@ -40,7 +35,6 @@ class SketchPolicy:
 
     Parameters
     ----------
-    task : SearchTask
     program_cost_model : RandomModel or XGBModel, optional
         Expects speeds; a :class:`RandomModel` by default.
     params : optional
@@ -49,7 +43,6 @@ class SketchPolicy:
         Makes the search the same one each time.
     verbose : int
         0 prints nothing.
-    init_search_callbacks : sequence of PreloadMeasuredStates, optional
 
     Attributes
     ----------
@@ -86,10 +79,6 @@ class SketchPolicy:
     def search(self, tuning_options: TuningOptions) -> State:
         """Measure schedules.
 
-        Parameters
-        ----------
-        tuning_options : TuningOptions
-
         Returns
         -------
         State
@@ -113,7 +102,6 @@ class SketchPolicy:
         ----------
         count : int
             How many at most.
-        tuning_options : TuningOptions
 
         Returns
         -------
@@ -134,21 +122,11 @@ class SketchPolicy:
         return len(inputs)
 
     def sample_initial_population(self) -> list[State]:
-        """Return random schedules of the sketch.
-
-        Returns
-        -------
-        list of State
-        """
+        """Return random schedules of the sketch."""
         return [self.task.compute_dag.sketch.sample(self._random) for _ in range(_POPULATION)]
 
     def evolutionary_search(self, init_populations: Sequence[State], num_best_states: int) -> list[State]:
         """Return the schedules that the model expects most of, after some generations.
-
-        Parameters
-        ----------
-        init_populations : sequence of State
-        num_best_states : int
 
         Returns
         -------

@@ -32,10 +32,6 @@ class HardwareParams:
 
     Parameters
     ----------
-    num_cores : int, optional
-    vector_unit_bytes : int, optional
-    cache_line_bytes : int, optional
-    max_shared_memory_per_block, max_local_memory_per_block : int, optional
     max_threads_per_block, max_vthread_extent, warp_size : int, optional
         Of GPUs; accepted as TVM does.
     target, target_host : Target or str, optional
@@ -71,19 +67,12 @@ class SearchTask:
         The current one by default.
     target_host : Target or str, optional
         Accepted for compatibility.
-    hardware_params : HardwareParams, optional
     layout_rewrite_option : optional
         Accepted as TVM does: layouts stay as they are.
     task_inputs, task_inputs_overwrite, task_inputs_save_to_file : optional
         Accepted as TVM does: inputs are random numbers.
     desc : str
         What the task is called in tables.
-
-    Attributes
-    ----------
-    compute_dag : ScheduledDAG
-    workload_key : str
-    target : Target
 
     Raises
     ------
@@ -123,7 +112,6 @@ class SearchTask:
 
         Parameters
         ----------
-        tuning_options : TuningOptions
         search_policy : SketchPolicy, optional
             By boosted trees by default.
         """
@@ -139,7 +127,6 @@ class SearchTask:
 
         Parameters
         ----------
-        log_file : str or path-like
         include_compatible : bool
             Accepted for compatibility.
         layout_rewrite_option : optional
@@ -162,13 +149,8 @@ class SearchTask:
 
         Parameters
         ----------
-        log_file : str or path-like
         print_mode : str
             ``schedule``.
-
-        Returns
-        -------
-        str
 
         Raises
         ------
@@ -193,20 +175,7 @@ def create_task(
     target_host: TargetLike | None = None,
     hardware_params: HardwareParams | None = None,
 ) -> SearchTask:
-    """Return the task of a registered function: TVM's older name of :class:`SearchTask`.
-
-    Parameters
-    ----------
-    func : str or callable
-    args : sequence
-    target : Target or str
-    target_host : Target or str, optional
-    hardware_params : HardwareParams, optional
-
-    Returns
-    -------
-    SearchTask
-    """
+    """Return the task of a registered function: TVM's older name of :class:`SearchTask`."""
     return SearchTask(func, args, target=target, target_host=target_host, hardware_params=hardware_params)
 
 
@@ -217,14 +186,8 @@ def auto_schedule(
 
     Parameters
     ----------
-    task : SearchTask
     search_policy : SketchPolicy, optional
         By boosted trees by default.
-    tuning_options : TuningOptions, optional
-
-    Returns
-    -------
-    tuple of Schedule and list of Tensor
     """
     policy = search_policy or SketchPolicy(task, XGBModel())
     return task.compute_dag.apply_steps_from_state(policy.search(tuning_options or TuningOptions()))

@@ -86,10 +86,6 @@ class _Tiled(_Plan):
 class Sketch:
     """The schedules of a graph of operations that are searched.
 
-    Parameters
-    ----------
-    dag : ComputeDAG
-
     Raises
     ------
     ArgumentError
@@ -101,30 +97,11 @@ class Sketch:
         self._plans = [self._plan(op) for op in dag.ops]
 
     def sample(self, rng: random.Random) -> State:
-        """Choose all numbers at random.
-
-        Parameters
-        ----------
-        rng : random.Random
-
-        Returns
-        -------
-        State
-        """
+        """Choose all numbers at random."""
         return State(tuple(plan.sample(rng) for plan in self._plans))
 
     def mutated(self, state: State, rng: random.Random) -> State:
-        """Choose the numbers of one operation again.
-
-        Parameters
-        ----------
-        state : State
-        rng : random.Random
-
-        Returns
-        -------
-        State
-        """
+        """Choose the numbers of one operation again."""
         places = [i for i, decision in enumerate(state.decisions) if decision]
         if not places:
             return state
@@ -135,30 +112,12 @@ class Sketch:
         return State((*state.decisions[:at], new, *state.decisions[at + 1 :]))
 
     def crossed(self, first: State, second: State, rng: random.Random) -> State:
-        """Take the numbers of each operation from one of two states.
-
-        Parameters
-        ----------
-        first, second : State
-        rng : random.Random
-
-        Returns
-        -------
-        State
-        """
+        """Take the numbers of each operation from one of two states."""
         pairs = zip(first.decisions, second.decisions, strict=True)
         return State(tuple(rng.choice(pair) for pair in pairs))
 
     def schedule(self, state: State) -> tuple[Schedule, list[Tensor]]:
         """Return the schedule of a state, with the parameters of the function.
-
-        Parameters
-        ----------
-        state : State
-
-        Returns
-        -------
-        tuple of Schedule and list of Tensor
 
         Raises
         ------

@@ -29,7 +29,6 @@ class TaskSchedulerCallback:
 
         Parameters
         ----------
-        task_scheduler : TaskScheduler
         task_id : int
             The place of the task.
         """
@@ -39,7 +38,6 @@ class TaskSchedulerCallback:
 
         Parameters
         ----------
-        task_scheduler : TaskScheduler
         task_id : int
             The place of the task.
         """
@@ -49,13 +47,7 @@ class PrintTableInfo(TaskSchedulerCallback):
     """Prints the best time of each task before each round."""
 
     def pre_tune(self, task_scheduler: TaskScheduler, task_id: int) -> None:
-        """Print the table.
-
-        Parameters
-        ----------
-        task_scheduler : TaskScheduler
-        task_id : int
-        """
+        """Print the table."""
         print("|  ID  | Task                                             | Latency (ms) | Trials |")
         for at, (task, cost) in enumerate(zip(task_scheduler.tasks, task_scheduler.best_costs, strict=True)):
             shown = "-" if isinf(cost) else f"{cost * 1e3:.3f}"
@@ -76,13 +68,7 @@ class LogEstimatedLatency(TaskSchedulerCallback):
         self.log_file.unlink(missing_ok=True)
 
     def post_tune(self, task_scheduler: TaskScheduler, task_id: int) -> None:
-        """Write a line.
-
-        Parameters
-        ----------
-        task_scheduler : TaskScheduler
-        task_id : int
-        """
+        """Write a line."""
         costs = task_scheduler.best_costs
         total = "N/A" if any(map(isinf, costs)) else f"{task_scheduler.objective_func(costs) * 1e3:.3f}"
         seconds = time.time() - task_scheduler.began
@@ -97,7 +83,6 @@ class TaskScheduler:
 
     Parameters
     ----------
-    tasks : list of SearchTask
     task_weights : sequence of float, optional
         How often each one is called; once by default.
     objective_func : callable, optional

@@ -28,45 +28,17 @@ Key = tuple[str, tuple[Any, ...] | None]
 
 
 def list_to_tuple(x: Sequence[Any]) -> tuple[Any, ...]:
-    """Return a list as a tuple, and the lists in it too.
-
-    Parameters
-    ----------
-    x : sequence
-
-    Returns
-    -------
-    tuple
-    """
+    """Return a list as a tuple, and the lists in it too."""
     return tuple(list_to_tuple(v) if isinstance(v, list | tuple) else v for v in x)
 
 
 def array_mean(arr: Sequence[float]) -> float:
-    """Return the mean of numbers.
-
-    Parameters
-    ----------
-    arr : sequence of float
-
-    Returns
-    -------
-    float
-    """
+    """Return the mean of numbers."""
     return fmean(map(float, arr))
 
 
 def to_str_round(x: str | float | Sequence[Any], decimal: int = 6) -> str:
-    """Return numbers as a text with so many decimals.
-
-    Parameters
-    ----------
-    x : str, float or sequence of these
-    decimal : int
-
-    Returns
-    -------
-    str
-    """
+    """Return numbers as a text with so many decimals."""
     if isinstance(x, str):
         return x
     if isinstance(x, list | tuple):

@@ -37,10 +37,6 @@ def register_workload(
     override : bool
         Whether another function of the name is replaced.
 
-    Returns
-    -------
-    callable
-
     Raises
     ------
     ArgumentError
@@ -158,16 +154,7 @@ class ComputeDAG:
         self.flop_ct = float(schedule_flops(last) or 0)
 
     def consumers(self, op: Operation) -> list[Operation]:
-        """Return the operations that read another one.
-
-        Parameters
-        ----------
-        op : Operation
-
-        Returns
-        -------
-        list of Operation
-        """
+        """Return the operations that read another one."""
         return [other for other in self.ops if any(t.op is op for t in other.input_tensors)]
 
     def workload_key(self) -> str:
@@ -216,16 +203,7 @@ def _latest_first(ends: Sequence[Operation]) -> list[Operation]:
 
 
 def extent_of(axis: IterVar) -> PrimExpr:
-    """Return how many iterations an axis of a definition has.
-
-    Parameters
-    ----------
-    axis : IterVar
-
-    Returns
-    -------
-    PrimExpr
-    """
+    """Return how many iterations an axis of a definition has."""
     assert axis.dom is not None, "axes of definitions have their range"
     return axis.dom.extent
 

@@ -61,10 +61,6 @@ class BoostedTrees:
         ----------
         features : numpy.ndarray
             A row for each case.
-
-        Returns
-        -------
-        numpy.ndarray
         """
         predicted = np.full(len(features), self._mean)
         for column, threshold, low, high in self._trees:

@@ -23,13 +23,8 @@ def log_to_file(file_out: str | PathLike[str], protocol: str = "json") -> Callba
 
     Parameters
     ----------
-    file_out : str or path-like
     protocol : str
         ``json``.
-
-    Returns
-    -------
-    callable
     """
 
     def write(tuner: Tuner, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
@@ -51,10 +46,6 @@ def progress_bar(total: int, prefix: str = "", si_prefix: str = "G") -> Callback
         Printed first.
     si_prefix : str
         Of the speed's unit: empty, ``k``, ``M``, ``G`` or ``T``.
-
-    Returns
-    -------
-    callable
     """
     unit = _PREFIXES[si_prefix]
     done = 0

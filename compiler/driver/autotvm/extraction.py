@@ -54,8 +54,6 @@ def extract_from_program(
         The model.
     params : mapping of str to array_like or NDArray, optional
         Values of its parameters.
-    target : Target or str
-    target_host : Target or str, optional
     ops : sequence of Op, optional
         The operators whose calls count, whatever their layouts become; all of them by default.
 
@@ -82,8 +80,6 @@ def extract_from_multiple_program(
         The models.
     params : sequence of mappings of str to array_like or NDArray
         Values of their parameters.
-    target : Target or str
-    target_host : Target or str, optional
     ops : sequence of Op, optional
         See :func:`extract_from_program`.
 

@@ -57,10 +57,6 @@ class LocalBuilder(Builder):
     def build(self, measure_inputs: Sequence[MeasureInput]) -> list[BuildResult]:
         """Build candidates.
 
-        Parameters
-        ----------
-        measure_inputs : sequence of MeasureInput
-
         Returns
         -------
         list of BuildResult
@@ -129,7 +125,6 @@ class LocalRunner(Runner):
 
         Parameters
         ----------
-        measure_inputs : sequence of MeasureInput
         build_results : sequence of BuildResult
             What was made of them.
 
@@ -158,7 +153,6 @@ class LocalRunner(Runner):
 
         Parameters
         ----------
-        module : Module
         args : sequence of Tensor
             The parameters of its function.
 
@@ -216,7 +210,6 @@ def create_measure_batch(task: Task, option: Mapping[str, Any]) -> MeasureBatch:
 
     Parameters
     ----------
-    task : Task
     option : mapping
         What :func:`measure_option` returned.
 

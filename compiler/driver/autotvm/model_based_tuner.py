@@ -28,7 +28,6 @@ class XGBTuner(Tuner):
 
     Parameters
     ----------
-    task : Task
     plan_size : int
         How many candidates are planned with one model.
     feature_type : str

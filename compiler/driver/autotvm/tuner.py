@@ -35,12 +35,10 @@ class Tuner:
 
     Attributes
     ----------
-    best_config : ConfigEntity or None
     best_flops : float
         Floating-point operations a second.
     best_iter : int
         Which candidate was the best.
-    best_measure_pair : tuple of MeasureInput and MeasureResult, or None
 
     Raises
     ------
@@ -63,21 +61,11 @@ class Tuner:
         self._errors = 0
 
     def set_error_threshold(self, threshold: int) -> None:
-        """Say how many candidates may fail before the logger ``autotvm`` turns to debugging.
-
-        Parameters
-        ----------
-        threshold : int
-        """
+        """Say how many candidates may fail before the logger ``autotvm`` turns to debugging."""
         self._error_threshold = threshold
 
     def has_next(self) -> bool:
-        """Return whether there are candidates that were not measured.
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether there are candidates that were not measured."""
         return len(self._visited) < len(self.space)
 
     def next_batch(self, batch_size: int) -> list[ConfigEntity]:
@@ -87,10 +75,6 @@ class Tuner:
         ----------
         batch_size : int
             At most so many.
-
-        Returns
-        -------
-        list of ConfigEntity
         """
         made: list[ConfigEntity] = []
         while len(made) < batch_size and self.has_next():
@@ -102,10 +86,6 @@ class Tuner:
     def next_index(self) -> int:
         """Return the number of a candidate that was not measured.
 
-        Returns
-        -------
-        int
-
         Raises
         ------
         NotImplementedError
@@ -114,21 +94,10 @@ class Tuner:
         raise NotImplementedError
 
     def update(self, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
-        """Take notice of measurements.
-
-        Parameters
-        ----------
-        inputs : sequence of MeasureInput
-        results : sequence of MeasureResult
-        """
+        """Take notice of measurements."""
 
     def load_history(self, data_set: Iterable[Record]) -> None:
-        """Take notice of records; what they measured is not measured again.
-
-        Parameters
-        ----------
-        data_set : iterable of (MeasureInput, MeasureResult)
-        """
+        """Take notice of records; what they measured is not measured again."""
         own = [row for row in data_set if row[0].task.workload == self.task.workload]
         self._visited.update(inp.config.index for inp, _ in own)
         self.update([inp for inp, _ in own], [res for _, res in own])
@@ -195,10 +164,6 @@ class Tuner:
 def flops(record: Record) -> float:
     """Return the floating-point operations a second of a record, or calls a second where a task has none.
 
-    Parameters
-    ----------
-    record : tuple of MeasureInput and MeasureResult
-
     Returns
     -------
     float
@@ -216,7 +181,6 @@ class _RangeTuner(Tuner):
 
     Parameters
     ----------
-    task : Task
     range_idx : tuple of two int, optional
         The first number and the last one; all candidates by default.
     """
@@ -232,12 +196,7 @@ class _RangeTuner(Tuner):
         self.end_idx = last + 1
 
     def has_next(self) -> bool:
-        """Return whether there are candidates in the range that were not measured.
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether there are candidates in the range that were not measured."""
         done = sum(self.begin_idx <= index < self.end_idx for index in self._visited)
         return done < self.space.subrange_length(self.begin_idx, self.end_idx)
 
@@ -247,7 +206,6 @@ class RandomTuner(_RangeTuner):
 
     Parameters
     ----------
-    task : Task
     range_idx : tuple of two int, optional
         The first number and the last one; all candidates by default.
     """
@@ -263,7 +221,6 @@ class GridSearchTuner(_RangeTuner):
 
     Parameters
     ----------
-    task : Task
     range_idx : tuple of two int, optional
         The first number and the last one; all candidates by default.
     """
@@ -278,7 +235,6 @@ class GATuner(Tuner):
 
     Parameters
     ----------
-    task : Task
     pop_size : int
         Candidates of a generation.
     elite_num : int

@@ -85,12 +85,7 @@ class BuiltGraph(GraphExecutorFactory):
         return function_metadata(main, self.kernels, target)
 
     def as_operators_say(self) -> GraphExecutorFactory:
-        """Return the same model without the kernels that instruments have defined: to compare with.
-
-        Returns
-        -------
-        GraphExecutorFactory
-        """
+        """Return the same model without the kernels that instruments have defined: to compare with."""
         kernels = self._kernel_module.as_operators_say()
         return GraphExecutorFactory(self.graph_json, kernels, self.params, self.libmod_name)
 
@@ -167,7 +162,6 @@ def build_graph(
     ----------
     module : IRModule
         Its function ``main`` is the model.
-    target : Target
     params : mapping of str to array, optional
         Constant parameters of ``main``.
     mod_name : str
@@ -240,7 +234,6 @@ def lower_graph(module: IRModule, target: Target) -> tuple[str, IRModule, dict[s
     ----------
     module : IRModule
         Its function ``main`` is the model, whose operators are fused.
-    target : Target
 
     Returns
     -------
@@ -263,10 +256,6 @@ def as_module(who: str, ir_mod: object) -> IRModule:
         What needs it, for the error.
     ir_mod : IRModule or Function
         A function becomes the ``main`` of a module.
-
-    Returns
-    -------
-    IRModule
 
     Raises
     ------
@@ -296,10 +285,6 @@ def build_target(
         Whether calls are compiled ahead of time, which C is written for as well.
     devices : bool
         Whether kernels may be those of a device.
-
-    Returns
-    -------
-    Target
 
     Raises
     ------

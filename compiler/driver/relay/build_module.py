@@ -79,7 +79,6 @@ class BuildModule:
 
         Parameters
         ----------
-        mod : IRModule or Function
         target, target_host, executor, runtime, workspace_memory_pools, constant_memory_pools, params, mod_name
             As in :func:`build`.
 
@@ -111,24 +110,13 @@ class BuildModule:
 
         Parameters
         ----------
-        mod : IRModule or Function
-        target : str or Target, optional
         target_host : optional
             Accepted for compatibility.
-        params : mapping of str to array, optional
-
-        Returns
-        -------
-        tuple of IRModule and dict of str to NDArray
         """
         return optimize(mod, target, params)
 
     def get_graph_json(self) -> str | None:
         """Return the graph as JSON; None if the executor has no graph.
-
-        Returns
-        -------
-        str or None
 
         Raises
         ------
@@ -140,10 +128,6 @@ class BuildModule:
     def get_module(self) -> Module:
         """Return the kernels.
 
-        Returns
-        -------
-        Module
-
         Raises
         ------
         ArgumentError
@@ -153,10 +137,6 @@ class BuildModule:
 
     def get_irmodule(self) -> IRModule:
         """Return the graph after all passes.
-
-        Returns
-        -------
-        IRModule
 
         Raises
         ------
@@ -168,10 +148,6 @@ class BuildModule:
     def get_params(self) -> dict[str, NDArray]:
         """Return the parameters that kernels are called with.
 
-        Returns
-        -------
-        dict of str to NDArray
-
         Raises
         ------
         ArgumentError
@@ -181,10 +157,6 @@ class BuildModule:
 
     def get_function_metadata(self) -> dict[str, FunctionInfo]:
         """Return what is known of the functions that were made.
-
-        Returns
-        -------
-        dict of str to FunctionInfo
 
         Raises
         ------

@@ -13,16 +13,7 @@ __all__ = ["ccompiler"]
 
 
 def ccompiler(func: Function) -> Module:
-    """Return the machine code of a function that compiler ``ccompiler`` gets.
-
-    Parameters
-    ----------
-    func : Function
-
-    Returns
-    -------
-    Module
-    """
+    """Return the machine code of a function that compiler ``ccompiler`` gets."""
     return build(IRModule.from_expr(compiled_here(func))).lib
 
 

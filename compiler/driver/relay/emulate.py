@@ -37,10 +37,6 @@ def emulate_graph(
     mod_name : str
         ``lib[mod_name](tvm.cpu())`` makes an executor.
 
-    Returns
-    -------
-    BuiltGraph
-
     Raises
     ------
     TargetError

@@ -148,15 +148,7 @@ def _is_custom(t: Type) -> bool:
 
 
 class GraphExecutor(Executor):
-    """Runs functions with the graph executor, which calls kernels in a fixed order.
-
-    Parameters
-    ----------
-    mod : IRModule
-    device : Device
-    target : str, Target or mapping
-    params : mapping of str to array_like, optional
-    """
+    """Runs functions with the graph executor, which calls kernels in a fixed order."""
 
     def _compile(self, module: IRModule) -> Callable[..., Any]:
         lib = build_graph(module, build_target(self.target))
@@ -164,15 +156,7 @@ class GraphExecutor(Executor):
 
 
 class AotExecutor(Executor):
-    """Runs functions compiled ahead of time, each to one function that calls the kernels.
-
-    Parameters
-    ----------
-    mod : IRModule
-    device : Device
-    target : str, Target or mapping
-    params : mapping of str to array_like, optional
-    """
+    """Runs functions compiled ahead of time, each to one function that calls the kernels."""
 
     def _compile(self, module: IRModule) -> Callable[..., Any]:
         lib = build(module, self.target, executor="aot")
@@ -180,15 +164,7 @@ class AotExecutor(Executor):
 
 
 class VMExecutor(Executor):
-    """Runs functions on the virtual machine.
-
-    Parameters
-    ----------
-    mod : IRModule
-    device : Device
-    target : str, Target or mapping
-    params : mapping of str to array_like, optional
-    """
+    """Runs functions on the virtual machine."""
 
     def _compile(self, module: IRModule) -> Callable[..., Any]:
         return vm.VirtualMachine(vm.compile(module, self.target), self.device).run
@@ -286,10 +262,6 @@ def create_executor(
         The target to compile for.
     params : mapping of str to array, optional
         Values of parameters of ``main``, bound as constants.
-
-    Returns
-    -------
-    Executor
 
     Raises
     ------

@@ -73,10 +73,6 @@ def with_external_code(mod: IRModule) -> tuple[IRModule, list[Module]]:
 def compiled_here(func: Function) -> Function:
     """Return a function without what makes it a kernel of another compiler.
 
-    Parameters
-    ----------
-    func : Function
-
     Returns
     -------
     Function

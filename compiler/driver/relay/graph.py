@@ -74,9 +74,6 @@ class GraphProgram:
         Of every value, by its number.
     inputs : list of (str, int)
         The parameters; their names differ, whatever the names of the variables are.
-    constants : list of (int, NDArray)
-    calls : list of KernelCall
-    outputs : list of int
     """
 
     types: list[TensorType] = field(default_factory=list)

@@ -63,16 +63,7 @@ def _is_defined(call: Call) -> bool:
 
 
 def has_program_strategy(function: Function) -> bool:
-    """Return whether a program says how an operator of a fused function is computed.
-
-    Parameters
-    ----------
-    function : Function
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether a program says how an operator of a fused function is computed."""
     return any(program_strategy(operator_of(call)) is not None for call in group_calls(function))
 
 
@@ -110,10 +101,6 @@ class KernelNames:
         ----------
         function : Function
             The group of operators.
-
-        Returns
-        -------
-        str
         """
         return self._next(kernel_name(function, self._module))
 
@@ -124,10 +111,6 @@ class KernelNames:
         ----------
         what : str
             What it is, in a word.
-
-        Returns
-        -------
-        str
         """
         return self._next(f"{self._module}_{what}")
 

@@ -108,7 +108,6 @@ class KernelCompiler:
 
     Parameters
     ----------
-    target : Target
     is_emulated : bool
         Whether kernels of a device are made to run on this machine's CPU.
     module : str
@@ -148,12 +147,7 @@ class KernelCompiler:
                 item.kernel.generated  # noqa: B018  what went wrong there is raised here
 
     def launched(self) -> SplitModule | None:
-        """Return what the kernels launch on the target's device, and their hosts; None if they launch nothing.
-
-        Returns
-        -------
-        SplitModule or None
-        """
+        """Return what the kernels launch on the target's device, and their hosts; None if they launch nothing."""
         if not self.device_functions:
             return None
         return SplitModule(IRModule(self.host_functions), IRModule(self.device_functions))
@@ -175,10 +169,6 @@ class KernelCompiler:
         ----------
         write : callable
             From the name of the function to a module of loop IR, which has it under that name.
-
-        Returns
-        -------
-        NamedFunction
         """
         name = self._names.numbered("loop")
         module = write(name)
@@ -191,16 +181,7 @@ class KernelCompiler:
         return named
 
     def as_operators_say(self, named: NamedKernel) -> NamedKernel:
-        """Return a kernel as its operators define it: itself, unless an instrument has replaced its definition.
-
-        Parameters
-        ----------
-        named : NamedKernel
-
-        Returns
-        -------
-        NamedKernel
-        """
+        """Return a kernel as its operators define it: itself, unless an instrument has replaced its definition."""
         lowered = named.kernel.lowered
         if lowered.replaced is None:
             return named
@@ -287,8 +268,6 @@ class KernelModule(Module):
 
     Parameters
     ----------
-    named : sequence of NamedKernel
-    target : Target
     launched : SplitModule, optional
         What the kernels launch on the target's device.
     loops : sequence of NamedFunction
@@ -300,7 +279,6 @@ class KernelModule(Module):
         By name, with floating-point operations and bytes of one call.
     imported_modules : list of Module
         For a device, the one with what the kernels launch there.
-    compiled_for : Target
     """
 
     def __init__(

@@ -26,14 +26,7 @@ NO_OPERATION = "__nop"
 
 @dataclass(frozen=True, slots=True)
 class GraphValue:
-    """An input or an output of a graph.
-
-    Attributes
-    ----------
-    name : str
-    shape : tuple of int
-    dtype : str
-    """
+    """An input or an output of a graph."""
 
     name: str
     shape: tuple[int, ...]
@@ -48,7 +41,6 @@ class GraphLaunchPlan:
     ----------
     plan : LaunchPlan
         Its parameters are the inputs, then the outputs.
-    inputs, outputs : list of GraphValue
     constants : dict of int to numpy.ndarray
         The weights, by position in the memory.
     """
@@ -66,10 +58,6 @@ def graph_launch_plan(built: BuiltGraph) -> GraphLaunchPlan:
     ----------
     built : BuiltGraph
         For a device whose language is written as source code, with a host like this machine.
-
-    Returns
-    -------
-    GraphLaunchPlan
 
     Raises
     ------

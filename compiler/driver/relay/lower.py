@@ -111,10 +111,6 @@ def lower_group(function: Function, name: str, target: Target, instruments: Sequ
     instruments : sequence of Instrument
         The first that gives a definition of its own decides how the kernel is computed.
 
-    Returns
-    -------
-    LoweredKernel
-
     Raises
     ------
     ArgumentError

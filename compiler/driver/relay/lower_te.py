@@ -38,10 +38,6 @@ def lower_te(module_name: str, config: CompilationConfig) -> Pass:
     config : CompilationConfig
         Its default device says what the loops are for.
 
-    Returns
-    -------
-    Pass
-
     Examples
     --------
     With ``module_name`` ``"mod"``::
@@ -141,10 +137,6 @@ class _CallLowered(GraphMutator):
 
 def remove_standalone_reshapes() -> Pass:
     """Return the pass that removes calls of loops that only reshape, which need no loops: what they read is used.
-
-    Returns
-    -------
-    Pass
 
     Examples
     --------

@@ -137,10 +137,6 @@ class _Planning:
 def value_owners(program: GraphProgram) -> list[int]:
     """Return for each value the one whose memory it is.
 
-    Parameters
-    ----------
-    program : GraphProgram
-
     Returns
     -------
     list of int

@@ -31,8 +31,6 @@ class FunctionInfo:
         Bytes of its results; of the main function of its inputs as well.
     constant_sizes : dict of Target to int
         Bytes of the constants that it is given.
-    tir_primfuncs : dict of Target to PrimFunc
-    relay_primfuncs : dict of Target to Function
     """
 
     workspace_sizes: dict[Target, int]
@@ -50,16 +48,12 @@ class ExecutorCodegenMetadata:
     ----------
     mod_name : str
         The name that it was built under.
-    executor : str
     interface_api : str
         ``packed`` or ``c``.
     unpacked_api : bool
         Whether kernels get bare pointers.
     inputs : list of str or Var
         The main function's parameters, by name or themselves.
-    outputs : list of str
-    input_tensor_types, output_tensor_types : list of TensorType
-    devices : list of str
     pools : list of Var
         Parameters for memory that is given from outside.
     pool_inputs, io_pool_allocations : dict
@@ -88,12 +82,6 @@ def function_metadata(
     main: FunctionInfo, kernels: Mapping[str, LoweredKernel], target: Target
 ) -> dict[str, FunctionInfo]:
     """Return what is known of the main function of a model and of its kernels.
-
-    Parameters
-    ----------
-    main : FunctionInfo
-    kernels : mapping of str to LoweredKernel
-    target : Target
 
     Returns
     -------
@@ -125,15 +113,10 @@ def main_info(
     ----------
     workspace : mapping to int
         Bytes of each piece of memory that it allocates.
-    inputs_and_outputs : sequence of TensorType
     constants : int
         Bytes of all constants.
     main : tuple of Target, Function and PrimFunc or None
         The function as a graph, and as loops where it is one.
-
-    Returns
-    -------
-    FunctionInfo
     """
     target, graph, loops = main
     return FunctionInfo(

@@ -30,16 +30,7 @@ __all__ = ["configuration_of", "is_tuned", "template_name", "workload_of"]
 
 
 def template_name(op: RelayOp) -> str:
-    """Return the name of an operator's template, such as ``conv2d_NCHWc.cpu``.
-
-    Parameters
-    ----------
-    op : RelayOp
-
-    Returns
-    -------
-    str
-    """
+    """Return the name of an operator's template, such as ``conv2d_NCHWc.cpu``."""
     return op.name.removeprefix("nn.").removeprefix("contrib_") + ".cpu"
 
 
@@ -50,10 +41,6 @@ def workload_of(call: Call) -> Workload:
     ----------
     call : Call
         Type-checked; its inputs are tensors.
-
-    Returns
-    -------
-    tuple
     """
     op = operator_of(call)
     types = tensor_types([arg.checked_type for arg in call.args])
@@ -62,12 +49,7 @@ def workload_of(call: Call) -> Workload:
 
 
 def is_tuned() -> bool:
-    """Return whether a context chooses configurations, so that kernels depend on more than what they compute.
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether a context chooses configurations, so that kernels depend on more than what they compute."""
     return type(DispatchContext.current) is not FallbackContext
 
 
@@ -78,7 +60,6 @@ def configuration_of(call: Call, target: Target) -> ConfigSpace | None:
     ----------
     call : Call
         Type-checked.
-    target : Target
 
     Returns
     -------

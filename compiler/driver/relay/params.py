@@ -30,10 +30,6 @@ def bind_params(module: IRModule, params: Mapping[str, Value] | Mapping[Var | st
     params : mapping of Var or str to array or Constant
         Values by variable, or by name; what the function does not have is left out, as in TVM.
 
-    Returns
-    -------
-    IRModule
-
     Raises
     ------
     ArgumentError
@@ -57,10 +53,6 @@ def bind_params_by_name(func: Function, params: Mapping[str, Value]) -> Function
         Values by name; names that the function does not have are left out, as in TVM.  Numbers of Python are rounded
         to the floating-point type of their parameter; where that has no type they become ``float32`` or ``int32``, as
         in :func:`compiler.relay.expr.const`.
-
-    Returns
-    -------
-    Function
 
     Raises
     ------

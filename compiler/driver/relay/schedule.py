@@ -31,10 +31,6 @@ def schedule_group(
         What it is scheduled for.
     schedules : mapping of Call to callable
         What programs say about calls.
-
-    Returns
-    -------
-    Schedule
     """
     hardest = max(calls, key=lambda call: operator_of(call).pattern, default=None)
     if hardest is None:

@@ -62,10 +62,6 @@ def compile(
     params : mapping of str to array, optional
         Constant parameters of ``main``.
 
-    Returns
-    -------
-    Executable
-
     Raises
     ------
     ArgumentError
@@ -109,12 +105,7 @@ class VMCompiler:
         self._executable: Executable | None = None
 
     def set_params(self, params: Mapping[str, ArrayLike]) -> None:
-        """Set constant parameters of ``main``.
-
-        Parameters
-        ----------
-        params : mapping of str to array
-        """
+        """Set constant parameters of ``main``."""
         self._params = dict(params)
 
     def optimize(
@@ -128,7 +119,6 @@ class VMCompiler:
 
         Parameters
         ----------
-        mod : IRModule or Function
         target : str or Target, optional
             The current target by default, or else this machine.
         target_host : optional
@@ -150,7 +140,6 @@ class VMCompiler:
 
         Parameters
         ----------
-        mod : IRModule or Function
         target : str or Target, optional
             The current target by default, or else this machine.
         target_host : optional
@@ -177,20 +166,11 @@ class VMCompiler:
         self._executable = self._generate()
 
     def get_params(self) -> dict[str, NDArray]:
-        """Return the constant parameters of ``main`` that :meth:`set_params` was given.
-
-        Returns
-        -------
-        dict of str to NDArray
-        """
+        """Return the constant parameters of ``main`` that :meth:`set_params` was given."""
         return {name: v if isinstance(v, NDArray) else array(v) for name, v in self._params.items()}
 
     def get_exec(self) -> Executable:
         """Return the program.
-
-        Returns
-        -------
-        Executable
 
         Raises
         ------

@@ -63,10 +63,6 @@ def load_kernel(lib: Module | None, name: str, constants: list[NDArray], functio
     function : str
         The group of operators, as ``ir.save_json`` writes it.
 
-    Returns
-    -------
-    callable
-
     Raises
     ------
     ArgumentError
@@ -91,16 +87,7 @@ def dynamic_kernel(function: Function, target: Target) -> Kernel:
 
 
 def reshaped_to(function: Function) -> tuple[int, ...] | None:
-    """Return the shape that a group of operators gives its argument, where it does nothing else and it is known.
-
-    Parameters
-    ----------
-    function : Function
-
-    Returns
-    -------
-    tuple of int, optional
-    """
+    """Return the shape that a group of operators gives its argument, where it does nothing else and it is known."""
     result = function.body.checked_type
     if len(function.params) != 1 or not _only_reshapes(function) or not tensor_types([result])[0].is_static:
         return None

@@ -68,8 +68,6 @@ class NativeLoop:
     ----------
     code : NamedFunction
         Takes what the loop captures, the values that it begins with, the constants and the results.
-    captured : tuple of Var
-    constants : list of NDArray
     """
 
     code: NamedFunction

@@ -63,8 +63,6 @@ def tune_model(
 
     Parameters
     ----------
-    tvmc_model : TVMCModel
-    target : str or Target
     tuning_records : str or path, optional
         The file to write; a temporary one by default.
     prior_records : str or path, optional
@@ -83,7 +81,6 @@ def tune_model(
         The number of measurements of each schedule, and the number of calls that each one averages.
     include_simple_tasks : bool
         Whether the auto-scheduler also tunes kernels without reductions.
-    hardware_params : HardwareParams, optional
     tasks_filter : str
         The tasks to tune, as :func:`filter_tasks` reads them; ``list`` prints the tasks and tunes none.
     **options
@@ -178,17 +175,10 @@ def autotvm_get_tuning_tasks(
 
     Parameters
     ----------
-    mod : IRModule
-    params : mapping of str to NDArray
-    target : str or Target
     target_host : optional
         Ignored, for compatibility.
     transform_args : mapping of str to object, optional
         Layout and precision options of :func:`apply_graph_transforms`.
-
-    Returns
-    -------
-    list of Task
     """
     return extract_from_program(apply_graph_transforms(mod, transform_args), params, target)
 
@@ -206,14 +196,10 @@ def autoscheduler_get_tuning_tasks(
 
     Parameters
     ----------
-    mod : IRModule
-    params : mapping of str to NDArray
-    target : str or Target
     target_host : optional
         Ignored, for compatibility.
     transform_args : mapping of str to object, optional
         Layout and precision options of :func:`apply_graph_transforms`.
-    hardware_params : HardwareParams, optional
     include_simple_tasks : bool
         Whether kernels without reductions are included.
 
@@ -232,7 +218,6 @@ def filter_tasks(tasks: Sequence[Any], expr: str) -> tuple[list[Any], bool]:
 
     Parameters
     ----------
-    tasks : sequence of Task or SearchTask
     expr : str
         ``all``, ``list`` or ``help``, or indices and ranges, such as ``0,3-5``.
 
@@ -268,13 +253,8 @@ def gen_task_list(tasks: Sequence[Any], enable_autoscheduler: bool) -> str:
 
     Parameters
     ----------
-    tasks : sequence of Task or SearchTask
     enable_autoscheduler : bool
         Whether these are tasks of the auto-scheduler.
-
-    Returns
-    -------
-    str
     """
     names = [task.desc if enable_autoscheduler else str(task) for task in tasks]
     return "\n".join(["Available Tasks for tuning:", *(f"  {i}. {name[:100]}" for i, name in enumerate(names))])

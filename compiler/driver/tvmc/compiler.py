@@ -49,7 +49,6 @@ def compile_model(
 
     Parameters
     ----------
-    tvmc_model : TVMCModel
     target : str or Target
         E.g. ``llvm -mcpu=skylake-avx512``.
     opt_level : int
@@ -76,14 +75,9 @@ def compile_model(
         Whether to compile for the virtual machine, which supports control flow and dynamic shapes.
     mod_name : str
         The name of the model in the library: ``lib[mod_name](device)`` creates its executor.
-    instruments : sequence of PassInstrument, optional
     **options
         Layout and precision options, named as in :data:`GRAPH_OPTIONS`: ``desired_layout="NHWC"``.  TVM's options for
         microTVM boards must be unset.
-
-    Returns
-    -------
-    TVMCPackage
 
     Raises
     ------

@@ -23,10 +23,6 @@ def get_codegen_names() -> list[str]:
 def get_codegen_by_target(name: str) -> dict[str, Any]:
     """Return what is known about another compiler.
 
-    Parameters
-    ----------
-    name : str
-
     Raises
     ------
     TVMCException

@@ -40,21 +40,11 @@ class Frontend:
     read: Read
 
     def name(self) -> str:
-        """Return the name of the format.
-
-        Returns
-        -------
-        str
-        """
+        """Return the name of the format."""
         return self.format
 
     def suffixes(self) -> list[str]:
-        """Return the endings of the names of its files, without their dots.
-
-        Returns
-        -------
-        list of str
-        """
+        """Return the endings of the names of its files, without their dots."""
         return [ending.removeprefix(".") for ending in self.endings]
 
     def load(
@@ -64,16 +54,10 @@ class Frontend:
 
         Parameters
         ----------
-        path : str or path
         shape_dict : mapping of str to sequence of int, optional
             Shapes of inputs.
         **kwargs
             Options of the importer.
-
-        Returns
-        -------
-        mod : IRModule
-        params : dict of str to NDArray
         """
         return self.read(os.fspath(path), shape_dict, kwargs)
 
@@ -102,25 +86,12 @@ FORMATS = {
 
 
 def get_frontend_names() -> list[str]:
-    """Return the names of all formats.
-
-    Returns
-    -------
-    list of str
-    """
+    """Return the names of all formats."""
     return list(FORMATS)
 
 
 def get_frontend_by_name(name: str) -> Frontend:
     """Return what reads a format.
-
-    Parameters
-    ----------
-    name : str
-
-    Returns
-    -------
-    Frontend
 
     Raises
     ------
@@ -135,14 +106,6 @@ def get_frontend_by_name(name: str) -> Frontend:
 
 def guess_frontend(path: str | os.PathLike[str]) -> Frontend:
     """Return what reads a file, as its name tells.
-
-    Parameters
-    ----------
-    path : str or path
-
-    Returns
-    -------
-    Frontend
 
     Raises
     ------
@@ -170,17 +133,12 @@ def load_model(
 
     Parameters
     ----------
-    path : str or path
     model_format : str, optional
         ``onnx``, ``pytorch``, ``pb``, ``tflite``, ``keras`` or ``relay``; the file's name tells by default.
     shape_dict : mapping of str to sequence of int, optional
         Shapes of inputs.
     **kwargs
         Options of the importer, e.g. ``freeze_params``.
-
-    Returns
-    -------
-    TVMCModel
 
     Raises
     ------

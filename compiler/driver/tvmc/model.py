@@ -34,8 +34,6 @@ class TVMCModel:
 
     Parameters
     ----------
-    mod : IRModule, optional
-    params : dict of str to NDArray, optional
     model_path : str, optional
         Instead of both: what :meth:`save` wrote.
 
@@ -71,12 +69,7 @@ class TVMCModel:
         _write_tar(os.fspath(model_path), dict(zip(_MODEL_FILES, contents, strict=True)))
 
     def default_tuning_records_path(self) -> str:
-        """Return where records of a search would be kept.
-
-        Returns
-        -------
-        str
-        """
+        """Return where records of a search would be kept."""
         return os.path.join(self._directory.name, "tuning_records.json")
 
     def default_package_path(self) -> str:
@@ -200,7 +193,6 @@ class TVMCPackage:
         ``lib["default"](device)`` makes an executor; the virtual machine runs a program.
     graph : str or None
         The graph as JSON; empty of a model that is run by a main function, None of a program.
-    params : dict of str to NDArray
 
     Raises
     ------
@@ -215,12 +207,7 @@ class TVMCPackage:
         self.import_package(self.package_path)
 
     def import_package(self, package_path: str) -> None:
-        """Read a package.
-
-        Parameters
-        ----------
-        package_path : str
-        """
+        """Read a package."""
         self.type = "vm" if _CODE in _names_of(package_path) else "classic"
         self.lib: Any
         self.graph: str | None = None
@@ -268,10 +255,6 @@ class TVMCResult:
         ----------
         name : str
             E.g. ``output_0``.
-
-        Returns
-        -------
-        numpy.ndarray
 
         Raises
         ------

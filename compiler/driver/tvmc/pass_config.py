@@ -23,10 +23,6 @@ def load_function(full_name: str) -> Callable[..., Any]:
     full_name : str
         Its module and its name: ``my_passes.my_pass``.
 
-    Returns
-    -------
-    callable
-
     Raises
     ------
     TVMCException
@@ -47,15 +43,10 @@ def get_pass_config_value(name: str, value: str, config_type: str) -> Any:
 
     Parameters
     ----------
-    name : str
     value : str
         As given.
     config_type : str
         What ``PassContext.list_configs`` says.
-
-    Returns
-    -------
-    int, bool, str or list
 
     Raises
     ------
@@ -92,10 +83,6 @@ def parse_configs(input_configs: Sequence[str] | None) -> dict[str, Any]:
     ----------
     input_configs : sequence of str, optional
         Each ``name=value``.
-
-    Returns
-    -------
-    dict of str to object
 
     Raises
     ------

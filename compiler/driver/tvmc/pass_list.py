@@ -17,10 +17,6 @@ def parse_pass_list_str(input_string: str) -> list[str]:
     input_string : str
         Names separated by commas; none when empty.
 
-    Returns
-    -------
-    list of str
-
     Raises
     ------
     argparse.ArgumentTypeError

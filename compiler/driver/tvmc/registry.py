@@ -25,7 +25,6 @@ def generate_registry_args(parser: argparse.ArgumentParser, registry: Entity, de
 
     Parameters
     ----------
-    parser : argparse.ArgumentParser
     registry : type
         ``Executor`` or ``Runtime``.
     default : str, optional
@@ -49,10 +48,6 @@ def reconstruct_registry_entity(args: argparse.Namespace, registry: Entity) -> E
         Of a parser of :func:`generate_registry_args`.
     registry : type
         ``Executor`` or ``Runtime``.
-
-    Returns
-    -------
-    Executor, Runtime or None
 
     Raises
     ------

@@ -17,7 +17,6 @@ def get_top_results(result: TVMCResult, max_results: int) -> npt.NDArray[Any]:
 
     Parameters
     ----------
-    result : TVMCResult
     max_results : int
         How many.
 

@@ -48,14 +48,8 @@ def generate_tensor_data(shape: Shape, dtype: str, fill_mode: str) -> npt.NDArra
 
     Parameters
     ----------
-    shape : tuple of int
-    dtype : str
     fill_mode : str
         ``random``, ``zeros`` or ``ones``.
-
-    Returns
-    -------
-    numpy.ndarray
 
     Raises
     ------
@@ -78,11 +72,6 @@ def get_input_info(
         The graph as JSON.
     params : mapping of str to NDArray, or bytes
         Parameters, or what ``save_param_dict`` made of them.
-
-    Returns
-    -------
-    shapes : dict of str to tuple of int
-    dtypes : dict of str to str
     """
     known = load_param_dict(params) if isinstance(params, bytes | bytearray) else params
     graph = json.loads(graph_str)
@@ -103,15 +92,8 @@ def make_inputs_dict(
 
     Parameters
     ----------
-    shape_dict : mapping of str to tuple of int
-    dtype_dict : mapping of str to str
-    inputs : mapping of str to array, optional
     fill_mode : str
         ``random``, ``zeros`` or ``ones``.
-
-    Returns
-    -------
-    dict of str to array
 
     Raises
     ------
@@ -150,7 +132,6 @@ def run_module(
 
     Parameters
     ----------
-    tvmc_package : TVMCPackage
     device : str
         ``cpu``, or another name of the processor.
     hostname, port, rpc_key : optional

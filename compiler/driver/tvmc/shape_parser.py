@@ -20,10 +20,6 @@ def parse_shape_string(inputs_string: str) -> dict[str, list[int | AnyDim]]:
     inputs_string : str
         E.g. ``data:[1,3,224,224] mask:[1,-1]``; a negative extent is known at run time only.
 
-    Returns
-    -------
-    dict of str to list
-
     Raises
     ------
     argparse.ArgumentTypeError

@@ -28,16 +28,7 @@ TargetParts = dict[str, Any]
 
 
 def is_inline_json(target: str) -> bool:
-    """Return whether a text is JSON.
-
-    Parameters
-    ----------
-    target : str
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether a text is JSON."""
     try:
         json.loads(target)
     except json.JSONDecodeError:
@@ -171,12 +162,7 @@ def _target(part: TargetParts, given: Mapping[str, Any]) -> Target:
 
 
 def generate_target_args(parser: argparse.ArgumentParser) -> None:
-    """Add the options of all targets to a parser: ``--target``, ``--target-llvm-mcpu`` and so on.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-    """
+    """Add the options of all targets to a parser: ``--target``, ``--target-llvm-mcpu`` and so on."""
     parser.add_argument("--target", default="llvm", help="e.g. 'llvm -mcpu=skylake-avx512'")
     for kind in Target.list_kinds():
         for option in _OPTIONS:

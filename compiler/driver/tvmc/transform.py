@@ -50,15 +50,10 @@ def convert_graph_layout(
 
     Parameters
     ----------
-    mod : IRModule
     desired_layouts : str or sequence of str
         E.g. ``NHWC`` or ``NHWC:HWIO``: one of all operators, or one of each.
     ops : sequence of str, optional
         Names of operators; those of convolutions by default.
-
-    Returns
-    -------
-    IRModule
 
     Raises
     ------
@@ -88,17 +83,12 @@ def convert_to_mixed_precision(
 
     Parameters
     ----------
-    mod : IRModule
     ops : sequence of str, optional
         Names of operators; ``nn.conv2d`` and ``nn.dense`` by default.
     calculation_type : str
         The data type of their inputs.
     acc_type : str
         That of their sums.
-
-    Returns
-    -------
-    IRModule
 
     Raises
     ------
@@ -139,13 +129,8 @@ def apply_graph_transforms(mod: IRModule, args: Mapping[str, Any] | None) -> IRM
 
     Parameters
     ----------
-    mod : IRModule
     args : mapping of str to object, optional
         What :func:`parse_graph_transform_args` returns.
-
-    Returns
-    -------
-    IRModule
     """
     given = args or {}
     if given.get("desired_layout"):
@@ -158,12 +143,7 @@ def apply_graph_transforms(mod: IRModule, args: Mapping[str, Any] | None) -> IRM
 
 
 def generate_transform_args(parser: argparse.ArgumentParser) -> None:
-    """Add the options of layouts and precision to a parser.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-    """
+    """Add the options of layouts and precision to a parser."""
     parser.add_argument("--desired-layout", nargs="+", help="layouts, e.g. NCHW or NHWC:HWIO: one, or one an operator")
     parser.add_argument("--desired-layout-ops", nargs="+", default=list(_CONVOLUTIONS), help="operators with layouts")
     parser.add_argument("--mixed-precision", action="store_true", help="compute products in a lower precision")
@@ -179,9 +159,5 @@ def parse_graph_transform_args(args: argparse.Namespace) -> dict[str, Any]:
     ----------
     args : argparse.Namespace
         Of a parser of :func:`generate_transform_args`.
-
-    Returns
-    -------
-    dict of str to object
     """
     return {name: getattr(args, name) for name in GRAPH_OPTIONS if hasattr(args, name)}

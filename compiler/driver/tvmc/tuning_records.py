@@ -26,10 +26,6 @@ def apply_tuning_records(records: str | os.PathLike[str] | None, target: TargetL
     target : str or Target
         The target that the records were measured for.
 
-    Yields
-    ------
-    None
-
     Raises
     ------
     TVMCException

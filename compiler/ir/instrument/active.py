@@ -65,10 +65,6 @@ def first_answer(answers: Iterable[T | None]) -> T | None:
     ----------
     answers : iterable
         A generator, so that no instrument is called after one has answered.
-
-    Returns
-    -------
-    object or None
     """
     return next((answer for answer in answers if answer is not None), None)
 

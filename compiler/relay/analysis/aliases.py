@@ -20,10 +20,6 @@ def is_alias(expr: GraphExpr) -> bool:
     ----------
     expr : Call or Function
         Whose types may be unknown yet.
-
-    Returns
-    -------
-    bool
     """
     if isinstance(expr, Call):
         return is_alias(expr.op) if isinstance(expr.op, Function) else _hands_on(expr)

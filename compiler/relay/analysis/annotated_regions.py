@@ -73,16 +73,7 @@ class AnnotatedRegionSet:
         return iter(list(self._regions.values()))
 
     def get_region(self, expr: GraphExpr) -> AnnotatedRegion | None:
-        """Return the region that an expression is in; None if it is in none.
-
-        Parameters
-        ----------
-        expr : Expr
-
-        Returns
-        -------
-        AnnotatedRegion or None
-        """
+        """Return the region that an expression is in; None if it is in none."""
         return self._region_of.get(expr)
 
     def merge(self, source: AnnotatedRegion, into: AnnotatedRegion) -> None:
@@ -92,7 +83,6 @@ class AnnotatedRegionSet:
         ----------
         source : AnnotatedRegion
             The one that ceases to be.
-        into : AnnotatedRegion
         """
         into.args += source.args
         into.rets += source.rets

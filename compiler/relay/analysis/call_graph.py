@@ -16,10 +16,6 @@ __all__ = ["CallGraph"]
 class CallGraph:
     """The global functions that each function of a module uses.
 
-    Parameters
-    ----------
-    module : IRModule
-
     Raises
     ------
     ArgumentError
@@ -38,10 +34,6 @@ class CallGraph:
     def callees(self, var: GlobalVar | str) -> list[GlobalVar]:
         """Return the functions that a function uses.
 
-        Parameters
-        ----------
-        var : GlobalVar or str
-
         Returns
         -------
         list of GlobalVar
@@ -50,57 +42,21 @@ class CallGraph:
         return list(self._callees[self._var(var)])
 
     def ref_count(self, var: GlobalVar | str) -> int:
-        """Return how many functions use a function, itself included.
-
-        Parameters
-        ----------
-        var : GlobalVar or str
-
-        Returns
-        -------
-        int
-        """
+        """Return how many functions use a function, itself included."""
         used = self._var(var)
         return sum(used in callees for callees in self._callees.values())
 
     def global_call_count(self, var: GlobalVar | str) -> int:
-        """Return how many functions a function uses, itself included.
-
-        Parameters
-        ----------
-        var : GlobalVar or str
-
-        Returns
-        -------
-        int
-        """
+        """Return how many functions a function uses, itself included."""
         return len(self._callees[self._var(var)])
 
     def is_recursive(self, var: GlobalVar | str) -> bool:
-        """Return whether a function uses itself directly.
-
-        Parameters
-        ----------
-        var : GlobalVar or str
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether a function uses itself directly."""
         func = self._var(var)
         return func in self._callees[func]
 
     def print_var(self, var: GlobalVar | str) -> str:
-        """Return what the graph says about one function, as text.
-
-        Parameters
-        ----------
-        var : GlobalVar or str
-
-        Returns
-        -------
-        str
-        """
+        """Return what the graph says about one function, as text."""
         func = self._var(var)
         sites = [f"  call site: <{func.name_hint}> calls {callee.name_hint}\n" for callee in self._callees[func]]
         return f"Call graph node: {func.name_hint},  #refs = {self.ref_count(func)}\n{''.join(sites)}\n"

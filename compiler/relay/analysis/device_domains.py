@@ -100,41 +100,18 @@ class DeviceDomains:
                 self._constrain(expr)
 
     def domain(self, expr: GraphExpr) -> Domain:
-        """Return the domain of an expression.
-
-        Parameters
-        ----------
-        expr : Expr
-
-        Returns
-        -------
-        Domain
-        """
+        """Return the domain of an expression."""
         if expr not in self._of:
             assert not isinstance(expr, Op), "an operator is wherever it is called"
             self._of[expr] = _free(expr.checked_type)
         return self._of[expr].root
 
     def device(self, expr: GraphExpr) -> VirtualDevice:
-        """Return the device of an expression; of a function that of its result.
-
-        Parameters
-        ----------
-        expr : Expr
-
-        Returns
-        -------
-        VirtualDevice
-        """
+        """Return the device of an expression; of a function that of its result."""
         return self.domain(expr).result.device
 
     def default_to(self, default: VirtualDevice) -> None:
-        """Put what is free where its result is, and results that are free on a device.
-
-        Parameters
-        ----------
-        default : VirtualDevice
-        """
+        """Put what is free where its result is, and results that are free on a device."""
         for func in self._functions.values():
             for expr in reversed(post_order(func, _planned_parts)):
                 for domain in self._to_default(expr):
@@ -255,16 +232,7 @@ class DeviceDomains:
 
 
 def runs_anywhere(expr: GraphExpr) -> bool:
-    """Return whether an expression is a fused function or one that is compiled apart, which runs where it is called.
-
-    Parameters
-    ----------
-    expr : Expr
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether an expression is a fused function or one that is compiled apart, which runs where it is called."""
     return is_primitive(expr) or (isinstance(expr, Function) and bool(expr.attrs.get("Extern")))
 
 

@@ -26,7 +26,6 @@ class Effects:
 
     Parameters
     ----------
-    expr : Expr
     mod : IRModule, optional
         The functions that the expression may call.
     """
@@ -45,10 +44,6 @@ class Effects:
         ----------
         expr : Expr
             A part of the expression that was analysed.
-
-        Returns
-        -------
-        bool
         """
         if not self._any:
             return False

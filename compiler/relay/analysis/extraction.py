@@ -21,13 +21,8 @@ def extract_intermdeiate_expr(mod: IRModule, expr_id: int) -> IRModule:
 
     Parameters
     ----------
-    mod : IRModule
     expr_id : int
         Its number among calls, tuples and elements of tuples, from 0 on, operands before their users.
-
-    Returns
-    -------
-    IRModule
 
     Raises
     ------
@@ -52,10 +47,6 @@ def all_dtypes(expr: GraphExpr) -> set[str]:
     ----------
     expr : Expr
         With inferred types.
-
-    Returns
-    -------
-    set of str
     """
     dtypes: set[str] = set()
     todo: list[Type] = [part.checked_type_ for part in post_order(expr) if part.checked_type_ is not None]
@@ -71,16 +62,7 @@ def all_dtypes(expr: GraphExpr) -> set[str]:
 
 
 def check_constant(expr: GraphExpr) -> bool:
-    """Return whether an expression is a constant, or a tuple of constants.
-
-    Parameters
-    ----------
-    expr : Expr
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether an expression is a constant, or a tuple of constants."""
     if isinstance(expr, Tuple):
         return all(check_constant(field) for field in expr.fields)
     return isinstance(expr, Constant)

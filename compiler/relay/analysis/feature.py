@@ -67,10 +67,6 @@ def detect_feature(a: GraphExpr | IRModule, b: GraphExpr | IRModule | None = Non
         The expression; or a module, all of whose functions are looked at.
     b : IRModule or Expr, optional
         Where ``a`` is a module the expression, and the other way round; the answer does not depend on the module then.
-
-    Returns
-    -------
-    set of Feature
     """
     if isinstance(a, IRModule) and b is not None:
         a = b

@@ -33,14 +33,6 @@ __all__ = [
 
 def type_parts(t: Type) -> tuple[Type, ...]:
     """Return the types that a type is directly made of: fields, arguments, result, what a reference holds, conditions.
-
-    Parameters
-    ----------
-    t : Type
-
-    Returns
-    -------
-    tuple of Type
     """
     match t:
         case TupleType():
@@ -64,13 +56,8 @@ def check_kind(t: Type, mod: IRModule | None = None) -> TypeKind:
 
     Parameters
     ----------
-    t : Type
     mod : IRModule, optional
         Defines the data types that ``t`` names.
-
-    Returns
-    -------
-    TypeKind
 
     Raises
     ------
@@ -111,7 +98,6 @@ def all_type_vars(expr: GraphExpr | Type, mod: IRModule | None = None) -> list[T
 
     Parameters
     ----------
-    expr : Expr or Type
     mod : IRModule, optional
         Accepted for TVM's programs; the answer does not depend on it.
 
@@ -128,7 +114,6 @@ def bound_type_vars(expr: GraphExpr | Type, mod: IRModule | None = None) -> list
 
     Parameters
     ----------
-    expr : Expr or Type
     mod : IRModule, optional
         Accepted for TVM's programs; the answer does not depend on it.
 
@@ -145,7 +130,6 @@ def free_type_vars(expr: GraphExpr | Type, mod: IRModule | None = None) -> list[
 
     Parameters
     ----------
-    expr : Expr or Type
     mod : IRModule, optional
         Accepted for TVM's programs; the answer does not depend on it.
 

@@ -27,23 +27,13 @@ class LayerCounter:
         self._depth: dict[GraphExpr, int] = {}
 
     def visit(self, expr: GraphExpr) -> None:
-        """Look at an expression.
-
-        Parameters
-        ----------
-        expr : Expr
-        """
+        """Look at an expression."""
         for part in post_order(expr):
             below = max((self._depth[operand] for operand in operands(part)), default=0)
             self._depth[part] = below + (op_name(part) in self.valid_ops)
 
     def count(self) -> int:
-        """Return the largest number of calls on a path through what was looked at.
-
-        Returns
-        -------
-        int
-        """
+        """Return the largest number of calls on a path through what was looked at."""
         return max(self._depth.values(), default=0)
 
 
@@ -56,10 +46,6 @@ def count_layers(expr: GraphExpr | IRModule, valid_ops: Sequence[str]) -> int:
         Of a module, its function ``main``.
     valid_ops : sequence of str
         The names of the operators, e.g. ``["nn.conv2d", "nn.dense"]``.
-
-    Returns
-    -------
-    int
 
     Raises
     ------
@@ -74,10 +60,6 @@ def count_layers(expr: GraphExpr | IRModule, valid_ops: Sequence[str]) -> int:
 
 def search_fc_transpose(expr: GraphExpr) -> list[str]:
     """Return the weights that stand in ``nn.dense(x, transpose(weight, axes=[1, 0]))``.
-
-    Parameters
-    ----------
-    expr : Expr
 
     Returns
     -------

@@ -26,10 +26,6 @@ def get_total_mac_number(expr: GraphExpr) -> int:
     expr : Expr
         With inferred types.
 
-    Returns
-    -------
-    int
-
     Raises
     ------
     ArgumentError

@@ -32,7 +32,6 @@ def unmatched_cases(match: Match, mod: IRModule | None = None) -> list[Pattern]:
 
     Parameters
     ----------
-    match : Match
     mod : IRModule, optional
         Defines the data types of the patterns; left out where there are none.
 

@@ -49,10 +49,6 @@ def memory_traffic(module: IRModule) -> MemoryTraffic:
     ----------
     module : IRModule
         With inferred types; values whose type is unknown, or has an unknown extent, count nothing.
-
-    Returns
-    -------
-    MemoryTraffic
     """
     traffic = MemoryTraffic()
     for expr in _outside_kernels(module):
@@ -83,16 +79,7 @@ def _outside_kernels(module: IRModule) -> list[Any]:
 
 
 def bytes_of(kind: Any) -> int:
-    """Return the bytes that a value of a type takes; none where an extent is unknown, or it is no tensor.
-
-    Parameters
-    ----------
-    kind : Type
-
-    Returns
-    -------
-    int
-    """
+    """Return the bytes that a value of a type takes; none where an extent is unknown, or it is no tensor."""
     if isinstance(kind, TupleType):
         return sum(bytes_of(field) for field in kind.fields)
     if not isinstance(kind, TensorType) or not kind.is_static:

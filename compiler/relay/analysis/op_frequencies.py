@@ -18,10 +18,6 @@ __all__ = ["list_fake_quantized_op_freqs", "list_op_freqs"]
 def list_op_freqs(mod: IRModule) -> dict[str, int]:
     """Return how often each operator is called in a module, inside of kernels too.
 
-    Parameters
-    ----------
-    mod : IRModule
-
     Returns
     -------
     dict of str to int
@@ -34,10 +30,6 @@ def list_fake_quantized_op_freqs(mod: IRModule) -> dict[str, int]:
     """Return how often each operator is called on values that were quantized before and are quantized after.
 
     Such operators compute with floating-point numbers where integers would do, see ``FakeQuantizationToInteger``.
-
-    Parameters
-    ----------
-    mod : IRModule
 
     Returns
     -------

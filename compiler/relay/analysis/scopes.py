@@ -50,7 +50,6 @@ class Scopes:
     order : list of Expr
         All parts, operands before what uses them; kernels (functions with the attribute ``Primitive``) are not looked
         into.
-    root : Scope
     of : dict of Expr to Scope
         Where each part is evaluated.
     inner : dict of (Expr, int) to Scope
@@ -128,14 +127,6 @@ def is_atom(expr: GraphExpr) -> bool:
 
 def check_basic_block_normal_form(expr: GraphExpr) -> bool:
     """Return whether no block uses an expression of the block around it other than by name.
-
-    Parameters
-    ----------
-    expr : Expr
-
-    Returns
-    -------
-    bool
 
     See Also
     --------

@@ -31,7 +31,6 @@ def post_order(expr: GraphExpr, parts_of: Callable[[Any], tuple[Any, ...]] | Non
 
     Parameters
     ----------
-    expr : Expr
     parts_of : callable, optional
         From an expression to the tuple of its parts; by default :func:`operands`, and variables where they are
         bound.
@@ -64,7 +63,6 @@ def post_order_visit(expr: GraphExpr, fvisit: Callable[[Any], Any]) -> None:
 
     Parameters
     ----------
-    expr : Expr
     fvisit : callable
         ``fvisit(part)``; its result is ignored.
     """
@@ -79,7 +77,6 @@ def bottom_up(visitor: Any, expr: GraphExpr) -> Any:
     ----------
     visitor : ExprFunctor
         Remembers what it returned for each expression.
-    expr : Expr
 
     Returns
     -------
@@ -114,7 +111,6 @@ def with_operands(expr: RelayExpr, new: Sequence[GraphExpr]) -> RelayExpr:
 
     Parameters
     ----------
-    expr : Expr
     new : sequence of Expr
         As many as :func:`operands` returns, in their order.
 
@@ -128,16 +124,7 @@ def with_operands(expr: RelayExpr, new: Sequence[GraphExpr]) -> RelayExpr:
 
 
 def subexpressions(expr: GraphExpr) -> tuple[GraphExpr, ...]:
-    """Return what an expression is made of, the variables that it binds included.
-
-    Parameters
-    ----------
-    expr : Expr
-
-    Returns
-    -------
-    tuple of Expr
-    """
+    """Return what an expression is made of, the variables that it binds included."""
     binder = _BINDERS.get(type(expr))
     return operands(expr) if binder is None else binder(expr)
 

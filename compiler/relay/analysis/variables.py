@@ -21,10 +21,6 @@ __all__ = [
 def free_vars(expr: GraphExpr) -> list[Var]:
     """Return the variables that an expression uses and does not bind.
 
-    Parameters
-    ----------
-    expr : Expr
-
     Returns
     -------
     list of Var
@@ -38,10 +34,6 @@ def free_vars(expr: GraphExpr) -> list[Var]:
 def bound_vars(expr: GraphExpr) -> list[Var]:
     """Return the variables that an expression binds: parameters, names of lets, names in patterns.
 
-    Parameters
-    ----------
-    expr : Expr
-
     Returns
     -------
     list of Var
@@ -54,10 +46,6 @@ def bound_vars(expr: GraphExpr) -> list[Var]:
 
 def all_vars(expr: GraphExpr) -> list[Var]:
     """Return every variable of an expression.
-
-    Parameters
-    ----------
-    expr : Expr
 
     Returns
     -------

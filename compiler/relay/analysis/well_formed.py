@@ -23,10 +23,6 @@ def well_formed(expr: GraphExpr) -> bool:
     ----------
     expr : Expr or IRModule
         It may use variables that it does not bind.
-
-    Returns
-    -------
-    bool
     """
     if isinstance(expr, IRModule):
         return not any(_Scopes(func).faults for func in expr.functions.values() if isinstance(func, Function))

@@ -89,13 +89,8 @@ def match(pattern: DFPattern, expr: GraphExpr) -> bool:
 
     Parameters
     ----------
-    pattern : DFPattern
     expr : Expr
         With inferred types, where the pattern asks for types.
-
-    Returns
-    -------
-    bool
     """
     return pattern.match(expr)
 
@@ -110,15 +105,9 @@ def partition(
 
     Parameters
     ----------
-    pattern : DFPattern
-    expr : Expr
     attrs : mapping of str to object, optional
         Attributes of these functions, besides ``PartitionedFromPattern``.
     check : callable
         From an expression that matches to whether it is moved; all are by default.
-
-    Returns
-    -------
-    Expr
     """
     return pattern.partition(expr, attrs, check)

@@ -44,22 +44,12 @@ __all__ = [
 
 
 def wildcard() -> WildcardPattern:
-    """Return the pattern of anything.
-
-    Returns
-    -------
-    WildcardPattern
-    """
+    """Return the pattern of anything."""
     return WildcardPattern()
 
 
 def is_constant() -> ConstantPattern:
-    """Return the pattern of a constant.
-
-    Returns
-    -------
-    ConstantPattern
-    """
+    """Return the pattern of a constant."""
     return ConstantPattern()
 
 
@@ -70,25 +60,12 @@ def is_var(name: str = "") -> VarPattern:
     ----------
     name : str
         Its name; empty for any.
-
-    Returns
-    -------
-    VarPattern
     """
     return VarPattern(name)
 
 
 def is_expr(expr: GraphExpr) -> ExprPattern:
-    """Return the pattern of what has the same structure as an expression.
-
-    Parameters
-    ----------
-    expr : Expr or Op
-
-    Returns
-    -------
-    ExprPattern
-    """
+    """Return the pattern of what has the same structure as an expression."""
     return ExprPattern(expr)
 
 
@@ -99,10 +76,6 @@ def is_op(op_name: str) -> ExprPattern:
     ----------
     op_name : str
         Such as ``nn.conv2d``.
-
-    Returns
-    -------
-    ExprPattern
 
     Raises
     ------
@@ -124,10 +97,6 @@ def is_tuple(fields: Sequence[DFPattern] | None) -> TuplePattern:
     ----------
     fields : sequence of DFPattern or None
         The fields; None for any.
-
-    Returns
-    -------
-    TuplePattern
     """
     return TuplePattern(None if fields is None else checked_all("is_tuple", fields))
 
@@ -137,42 +106,19 @@ def is_tuple_get_item(tuple_value: DFPattern, index: int | None = None) -> Tuple
 
     Parameters
     ----------
-    tuple_value : DFPattern
     index : int, optional
         Which field; any by default.
-
-    Returns
-    -------
-    TupleGetItemPattern
     """
     return TupleGetItemPattern(checked("is_tuple_get_item", tuple_value), index)
 
 
 def is_if(cond: DFPattern, true_branch: DFPattern, false_branch: DFPattern) -> IfPattern:
-    """Return the pattern of a branch.
-
-    Parameters
-    ----------
-    cond, true_branch, false_branch : DFPattern
-
-    Returns
-    -------
-    IfPattern
-    """
+    """Return the pattern of a branch."""
     return IfPattern(*checked_all("is_if", (cond, true_branch, false_branch)))
 
 
 def is_let(var: DFPattern, value: DFPattern, body: DFPattern) -> LetPattern:
-    """Return the pattern of a ``let``.
-
-    Parameters
-    ----------
-    var, value, body : DFPattern
-
-    Returns
-    -------
-    LetPattern
-    """
+    """Return the pattern of a ``let``."""
     return LetPattern(*checked_all("is_let", (var, value, body)))
 
 
@@ -181,13 +127,8 @@ def has_type(ttype: Type, pattern: DFPattern | None = None) -> TypePattern:
 
     Parameters
     ----------
-    ttype : Type
     pattern : DFPattern, optional
         What it must match besides.
-
-    Returns
-    -------
-    TypePattern
     """
     return TypePattern(wildcard() if pattern is None else pattern, ttype)
 
@@ -197,13 +138,8 @@ def has_dtype(dtype: str, pattern: DFPattern | None = None) -> DataTypePattern:
 
     Parameters
     ----------
-    dtype : str
     pattern : DFPattern, optional
         What it must match besides.
-
-    Returns
-    -------
-    DataTypePattern
     """
     return DataTypePattern(wildcard() if pattern is None else pattern, dtype)
 
@@ -213,13 +149,8 @@ def has_shape(shape: Sequence[Any], pattern: DFPattern | None = None) -> ShapePa
 
     Parameters
     ----------
-    shape : sequence of int or PrimExpr
     pattern : DFPattern, optional
         What it must match besides.
-
-    Returns
-    -------
-    ShapePattern
     """
     return ShapePattern(wildcard() if pattern is None else pattern, TensorType(tuple(shape)).dims)
 
@@ -229,13 +160,8 @@ def has_attr(attrs: Mapping[str, Any], pattern: DFPattern | None = None) -> Attr
 
     Parameters
     ----------
-    attrs : mapping of str to object
     pattern : DFPattern, optional
         What it must match besides.
-
-    Returns
-    -------
-    AttrPattern
     """
     return (wildcard() if pattern is None else pattern).has_attr(attrs)
 
@@ -251,9 +177,5 @@ def dominates(parent: DFPattern, path: DFPattern, child: DFPattern) -> Dominator
         What each expression in between must match, such as any elementwise operator.
     child : DFPattern
         Where the paths come together, such as an addition.
-
-    Returns
-    -------
-    DominatorPattern
     """
     return DominatorPattern(*checked_all("dominates", (parent, path, child)))

@@ -50,8 +50,6 @@ def groups(pattern: Pattern, root: GraphExpr, separate: bool = True) -> Iterator
 
     Parameters
     ----------
-    pattern : DFPattern
-    root : Expr
     separate : bool
         Leave out places of which something inside is used outside, so that they cannot be moved.
     """
@@ -146,7 +144,6 @@ class Partition(ExprMutator):
 
     Parameters
     ----------
-    found : iterable of Group
     attrs : mapping
         More attributes of the functions.
     check : callable

@@ -63,10 +63,6 @@ class Pattern(Protocol):
 class Matcher:
     """Compares expressions of one graph with patterns, and takes back what a pattern matched in vain.
 
-    Parameters
-    ----------
-    graph : Graph
-
     Attributes
     ----------
     bindings : dict

@@ -47,29 +47,10 @@ class DFPattern(ABC):
 
     @abstractmethod
     def matches(self, matcher: Matcher, expr: GraphExpr) -> bool:
-        """Return whether an expression matches; the matcher compares its parts, and hears of what was taken apart.
-
-        Parameters
-        ----------
-        matcher : Matcher
-        expr : Expr
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether an expression matches; the matcher compares its parts, and hears of what was taken apart."""
 
     def __call__(self, *args: Any) -> CallPattern:
-        """Return the pattern of this applied to arguments; ``p(None)`` takes any.
-
-        Parameters
-        ----------
-        *args : DFPattern
-
-        Returns
-        -------
-        CallPattern
-        """
+        """Return the pattern of this applied to arguments; ``p(None)`` takes any."""
         return CallPattern(self, None if len(args) == 1 and args[0] is None else checked_all("call", args))
 
     def __or__(self, other: DFPattern) -> AltPattern:
@@ -94,50 +75,19 @@ class DFPattern(ABC):
         ----------
         attrs : mapping of str to object
             Of a call or function its attributes; of an operator facts such as ``TOpPattern``.
-
-        Returns
-        -------
-        AttrPattern
         """
         return AttrPattern(self, dict(attrs))
 
     def has_type(self, ttype: Type) -> TypePattern:
-        """Return this pattern where the expression is of a type.
-
-        Parameters
-        ----------
-        ttype : Type
-
-        Returns
-        -------
-        TypePattern
-        """
+        """Return this pattern where the expression is of a type."""
         return TypePattern(self, ttype)
 
     def has_dtype(self, dtype: str) -> DataTypePattern:
-        """Return this pattern where the elements are of a data type.
-
-        Parameters
-        ----------
-        dtype : str
-
-        Returns
-        -------
-        DataTypePattern
-        """
+        """Return this pattern where the elements are of a data type."""
         return DataTypePattern(self, dtype)
 
     def has_shape(self, shape: Sequence[Any]) -> ShapePattern:
-        """Return this pattern where the tensor is of a shape.
-
-        Parameters
-        ----------
-        shape : sequence of int or PrimExpr
-
-        Returns
-        -------
-        ShapePattern
-        """
+        """Return this pattern where the tensor is of a shape."""
         return ShapePattern(self, TensorType(tuple(shape)).dims)
 
     def optional(self, option_constructor: Callable[[DFPattern], DFPattern]) -> AltPattern:
@@ -147,10 +97,6 @@ class DFPattern(ABC):
         ----------
         option_constructor : callable
             From this pattern to the larger one, e.g. ``lambda x: is_op("nn.relu")(x)``.
-
-        Returns
-        -------
-        AltPattern
         """
         return AltPattern(option_constructor(self), self)
 
@@ -164,24 +110,11 @@ class DFPattern(ABC):
             What everything comes from.
         path : DFPattern, optional
             What may be between; anything by default.
-
-        Returns
-        -------
-        DominatorPattern
         """
         return DominatorPattern(parent, WildcardPattern() if path is None else path, self)
 
     def match(self, expr: GraphExpr) -> bool:
-        """Return whether an expression matches this pattern.
-
-        Parameters
-        ----------
-        expr : Expr
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether an expression matches this pattern."""
         return Matcher(Graph(expr)).match(self, expr)
 
     def partition(
@@ -191,7 +124,6 @@ class DFPattern(ABC):
 
         Parameters
         ----------
-        expr : Expr
         attrs : mapping of str to object, optional
             Attributes of these functions, besides ``PartitionedFromPattern``.
         check : callable
@@ -221,10 +153,6 @@ class WildcardPattern(DFPattern):
 
     def redirect_to(self, pat: DFPattern) -> None:
         """Let this pattern stand for another one, in which it may be: so chains of any length are described.
-
-        Parameters
-        ----------
-        pat : DFPattern
 
         Examples
         --------
@@ -338,10 +266,6 @@ class CallPattern(DFPattern):
             What has been matched so far; it is changed only where the call matches.
         expr : Call
             The call to match.
-
-        Returns
-        -------
-        bool
         """
         return matcher.attempt(lambda: self._matches_as_written(matcher, expr))
 
@@ -388,13 +312,7 @@ def _is_call_of(pattern: DFPattern, name: str) -> TypeGuard[CallPattern]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AttrPattern(DFPattern):
-    """What matches a pattern and has attributes of given values.
-
-    Parameters
-    ----------
-    pattern : DFPattern
-    attrs : mapping of str to object
-    """
+    """What matches a pattern and has attributes of given values."""
 
     pattern: DFPattern
     attrs: Mapping[str, Any]
@@ -414,7 +332,6 @@ class TypePattern(DFPattern):
 
     Parameters
     ----------
-    pattern : DFPattern
     ttype : Type
         The type, the field ``type``.
     """
@@ -432,13 +349,7 @@ class TypePattern(DFPattern):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DataTypePattern(DFPattern):
-    """What matches a pattern and has elements of a data type.
-
-    Parameters
-    ----------
-    pattern : DFPattern
-    dtype : str
-    """
+    """What matches a pattern and has elements of a data type."""
 
     pattern: DFPattern
     dtype: str
@@ -450,13 +361,7 @@ class DataTypePattern(DFPattern):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ShapePattern(DFPattern):
-    """What matches a pattern and is a tensor of a shape.
-
-    Parameters
-    ----------
-    pattern : DFPattern
-    shape : tuple of int or PrimExpr
-    """
+    """What matches a pattern and is a tensor of a shape."""
 
     pattern: DFPattern
     shape: tuple[Any, ...]
@@ -470,12 +375,7 @@ class ShapePattern(DFPattern):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DominatorPattern(DFPattern):
-    """Everything from a parent to a child that it leads to, on all paths between them; see :func:`dominates`.
-
-    Parameters
-    ----------
-    parent, path, child : DFPattern
-    """
+    """Everything from a parent to a child that it leads to, on all paths between them; see :func:`dominates`."""
 
     parent: DFPattern
     path: DFPattern

@@ -52,16 +52,7 @@ class DFPatternCallback:
         self.rewrite_once = rewrite_once
 
     def rewrite(self, expr: GraphExpr) -> Any:
-        """Return an expression rewritten wherever the pattern matches; see :func:`rewrite`.
-
-        Parameters
-        ----------
-        expr : Expr
-
-        Returns
-        -------
-        Expr
-        """
+        """Return an expression rewritten wherever the pattern matches; see :func:`rewrite`."""
         return rewrite(self, expr)
 
     def callback(self, pre: GraphExpr, post: GraphExpr, node_map: dict[DFPattern, list[Any]]) -> Any:
@@ -73,10 +64,6 @@ class DFPatternCallback:
             The expression as it was, and with its operands rewritten.
         node_map : dict of DFPattern to list of Expr
             By pattern the rewritten expressions that it matched.
-
-        Returns
-        -------
-        Expr
 
         Raises
         ------
@@ -93,14 +80,8 @@ def rewrite(
 
     Parameters
     ----------
-    callbacks : DFPatternCallback or sequence of them
-    expr : Expr
     mod : IRModule, optional
         The functions that the expression names, for inference.
-
-    Returns
-    -------
-    Expr
 
     Raises
     ------

@@ -22,7 +22,6 @@ class FunctionPattern(DFPattern):
     ----------
     params : sequence of DFPattern or None
         The parameters; None for any.
-    body : DFPattern
     """
 
     params: Sequence[DFPattern] | None
@@ -36,12 +35,7 @@ class FunctionPattern(DFPattern):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class IfPattern(DFPattern):
-    """A branch.
-
-    Parameters
-    ----------
-    cond, true_branch, false_branch : DFPattern
-    """
+    """A branch."""
 
     cond: DFPattern
     true_branch: DFPattern
@@ -54,12 +48,7 @@ class IfPattern(DFPattern):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LetPattern(DFPattern):
-    """A ``let``.
-
-    Parameters
-    ----------
-    var, value, body : DFPattern
-    """
+    """A ``let``."""
 
     var: DFPattern
     value: DFPattern

@@ -38,15 +38,10 @@ class Renamer:
 
         Parameters
         ----------
-        inputs : sequence of Expr
         attrs : mapping of str to object
             Ignored.
         *args : object
             Ignored.
-
-        Returns
-        -------
-        Expr
         """
         call: RelayExpr = get_relay_op(self._new_name)(*inputs)
         return call
@@ -96,14 +91,8 @@ class AttrCvt:
 
         Parameters
         ----------
-        inputs : sequence of Expr
-        attrs : mapping of str to object
         *args : object
             Ignored.
-
-        Returns
-        -------
-        Expr
 
         Raises
         ------

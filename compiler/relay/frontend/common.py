@@ -55,7 +55,6 @@ def infer_type(node: RelayExpr, mod: IRModule | None = None) -> RelayExpr:
 
     Parameters
     ----------
-    node : Expr
     mod : IRModule, optional
         The module of the functions and data types that it refers to.
 
@@ -76,7 +75,6 @@ def infer_shape(inputs: RelayExpr, mod: IRModule | None = None) -> tuple[Any, ..
 
     Parameters
     ----------
-    inputs : Expr
     mod : IRModule, optional
         The module of the functions and data types that it refers to.
 
@@ -98,10 +96,6 @@ def infer_channels(inputs: RelayExpr, transpose: bool = False) -> int:
         The weights, ``OIHW``.
     transpose : bool
         Whether the weights are ``IOHW``, for a transposed convolution.
-
-    Returns
-    -------
-    int
     """
     t = infer_expr(inputs)
     assert isinstance(t, TensorType)
@@ -113,7 +107,6 @@ def infer_value(input_val: RelayExpr, params: Mapping[str, Any] | None, mod: IRM
 
     Parameters
     ----------
-    input_val : Expr
     params : mapping of str to NDArray
         The values of its free variables by their names.
     mod : IRModule, optional
@@ -151,7 +144,6 @@ def try_infer_value(
 
     Parameters
     ----------
-    val : Expr
     on_success : callable, optional
         Maps the value to the returned object; by default the value itself is returned.
     on_failure : callable, optional
@@ -176,13 +168,8 @@ def fold_constant(node: RelayExpr, mod: IRModule | None = None) -> RelayExpr:
 
     Parameters
     ----------
-    node : Expr
     mod : IRModule, optional
         The module of the functions and data types that it refers to.
-
-    Returns
-    -------
-    Expr
     """
     infer_expr(node, mod)
     folded: RelayExpr = FoldConstantExpr(node, mod)
@@ -194,45 +181,22 @@ def new_var(name_hint: str, type_annotation: Type | None = None, shape: Any = No
 
     Parameters
     ----------
-    name_hint : str
-    type_annotation : Type, optional
     shape : sequence of int, optional
         An alternative to the type.
     dtype : str
         Used with a shape.
-
-    Returns
-    -------
-    Var
     """
     return var(name_hint, type_annotation, shape, dtype)
 
 
 def get_name(node: RelayExpr) -> str:
-    """Return the name of a variable; empty for other expressions.
-
-    Parameters
-    ----------
-    node : Expr
-
-    Returns
-    -------
-    str
-    """
+    """Return the name of a variable; empty for other expressions."""
     name: str = getattr(node, "name_hint", "")
     return name
 
 
 def get_relay_op(op_name: str) -> OpFunction:
     """Look up the function of an operator by name: ``add``, ``nn.conv2d`` or just ``conv2d``.
-
-    Parameters
-    ----------
-    op_name : str
-
-    Returns
-    -------
-    callable
 
     Raises
     ------
@@ -255,15 +219,6 @@ def get_relay_op(op_name: str) -> OpFunction:
 def unbind(data: RelayExpr, axis: int = 0) -> list[RelayExpr]:
     """Split a tensor along an axis and remove the axis.
 
-    Parameters
-    ----------
-    data : Expr
-    axis : int
-
-    Returns
-    -------
-    list of Expr
-
     Raises
     ------
     ArgumentError
@@ -278,14 +233,6 @@ def unbind(data: RelayExpr, axis: int = 0) -> list[RelayExpr]:
 
 def ensure_scalar_shape(x: RelayExpr) -> RelayExpr:
     """Convert a tensor of one element to a scalar.
-
-    Parameters
-    ----------
-    x : Expr
-
-    Returns
-    -------
-    Expr
 
     Raises
     ------
@@ -302,16 +249,7 @@ def ensure_scalar_shape(x: RelayExpr) -> RelayExpr:
 
 
 def to_int_list(np_array: np.ndarray | Sequence[Any]) -> list[int]:
-    """Convert an array to a list of Python integers.
-
-    Parameters
-    ----------
-    np_array : numpy.ndarray
-
-    Returns
-    -------
-    list of int
-    """
+    """Convert an array to a list of Python integers."""
     return [int(x) for x in np_array]
 
 
@@ -320,13 +258,8 @@ def try_resolve_var_to_const(x: RelayExpr, graph_params: Mapping[str, Any]) -> R
 
     Parameters
     ----------
-    x : Expr
     graph_params : mapping of str to NDArray
         The model's parameters by their names.
-
-    Returns
-    -------
-    Expr
     """
     if isinstance(x, Var) and x.name_hint in graph_params:
         return const(graph_params[x.name_hint])

@@ -18,7 +18,6 @@ class ExprTable:
 
     Attributes
     ----------
-    exprs : dict of str to Expr
     params : dict of str to NDArray
         The values of the parameters created by :meth:`new_const`.
     paddings : sequence of int
@@ -38,15 +37,10 @@ class ExprTable:
 
         Parameters
         ----------
-        value : array_like or NDArray
         shape : sequence of int, optional
             By default the shape of the value.
         dtype : str
             The data type to convert to.
-
-        Returns
-        -------
-        Var
 
         Raises
         ------
@@ -64,14 +58,6 @@ class ExprTable:
     def get_expr(self, name: str) -> RelayExpr:
         """Look up an expression by name.
 
-        Parameters
-        ----------
-        name : str
-
-        Returns
-        -------
-        Expr
-
         Raises
         ------
         KeyError
@@ -84,8 +70,6 @@ class ExprTable:
 
         Parameters
         ----------
-        name : str
-        expr : Expr
         force_override : bool
             Whether to replace an existing expression.
         """
@@ -93,25 +77,11 @@ class ExprTable:
             self.exprs[name] = expr
 
     def has_expr(self, name: str) -> bool:
-        """Return whether there is an expression with a name.
-
-        Parameters
-        ----------
-        name : str
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether there is an expression with a name."""
         return name in self.exprs
 
     def set_padding(self, paddings: Sequence[int]) -> None:
-        """Set the padding for the next layer.
-
-        Parameters
-        ----------
-        paddings : sequence of int
-        """
+        """Set the padding for the next layer."""
         self.paddings = paddings
         self.in_padding = True
 

@@ -33,10 +33,6 @@ def mint_layer(label: str, name: str, parents: Span) -> Span:
         The name of the node, which is printed unless the option is off.
     parents : Span
         The origin of the import, or of the node whose function contains this node.
-
-    Returns
-    -------
-    Span
     """
     named = PassContext.current().config.get(FILL_SPAN, True)
     rows = mint("graph", label, parents, name if named else "")

@@ -94,16 +94,7 @@ class StrAttrsDict:
         self.attrs = attrs
 
     def has_attr(self, key: str) -> bool:
-        """Return whether there is an attribute with a name.
-
-        Parameters
-        ----------
-        key : str
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether there is an attribute with a name."""
         return key in self.attrs
 
     def read(self, key: str, default: object, expectation: str, read: Callable[[str], object]) -> object:
@@ -119,10 +110,6 @@ class StrAttrsDict:
             The expected form, for messages.
         read : callable
             Parses the string.
-
-        Returns
-        -------
-        object
 
         Raises
         ------

@@ -37,10 +37,6 @@ def infer_module(mod: IRModule) -> IRModule:
 
     Every expression gets its ``checked_type_``.
 
-    Parameters
-    ----------
-    mod : IRModule
-
     Returns
     -------
     IRModule
@@ -62,10 +58,6 @@ def infer_module(mod: IRModule) -> IRModule:
 def infer_copies(mod: IRModule) -> IRModule:
     """Find the types of all expressions of a module that a program may hold, which stay as they are.
 
-    Parameters
-    ----------
-    mod : IRModule
-
     Returns
     -------
     IRModule
@@ -81,10 +73,6 @@ def infer_copies(mod: IRModule) -> IRModule:
 
 def with_copies(mod: IRModule) -> IRModule:
     """Return a module whose expressions without types are copies, so that types may be written on them.
-
-    Parameters
-    ----------
-    mod : IRModule
 
     Returns
     -------
@@ -162,10 +150,6 @@ def infer_expr(expr: GraphExpr, mod: IRModule | None = None) -> Type:
         It may have free variables.
     mod : IRModule, optional
         The functions and data types that the expression names.
-
-    Returns
-    -------
-    Type
 
     Raises
     ------

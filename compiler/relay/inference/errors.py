@@ -36,7 +36,6 @@ class Diagnostic:
 
     Attributes
     ----------
-    message : str
     span : Span
         Of the expression that it is about.
     location : Location or None
@@ -78,16 +77,7 @@ def diagnose(message: str, span: Span, for_renderers: Sequence[str] = ()) -> Dia
 
 
 def conflict(expected: Type, got: Type) -> list[str]:
-    """Return in the words of TVM's type checker that two types differ: where, then which.
-
-    Parameters
-    ----------
-    expected, got : Type
-
-    Returns
-    -------
-    list of str
-    """
+    """Return in the words of TVM's type checker that two types differ: where, then which."""
     said = []
     if isinstance(expected, TensorType) and isinstance(got, TensorType) and expected.dtype == got.dtype:
         ranks = len(got.dims), len(expected.dims)
@@ -105,12 +95,7 @@ _UNABLE = "The Relay type checker is unable to show the following types match"
 
 
 def tell_renderer(diagnostics: Sequence[Diagnostic]) -> None:
-    """Let the function given to ``override_renderer`` hear of the faults of a program.
-
-    Parameters
-    ----------
-    diagnostics : sequence of Diagnostic
-    """
+    """Let the function given to ``override_renderer`` hear of the faults of a program."""
     messages = [
         diagnostics_of.Diagnostic(
             diagnostics_of.DiagnosticLevel.ERROR,

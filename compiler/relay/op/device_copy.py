@@ -35,10 +35,6 @@ class DeviceCopyAttrs(Attrs):
             Name of the operator, for messages.
         values : mapping of str to object
             Programs before 0.9 say ``src_dev_type`` and ``dst_dev_type``.
-
-        Returns
-        -------
-        DeviceCopyAttrs
         """
         return super().make(owner, {_OLDER.get(name, name): value for name, value in values.items()})
 

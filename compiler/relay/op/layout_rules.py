@@ -138,12 +138,7 @@ def _dims(t: Type) -> tuple[Dim, ...]:
 
 
 def fixed_layouts(inputs: Sequence[str], outputs: Sequence[str]) -> LayoutRule[Attrs]:
-    """Return the rule of an operator whose layouts are always the same.
-
-    Parameters
-    ----------
-    inputs, outputs : sequence of str
-    """
+    """Return the rule of an operator whose layouts are always the same."""
     before, after = [layout(name) for name in inputs], [layout(name) for name in outputs]
 
     def rule(attrs: Attrs, new_in: InLayouts | None, old_in: InLayouts, types: Types) -> InferCorrectLayoutOutput:

@@ -161,10 +161,6 @@ def reverse_reshape(data: Expr, newshape: Sequence[int]) -> Call:
     newshape : sequence of int
         As for ``reshape``: 0 takes over the extent at this place from the right, -1 is what remains.
 
-    Returns
-    -------
-    Call
-
     Examples
     --------
     A tensor of shape (10, 5, 4) with ``newshape=(-1, 0)`` has the shape (50, 4).

@@ -28,10 +28,6 @@ def defined(name: str, *inputs: Tensor, **attributes: object) -> Tensor:
         Its inputs.
     attributes : object
         Its attributes.
-
-    Returns
-    -------
-    Tensor
     """
     op = get(name)
     assert op.compute is not None
@@ -72,10 +68,6 @@ def crop_and_resize(
         What stands outside of the images; zero by default.
     out_dtype : str, optional
         Data type of the result; that of the images by default.
-
-    Returns
-    -------
-    Tensor
     """
     return defined(
         "image.crop_and_resize",
@@ -112,10 +104,6 @@ def dilation2d_nchw(
         Steps of the window, zeros around the images, and steps within the window.
     out_dtype : str, optional
         Data type of the result; that of the images by default.
-
-    Returns
-    -------
-    Tensor
     """
     how = {"strides": stride, "padding": padding, "dilations": dilations, "out_dtype": out_dtype or ""}
     return _dilation2d(("NCHW", "IHW"), input, filter, **how)
@@ -134,10 +122,6 @@ def dilation2d_nhwc(
         ``(H, W, C)``.
     stride, padding, dilations, out_dtype
         As in :func:`dilation2d_nchw`.
-
-    Returns
-    -------
-    Tensor
     """
     how = {"strides": stride, "padding": padding, "dilations": dilations, "out_dtype": out_dtype or ""}
     return _dilation2d(("NHWC", "HWI"), input, filter, **how)

@@ -76,10 +76,6 @@ def parse_expr(source: str) -> Any:
     source : str
         One expression, or a module, of which it is ``main``.
 
-    Returns
-    -------
-    Expr
-
     Raises
     ------
     ParseError
@@ -102,10 +98,6 @@ def fromtext(source: str, source_name: str = "from_string") -> Any:
         A program in Relay's text format.
     source_name : str
         The file that the text comes from.
-
-    Returns
-    -------
-    IRModule or Expr
 
     Raises
     ------
@@ -130,10 +122,6 @@ def read(
         The function that a mistake in the arguments is told of.
     source, init_module, constants
         As in :func:`parse`.
-
-    Returns
-    -------
-    IRModule or Expr
 
     Raises
     ------

@@ -91,12 +91,7 @@ def _comment_end(source: str, start: int) -> int:
 
 
 class Cursor:
-    """A place in the tokens of a text.
-
-    Parameters
-    ----------
-    source : str
-    """
+    """A place in the tokens of a text."""
 
     def __init__(self, source: str) -> None:
         self.source = source

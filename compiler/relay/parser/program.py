@@ -25,7 +25,6 @@ class Program(ExpressionParser):
 
     Parameters
     ----------
-    source : str
     init_module : IRModule or None
         What the text may use without defining it.
     constants : mapping, optional

@@ -26,7 +26,6 @@ class SpanCheck(ModulePass):
 
         Parameters
         ----------
-        mod : IRModule
         ctx : PassContext
             The context that the pass runs in.
 

@@ -34,7 +34,6 @@ class TypeParser:
 
     Parameters
     ----------
-    cursor : Cursor
     metadata : mapping of str to sequence, optional
         By the kind of node, what ``meta[kind][index]`` stands for.
     """

@@ -34,7 +34,6 @@ def relay_text(n: IRModule | RelayExpr | Type, show_meta_data: bool = True) -> T
 
     Parameters
     ----------
-    n : IRModule, Expr or Type
     show_meta_data : bool
         Whether constants that are too large for the text follow in a ``#[metadata]`` section.
 
@@ -52,16 +51,7 @@ def relay_text(n: IRModule | RelayExpr | Type, show_meta_data: bool = True) -> T
 
 
 def text(n: Any) -> str:
-    """Return a module, an expression or a type as ``str`` shows it: without the values of large constants.
-
-    Parameters
-    ----------
-    n : IRModule, Expr or Type
-
-    Returns
-    -------
-    str
-    """
+    """Return a module, an expression or a type as ``str`` shows it: without the values of large constants."""
     return relay_text(n, show_meta_data=False).text()
 
 
@@ -70,16 +60,11 @@ def astext(n: Any, show_meta_data: bool = True, annotate: Annotation | None = No
 
     Parameters
     ----------
-    n : IRModule or Expr
     show_meta_data : bool
         Whether the values of constants that are too large for the text are appended; without them the text says that
         they are missing.
     annotate : callable, optional
         ``annotate(expr)`` is the text after an expression, in place of the comment with its type.
-
-    Returns
-    -------
-    str
     """
     out, left_out = _written(n, show_meta_data, annotate)
     parts = [_VERSION, out.text()]

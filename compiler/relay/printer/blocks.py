@@ -40,7 +40,6 @@ class BlockPrinter:
 
     Parameters
     ----------
-    out : TextBuilder
     annotate : callable, optional
         ``annotate(expr)`` is written behind expressions in place of their types.
     """

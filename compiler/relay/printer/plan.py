@@ -55,8 +55,6 @@ class Block:
 
     Attributes
     ----------
-    parent : Block or None
-    depth : int
     result : Expr
         What the block is: its last line.
     lines : list
@@ -83,7 +81,6 @@ class Plan:
 
     Attributes
     ----------
-    root : Block
     blocks : dict
         By the node (of a match: by the clause) and ``0`` or ``1`` for the branches of an ``if``.
     numbers : dict
@@ -95,7 +92,6 @@ class Plan:
 
     Parameters
     ----------
-    expr : Expr
     first : int
         The first number.
     """

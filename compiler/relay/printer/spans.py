@@ -20,10 +20,6 @@ def span_text(span: Span) -> list[str]:
     span : Span
         A layer of an imported model has line and column 0; several sources stand in the order of the model.
 
-    Returns
-    -------
-    list of str
-
     Examples
     --------
     ``nn.relu(%0) /* span=conv1:0:0, relu1:0:0 */``

@@ -83,12 +83,7 @@ def _is_default(value: object, default: object) -> bool:
 
 
 class ValueText:
-    """Writes attribute values; large constants go to a table.
-
-    Parameters
-    ----------
-    names : Names
-    """
+    """Writes attribute values; large constants go to a table."""
 
     def __init__(self, names: Names) -> None:
         self._names = names

@@ -57,12 +57,7 @@ class AlterOpLayout(FunctionPass, opt_level=3, required=("InferType",)):
     target: Target | str | None = None
 
     def options(self) -> dict[str, Any]:
-        """Return the target as the text that it can be made from.
-
-        Returns
-        -------
-        dict of str to object
-        """
+        """Return the target as the text that it can be made from."""
         return {"target": None if self.target is None else str(self.target)}
 
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:

@@ -45,13 +45,8 @@ class AnnotateSpans(Pass):
 
         Parameters
         ----------
-        mod : IRModule
         ctx : PassContext
             The context that the pass runs in.
-
-        Returns
-        -------
-        IRModule
         """
         record_for_good()
         places = relay_text(mod, show_meta_data=False).positions

@@ -305,10 +305,5 @@ class CombineParallelBatchMatmul(CombineParallel, opt_level=4, required=("InferT
 
 
 def BatchingOps() -> Sequential:
-    """Return the passes that merge parallel branches: of convolutions, dense layers and products of matrices.
-
-    Returns
-    -------
-    Sequential
-    """
+    """Return the passes that merge parallel branches: of convolutions, dense layers and products of matrices."""
     return Sequential([CombineParallelConv2D(), CombineParallelDense(), CombineParallelBatchMatmul()])

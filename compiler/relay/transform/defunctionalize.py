@@ -47,10 +47,6 @@ def Defunctionalization(func: Function, mod: IRModule) -> Function:
     mod : IRModule
         Gets the copies, the data types, and the functions that apply their values.
 
-    Returns
-    -------
-    Function
-
     Raises
     ------
     ArgumentError

@@ -42,15 +42,6 @@ class DynamicToStatic(FunctionPass, opt_level=2):
     def apply(self, mod: IRModule, ctx: PassContext) -> IRModule:
         """Run the pass; types that cannot be inferred yet, such as that of a shape of unknown length, are left open.
 
-        Parameters
-        ----------
-        mod : IRModule
-        ctx : PassContext
-
-        Returns
-        -------
-        IRModule
-
         Raises
         ------
         TypeInferenceError

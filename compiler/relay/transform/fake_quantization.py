@@ -61,12 +61,7 @@ class TensorAffineType(AffineType):
 
 @dataclass(frozen=True)
 class TupleAffineType(AffineType):
-    """What the integers of the tensors of a tuple stand for.
-
-    Parameters
-    ----------
-    types : sequence of TensorAffineType
-    """
+    """What the integers of the tensors of a tuple stand for."""
 
     types: Sequence[TensorAffineType]
 
@@ -109,7 +104,6 @@ def rule_of(call: Call, optional: Collection[str] = ()) -> Rule | None:
 
     Parameters
     ----------
-    call : Call
     optional : collection of str
         The operators whose optional rules count too.
     """
@@ -129,7 +123,6 @@ def register_optional_fake_quantization_to_integer(op_name: str, func: Rule | No
 
     Parameters
     ----------
-    op_name : str
     func : callable, optional
         As in :func:`register_fake_quantization_to_integer`.
     level : int
@@ -148,7 +141,6 @@ def register_fake_quantization_to_integer(op_name: str, func: Rule | None = None
 
     Parameters
     ----------
-    op_name : str
     func : callable, optional
         ``func(expr, type_map)`` gets a call whose arguments are on integers, and what they stand for; it returns the
         new expression and its affine type.  Without it, the decorator is returned.

@@ -314,10 +314,6 @@ for _name in ("sqrt", "rsqrt", "exp", "erf", "sigmoid", "tanh", "log", "abs"):
 def register_unary_identity(op_name: str) -> Any:
     """Let ``FakeQuantizationToInteger`` apply an operator of one tensor, which only moves numbers, to the integers.
 
-    Parameters
-    ----------
-    op_name : str
-
     Returns
     -------
     callable
@@ -331,7 +327,6 @@ def register_unary_qnn(op_name: str, op: Callable[..., Any]) -> Any:
 
     Parameters
     ----------
-    op_name : str
     op : callable
         ``op(x, scale, zero_point, output_scale, output_zero_point)``, such as ``relay.qnn.op.sqrt``.
 
@@ -348,7 +343,6 @@ def register_binary_identity(op_name: str, op: Callable[..., Any]) -> Any:
 
     Parameters
     ----------
-    op_name : str
     op : callable
         ``op(lhs, rhs)``, such as ``relay.maximum``.
 
@@ -365,7 +359,6 @@ def register_binary_qnn(op_name: str, op: Callable[..., Any]) -> Any:
 
     Parameters
     ----------
-    op_name : str
     op : callable
         ``op(lhs, rhs, lhs_scale, lhs_zero_point, rhs_scale, rhs_zero_point, output_scale, output_zero_point, lhs_axis,
         rhs_axis)``, such as ``relay.qnn.op.add``.

@@ -141,14 +141,8 @@ def override_shape(tensor_type: TensorType, axis: int, dim: int | AnyDim) -> Ten
 
     Parameters
     ----------
-    tensor_type : TensorType
     axis : int
         Which extent.
-    dim : int or Any
-
-    Returns
-    -------
-    TensorType
     """
     dims = list(tensor_type.dims)
     dims[axis] = dim
@@ -167,7 +161,6 @@ def specialize_body(
 
     Parameters
     ----------
-    mod : IRModule
     function : Function
         Type-checked.
     axis : int
@@ -206,13 +199,8 @@ def flexible_dispatch(
 
     Parameters
     ----------
-    mod : IRModule
     buckets, axis, auto_pad, pad_value, input_indices, affects_output
         As of the pass.
-
-    Returns
-    -------
-    IRModule
     """
     dispatch = FlexibleShapeDispatch(buckets, axis, auto_pad, pad_value, input_indices, affects_output)
     return dispatch(InferType()(mod))

@@ -78,7 +78,6 @@ def FoldConstantExpr(expr: GraphExpr, mod: IRModule | None = None, fold_qnn: boo
 
     Parameters
     ----------
-    expr : Expr
     mod : IRModule, optional
         Accepted for TVM's programs: nothing that the expression calls is looked into.
     fold_qnn : bool

@@ -38,13 +38,8 @@ class FoldScaleAxis(Pass):
 
         Parameters
         ----------
-        mod : IRModule
         ctx : PassContext
             The context that the pass runs in.
-
-        Returns
-        -------
-        IRModule
         """
         for each in (BackwardFoldScaleAxis(), FoldConstant(), ForwardFoldScaleAxis(), FoldConstant()):
             mod = each.run_if_enabled(mod)

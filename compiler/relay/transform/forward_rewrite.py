@@ -21,12 +21,7 @@ class Marked(ABC):
 
     @abstractmethod
     def realize(self) -> GraphExpr:
-        """Return the expression as those see it who do not know what is known of it.
-
-        Returns
-        -------
-        Expr
-        """
+        """Return the expression as those see it who do not know what is known of it."""
 
 
 class Rule(Protocol):
@@ -50,16 +45,7 @@ class ForwardRewrite:
         self._new: dict[Any, Any] = {}
 
     def apply(self, func: Function) -> Function:
-        """Return a function with a new body.
-
-        Parameters
-        ----------
-        func : Function
-
-        Returns
-        -------
-        Function
-        """
+        """Return a function with a new body."""
         for part in post_order(func.body):
             with derived_from(part.span):
                 self._new[part] = self._rewritten(part)

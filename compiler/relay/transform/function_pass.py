@@ -37,23 +37,12 @@ class FunctionPass(Pass, abstract=True):
 
         Parameters
         ----------
-        func : Function
         mod : IRModule
             The module that the function is in.
-        ctx : PassContext
-
-        Returns
-        -------
-        Function
         """
 
     def apply(self, mod: IRModule, ctx: PassContext) -> IRModule:
         """Run ``transform_function`` on every Function, and infer the types of the result.
-
-        Parameters
-        ----------
-        mod : IRModule
-        ctx : PassContext
 
         Returns
         -------

@@ -117,8 +117,6 @@ class _Fuser(GraphMutator):
 
     Parameters
     ----------
-    graph : FusionGraph
-    groups : FusionGroups
     constant_rank : int
         Constants of more dimensions are parameters of kernels; of others the values are in them.
     """

@@ -19,10 +19,6 @@ _FUSION_LEVEL = 3
 def extract_fused_functions(mod: IRModule) -> dict[GlobalVar, Function]:
     """Return the kernels that ``FuseOps`` makes of a module.
 
-    Parameters
-    ----------
-    mod : IRModule
-
     Returns
     -------
     dict of GlobalVar to Function

@@ -94,7 +94,6 @@ class FusionGroups:
 
     Parameters
     ----------
-    graph : FusionGraph
     max_depth : int
         How many nodes one group may have.
     """

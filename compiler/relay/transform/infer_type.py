@@ -49,7 +49,6 @@ class InferType(Pass):
 
         Parameters
         ----------
-        mod : IRModule
         ctx : PassContext
             The context that the pass runs in.
 
@@ -63,14 +62,6 @@ class InferType(Pass):
 
 def InferTypeLocal(expr: GraphExpr) -> Type:
     """Return the type of one expression, taking over the types that its parts have already.
-
-    Parameters
-    ----------
-    expr : Expr
-
-    Returns
-    -------
-    Type
 
     Raises
     ------

@@ -80,8 +80,6 @@ def inlined(func: Function, args: Sequence[Any], in_order: bool = False) -> Any:
 
     Parameters
     ----------
-    func : Function
-    args : sequence of Expr
     in_order : bool
         Whether the arguments must be evaluated before the body, each once, whatever the body does with them.
     """

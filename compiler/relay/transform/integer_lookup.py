@@ -26,14 +26,6 @@ _BYTES = ("int8", "uint8")
 def run_const_expr(expr: RelayExpr) -> Array:
     """Return the value of an expression of constants.
 
-    Parameters
-    ----------
-    expr : Expr
-
-    Returns
-    -------
-    numpy.ndarray
-
     Raises
     ------
     ArgumentError

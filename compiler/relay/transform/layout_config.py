@@ -41,12 +41,7 @@ class LayoutConfig:
         return _STACK.current()
 
     def check_skip(self) -> bool:
-        """Count one more layer, and return whether it keeps its layout.
-
-        Returns
-        -------
-        bool
-        """
+        """Count one more layer, and return whether it keeps its layout."""
         skip = self.skip_counter in self.skip_layers
         self.skip_counter += 1
         return skip

@@ -57,10 +57,6 @@ def without_empty_regions(func: Function) -> Function:
     ----------
     func : Function
         After AnnotateTarget, which lets a region begin around the value of each ``let``.
-
-    Returns
-    -------
-    Function
     """
     result: Function = bottom_up(_NamedValues(), func)
     return result

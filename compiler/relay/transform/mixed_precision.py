@@ -193,7 +193,6 @@ def register_mixed_precision_conversion(op_name: str, func: Rule | None = None, 
 
     Parameters
     ----------
-    op_name : str
     func : callable, optional
         ``func(call, dtype)`` returns the category, the data type of sums, and the data type of the result; without it,
         the decorator is returned.
@@ -239,9 +238,5 @@ def get_generic_out_dtypes(call_node: Call, mixed_precision_type: str) -> list[s
         A call of the operator; the answer does not depend on it.
     mixed_precision_type : str
         The chosen type.
-
-    Returns
-    -------
-    list of str
     """
     return [mixed_precision_type, mixed_precision_type]

@@ -59,10 +59,6 @@ class CombineParallel(FunctionPass, abstract=True):
         ----------
         call : Call
             Of the operator that the pass combines.
-
-        Returns
-        -------
-        hashable or None
         """
 
     @abstractmethod
@@ -77,10 +73,6 @@ class CombineParallel(FunctionPass, abstract=True):
             Their data in the new graph.
         weights : sequence of Expr
             Their weights in the new graph.
-
-        Returns
-        -------
-        Call
         """
 
     @abstractmethod
@@ -89,15 +81,10 @@ class CombineParallel(FunctionPass, abstract=True):
 
         Parameters
         ----------
-        branches : sequence of list of Call
         depth : int
             How far the calls are behind the beginnings of their branches.
         at : int
             Number of the operand.
-
-        Returns
-        -------
-        bool
         """
 
     @abstractmethod
@@ -106,15 +93,10 @@ class CombineParallel(FunctionPass, abstract=True):
 
         Parameters
         ----------
-        branches : sequence of list of Call
         depth : int
             How far the calls are behind the beginnings of their branches.
         operands : sequence of Expr
             One of each branch, in the new graph.
-
-        Returns
-        -------
-        Expr
         """
 
     @abstractmethod
@@ -123,15 +105,10 @@ class CombineParallel(FunctionPass, abstract=True):
 
         Parameters
         ----------
-        branches : sequence of list of Call
         depth : int
             How many calls of each branch have been combined.
         result : Expr
             What they have become.
-
-        Returns
-        -------
-        list of Expr
         """
 
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:

@@ -64,7 +64,6 @@ class Value:
 
     Parameters
     ----------
-    known : Known or None
     code : Expr or callable
         The atom of the residual program that denotes it, or a function that emits one when it is first needed.
     """

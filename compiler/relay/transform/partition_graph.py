@@ -78,10 +78,6 @@ class PartitionGraph(ModulePass, required=("InferType",)):
             The compiler, and the function that the region is in.
         region : int
             Its number.
-
-        Returns
-        -------
-        str
         """
         parts = (self.mod_name, compiler, function, str(region))
         return re.sub(r"\W", "_", "_".join(("tvmgen", *filter(None, parts))), flags=re.ASCII)

@@ -60,10 +60,6 @@ def optimization_passes(target: Target) -> list[Pass]:
     ----------
     target : Target
         Decides about layouts.
-
-    Returns
-    -------
-    list of Pass
     """
     return [
         InferType(),
@@ -96,10 +92,6 @@ def build_passes(target: Target) -> list[Pass]:
     ----------
     target : Target
         Decides about layouts.
-
-    Returns
-    -------
-    list of Pass
     """
     return [*optimization_passes(target), FuseOps(), InferType()]
 
@@ -109,13 +101,8 @@ def optimize(mod: IRModule, target: Target | str | None = None) -> IRModule:
 
     Parameters
     ----------
-    mod : IRModule
     target : Target or str, optional
         The current one, else this machine by default.
-
-    Returns
-    -------
-    IRModule
     """
     given = Target(target) if isinstance(target, str) else target
     machine = given or Target.current() or Target("llvm -mcpu=native")

@@ -120,7 +120,6 @@ class _Capturing(GraphMutator):
         ----------
         lexical : VirtualDevice
             Where the other is.
-        expr : Expr
         expected : VirtualDevice, optional
             Where the expression is needed; ``lexical`` by default.
         """

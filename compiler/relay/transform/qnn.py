@@ -37,10 +37,6 @@ def Legalize() -> LegalizeBy:
 
     It applies the operators' attribute ``FTVMQnnLegalize``, which ``qnn.op.register_qnn_legalize`` sets.
 
-    Returns
-    -------
-    Legalize
-
     Examples
     --------
     ``qnn.transform.Legalize()`` for ``llvm``, with bytes ``%x`` and ``%w``::
@@ -56,9 +52,5 @@ def CanonicalizeOps() -> CanonicalizeQnn:
     """Return the pass that writes quantised operators as arithmetic on integers.
 
     It applies the operators' attribute ``FTVMQnnCanonicalize``, which ``qnn.op.register_qnn_canonicalize`` sets.
-
-    Returns
-    -------
-    CanonicalizeQnn
     """
     return CanonicalizeQnn()

@@ -37,14 +37,6 @@ _Layer = Callable[..., RelayExpr]
 def get_scalar_from_constant(expr: RelayExpr) -> int | float:
     """Return the value of a constant scalar of int32 or float32.
 
-    Parameters
-    ----------
-    expr : Constant
-
-    Returns
-    -------
-    int or float
-
     Raises
     ------
     ArgumentError
@@ -57,12 +49,7 @@ def get_scalar_from_constant(expr: RelayExpr) -> int | float:
 
 
 def is_fast_int8_on_intel() -> bool:
-    """Return whether the current target is an x86 processor that multiplies unsigned by signed bytes fast.
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether the current target is an x86 processor that multiplies unsigned by signed bytes fast."""
     target = Target.current()
     return target is not None and target.kind == "llvm" and fast_dtypes(target, "int8", "uint8") == ("uint8", "int8")
 
@@ -82,10 +69,6 @@ def helper_change_dtypes_to_int8(
         Of the inputs, then of the result.
     relay_op : callable
         ``qnn.op.conv2d``, or what makes another layer.
-
-    Returns
-    -------
-    Expr, optional
     """
     return with_byte_dtypes(relay_op, ("int8", "int8"), attrs, inputs, types)
 
@@ -105,10 +88,6 @@ def helper_change_dtypes_to_uint8(
         Of the inputs, then of the result.
     relay_op : callable
         ``qnn.op.conv2d``, or what makes another layer.
-
-    Returns
-    -------
-    Expr, optional
     """
     return with_byte_dtypes(relay_op, ("uint8", "uint8"), attrs, inputs, types)
 
@@ -128,10 +107,6 @@ def helper_change_dtypes_to_uint8_int8(
         Of the inputs, then of the result.
     relay_op : callable
         ``qnn.op.conv2d``, or what makes another layer.
-
-    Returns
-    -------
-    Expr, optional
     """
     return with_byte_dtypes(relay_op, ("uint8", "int8"), attrs, inputs, types)
 

@@ -38,24 +38,13 @@ INPUT, WEIGHT, ACTIVATION = QAnnotateKind.INPUT, QAnnotateKind.WEIGHT, QAnnotate
 
 @dataclass(frozen=True)
 class QAnnotateExpr(Marked):
-    """An expression that is quantized.
-
-    Parameters
-    ----------
-    expr : Expr
-    kind : QAnnotateKind
-    """
+    """An expression that is quantized."""
 
     expr: Any
     kind: QAnnotateKind
 
     def realize(self) -> GraphExpr:
-        """Return the expression.
-
-        Returns
-        -------
-        Expr
-        """
+        """Return the expression."""
         result: GraphExpr = self.expr
         return result
 
@@ -100,12 +89,7 @@ class QuantizeAnnotate(FunctionPass, opt_level=1):
 
 
 def annotate() -> QuantizeAnnotate:
-    """Return the pass that annotates what is quantized.
-
-    Returns
-    -------
-    Pass
-    """
+    """Return the pass that annotates what is quantized."""
     return QuantizeAnnotate()
 
 
@@ -265,7 +249,6 @@ def register_annotate_function(op_name: str, frewrite: AnnotateRule | None = Non
 
     Parameters
     ----------
-    op_name : str
     frewrite : callable, optional
         ``frewrite(ref_call, new_args, ctx)`` returns a :class:`QAnnotateExpr`, an expression, or None to leave the
         call what it is; without it a decorator is returned.
@@ -291,16 +274,10 @@ def attach_simulated_quantize(data: Any, kind: QAnnotateKind, sign: bool = True,
 
     Parameters
     ----------
-    data : Expr
-    kind : QAnnotateKind
     sign : bool
         Whether the integers have a sign.
     rounding : str
         ``round``.
-
-    Returns
-    -------
-    Call
 
     Raises
     ------
@@ -314,14 +291,5 @@ def attach_simulated_quantize(data: Any, kind: QAnnotateKind, sign: bool = True,
 
 
 def expr_and_kind(anno: Any) -> tuple[Any, QAnnotateKind | None]:
-    """Return the expression of an argument of a rule, and as what it is quantized, None if it is not.
-
-    Parameters
-    ----------
-    anno : QAnnotateExpr or Expr
-
-    Returns
-    -------
-    tuple of Expr and QAnnotateKind
-    """
+    """Return the expression of an argument of a rule, and as what it is quantized, None if it is not."""
     return _plain(anno), _kind(anno)

@@ -42,10 +42,6 @@ _KIND_NAMES = {
 def kind2str(kind: int) -> str:
     """Return the name of a kind as the options have it.
 
-    Parameters
-    ----------
-    kind : QAnnotateKind or int
-
     Returns
     -------
     str
@@ -108,30 +104,12 @@ class QConfig:
     partition_conversions: str = "disabled"
 
     def get_nbit_by_kind(self, kind: int) -> int:
-        """Return the bits of a kind of value.
-
-        Parameters
-        ----------
-        kind : QAnnotateKind or int
-
-        Returns
-        -------
-        int
-        """
+        """Return the bits of a kind of value."""
         bits: int = getattr(self, f"nbit_{kind2str(kind)}")
         return bits
 
     def get_dtype_by_kind(self, kind: int) -> str:
-        """Return the data type of a kind of value.
-
-        Parameters
-        ----------
-        kind : QAnnotateKind or int
-
-        Returns
-        -------
-        str
-        """
+        """Return the data type of a kind of value."""
         dtype: str = getattr(self, f"dtype_{kind2str(kind)}")
         return dtype
 
@@ -158,10 +136,6 @@ def qconfig(**kwargs: object) -> QConfig:
     **kwargs : object
         See :class:`QConfig`; those left out have their defaults.
 
-    Returns
-    -------
-    QConfig
-
     Raises
     ------
     ArgumentError
@@ -176,12 +150,7 @@ def qconfig(**kwargs: object) -> QConfig:
 
 
 def current_qconfig() -> QConfig:
-    """Return the options of the innermost ``with qconfig(...)``.
-
-    Returns
-    -------
-    QConfig
-    """
+    """Return the options of the innermost ``with qconfig(...)``."""
     return _CURRENT[-1]
 
 
@@ -197,16 +166,7 @@ class QuantizeContext:
         self._stopped = False
 
     def check_to_skip(self, ref_call: Call) -> bool:
-        """Return whether an operator stays in floating point by the current options, and count it.
-
-        Parameters
-        ----------
-        ref_call : Call
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether an operator stays in floating point by the current options, and count it."""
         config, name = current_qconfig(), op_name(ref_call)
         if self._stopped:
             return True
@@ -231,10 +191,5 @@ _CONTEXT = QuantizeContext()
 
 
 def quantize_context() -> QuantizeContext:
-    """Return the one context that programs share; ``with`` begins it anew.
-
-    Returns
-    -------
-    QuantizeContext
-    """
+    """Return the one context that programs share; ``with`` begins it anew."""
     return _CONTEXT

@@ -20,22 +20,12 @@ __all__ = ["QPartitionExpr", "QuantizePartition", "partition"]
 
 @dataclass(frozen=True)
 class QPartitionExpr(Marked):
-    """The result of a quantized part, which goes over to the next as what ``dtype_input`` holds.
-
-    Parameters
-    ----------
-    expr : Expr
-    """
+    """The result of a quantized part, which goes over to the next as what ``dtype_input`` holds."""
 
     expr: Any
 
     def realize(self) -> GraphExpr:
-        """Return the expression with the border after it.
-
-        Returns
-        -------
-        Expr
-        """
+        """Return the expression with the border after it."""
         hint = call_op("annotation.cast_hint", self.expr, dtype=current_qconfig().dtype_input)
         return call_op("annotation.stop_fusion", hint)
 
@@ -63,12 +53,7 @@ class QuantizePartition(FunctionPass, opt_level=1):
 
 
 def partition() -> QuantizePartition:
-    """Return the pass that marks the borders of quantized parts.
-
-    Returns
-    -------
-    Pass
-    """
+    """Return the pass that marks the borders of quantized parts."""
     return QuantizePartition()
 
 

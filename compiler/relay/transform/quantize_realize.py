@@ -42,12 +42,7 @@ class QRealizeIntExpr(Marked):
     dtype: str
 
     def realize(self) -> GraphExpr:
-        """Return the value in floating point.
-
-        Returns
-        -------
-        Expr
-        """
+        """Return the value in floating point."""
         return call_op("multiply", _cast(self.data, "float32"), const(self.dom_scale, "float32"))
 
 
@@ -81,12 +76,7 @@ class QuantizeRealize(FunctionPass, opt_level=1):
 
 
 def realize() -> QuantizeRealize:
-    """Return the pass that computes with integers.
-
-    Returns
-    -------
-    Pass
-    """
+    """Return the pass that computes with integers."""
     return QuantizeRealize()
 
 

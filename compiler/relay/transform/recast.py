@@ -108,12 +108,7 @@ class RecastMutator(ExprMutator):
         self._chosen: set[Call] | None = None
 
     def choose(self, expr: RelayExpr) -> None:
-        """Number the layers of a whole expression, whose types are inferred for it.
-
-        Parameters
-        ----------
-        expr : Expr
-        """
+        """Number the layers of a whole expression, whose types are inferred for it."""
         infer_expr(expr)
         layers = _layers(expr, self._names, self._count)
         self._chosen = {call for call, layer in layers.items() if layer not in self._skipped}

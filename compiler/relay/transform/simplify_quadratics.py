@@ -20,8 +20,6 @@ class _Term:
 
     Attributes
     ----------
-    coefficient : float
-    first, second : Expr
     plain : bool
         Whether no coefficient is written.
     outer : bool

@@ -24,7 +24,6 @@ class Rule:
         What the outermost call calls.
     equation : str
         What is replaced by what.
-    apply : callable
     """
 
     operator: str

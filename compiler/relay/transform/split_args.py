@@ -48,10 +48,6 @@ class SplitArgs(RewritePass, opt_level=1, required=("InferType",)):
     def mutator(self) -> GraphMutator:
         """Return what splits the concatenates of one function.
 
-        Returns
-        -------
-        GraphMutator
-
         Raises
         ------
         ArgumentError

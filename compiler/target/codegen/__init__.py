@@ -115,10 +115,6 @@ def target_has_features(cpu_features: str | list[str], target: TargetLike | None
         Their LLVM names, e.g. ``avx2``.
     target : Target or str, optional
         The current one, else this machine, by default.
-
-    Returns
-    -------
-    bool
     """
     asked = [cpu_features] if isinstance(cpu_features, str) else cpu_features
     return set(asked) <= set(llvm_get_cpu_features(target))
@@ -152,10 +148,6 @@ def llvm_cpu_has_features(cpu_features: str | list[str], target: TargetLike | No
         Their LLVM names, e.g. ``avx2``.
     target : Target or str, optional
         The current one, else this machine, by default.
-
-    Returns
-    -------
-    bool
     """
     return target_has_features(cpu_features, target)
 
@@ -222,10 +214,6 @@ def llvm_get_intrinsic_name(intrin_id: int) -> str:
     ----------
     intrin_id : int
         As in :func:`llvm_lookup_intrinsic_id`.
-
-    Returns
-    -------
-    str
 
     Raises
     ------

@@ -32,12 +32,7 @@ class DataTypeUses(ABC, Visitor):
         """
 
     def require_of(self, func: PrimFunc) -> None:
-        """Visit a function.
-
-        Parameters
-        ----------
-        func : PrimFunc
-        """
+        """Visit a function."""
         for param in func.params:
             self.require(param.dtype, param.name, param)
         self.visit(func.body)
@@ -53,13 +48,7 @@ class DataTypeUses(ABC, Visitor):
         self.buffer(n.buffer, n)
 
     def buffer(self, buffer: Buffer, n: BufferLoad | BufferStore) -> None:
-        """Visit the buffer of an access.
-
-        Parameters
-        ----------
-        buffer : Buffer
-        n : BufferLoad or BufferStore
-        """
+        """Visit the buffer of an access."""
         self.require(buffer.dtype, buffer.name, n)
         self.visit_Node(n)
 

@@ -53,16 +53,7 @@ def signatures_of(functions: Sequence[tuple[str, PrimFunc]], parallel: bool) -> 
 
 
 def distinct(names: Sequence[str]) -> list[str]:
-    """Make names unique by appending numbers to repeated ones.
-
-    Parameters
-    ----------
-    names : sequence of str
-
-    Returns
-    -------
-    list of str
-    """
+    """Make names unique by appending numbers to repeated ones."""
     made: dict[str, None] = {}
     for name in names:
         numbered = (f"{name}_{number}" for number in itertools.count(1))
@@ -100,29 +91,12 @@ def _signature(name: str, func: PrimFunc, facts: Facts, parallel: bool) -> tuple
 
 
 def passed_type(dtype: str) -> str:
-    """Return the data type as which an argument is passed, as C has no half precision.
-
-    Parameters
-    ----------
-    dtype : str
-
-    Returns
-    -------
-    str
-    """
+    """Return the data type as which an argument is passed, as C has no half precision."""
     return "float32" if dtype == "float16" else dtype
 
 
 def returned_type(dtype: str) -> str:
     """Return the data type as which a value is returned: a 64-bit type or bool.
-
-    Parameters
-    ----------
-    dtype : str
-
-    Returns
-    -------
-    str
 
     Raises
     ------
@@ -180,8 +154,6 @@ class Facts(Visitor):
 
     Attributes
     ----------
-    written : set of Var
-    parallel : bool
     returns : str
         The data type of the value of ``tir.ret``; empty if there is none.
     callees : set of str

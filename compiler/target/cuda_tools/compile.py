@@ -44,10 +44,8 @@ class KernelReport:
 
     Attributes
     ----------
-    name : str
     threads : int, optional
         Threads per block; None if the program does not specify them.
-    resources : KernelResources
     occupancy : Occupancy, optional
         None if the number of threads is unknown.
     """
@@ -68,7 +66,6 @@ class CudaReport:
         The architecture.
     ptx, sass : list of CodeLine
         The code, each line with its source line.
-    kernels : list of KernelReport
     """
 
     arch: str
@@ -83,7 +80,6 @@ class Translation:
 
     Attributes
     ----------
-    ptx : str
     cubin : bytes
         Machine code as an ELF file.
     log : str
@@ -104,10 +100,6 @@ def compile_cuda(source: str, arch: str = DEFAULT_ARCH) -> CudaReport:
         A program, as returned by ``get_source()``.
     arch : str
         ``sm_75`` to ``sm_120``, if the installed compilers support it.
-
-    Returns
-    -------
-    CudaReport
 
     Raises
     ------
@@ -130,13 +122,8 @@ def sass_of(source: str, arch: str = DEFAULT_ARCH) -> str:
 
     Parameters
     ----------
-    source : str
     arch : str
         As in :func:`compile_cuda`.
-
-    Returns
-    -------
-    str
 
     Raises
     ------
@@ -165,15 +152,10 @@ def report(source: str, arch: str, ptx: str, log: str, sass: str = "") -> CudaRe
         The program in CUDA C.
     arch : str
         The architecture.
-    ptx : str
     log : str
         The output of ``ptxas -v``.
     sass : str
         The output of ``nvdisasm -gi -c``.
-
-    Returns
-    -------
-    CudaReport
     """
     return CudaReport(arch, ptx_lines(ptx), sass_lines(sass), _kernels(source, arch, parse_resources(log)))
 
@@ -193,10 +175,6 @@ def translate(source: str, arch: str = DEFAULT_ARCH) -> Translation:
     arch : str
         As in :func:`compile_cuda`.
 
-    Returns
-    -------
-    Translation
-
     Raises
     ------
     UnavailableError, ArgumentError, BuildError
@@ -214,15 +192,6 @@ def translate(source: str, arch: str = DEFAULT_ARCH) -> Translation:
 
 def ptx_of(source: str, arch: str = DEFAULT_ARCH) -> str:
     """Compile CUDA C to PTX with NVRTC.
-
-    Parameters
-    ----------
-    source : str
-    arch : str
-
-    Returns
-    -------
-    str
 
     Raises
     ------

@@ -29,10 +29,8 @@ class CodeLine:
 
     Attributes
     ----------
-    text : str
     source_line : int, optional
         The line of the CUDA C, from 1; None if unknown.
-    is_instruction : bool
     """
 
     text: str
@@ -47,10 +45,6 @@ def ptx_lines(text: str) -> list[CodeLine]:
     ----------
     text : str
         PTX compiled with ``-lineinfo``.
-
-    Returns
-    -------
-    list of CodeLine
     """
     own = {file for file, path in _FILE.findall(text) if _is_program(path)}
     lines: list[CodeLine] = []
@@ -81,10 +75,6 @@ def sass_lines(text: str) -> list[CodeLine]:
     ----------
     text : str
         The output of ``nvdisasm -gi -c``.
-
-    Returns
-    -------
-    list of CodeLine
     """
     lines: list[CodeLine] = []
     source: int | None = None

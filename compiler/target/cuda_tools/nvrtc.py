@@ -21,7 +21,6 @@ class Compiled(NamedTuple):
 
     Attributes
     ----------
-    ptx : bytes
     cubin : bytes
         Machine code as an ELF file; empty if the options name no real architecture, such as ``sm_90``.
     log : str
@@ -40,15 +39,10 @@ def compile_program(library: ctypes.CDLL, source: bytes, name: bytes, options: l
     ----------
     library : ctypes.CDLL
         NVRTC.
-    source : bytes
     name : bytes
         The name of the program in messages.
     options : list of str
         The compiler options.
-
-    Returns
-    -------
-    Compiled
 
     Raises
     ------

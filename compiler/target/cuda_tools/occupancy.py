@@ -53,10 +53,6 @@ def occupancy(arch: str, threads: int, registers: int, shared_bytes: int) -> Occ
     shared_bytes : int
         Shared memory per block.
 
-    Returns
-    -------
-    Occupancy
-
     Raises
     ------
     ArgumentError

@@ -45,10 +45,6 @@ class KernelResources:
 def parse_resources(log: str) -> dict[str, KernelResources]:
     """Parse a log of ``ptxas -v``.
 
-    Parameters
-    ----------
-    log : str
-
     Returns
     -------
     dict of str to KernelResources

@@ -41,10 +41,6 @@ def find_tool(pattern: str) -> Path:
     pattern : str
         One of ``bin/ptxas``, ``bin/nvdisasm`` and ``lib/libnvrtc.so.*``.
 
-    Returns
-    -------
-    Path
-
     Raises
     ------
     UnavailableError
@@ -74,12 +70,7 @@ def missing_tools() -> str:
 
 
 def include_folder() -> Path | None:
-    """Return the directory of CUDA's headers, such as ``cuda_fp16.h``; None if not installed.
-
-    Returns
-    -------
-    Path or None
-    """
+    """Return the directory of CUDA's headers, such as ``cuda_fp16.h``; None if not installed."""
     return next((folder / "include" for folder in _folders() if (folder / "include" / "cuda_fp16.h").exists()), None)
 
 
@@ -92,10 +83,6 @@ def run_limited(command: Sequence[str], folder: str) -> subprocess.CompletedProc
         A tool, or a script of this package (ending in ``.py``), and its arguments.
     folder : str
         The working directory.
-
-    Returns
-    -------
-    subprocess.CompletedProcess
 
     Raises
     ------
@@ -119,10 +106,6 @@ def knows(arch: str) -> bool:
     ----------
     arch : str
         E.g. ``sm_90``.
-
-    Returns
-    -------
-    bool
     """
     processor = PROCESSORS.get(arch)
     if processor is None or not _folders():

@@ -74,7 +74,6 @@ def differential(e: PrimExpr, seeds: Seeds) -> PrimExpr | None:
 
     Parameters
     ----------
-    e : PrimExpr
     seeds : mapping of Node to PrimExpr
         The differentials of the nodes that change, by identity; each has the data type of its node.
 

@@ -56,10 +56,6 @@ def iterations_that_read(
     element : sequence of IterVar
         One for each index.
 
-    Returns
-    -------
-    Iterations
-
     Raises
     ------
     ArgumentError

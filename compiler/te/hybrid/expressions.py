@@ -82,14 +82,6 @@ class ExpressionReader:
     def value(self, n: ast.expr) -> Any:
         """Return what an expression stands for: a scalar expression, a tensor, a tuple, a text or a function.
 
-        Parameters
-        ----------
-        n : ast.expr
-
-        Returns
-        -------
-        PrimExpr, Tensor, tuple, str or callable
-
         Raises
         ------
         HybridError
@@ -174,13 +166,8 @@ class ExpressionReader:
 
         Parameters
         ----------
-        operation : ast.operator
         left, right : PrimExpr
             The operands.
-
-        Returns
-        -------
-        PrimExpr
 
         Raises
         ------

@@ -97,12 +97,7 @@ class HybridModule:
         return run_as_python(self._function, *args)
 
     def get_source(self) -> str:
-        """Return the text.
-
-        Returns
-        -------
-        str
-        """
+        """Return the text."""
         return "" if self._source is None else self._source.text
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -29,11 +29,6 @@ def bind(tag: str, extent: int) -> range:
     ----------
     tag : str
         E.g. ``threadIdx.x``.
-    extent : int
-
-    Returns
-    -------
-    range
     """
     return range(extent)
 
@@ -43,14 +38,8 @@ def allocate(shape: tuple[int, ...], dtype: str = "float32", scope: str = "globa
 
     Parameters
     ----------
-    shape : tuple of int
-    dtype : str
     scope : str
         Where a schedule places it; Python has one memory.
-
-    Returns
-    -------
-    numpy.ndarray
     """
     return np.zeros(shape, dtype)
 
@@ -122,10 +111,6 @@ def describes_operation(args: Sequence[object]) -> bool:
     ----------
     args : sequence of object
         What it is called with.
-
-    Returns
-    -------
-    bool
 
     Raises
     ------

@@ -83,7 +83,6 @@ class Scopes:
 
         Parameters
         ----------
-        tensor : Tensor
         where : str
             The storage scope: ``global``, ``shared`` or ``local``.
         """

@@ -33,10 +33,6 @@ def constant_int(value: object, what: str) -> int:
     what : str
         What it is, for the error.
 
-    Returns
-    -------
-    int
-
     Raises
     ------
     ArgumentError
@@ -75,10 +71,6 @@ def max_num_threads(allow_none: bool = True) -> int:
     ----------
     allow_none : bool
         Whether there may be no current target; the count is that of a CPU then.
-
-    Returns
-    -------
-    int
     """
     target = Target.current(bool(allow_none))
     return 1 if target is None else target.max_num_threads

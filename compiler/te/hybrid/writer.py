@@ -93,10 +93,6 @@ def write_script(statement: Stmt, inputs: Sequence[Tensor | Var], outputs: Seque
     name : str
         The name of the function.
 
-    Returns
-    -------
-    str
-
     Raises
     ------
     LoweringError

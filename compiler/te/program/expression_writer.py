@@ -149,9 +149,5 @@ def unsupported(value: object) -> NotExpressible:
     ----------
     value : object
         What it is.
-
-    Returns
-    -------
-    NotExpressible
     """
     return NotExpressible(f"it contains a {type(value).__name__}, which cannot be written as data")

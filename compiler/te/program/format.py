@@ -80,10 +80,6 @@ class Values:
         ----------
         value : Node
             An axis, a tensor or an operation.
-
-        Returns
-        -------
-        int or None
         """
         return self._numbers.get(value)
 
@@ -94,9 +90,5 @@ class Values:
         ----------
         number : int
             At least zero, and less than the length.
-
-        Returns
-        -------
-        Node
         """
         return self._values[number]

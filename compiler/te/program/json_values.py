@@ -21,10 +21,6 @@ def wrong(where: str, expectation: str, got: object) -> ProgramError:
         What it must be.
     got : object
         What it is.
-
-    Returns
-    -------
-    ProgramError
     """
     return ProgramError(f"program: {where} must be {expectation}, got {show(got)}")
 
@@ -66,10 +62,6 @@ def items(value: object, where: str) -> list[object]:
     where : str
         Its place.
 
-    Returns
-    -------
-    list of object
-
     Raises
     ------
     ProgramError
@@ -89,10 +81,6 @@ def text(value: object, where: str) -> str:
         The string.
     where : str
         Its place.
-
-    Returns
-    -------
-    str
 
     Raises
     ------
@@ -127,10 +115,6 @@ def integer(value: object, where: str, limit: int | None = None) -> int:
     limit : int, optional
         What it must be less than; then it must not be negative either.
 
-    Returns
-    -------
-    int
-
     Raises
     ------
     ProgramError
@@ -152,10 +136,6 @@ def truth(value: object, where: str) -> bool:
         True or False.
     where : str
         Its place.
-
-    Returns
-    -------
-    bool
 
     Raises
     ------
@@ -179,10 +159,6 @@ def number(value: object, where: str) -> float:
         The number, or ``inf``, ``-inf`` or ``nan``.
     where : str
         Its place.
-
-    Returns
-    -------
-    float
 
     Raises
     ------

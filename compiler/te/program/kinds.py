@@ -86,10 +86,6 @@ def callable_operators() -> dict[str, Op]:
 
     They are the intrinsics that compute a value of their arguments and do nothing else: those with a NumPy reference,
     and three without one.  Calls of other languages' functions, of pointers and of the runtime are not among them.
-
-    Returns
-    -------
-    dict of str to Op
     """
     pure = {name: op for name, op in registered_ops().items() if name.startswith("tir.") and op.reference is not None}
     return pure | {op.name: op for op in (IF_THEN_ELSE, REINTERPRET, CLZ)}

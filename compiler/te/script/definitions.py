@@ -39,10 +39,6 @@ class Definitions:
         op : Operation
             What it reads is defined before.
 
-        Returns
-        -------
-        list of str
-
         Raises
         ------
         NotExpressible

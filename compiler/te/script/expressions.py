@@ -97,10 +97,6 @@ class ExpressionWriter(Functor):
         roots : sequence of PrimExpr
             They may share parts.
 
-        Returns
-        -------
-        list of str
-
         Raises
         ------
         NotExpressible
@@ -277,9 +273,5 @@ def tuple_text(extents: Sequence[str]) -> str:
     ----------
     extents : sequence of str
         Of each dimension.
-
-    Returns
-    -------
-    str
     """
     return f"({extents[0]},)" if len(extents) == 1 else f"({', '.join(extents)})"

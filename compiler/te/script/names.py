@@ -47,10 +47,6 @@ class Names:
         ----------
         hint : str
             What it is made of, such as ``i.outer``.
-
-        Returns
-        -------
-        str
         """
         base = re.sub(r"\W+", "_", hint) or "value"
         base = f"_{base}" if base[0].isdigit() else f"{base}_" if keyword.iskeyword(base) else base

@@ -23,7 +23,6 @@ class PrimitiveWriter:
 
     Parameters
     ----------
-    schedule : Schedule
     names : Names
         Of the tensors that are defined; it gets those that primitives make.
     """
@@ -39,10 +38,6 @@ class PrimitiveWriter:
 
     def lines(self) -> list[str]:
         """Return the lines of all primitives, and of the axes that they name.
-
-        Returns
-        -------
-        list of str
 
         Raises
         ------

@@ -46,16 +46,7 @@ class Reducers:
         self._defined: dict[CommReducer, str] = {}
 
     def name_of(self, combiner: CommReducer) -> str:
-        """Return what a reduction is called with in the script.
-
-        Parameters
-        ----------
-        combiner : CommReducer
-
-        Returns
-        -------
-        str
-        """
+        """Return what a reduction is called with in the script."""
         name = _standard_name(combiner) or self._defined.get(combiner)
         if name is None:
             name = self._defined[combiner] = self._names.new("reducer")

@@ -21,14 +21,6 @@ class NotShrinkable(TVMError):
 def defined_operations(outputs: Iterable[Operation]) -> list[Operation]:
     """Return the operations that some depend on, each after those that it reads.
 
-    Parameters
-    ----------
-    outputs : iterable of Operation
-
-    Returns
-    -------
-    list of Operation
-
     Raises
     ------
     NotShrinkable
@@ -50,14 +42,6 @@ def defined_operations(outputs: Iterable[Operation]) -> list[Operation]:
 
 def extents_of(op: Operation) -> dict[Dimension, int]:
     """Return the extents of an operation's axes, or of the dimensions of a placeholder.
-
-    Parameters
-    ----------
-    op : Operation
-
-    Returns
-    -------
-    dict
 
     Raises
     ------
@@ -85,13 +69,8 @@ def redefine(
     ----------
     operations : iterable of Operation
         Each after those that it reads.
-    dimensions : Dimensions
     sizes : mapping
         The extent of each class of dimensions.
-
-    Returns
-    -------
-    dict of Operation to Operation
     """
     made: dict[Operation, Operation] = {}
     for op in operations:

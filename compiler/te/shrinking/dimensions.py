@@ -25,10 +25,8 @@ class AffineRead:
 
     Attributes
     ----------
-    dimension : tuple of Operation and int
     coefficients : dict of Var to int
         Of the axes.
-    base : int
     """
 
     dimension: tuple[Operation, int]
@@ -42,10 +40,6 @@ class AffineRead:
         ----------
         sizes : mapping of Var to int
             Extents of the axes.
-
-        Returns
-        -------
-        int
         """
         return 1 + self.base + sum(c * (sizes[v] - 1) for v, c in self.coefficients.items() if c > 0)
 
@@ -58,7 +52,6 @@ class Dimensions:
     ----------
     fixed : set of Dimension
         Those that must keep their extents, because a condition or a division depends on them.
-    affine : list of AffineRead
     """
 
     fixed: set[Dimension] = field(default_factory=set)

@@ -29,7 +29,6 @@ class SmallSchedule:
 
     Attributes
     ----------
-    schedule : Schedule
     args : list of Tensor
         What stands for the arguments of the original.
     """
@@ -49,15 +48,10 @@ def shrink_schedule(schedule: Schedule, args: Sequence[Tensor | Var], ratio: int
 
     Parameters
     ----------
-    schedule : Schedule
     args : sequence of Tensor
         The function's arguments.
     ratio : int
         How many times as long an axis is as its parts, at most; at least 2.
-
-    Returns
-    -------
-    SmallSchedule
 
     Raises
     ------
@@ -137,14 +131,8 @@ def numbers_of(
 
     Parameters
     ----------
-    dimensions : Dimensions
-    extents : mapping of Dimension to int
     factors : sequence of (Dimension, int)
         Each with an axis that it splits.
-
-    Returns
-    -------
-    dict of Dimension to set of int
     """
     numbers: dict[Dimension, set[int]] = {}
     for member, value in [*extents.items(), *factors]:
@@ -159,15 +147,10 @@ def sizes_of(
 
     Parameters
     ----------
-    dimensions : Dimensions
     extents : mapping of Dimension to int
         The large ones.
     tables : mapping of Dimension to mapping of int to int
         By class the small number for each large one.
-
-    Returns
-    -------
-    dict of Dimension to int
     """
     sizes = {dimensions.class_of(m): tables[dimensions.class_of(m)][value] for m, value in extents.items()}
     needed: dict[Dimension, int] = {}

@@ -20,10 +20,6 @@ def small_sizes(values: Iterable[int], ratio: int) -> dict[int, int]:
     ratio : int
         At least 2.
 
-    Returns
-    -------
-    dict of int to int
-
     Examples
     --------
     >>> small_sizes([1024, 32], 4)

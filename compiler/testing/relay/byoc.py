@@ -18,15 +18,10 @@ def set_external_func_attr(func: Function, compile_name: str, symbol_name: str) 
 
     Parameters
     ----------
-    func : Function
     compile_name : str
         Name of the compiler.
     symbol_name : str
         Name of the function in its code.
-
-    Returns
-    -------
-    Function
     """
     return func.with_attr({"Primitive": 1, "Compiler": compile_name, "global_symbol": symbol_name})
 

@@ -37,7 +37,6 @@ def deconv2d(
 
     Parameters
     ----------
-    data : Expr
     ishape : sequence of int
         Of an image of ``data``, in ``layout``; its batch left out.
     oshape : sequence of int
@@ -50,10 +49,6 @@ def deconv2d(
         Stands before the name of the weight.
     stride : sequence of int
         By which it widens the images.
-
-    Returns
-    -------
-    Expr
 
     Raises
     ------
@@ -98,17 +93,12 @@ def deconv2d_bn_relu(
 
     Parameters
     ----------
-    data : Expr
     prefix : str
         Stands before the names of the parameters.
     ishape, oshape, kshape, layout
         As in :func:`deconv2d`.
     eps : float
         Of the batch normalisation.
-
-    Returns
-    -------
-    Expr
     """
     image = deconv2d(data, ishape, oshape, kshape, layout, f"{prefix}_deconv")
     name = f"{prefix}_batch_norm"
@@ -188,9 +178,5 @@ def get_workload(
     ----------
     batch_size, oshape, ngf, random_len, layout, dtype
         As in :func:`get_net`.
-
-    Returns
-    -------
-    tuple of IRModule and dict of str to NDArray
     """
     return create_workload(get_net(batch_size, random_len, oshape, ngf, layout=layout, dtype=dtype))

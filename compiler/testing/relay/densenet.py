@@ -102,10 +102,6 @@ def get_workload(
     dtype : str
         Data type of everything.
 
-    Returns
-    -------
-    tuple of IRModule and dict of str to NDArray
-
     Raises
     ------
     ArgumentError

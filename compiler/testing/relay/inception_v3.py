@@ -191,9 +191,5 @@ def get_workload(
     ----------
     batch_size, num_classes, image_shape, dtype
         As in :func:`get_net`.
-
-    Returns
-    -------
-    tuple of IRModule and dict of str to NDArray
     """
     return create_workload(get_net(batch_size, num_classes, image_shape, dtype))

@@ -49,7 +49,6 @@ class Initializer:
 
         Parameters
         ----------
-        name : str
         arr : numpy.ndarray
             What is filled.
 
@@ -118,12 +117,7 @@ class Xavier(Initializer):
 
 
 class Constant(Initializer):
-    """One value for every weight.
-
-    Parameters
-    ----------
-    value : float
-    """
+    """One value for every weight."""
 
     def __init__(self, value: float = 0.0) -> None:
         super().__init__(value=value)
@@ -134,7 +128,6 @@ class Constant(Initializer):
 
         Parameters
         ----------
-        name : str
         arr : numpy.ndarray
             What is filled.
         """
@@ -154,10 +147,6 @@ def create_workload(
         ``Xavier()`` by default.
     seed : int
         Of NumPy's random numbers.
-
-    Returns
-    -------
-    tuple of IRModule and dict of str to NDArray
     """
     mod = InferType()(IRModule.from_expr(net))
     np.random.seed(seed)

@@ -41,15 +41,10 @@ def conv2d(data: Expr, weight: Expr | None = None, **kwargs: object) -> Call:
 
     Parameters
     ----------
-    data : Expr
     weight : Expr, optional
         The variable ``{name}_weight`` by default.
     **kwargs : object
         ``name``, and the options of :func:`tvm.relay.nn.conv2d`.
-
-    Returns
-    -------
-    Call
     """
     return _weighted("conv2d", data, weight, kwargs)
 
@@ -59,15 +54,10 @@ def conv3d(data: Expr, weight: Expr | None = None, **kwargs: object) -> Call:
 
     Parameters
     ----------
-    data : Expr
     weight : Expr, optional
         The variable ``{name}_weight`` by default.
     **kwargs : object
         ``name``, and the options of :func:`tvm.relay.nn.conv3d`.
-
-    Returns
-    -------
-    Call
     """
     return _weighted("conv3d", data, weight, kwargs)
 
@@ -77,15 +67,10 @@ def conv2d_transpose(data: Expr, weight: Expr | None = None, **kwargs: object) -
 
     Parameters
     ----------
-    data : Expr
     weight : Expr, optional
         The variable ``{name}_weight`` by default.
     **kwargs : object
         ``name``, and the options of :func:`tvm.relay.nn.conv2d_transpose`.
-
-    Returns
-    -------
-    Call
     """
     return _weighted("conv2d_transpose", data, weight, kwargs)
 
@@ -107,10 +92,6 @@ def dense_add_bias(
         How many outputs it has.
     **kwargs : object
         ``name``, and the other options of :func:`tvm.relay.nn.dense`.
-
-    Returns
-    -------
-    Call
     """
     name, options = _named("dense_add_bias", kwargs)
     product = call_op("nn.dense", data, var(f"{name}_weight") if weight is None else weight, units=units, **options)
@@ -129,15 +110,10 @@ def batch_norm_infer(
 
     Parameters
     ----------
-    data : Expr
     gamma, beta, moving_mean, moving_var : Expr, optional
         Of the extent of the normalised axis; the variables ``{name}_gamma``, … by default.
     **kwargs : object
         ``name``, and the options of :func:`tvm.relay.nn.batch_norm`.
-
-    Returns
-    -------
-    Expr
     """
     name, options = _named("batch_norm_infer", kwargs)
     given = {"gamma": gamma, "beta": beta, "moving_mean": moving_mean, "moving_var": moving_var}
@@ -154,10 +130,6 @@ def conv_kernel_layout(data_layout: str, is_depthwise: bool = False) -> str:
         ``NCHW``, ``NHWC`` or ``NCDHW``.
     is_depthwise : bool
         Whether each channel has a weight of its own.
-
-    Returns
-    -------
-    str
 
     Raises
     ------

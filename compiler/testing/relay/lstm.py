@@ -123,9 +123,5 @@ def get_workload(
     ----------
     iterations, num_hidden, batch_size, dtype
         As in :func:`get_net`.
-
-    Returns
-    -------
-    tuple of IRModule and dict of str to NDArray
     """
     return create_workload(get_net(iterations, num_hidden, batch_size, dtype))

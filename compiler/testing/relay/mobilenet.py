@@ -58,10 +58,6 @@ def conv_block(
         What is added to variances.
     layout : str
         ``NCHW`` or ``NHWC``.
-
-    Returns
-    -------
-    Expr
     """
     conv = layers.conv2d(
         data,
@@ -108,10 +104,6 @@ def separable_conv_block(
         ``NCHW`` or ``NHWC``.
     dtype : str
         Data type of the weight.
-
-    Returns
-    -------
-    Expr
     """
     shape = (depthwise_channels, 1, *kernel_size) if layout == "NCHW" else (*kernel_size, depthwise_channels, 1)
     by_channel = layers.conv2d(
@@ -199,9 +191,5 @@ def get_workload(
         As in :func:`mobile_net`.
     image_shape : sequence of int
         Of an image, in the layout.
-
-    Returns
-    -------
-    tuple of IRModule and dict of str to NDArray
     """
     return create_workload(mobile_net(num_classes, (batch_size, *image_shape), dtype, layout=layout))

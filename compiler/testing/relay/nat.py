@@ -85,10 +85,6 @@ def make_nat_value(prelude: Prelude, n: int) -> ConstructorValue:
         Gets the type, unless it has it.
     n : int
         Not negative.
-
-    Returns
-    -------
-    ConstructorValue
     """
     zero, successor = _constructors(prelude)
     value = ConstructorValue(zero.tag, (), zero)
@@ -104,11 +100,6 @@ def make_nat_expr(prelude: Prelude, n: int) -> Call:
     ----------
     prelude : Prelude
         Gets the type, unless it has it.
-    n : int
-
-    Returns
-    -------
-    Call
 
     Raises
     ------
@@ -131,11 +122,6 @@ def count(prelude: Prelude, n: Call | ConstructorValue) -> int:
     ----------
     prelude : Prelude
         Whose module has the type.
-    n : Call or ConstructorValue
-
-    Returns
-    -------
-    int
 
     Raises
     ------

@@ -25,7 +25,6 @@ def run_opt_pass(expr: RelayExpr, opt_pass: Pass | Sequence[Pass], import_prelud
     ----------
     expr : Expr
         A function, or the body of one whose parameters are the free variables.
-    opt_pass : Pass or sequence of Pass
     import_prelude : bool
         Whether the module has the prelude's types and functions as well.
 
@@ -45,10 +44,6 @@ def run_opt_pass(expr: RelayExpr, opt_pass: Pass | Sequence[Pass], import_prelud
 def run_infer_type(expr: RelayExpr) -> RelayExpr:
     """Return an expression with its types.
 
-    Parameters
-    ----------
-    expr : Expr
-
     Returns
     -------
     Expr
@@ -59,10 +54,6 @@ def run_infer_type(expr: RelayExpr) -> RelayExpr:
 
 def count_ops(expr: RelayExpr) -> dict[str, int]:
     """Return how often each operator is called in an expression.
-
-    Parameters
-    ----------
-    expr : Expr
 
     Returns
     -------

@@ -67,10 +67,6 @@ def run_as_python(expr: GraphExpr, mod: IRModule | None = None, target: object =
         The functions and data types that ``expr`` names.
     target : optional
         Accepted as TVM does: operators are computed by NumPy.
-
-    Returns
-    -------
-    NDArray, ADT, ConstructorValue, RefValue or callable
     """
     module = mod or IRModule()
     names = environment(module)
@@ -85,10 +81,6 @@ def environment(mod: IRModule) -> dict[str, Any]:
     ----------
     mod : IRModule
         Whose data types they use.
-
-    Returns
-    -------
-    dict of str to object
     """
     constructors = {
         (header.name_hint, con.name_hint): con

@@ -38,7 +38,6 @@ def residual_unit(
 
     Parameters
     ----------
-    data : Expr
     num_filter : int
         Output channels.
     stride : sequence of int
@@ -51,10 +50,6 @@ def residual_unit(
         Three convolutions, the first two of a quarter of the channels, rather than two.
     data_layout, kernel_layout : str
         As in :func:`tvm.relay.nn.conv3d`.
-
-    Returns
-    -------
-    Expr
     """
     images = Images(3, data_layout, kernel_layout)
     return unit(images, data, num_filter, tuple(stride), dim_match, name, bottle_neck)
@@ -76,7 +71,6 @@ def resnet(
     ----------
     units : sequence of int
         How many units each stage has.
-    num_stages : int
     filter_list : sequence of int
         The channels before the first stage, and of each stage.
     num_classes : int
@@ -135,10 +129,6 @@ def get_net(
     **kwargs : object
         Accepted for compatibility; nothing else changes the network.
 
-    Returns
-    -------
-    Function
-
     Raises
     ------
     ArgumentError
@@ -167,9 +157,5 @@ def get_workload(
     ----------
     batch_size, num_classes, num_layers, image_shape, layout, dtype, **kwargs
         As in :func:`get_net`.
-
-    Returns
-    -------
-    tuple of IRModule and dict of str to NDArray
     """
     return create_workload(get_net(batch_size, num_classes, num_layers, image_shape, layout, dtype, **kwargs))

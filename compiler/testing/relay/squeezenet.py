@@ -103,9 +103,5 @@ def get_workload(
     ----------
     batch_size, num_classes, version, image_shape, dtype
         As in :func:`get_net`.
-
-    Returns
-    -------
-    tuple of IRModule and dict of str to NDArray
     """
     return create_workload(get_net(batch_size, image_shape, num_classes, version, dtype))

@@ -63,9 +63,5 @@ def get_workload(
     ----------
     input_shape, dtype, wtype
         As in :func:`get_net`.
-
-    Returns
-    -------
-    tuple of IRModule and dict of str to NDArray
     """
     return create_workload(get_net(input_shape, dtype, wtype))

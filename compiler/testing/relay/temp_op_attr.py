@@ -12,10 +12,8 @@ class TempOpAttr:
 
     Parameters
     ----------
-    op_name : str
     attr_key : str
         E.g. ``FTVMLegalize``.
-    attr_value : object
 
     Examples
     --------

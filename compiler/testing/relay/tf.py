@@ -43,10 +43,6 @@ def ProcessGraphDefParam(graph_def: Message) -> Any:  # TVM's name
     graph_def : GraphDef
         Or another message with the same fields.
 
-    Returns
-    -------
-    GraphDef
-
     Raises
     ------
     TypeError
@@ -64,13 +60,8 @@ def AddShapesToGraphDef(session: _Session, out_node: str | list[str]) -> Any:  #
 
     Parameters
     ----------
-    session : tensorflow.compat.v1.Session
     out_node : str or list of str
         Names of the outputs.
-
-    Returns
-    -------
-    GraphDef
     """
     from tensorflow.compat.v1 import graph_util
 
@@ -79,16 +70,7 @@ def AddShapesToGraphDef(session: _Session, out_node: str | list[str]) -> Any:  #
 
 
 def convert_to_list(x: object) -> list[Any]:
-    """Return a list as it is, and anything else in a list.
-
-    Parameters
-    ----------
-    x : object
-
-    Returns
-    -------
-    list
-    """
+    """Return a list as it is, and anything else in a list."""
     return x if isinstance(x, list) else [x]
 
 
@@ -148,10 +130,6 @@ class NodeLookup:
         label_lookup_path, uid_lookup_path : str
             As for the class.
 
-        Returns
-        -------
-        dict of int to str
-
         Raises
         ------
         KeyError
@@ -163,10 +141,6 @@ class NodeLookup:
 
     def id_to_string(self, node_id: int) -> str:
         """Return the names of a class.
-
-        Parameters
-        ----------
-        node_id : int
 
         Returns
         -------

@@ -18,11 +18,6 @@ def rand(dtype: str, *shape: int) -> NDArray:
     ----------
     dtype : str
         Floats are drawn from [0, 1), integers are 0.
-    *shape : int
-
-    Returns
-    -------
-    NDArray
     """
     return array(np.random.rand(*shape).astype(dtype))
 

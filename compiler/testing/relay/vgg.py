@@ -42,10 +42,6 @@ def get_feature(
         Channels of each stage.
     batch_norm : bool
         Normalise after each convolution.
-
-    Returns
-    -------
-    Expr
     """
     body = internal_layer
     for stage, (count, channels) in enumerate(zip(layers_per_stage, filters, strict=True), 1):
@@ -139,9 +135,5 @@ def get_workload(
     ----------
     batch_size, num_classes, image_shape, dtype, num_layers, batch_norm
         As in :func:`get_net`.
-
-    Returns
-    -------
-    tuple of IRModule and dict of str to NDArray
     """
     return create_workload(get_net(batch_size, image_shape, num_classes, dtype, num_layers, batch_norm))

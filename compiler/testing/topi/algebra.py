@@ -25,14 +25,8 @@ def dense(
         ``(units, features)``.
     bias : numpy.ndarray, optional
         ``(units,)``.
-    use_bias : bool
-    use_relu : bool
     out_dtype : str, optional
         That of the data by default.
-
-    Returns
-    -------
-    numpy.ndarray
     """
     kind = out_dtype or x.dtype
     result = x.astype(kind) @ y.T.astype(kind)
@@ -58,10 +52,6 @@ def batch_matmul(
         Whether the first ones are transposed.
     trans_y : bool
         Whether the second ones are.
-
-    Returns
-    -------
-    numpy.ndarray
     """
     kind = out_dtype or x.dtype
     left, right = (x.swapaxes(1, 2) if trans_x else x), (y.swapaxes(1, 2) if trans_y else y)
@@ -85,10 +75,6 @@ def nll_loss(
         ``mean``, ``sum`` or ``none``.
     ignore_index : int
         A class that does not count.
-
-    Returns
-    -------
-    numpy.ndarray
     """
     counts = targets != ignore_index
     classes = np.where(counts, targets, 0).astype("int64")

@@ -328,7 +328,6 @@ def conv2d_transpose_nhwc_python(
     ----------
     a_nhwc : numpy.ndarray
         The data.
-    weight : numpy.ndarray
     weight_format : str
         Its layout, in which ``I`` are the channels of the data: ``HWIO``, ``HWOI``, ``OIHW`` or ``IOHW``.
     stride : int or sequence of int

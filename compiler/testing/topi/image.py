@@ -34,7 +34,6 @@ def resize1d_python(
 
     Parameters
     ----------
-    data : numpy.ndarray
     scale : sequence of float
         By which the extent is multiplied.
     layout : str
@@ -43,10 +42,6 @@ def resize1d_python(
         ``nearest_neighbor``, ``linear`` or ``cubic``.
     coordinate_transformation_mode : str
         How places in the result are places in the image: ``align_corners``, ``half_pixel`` or ``asymmetric``.
-
-    Returns
-    -------
-    numpy.ndarray
     """
     return _resized(data, scale, layout, method, coordinate_transformation_mode)
 
@@ -62,7 +57,6 @@ def resize2d_python(
 
     Parameters
     ----------
-    data : numpy.ndarray
     scale : sequence of float
         By which the extents are multiplied.
     layout : str
@@ -71,10 +65,6 @@ def resize2d_python(
         ``nearest_neighbor``, ``linear`` or ``cubic``.
     coordinate_transformation_mode : str
         How places in the result are places in the image: ``align_corners``, ``half_pixel`` or ``asymmetric``.
-
-    Returns
-    -------
-    numpy.ndarray
     """
     return _resized(data, scale, layout, method, coordinate_transformation_mode)
 
@@ -90,7 +80,6 @@ def resize3d_python(
 
     Parameters
     ----------
-    data : numpy.ndarray
     scale : sequence of float
         By which the extents are multiplied.
     layout : str
@@ -99,10 +88,6 @@ def resize3d_python(
         ``nearest_neighbor``, ``linear`` or ``cubic``.
     coordinate_transformation_mode : str
         How places in the result are places in the image: ``align_corners``, ``half_pixel`` or ``asymmetric``.
-
-    Returns
-    -------
-    numpy.ndarray
     """
     return _resized(data, scale, layout, method, coordinate_transformation_mode)
 
@@ -116,10 +101,6 @@ def affine_grid_python(data: Array, target_shape: Ints) -> Array:
         The transformations, ``(N, 2, 3)``.
     target_shape : sequence of int
         Height and width.
-
-    Returns
-    -------
-    numpy.ndarray
     """
     ys, xs = np.meshgrid(np.linspace(-1, 1, target_shape[0]), np.linspace(-1, 1, target_shape[1]), indexing="ij")
     points = np.stack([xs.ravel(), ys.ravel(), np.ones(xs.size)]).astype(data.dtype)
@@ -137,10 +118,6 @@ def grid_sample_nchw_python(data: Array, grid: Array, method: str = "bilinear") 
         The places, ``(N, 2, height, width)``: columns and rows between -1 and 1.
     method : str
         ``bilinear`` or ``nearest``.
-
-    Returns
-    -------
-    numpy.ndarray
     """
     return grid_sample_python(data, grid, method)
 
@@ -169,10 +146,6 @@ def grid_sample_python(
         What lies outside: ``zeros``, ``border`` or ``reflection``.
     align_corners : bool
         Whether -1 and 1 are the centres of the outermost pixels, rather than their edges.
-
-    Returns
-    -------
-    numpy.ndarray
 
     Raises
     ------
@@ -218,10 +191,6 @@ def crop_and_resize_python(
         ``bilinear`` or ``nearest_neighbor``.
     extrapolation_value : float
         What lies outside.
-
-    Returns
-    -------
-    numpy.ndarray
     """
     images = image.transpose(0, 3, 1, 2) if layout == "NHWC" else image
     height, width = images.shape[2:]

@@ -29,14 +29,8 @@ def gather_python(data: Array, axis: int, indices: Array) -> Array:
 
     Parameters
     ----------
-    data : numpy.ndarray
-    axis : int
     indices : numpy.ndarray
         Of the rank of the data.
-
-    Returns
-    -------
-    numpy.ndarray
     """
     return np.take_along_axis(data, indices.astype("int64"), axis)
 
@@ -46,13 +40,8 @@ def gather_nd_python(a_np: Array, indices_np: Array) -> Array:
 
     Parameters
     ----------
-    a_np : numpy.ndarray
     indices_np : numpy.ndarray
         ``(tuple, …)``: its first axis is the tuple.
-
-    Returns
-    -------
-    numpy.ndarray
     """
     return np.asarray(a_np[tuple(indices_np.astype("int64"))])
 
@@ -62,18 +51,10 @@ def one_hot(indices: Array, on_value: float, off_value: float, depth: int, axis:
 
     Parameters
     ----------
-    indices : numpy.ndarray
-    on_value : float
-    off_value : float
     depth : int
         The length of a vector.
     axis : int
         Where the vectors lie; -1 is last.
-    dtype : str
-
-    Returns
-    -------
-    numpy.ndarray
     """
     result = np.where(np.asarray(indices)[..., None] == np.arange(depth), on_value, off_value).astype(dtype)
     return np.moveaxis(result, -1, axis)
@@ -84,16 +65,10 @@ def sequence_mask(data: Array, valid_length: Array, mask_value: float, axis: int
 
     Parameters
     ----------
-    data : numpy.ndarray
     valid_length : numpy.ndarray
         The length of each sequence, ``(batch,)``.
-    mask_value : float
     axis : int
         That of the elements, 0 or 1; the other one is the batch.
-
-    Returns
-    -------
-    numpy.ndarray
     """
     result = np.moveaxis(data.copy(), axis, 0)
     for sequence, length in enumerate(valid_length.astype("int64")):
@@ -106,15 +81,8 @@ def slice_axis_python(data: Array, axis: int, begin: int, end: int | None = None
 
     Parameters
     ----------
-    data : numpy.ndarray
-    axis : int
-    begin : int
     end : int, optional
         The end by default.
-
-    Returns
-    -------
-    numpy.ndarray
     """
     places = [slice(None)] * data.ndim
     places[axis] = slice(begin, end)
@@ -128,18 +96,10 @@ def strided_slice_python(
 
     Parameters
     ----------
-    data : numpy.ndarray
-    begin : sequence of int
-    end : sequence of int
-    strides : sequence of int, optional
     slice_mode : str
         Whether ``end`` is ``end``, or the ``size`` of the part, where -1 is the rest; steps are 1 then.
     axes : sequence of int, optional
         Those that the numbers are for; the first ones by default.
-
-    Returns
-    -------
-    numpy.ndarray
     """
     return data[_places(data.shape, begin, end, strides, slice_mode, axes)]
 
@@ -149,16 +109,8 @@ def strided_set_python(data: Array, v: Array, begin: Ints, end: Ints, strides: S
 
     Parameters
     ----------
-    data : numpy.ndarray
     v : numpy.ndarray
         What the part becomes.
-    begin : sequence of int
-    end : sequence of int
-    strides : sequence of int, optional
-
-    Returns
-    -------
-    numpy.ndarray
     """
     result = data.copy()
     result[_places(data.shape, begin, end, strides, "end", None)] = v
@@ -170,17 +122,12 @@ def matrix_set_diag(input_np: Array, diagonal: Array, k: int | Ints = 0, align: 
 
     Parameters
     ----------
-    input_np : numpy.ndarray
     diagonal : numpy.ndarray
         The elements of one diagonal, or of each from the lowest one on, padded to one length.
     k : int or sequence of int
         The diagonal, or the lowest and the highest one: 0 is the main one, positive ones are above it.
     align : str
         On which side the elements of those above, and of those below, are put.
-
-    Returns
-    -------
-    numpy.ndarray
     """
     result = input_np.copy()
     low, high = (k, k) if isinstance(k, int) else (k[0], k[-1])
@@ -209,11 +156,6 @@ def searchsorted_ref(sorted_sequence: Array, values: Array, right: bool, out_dty
         Rows of values.
     right : bool
         Behind elements that are the same, rather than before them.
-    out_dtype : str
-
-    Returns
-    -------
-    numpy.ndarray
     """
     side: Literal["left", "right"] = "right" if right else "left"
     if sorted_sequence.ndim == 1:

@@ -27,13 +27,8 @@ def softmax_python(a_np: Array, axis: int = 1) -> Array:
 
     Parameters
     ----------
-    a_np : numpy.ndarray
     axis : int
         Whose elements add up to 1.
-
-    Returns
-    -------
-    numpy.ndarray
     """
     powers = np.exp(a_np - np.max(a_np, axis=axis, keepdims=True))
     return np.asarray(powers / np.sum(powers, axis=axis, keepdims=True))
@@ -44,13 +39,8 @@ def log_softmax_python(a_np: Array, axis: int = 1) -> Array:
 
     Parameters
     ----------
-    a_np : numpy.ndarray
     axis : int
         Whose probabilities add up to 1.
-
-    Returns
-    -------
-    numpy.ndarray
     """
     shifted = a_np - np.max(a_np, axis=axis, keepdims=True)
     return np.asarray(shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True)))
@@ -61,15 +51,10 @@ def l2_normalize_python(a_np: Array, eps: float, axis: int | Ints | None = None)
 
     Parameters
     ----------
-    a_np : numpy.ndarray
     eps : float
         The least square of a length.
     axis : int | Ints | None
         All of them by default.
-
-    Returns
-    -------
-    numpy.ndarray
     """
     axes = tuple(axis) if isinstance(axis, Sequence) else axis
     length = np.sqrt(np.maximum(np.sum(np.square(a_np), axis=axes, keepdims=True), eps))
@@ -81,20 +66,14 @@ def lrn_python(a_np: Array, size: int, axis: int, bias: float, alpha: float, bet
 
     Parameters
     ----------
-    a_np : numpy.ndarray
     size : int
         How many neighbours there are, the element itself included.
-    axis : int
     bias : float
         Added to the sum.
     alpha : float
         The sum of the squares is multiplied by it, and divided by the size.
     beta : float
         The power of the divisor.
-
-    Returns
-    -------
-    numpy.ndarray
     """
     radius = size // 2
     squares = np.moveaxis(np.square(a_np), axis, 0)
@@ -116,18 +95,12 @@ def layer_norm_python(data: Array, gamma: Array, beta: Array, axis: int | Ints, 
 
     Parameters
     ----------
-    data : numpy.ndarray
     gamma : numpy.ndarray
         The scale, of the extents of the axes.
     beta : numpy.ndarray
         The shift.
-    axis : int or sequence of int
     epsilon : float
         Added to the variance.
-
-    Returns
-    -------
-    numpy.ndarray
     """
     axes = tuple(a % data.ndim for a in ((axis,) if isinstance(axis, int) else axis))
     shape = [extent if a in axes else 1 for a, extent in enumerate(data.shape)]
@@ -139,16 +112,10 @@ def rms_norm_python(data: Array, weight: Array, axis: int | Ints, epsilon: float
 
     Parameters
     ----------
-    data : numpy.ndarray
     weight : numpy.ndarray
         The scale, of the extents of the axes.
-    axis : int or sequence of int
     epsilon : float
         Added to the mean square.
-
-    Returns
-    -------
-    numpy.ndarray
     """
     axes = tuple(a % data.ndim for a in ((axis,) if isinstance(axis, int) else axis))
     shape = [extent if a in axes else 1 for a, extent in enumerate(data.shape)]
@@ -163,21 +130,14 @@ def group_norm_python(
 
     Parameters
     ----------
-    data : numpy.ndarray
     gamma : numpy.ndarray
         The scale of each channel.
     beta : numpy.ndarray
         The shift of each channel.
-    num_groups : int
-    channel_axis : int
     axes : sequence of int
         The other axes that are normalised.
     epsilon : float
         Added to the variance.
-
-    Returns
-    -------
-    numpy.ndarray
     """
     channels = data.shape[channel_axis]
     split = (*data.shape[:channel_axis], num_groups, channels // num_groups, *data.shape[channel_axis + 1 :])
@@ -192,18 +152,12 @@ def instance_norm_python(data: Array, gamma: Array, beta: Array, axis: int | Int
 
     Parameters
     ----------
-    data : numpy.ndarray
     gamma : numpy.ndarray
         The scale of each channel, the second axis.
     beta : numpy.ndarray
         The shift of each channel.
-    axis : int or sequence of int
     epsilon : float
         Added to the variance.
-
-    Returns
-    -------
-    numpy.ndarray
     """
     axes = (axis,) if isinstance(axis, int) else tuple(axis)
     shape = [extent if a == 1 else 1 for a, extent in enumerate(data.shape)]
@@ -227,13 +181,10 @@ def batch_norm(
 
     Parameters
     ----------
-    x : numpy.ndarray
     gamma : numpy.ndarray
         The scale of each channel.
     beta : numpy.ndarray
         The shift of each channel.
-    moving_mean : numpy.ndarray
-    moving_var : numpy.ndarray
     axis : int
         That of the channels.
     epsilon : float
@@ -246,10 +197,6 @@ def batch_norm(
         Use the mean and the variance of ``x``, and return them mixed with the moving ones.
     momentum : float
         The share of the new ones in that.
-
-    Returns
-    -------
-    list of numpy.ndarray
     """
     shape = [extent if a == axis else 1 for a, extent in enumerate(x.shape)]
     others = tuple(a for a in range(x.ndim) if a != axis)

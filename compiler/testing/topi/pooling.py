@@ -57,10 +57,6 @@ def poolnd_python(
     layout : str, optional
         E.g. ``NHWC``; ``NCHW`` and the like by default.
 
-    Returns
-    -------
-    numpy.ndarray
-
     Raises
     ------
     ArgumentError
@@ -140,10 +136,6 @@ def pool_grad_nchw(
         Whether a last window may go beyond the end; ``out_grad_np`` says it.
     count_include_pad : bool
         Whether elements beyond the ends count in means.
-
-    Returns
-    -------
-    numpy.ndarray
     """
     top, left, bottom, right = padding
     height, width = a_np.shape[2:]
@@ -184,10 +176,6 @@ def adaptive_pool(np_data: Array, out_size: Numbers, pool_type: str, layout: str
         ``max`` or ``avg``.
     layout : str
         Of the data, e.g. ``NCHW`` or ``NHWC``.
-
-    Returns
-    -------
-    numpy.ndarray
     """
     axes = _channels_second(layout)
     data = np_data.transpose(axes)

@@ -30,10 +30,6 @@ def depth_to_space_python(data: Array, block_size: int, mode: str = "DCR") -> Ar
         The extent of a block.
     mode : str
         Whether the depth is the outer part of the channels, ``DCR``, or the inner one, ``CRD``.
-
-    Returns
-    -------
-    numpy.ndarray
     """
     batch, channels, height, width = data.shape
     depth = channels // block_size**2
@@ -53,10 +49,6 @@ def space_to_depth_python(data: Array, block_size: int) -> Array:
         ``(N, C, H, W)``.
     block_size : int
         The extent of a block.
-
-    Returns
-    -------
-    numpy.ndarray
     """
     batch, channels, height, width = data.shape
     rows, columns = height // block_size, width // block_size
@@ -79,11 +71,6 @@ def space_to_batch_nd_python(
         Elements added before each dimension.
     pad_after : sequence of int
         Elements added after it.
-    pad_value : float
-
-    Returns
-    -------
-    numpy.ndarray
     """
     count = len(block_shape)
     edges = [(0, 0), *zip(pad_before, pad_after, strict=True), *[(0, 0)] * (data.ndim - count - 1)]
@@ -111,10 +98,6 @@ def batch_to_space_nd_python(data: Array, block_shape: Ints, crop_begin_list: In
         Elements left out before each dimension.
     crop_end_list : sequence of int
         Elements left out after it.
-
-    Returns
-    -------
-    numpy.ndarray
     """
     count = len(block_shape)
     batch = data.shape[0] // int(np.prod(block_shape))
@@ -138,10 +121,6 @@ def reorg_python(a_np: Array, stride: int) -> Array:
         ``(N, C, H, W)``.
     stride : int
         The extent of a block.
-
-    Returns
-    -------
-    numpy.ndarray
     """
     batch, channels, height, width = a_np.shape
     inner = channels // stride**2
@@ -156,16 +135,10 @@ def dilate_python(input_np: Array, strides: Ints, dilation_value: float = 0.0, o
 
     Parameters
     ----------
-    input_np : numpy.ndarray
     strides : sequence of int
         How far elements are apart afterwards, along each axis.
-    dilation_value : float
     out_dtype : str, optional
         That of the data by default.
-
-    Returns
-    -------
-    numpy.ndarray
     """
     shape = [(extent - 1) * step + 1 for extent, step in zip(input_np.shape, strides, strict=True)]
     result = np.full(shape, dilation_value, out_dtype or input_np.dtype)

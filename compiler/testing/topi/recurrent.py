@@ -73,10 +73,6 @@ def lstm_python(
         Begin with the last input; the results are in the order in which they are computed.
     weight_layout : str
         The order of input, forget, memory and output gate in the weights.
-
-    Returns
-    -------
-    tuple of two numpy.ndarray
     """
     steps, batch = Xs.shape[:2]
     hidden = Wi.shape[0] // 4
@@ -129,10 +125,6 @@ def attention_python(
         How many keys a query sees at most.
     layout : str
         ``BSNH`` or ``BNSH``.
-
-    Returns
-    -------
-    numpy.ndarray
 
     Raises
     ------

@@ -48,10 +48,6 @@ def roi_align_nchw_python(
         Samples along each dimension of a window; as many as it has pixels where not positive.
     mode : bytes or str
         ``avg`` or ``max``, as bytes or str.
-
-    Returns
-    -------
-    numpy.ndarray
     """
     sizes = each(pooled_size, 2)
     greatest = mode in (b"max", "max", 1)
@@ -96,10 +92,6 @@ def roi_align_nhwc_python(
         Samples along each dimension of a window; as many as it has pixels where not positive.
     mode : bytes or str
         ``avg`` or ``max``, as bytes or str.
-
-    Returns
-    -------
-    numpy.ndarray
     """
     data = a_np.transpose(0, 3, 1, 2)
     result = roi_align_nchw_python(data, rois_np, pooled_size, spatial_scale, sample_ratio, mode)
@@ -119,10 +111,6 @@ def roi_pool_nchw_python(a_np: Array, rois_np: Array, pooled_size: Numbers, spat
         Extents of the result.
     spatial_scale : float
         By which the edges of regions are multiplied.
-
-    Returns
-    -------
-    numpy.ndarray
     """
     sizes = each(pooled_size, 2)
     height, width = a_np.shape[2:]
@@ -168,10 +156,6 @@ def deformable_conv2d_nchw_python(
         How many groups of channels have places of their own.
     groups : int
         How many groups of channels are convolved apart.
-
-    Returns
-    -------
-    numpy.ndarray
     """
     (down, right), (top, left), (between_rows, between_columns) = (
         each(stride, 2),
@@ -223,10 +207,6 @@ def deformable_conv2d_nhwc_python(
         How many groups of channels have places of their own.
     groups : int
         How many groups of channels are convolved apart.
-
-    Returns
-    -------
-    numpy.ndarray
     """
     result = deformable_conv2d_nchw_python(
         a_np.transpose(0, 3, 1, 2),
@@ -271,10 +251,6 @@ def correlation_nchw_python(
         Zeros around the images.
     is_multiply : bool
         Add up products, rather than absolute differences.
-
-    Returns
-    -------
-    numpy.ndarray
     """
     edges = [(0, 0), (0, 0), (padding, padding), (padding, padding)]
     first, second = np.pad(data1, edges), np.pad(data2, edges)

@@ -39,13 +39,8 @@ def dispatch(target: str | Target, dispatch_map: Mapping[str, Implementation]) -
 
     Parameters
     ----------
-    target : str or Target
     dispatch_map : mapping of str to object
         By the keys of targets, e.g. ``cpu``, or by their kinds; ``generic`` is for all others.
-
-    Returns
-    -------
-    object
     """
     chosen = target if isinstance(target, Target) else Target(target)
     keys = [*chosen.keys, chosen.kind.name]
@@ -62,10 +57,6 @@ def _rule(target: str | Target, schedule: Callable[[Tensor | Sequence[Tensor], T
 def get_injective_schedule(target: str | Target) -> Rule:
     """Return the schedule of computations in which an element depends on single elements.
 
-    Parameters
-    ----------
-    target : str or Target
-
     Returns
     -------
     callable
@@ -76,10 +67,6 @@ def get_injective_schedule(target: str | Target) -> Rule:
 
 def get_elemwise_schedule(target: str | Target) -> Rule:
     """Return the schedule of computations in which an element depends on the same elements.
-
-    Parameters
-    ----------
-    target : str or Target
 
     Returns
     -------
@@ -92,10 +79,6 @@ def get_elemwise_schedule(target: str | Target) -> Rule:
 def get_broadcast_schedule(target: str | Target) -> Rule:
     """Return the schedule of computations that broadcast.
 
-    Parameters
-    ----------
-    target : str or Target
-
     Returns
     -------
     callable
@@ -107,10 +90,6 @@ def get_broadcast_schedule(target: str | Target) -> Rule:
 def get_reduce_schedule(target: str | Target) -> Rule:
     """Return the schedule of reductions.
 
-    Parameters
-    ----------
-    target : str or Target
-
     Returns
     -------
     callable
@@ -120,16 +99,7 @@ def get_reduce_schedule(target: str | Target) -> Rule:
 
 
 def get_conv2d_nchw_implement(target: str | Target) -> tuple[Callable[..., Tensor], Callable[..., Schedule]]:
-    """Return the definition and the schedule of a convolution of layout NCHW.
-
-    Parameters
-    ----------
-    target : str or Target
-
-    Returns
-    -------
-    tuple of two callables
-    """
+    """Return the definition and the schedule of a convolution of layout NCHW."""
     return conv2d_nchw, schedule_conv2d_nchw
 
 
@@ -145,10 +115,8 @@ def compare_numpy_tvm(
 
     Parameters
     ----------
-    inputs : sequence of numpy.ndarray
     output : numpy.ndarray
         What it must compute.
-    target : str or Target
     device : Device
         Where it runs.
     compute : callable

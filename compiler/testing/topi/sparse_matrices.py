@@ -22,10 +22,6 @@ def random_bsr_matrix(m: int, n: int, bs_r: int, bs_c: int, density: float, dtyp
         The share of elements in such blocks; there is always one.
     dtype : str
         Of the elements.
-
-    Returns
-    -------
-    scipy.sparse.bsr_matrix
     """
     from scipy.sparse import bsr_matrix  # type: ignore[import-untyped]  # used by nothing else, and slow to import
 

@@ -14,17 +14,7 @@ __all__ = ["threefry_test_wrapping"]
 
 
 def threefry_test_wrapping(target: Target | str, device: Device) -> bool:
-    """Return whether the largest ``uint64`` and one make zero.
-
-    Parameters
-    ----------
-    target : str or Target
-    device : Device
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether the largest ``uint64`` and one make zero."""
     x, y = te.placeholder((1,), "uint64", "x"), te.placeholder((1,), "uint64", "y")
     added = te.compute((1,), lambda i: x[i] + y[i], name="added")
     result = array(np.ones(1, "uint64"), device)

@@ -14,10 +14,6 @@ __all__ = ["addresses", "lines_touched"]
 def addresses(memories: list[Memory]) -> list[tuple[int, int]]:
     """Place memories one after the other.
 
-    Parameters
-    ----------
-    memories : list of Memory
-
     Returns
     -------
     list of tuple of int
@@ -36,13 +32,8 @@ def lines_touched(trace: AccessTrace, line: int) -> Iterator[tuple[int, bool, li
 
     Parameters
     ----------
-    trace : AccessTrace
     line : int
         Bytes of a line.
-
-    Yields
-    ------
-    tuple
     """
     placed = addresses(trace.memories)
     sites = [(s.write, *placed[s.memory], s.lanes, s.stride) for s in trace.sites]

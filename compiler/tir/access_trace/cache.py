@@ -42,7 +42,6 @@ class CacheLevel:
 
     Attributes
     ----------
-    name : str
     size : int
         Bytes.
     ways : int
@@ -73,7 +72,6 @@ class LevelReport:
 
     Attributes
     ----------
-    level : CacheLevel
     counts : list of int
         Lines that hit, and that missed of each kind, by :class:`MissKind`.
     """
@@ -98,7 +96,6 @@ class CacheReport:
 
     Attributes
     ----------
-    levels : list of LevelReport
     served : array of int
         Of each event the position of the level that had its line, and the number of levels where memory had; of an
         access of several lines the slowest; -1 of an iteration's beginning.
@@ -161,13 +158,8 @@ def simulate_caches(trace: AccessTrace, levels: Sequence[CacheLevel]) -> CacheRe
 
     Parameters
     ----------
-    trace : AccessTrace
     levels : sequence of CacheLevel
         The fastest first, all of one line size.
-
-    Returns
-    -------
-    CacheReport
 
     Raises
     ------

@@ -31,7 +31,6 @@ class Memory:
 
     Attributes
     ----------
-    name : str
     dtype : str
         Of one element.
     shape : tuple of int
@@ -61,7 +60,6 @@ class Loop:
         Of its variable.
     kind : str
         ``serial``, ``parallel``, ``thread`` …
-    extent : str
     line : int
         1-based, in the program's text.
     """
@@ -80,7 +78,6 @@ class Site:
     ----------
     memory : int
         Position among the memories.
-    write : bool
     line : int
         1-based, in the program's text.
     lanes, stride : int
@@ -108,9 +105,6 @@ class AccessTrace:
     ----------
     lines : list of str
         The program's text.
-    loops : list of Loop
-    sites : list of Site
-    memories : list of Memory
     codes, values : array of int
         The events.
     complete : bool
@@ -143,10 +137,6 @@ def record_accesses(func: PrimFunc, arrays: Sequence[Any], limit: int) -> Access
         Its arguments, which it changes.
     limit : int
         Events after which the run is broken off.
-
-    Returns
-    -------
-    AccessTrace
     """
     text = printer.script(IRModule({"main": func})).lines
     trace = AccessTrace([line.text for line in text])

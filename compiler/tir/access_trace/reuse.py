@@ -22,10 +22,6 @@ def stack_distances(lines: Iterable[int]) -> Iterable[int]:
     A cache of ``n`` lines that replaces the one used least recently, and holds any line anywhere, has a line at its
     next use exactly if the distance is less than ``n``.
 
-    Parameters
-    ----------
-    lines : iterable of int
-
     Yields
     ------
     int
@@ -69,7 +65,6 @@ def reuse_distances(trace: AccessTrace, line: int) -> Counter[int]:
 
     Parameters
     ----------
-    trace : AccessTrace
     line : int
         Bytes of a line.
 
@@ -102,10 +97,6 @@ class Footprint:
 
 def footprints(trace: AccessTrace) -> list[Footprint]:
     """Return how much an iteration of each loop touches.
-
-    Parameters
-    ----------
-    trace : AccessTrace
 
     Returns
     -------

@@ -20,10 +20,6 @@ def loop_structure(func: PrimFunc) -> Structure:
 
     Copies of one statement, as unrolling makes them, count once.
 
-    Parameters
-    ----------
-    func : PrimFunc
-
     Returns
     -------
     tuple

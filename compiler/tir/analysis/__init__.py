@@ -66,10 +66,6 @@ def expr_deep_equal(lhs: PrimExpr, rhs: PrimExpr) -> bool:
     ----------
     lhs, rhs : PrimExpr
         What is compared.
-
-    Returns
-    -------
-    bool
     """
     return lhs is rhs or structural_equal(lhs, rhs)
 

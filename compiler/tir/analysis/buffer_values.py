@@ -36,10 +36,8 @@ class Fact:
 
     Attributes
     ----------
-    buffer : Buffer
     axes : tuple of Var
         One for each dimension; the same ones for all facts about a buffer.
-    region : Region
     value : PrimExpr
         Made of the axes and of variables of the program.
     """
@@ -50,30 +48,12 @@ class Fact:
     value: PrimExpr
 
     def at(self, indices: Sequence[PrimExpr]) -> tuple[Region, PrimExpr]:
-        """Return where the fact holds of an element, and the value that it has there.
-
-        Parameters
-        ----------
-        indices : sequence of PrimExpr
-
-        Returns
-        -------
-        tuple of Region and PrimExpr
-        """
+        """Return where the fact holds of an element, and the value that it has there."""
         places = dict(zip(self.axes, indices, strict=True))
         return self.region.substitute(places, unknown=False), substitute(self.value, places)
 
     def uses(self, var: Var) -> bool:
-        """Return whether the fact is about a variable of the program.
-
-        Parameters
-        ----------
-        var : Var
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether the fact is about a variable of the program."""
         return uses_var(self.value, var) or any(part.uses(var) for part in self.region.parts)
 
 
@@ -87,7 +67,6 @@ class BufferValues:
 
     Attributes
     ----------
-    analyzer : Analyzer
     context : Region
         What variables may be here.
     knows_scalars : bool
@@ -105,29 +84,11 @@ class BufferValues:
     # Questions
 
     def resolve(self, e: PrimExpr) -> PrimExpr:
-        """Return an expression with the values of elements that are known.
-
-        Parameters
-        ----------
-        e : PrimExpr
-
-        Returns
-        -------
-        PrimExpr
-        """
+        """Return an expression with the values of elements that are known."""
         return _Resolve(self).visit(e) if self._facts else e
 
     def value_of(self, load: BufferLoad) -> PrimExpr | None:
-        """Return the value of an element here.
-
-        Parameters
-        ----------
-        load : BufferLoad
-
-        Returns
-        -------
-        PrimExpr or None
-        """
+        """Return the value of an element here."""
         if load.predicate is not None or not all(map(is_stable, load.indices)) or load.dtype != load.buffer.dtype:
             return None
         for fact in self._facts:
@@ -138,16 +99,7 @@ class BufferValues:
         return None
 
     def truth(self, condition: PrimExpr) -> bool | None:
-        """Return whether a condition holds here, None if that is not known.
-
-        Parameters
-        ----------
-        condition : PrimExpr
-
-        Returns
-        -------
-        bool or None
-        """
+        """Return whether a condition holds here, None if that is not known."""
         e = self.analyzer.simplify(self.resolve(condition))
         if certain_region(e).covers(self.context):
             return True
@@ -156,12 +108,7 @@ class BufferValues:
     # Steps
 
     def assume(self, condition: PrimExpr) -> None:
-        """Go on where a condition holds.
-
-        Parameters
-        ----------
-        condition : PrimExpr
-        """
+        """Go on where a condition holds."""
         for clause in _clauses(condition, And):
             literals = _clauses(clause, Or)
             if all(map(is_stable, literals)):
@@ -187,12 +134,7 @@ class BufferValues:
                 self._add([Fact(load.buffer, axes, region & equations(axes, load.indices), value)])
 
     def store(self, store: BufferStore) -> None:
-        """Go past a store.
-
-        Parameters
-        ----------
-        store : BufferStore
-        """
+        """Go past a store."""
         value = self.resolve(store.value)
         write = access_of(replace(store, value=value))
         self._facts = [self._after(fact, [write], Region.everything(), ()) for fact in self._facts]
@@ -212,12 +154,7 @@ class BufferValues:
         self._add(facts)
 
     def forget(self, stmt: Stmt | PrimExpr) -> None:
-        """Go past a statement, or a call, of which only the elements that it writes are known.
-
-        Parameters
-        ----------
-        stmt : Stmt or PrimExpr
-        """
+        """Go past a statement, or a call, of which only the elements that it writes are known."""
         writes = writes_of(stmt)
         self._facts = [self._after(fact, writes, Region.everything(), ()) for fact in self._facts]
 
@@ -227,13 +164,8 @@ class BufferValues:
 
         Parameters
         ----------
-        condition : PrimExpr, optional
         var : Var, optional
             Exists within the statements: what is known in terms of it ends with them.
-
-        Returns
-        -------
-        context manager
         """
         outside, scalars = self.context, self.knows_scalars
         if condition is not None:
@@ -264,10 +196,6 @@ class BufferValues:
             Holds in the branch.
         before : list of Fact
             What is known before it.
-
-        Returns
-        -------
-        context manager of list of Fact
         """
         after: list[Fact] = []
         self._facts = list(before)
@@ -282,12 +210,7 @@ class BufferValues:
         return list(self._facts)
 
     def go_back_to(self, facts: list[Fact]) -> None:
-        """Go back to where the walk was when some facts held.
-
-        Parameters
-        ----------
-        facts : list of Fact
-        """
+        """Go back to where the walk was when some facts held."""
         self._facts = list(facts)
 
     def join(self, condition: PrimExpr, before: list[Fact], then: list[Fact], other: list[Fact]) -> None:
@@ -295,7 +218,6 @@ class BufferValues:
 
         Parameters
         ----------
-        condition : PrimExpr
         before : list of Fact
             What was known before.
         then, other : list of Fact
@@ -312,16 +234,7 @@ class BufferValues:
 
     @contextmanager
     def loop(self, loop: For) -> Iterator[None]:
-        """Go through the body of a loop, any iteration of it.
-
-        Parameters
-        ----------
-        loop : For
-
-        Returns
-        -------
-        context manager
-        """
+        """Go through the body of a loop, any iteration of it."""
         before, writes = self._facts, writes_of(loop.body)
         other = Var(loop.loop_var.name, loop.loop_var.dtype)
         elsewhere = [write.renamed(loop.loop_var, other) for write in writes]
@@ -352,10 +265,6 @@ class BufferValues:
         ----------
         realize : BlockRealize
             Without initialization, and without a predicate.
-
-        Returns
-        -------
-        context manager
         """
         variables = [iter_var.var for iter_var in realize.block.iter_vars]
         bound = possible_region(all_of(*map(EQ, variables, realize.iter_values))) if variables else Region.everything()
@@ -375,16 +284,7 @@ class BufferValues:
     # Facts
 
     def axes_of(self, buffer: Buffer) -> tuple[Var, ...]:
-        """Return the variables that stand for the indices of a buffer in facts.
-
-        Parameters
-        ----------
-        buffer : Buffer
-
-        Returns
-        -------
-        tuple of Var
-        """
+        """Return the variables that stand for the indices of a buffer in facts."""
         if buffer not in self._axes:
             self._axes[buffer] = axes_of(buffer)
         return self._axes[buffer]

@@ -30,7 +30,6 @@ class Access:
         The memory.
     buffer : Buffer or None
         None for what cannot be seen into: any element may be meant.
-    indices : tuple of PrimExpr
     value : PrimExpr
         What is stored, or the load.
     region : Region
@@ -47,16 +46,7 @@ class Access:
     variables: tuple[Var, ...] = ()
 
     def is_to(self, buffer: Buffer) -> bool:
-        """Return whether the access is to the memory of a buffer.
-
-        Parameters
-        ----------
-        buffer : Buffer
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether the access is to the memory of a buffer."""
         return self.data is buffer.data
 
     def elements(self, buffer: Buffer, axes: Sequence[Var]) -> Region:
@@ -68,10 +58,6 @@ class Access:
             A view of the memory.
         axes : sequence of Var
             Stand for the indices.
-
-        Returns
-        -------
-        Region
         """
         if self.buffer is not buffer:
             return Region.everything()
@@ -87,10 +73,6 @@ class Access:
             The variable of the loop.
         other : Var
             Stands for it in the other iteration.
-
-        Returns
-        -------
-        Access
         """
         places: dict[Var, PrimExpr] = {var: other}
         indices, value = substitute(self.indices, places), substitute(self.value, places)
@@ -98,30 +80,12 @@ class Access:
 
 
 def axes_of(buffer: Buffer) -> tuple[Var, ...]:
-    """Return new variables that stand for the indices of a buffer.
-
-    Parameters
-    ----------
-    buffer : Buffer
-
-    Returns
-    -------
-    tuple of Var
-    """
+    """Return new variables that stand for the indices of a buffer."""
     return tuple(Var(f"{buffer.name}_{i}", dim.dtype) for i, dim in enumerate(buffer.shape))
 
 
 def equations(axes: Sequence[PrimExpr], indices: Sequence[PrimExpr]) -> Region:
-    """Return where each axis is the index.
-
-    Parameters
-    ----------
-    axes, indices : sequence of PrimExpr
-
-    Returns
-    -------
-    Region
-    """
+    """Return where each axis is the index."""
     pairs = zip(axes, indices, strict=True)
     region = Region.everything()
     for axis, index in pairs:
@@ -130,16 +94,7 @@ def equations(axes: Sequence[PrimExpr], indices: Sequence[PrimExpr]) -> Region:
 
 
 def access_of(n: BufferStore | BufferLoad) -> Access:
-    """Return the access of a store or a load; a variable stands for the lane if it is of a vector.
-
-    Parameters
-    ----------
-    n : BufferStore or BufferLoad
-
-    Returns
-    -------
-    Access
-    """
+    """Return the access of a store or a load; a variable stands for the lane if it is of a vector."""
     lanes = max((dt.lanes(index.dtype) for index in n.indices), default=1)
     data, value = n.buffer.data, n.value if isinstance(n, BufferStore) else n
     if any(dt.is_scalable(index.dtype) for index in n.indices):
@@ -162,32 +117,14 @@ def _lane_of(e: PrimExpr, lane: Var) -> PrimExpr:
 
 
 def writes_of(n: Stmt | PrimExpr) -> list[Access]:
-    """Return the writes of a statement or an expression.
-
-    Parameters
-    ----------
-    n : Stmt or PrimExpr
-
-    Returns
-    -------
-    list of Access
-    """
+    """Return the writes of a statement or an expression."""
     collect = _Accesses()
     collect.visit(n)
     return collect.writes
 
 
 def reads_of(n: Stmt | PrimExpr) -> list[Access]:
-    """Return the reads of a statement or an expression.
-
-    Parameters
-    ----------
-    n : Stmt or PrimExpr
-
-    Returns
-    -------
-    list of Access
-    """
+    """Return the reads of a statement or an expression."""
     collect = _Accesses()
     collect.visit(n)
     return collect.reads

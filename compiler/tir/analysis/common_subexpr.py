@@ -24,7 +24,6 @@ def detect_common_subexpr(expr: PrimExpr, threshold: int) -> dict[PrimExpr, int]
 
     Parameters
     ----------
-    expr : PrimExpr
     threshold : int
         How often at least.
 

@@ -59,8 +59,6 @@ def domain_touched(stmt: Stmt, buffer: Buffer, consider_loads: bool, consider_st
 
     Parameters
     ----------
-    stmt : Stmt
-    buffer : Buffer
     consider_loads, consider_stores : bool
         Which accesses count.
 
@@ -87,10 +85,6 @@ def _range(touched: IntervalSet, full: Range) -> Range:
 
 def domain_touched_access_map(func: PrimFunc) -> dict[Buffer, list[list[list[IntervalSet]]]]:
     """Return what each access of a function's buffers touches.
-
-    Parameters
-    ----------
-    func : PrimFunc
 
     Returns
     -------

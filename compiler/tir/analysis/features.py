@@ -40,10 +40,6 @@ def features(func: PrimFunc) -> Features:
 
     The answers for the last functions are remembered: as long as passes return the function that they were given, the
     body is walked only once.
-
-    Parameters
-    ----------
-    func : PrimFunc
     """
     nodes: set[type] = set()
     kinds: set[ForKind] = set()

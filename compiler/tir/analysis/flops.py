@@ -29,10 +29,6 @@ def estimate_tir_flops(stmt_or_mod: Stmt | PrimFunc | IRModule) -> float:
     stmt_or_mod : Stmt, PrimFunc or IRModule
         What is counted; the functions of a module are added up.
 
-    Returns
-    -------
-    float
-
     Raises
     ------
     ArgumentError

@@ -65,10 +65,6 @@ def apply_prim_func_arg_and_result_memory_constraints(
     arg_and_result_memory_scopes : sequence of str
         One for each argument, then that of the result; empty for ``global``.
 
-    Returns
-    -------
-    PrimFunc
-
     Raises
     ------
     ArgumentError

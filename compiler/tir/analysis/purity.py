@@ -23,10 +23,6 @@ def is_pure_function(func: PrimFunc) -> bool:
     ----------
     func : PrimFunc
         The function.
-
-    Returns
-    -------
-    bool
     """
     effects = _Effects()
     effects.visit(func.body)

@@ -11,32 +11,17 @@ __all__ = ["has_effect", "is_pure", "reads_memory"]
 
 
 def has_effect(e: PrimExpr) -> bool:
-    """Return whether evaluating an expression may change something.
-
-    Parameters
-    ----------
-    e : PrimExpr
-    """
+    """Return whether evaluating an expression may change something."""
     return _effect(e).value >= CallEffect.UPDATE_STATE.value
 
 
 def is_pure(e: PrimExpr) -> bool:
-    """Return whether the value of an expression depends on its variables alone: it reads no memory and changes none.
-
-    Parameters
-    ----------
-    e : PrimExpr
-    """
+    """Return whether the value of an expression depends on its variables alone: it reads no memory and changes none."""
     return _effect(e).value <= CallEffect.PURE.value
 
 
 def reads_memory(e: PrimExpr) -> bool:
-    """Return whether the value of an expression depends on memory.
-
-    Parameters
-    ----------
-    e : PrimExpr
-    """
+    """Return whether the value of an expression depends on memory."""
     return not is_pure(e)
 
 

@@ -26,10 +26,6 @@ class Launch(NamedTuple):
 def launch_of(n: Stmt) -> Launch | None:
     """Return what a statement launches; virtual threads are launched by nothing.
 
-    Parameters
-    ----------
-    n : Stmt
-
     Returns
     -------
     Launch or None
@@ -73,10 +69,6 @@ def is_thread(tag: str) -> bool:
     ----------
     tag : str
         E.g. ``threadIdx.x``.
-
-    Returns
-    -------
-    bool
     """
     return tag.startswith("threadIdx")
 

@@ -21,16 +21,7 @@ _SHARED_SCOPES = ("shared", "shared.dyn", "warp")
 
 
 def is_barrier(n: Stmt) -> bool:
-    """Return whether a statement lets threads wait for each other.
-
-    Parameters
-    ----------
-    n : Stmt
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether a statement lets threads wait for each other."""
     return isinstance(n, Evaluate) and isinstance(n.value, Call) and n.value.op is STORAGE_SYNC
 
 
@@ -48,16 +39,7 @@ class Uniformity(Visitor):
         self._uniform = True
 
     def holds(self, *values: PrimExpr) -> bool:
-        """Return whether all threads agree about some values.
-
-        Parameters
-        ----------
-        *values : PrimExpr
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether all threads agree about some values."""
         self._uniform = True
         for value in values:
             self.visit(value)
@@ -76,14 +58,6 @@ def varying_values(body: Stmt) -> set[Var]:
 
     A thread's own memory has the same elements in all threads while all of them store the same there; memory that a
     call gets the address of may have any.
-
-    Parameters
-    ----------
-    body : Stmt
-
-    Returns
-    -------
-    set of Var
     """
     flow = _Flow()
     size = -1
@@ -177,14 +151,7 @@ class _Pointers(Visitor):
 
 
 class DivergentBarrier(NamedTuple):
-    """A barrier, the loop or branch around it that not all threads take, and what decides about that.
-
-    Attributes
-    ----------
-    barrier : Evaluate
-    around : For, While or IfThenElse
-    decides : PrimExpr
-    """
+    """A barrier, the loop or branch around it that not all threads take, and what decides about that."""
 
     barrier: Evaluate
     around: For | While | IfThenElse
@@ -193,10 +160,6 @@ class DivergentBarrier(NamedTuple):
 
 def divergent_barrier(body: Stmt) -> DivergentBarrier | None:
     """Return the first barrier of a block that not all of its threads come to, or come to as often.
-
-    Parameters
-    ----------
-    body : Stmt
 
     Returns
     -------

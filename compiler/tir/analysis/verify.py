@@ -28,20 +28,12 @@ def verify_memory(func: PrimFunc) -> bool:
     ----------
     func : PrimFunc
         What is checked.
-
-    Returns
-    -------
-    bool
     """
     return host_access(func) is None
 
 
 def host_access(func: PrimFunc) -> BufferLoad | BufferStore | None:
     """Return the first access to memory where the function's target cannot make it.
-
-    Parameters
-    ----------
-    func : PrimFunc
 
     Returns
     -------
@@ -93,10 +85,6 @@ def verify_ssa(func: PrimFunc) -> bool:
     ----------
     func : PrimFunc
         What is checked.
-
-    Returns
-    -------
-    bool
     """
     visitor = _SingleDefinition()
     visitor.define(*func.params)
@@ -145,10 +133,6 @@ def is_lowered(func: PrimFunc) -> bool:
     ----------
     func : PrimFunc
         What is checked.
-
-    Returns
-    -------
-    bool
     """
     visitor = _Unlowered()
     visitor.visit(func.body)

@@ -46,10 +46,6 @@ def verify_gpu_code(func: PrimFunc, constraints: Mapping[str, int]) -> bool:
         ``max_thread_x``, ``max_thread_y``, ``max_thread_z``, ``max_vthread``, ``max_kernels`` in numbers;
         ``max_vector_bytes`` in bytes of one access.  What is left out has no limit.
 
-    Returns
-    -------
-    bool
-
     Raises
     ------
     ArgumentError
@@ -86,10 +82,6 @@ def gpu_violations(func: PrimFunc, constraints: Mapping[str, int]) -> list[Viola
         The function, with its loops bound to thread axes.
     constraints : mapping of str to int
         As for :func:`verify_gpu_code`.
-
-    Returns
-    -------
-    list of Violation
 
     Raises
     ------

@@ -32,10 +32,6 @@ def verify_well_formed(obj: PrimFunc | IRModule, assert_mode: bool = True) -> bo
     assert_mode : bool
         Whether to raise instead of returning False.
 
-    Returns
-    -------
-    bool
-
     Raises
     ------
     ArgumentError

@@ -112,10 +112,6 @@ def get_wmma_fragment_index(buffer: Buffer, stride: PrimExpr, m_dim: int, n_dim:
         The distance of its rows, in elements.
     m_dim, n_dim : int
         Rows and columns of a fragment.
-
-    Returns
-    -------
-    PrimExpr
     """
     return fragment_number(buffer.elem_offset, stride, m_dim, n_dim)
 

@@ -26,10 +26,6 @@ def lanes_product(a: str, b: str, c: str, *body: str) -> PrimFunc:
         The data types.
     *body : str
         The statements of its root block, in TVMScript.
-
-    Returns
-    -------
-    PrimFunc
     """
     shared = 'offset_factor=1, align=4, scope="shared"'
     source = f"""

@@ -174,10 +174,6 @@ def fragment_number(offset: PrimExpr, stride: PrimExpr, rows: int, columns: int)
         The distance of the buffer's rows.
     rows, columns : int
         Of one matrix.
-
-    Returns
-    -------
-    PrimExpr
     """
     return offset // stride // rows * (stride // columns) + offset % stride // columns
 

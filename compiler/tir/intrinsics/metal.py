@@ -35,10 +35,6 @@ def get_simdgroup_index(buffer: Buffer, stride: PrimExpr, col: int, row: int) ->
         The distance of rows in elements.
     col, row : int
         The shape of a matrix.
-
-    Returns
-    -------
-    PrimExpr
     """
     return fragment_number(buffer.elem_offset, stride, col, row)
 

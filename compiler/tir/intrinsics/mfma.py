@@ -138,7 +138,6 @@ def get_mfma_load_intrin(
     ----------
     k_dim : int
         How many products an element is the sum of: 4 of ``float32``, 16 of ``float16`` and ``int8``.
-    dtype : str
     scope : str
         Where the operand lies: ``shared``, ``shared.dyn`` or ``global``.
     is_b : bool

@@ -41,7 +41,6 @@ class _Operand(NamedTuple):
 
     Attributes
     ----------
-    dtype : str
     short : str
         As names of intrinsics say it.
     word : str

@@ -47,10 +47,6 @@ def get_index_A(elem_offset: Any, stride: Any) -> Any:
         Where the operand begins in its buffer, in elements.
     stride : int or PrimExpr
         The distance of the buffer's rows.
-
-    Returns
-    -------
-    int or PrimExpr
     """
     row, column = elem_offset // stride, elem_offset % stride
     return (row // 32 * (stride // 8) + column // 8) * 8 + row % 32 // 16 * 4
@@ -63,10 +59,6 @@ def get_index_B(elem_offset: Any, stride: Any) -> Any:
     ----------
     elem_offset, stride : int or PrimExpr
         As of :func:`get_index_A`.
-
-    Returns
-    -------
-    int or PrimExpr
     """
     row, column = elem_offset // stride, elem_offset % stride
     return (row // 8 * (stride // 32) + column // 32) * 8 + column % 32 // 8 * 2
@@ -259,10 +251,6 @@ def index_map_m16n8k8_matrixC(indices: Sequence[Any]) -> list[Any]:
     ----------
     indices : sequence of two (int or PrimExpr)
         Its row and column.
-
-    Returns
-    -------
-    list of int or PrimExpr
     """
     i, j = indices
     return [i // 8 // 2, j // 8, i // 8 % 2, j % 8 % 2]

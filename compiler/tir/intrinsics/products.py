@@ -50,12 +50,7 @@ def main(
 """
 
     def description(self) -> PrimFunc:
-        """Return the loops that the instruction stands for.
-
-        Returns
-        -------
-        PrimFunc
-        """
+        """Return the loops that the instruction stands for."""
         return _function(
             self._head
             + f"""
@@ -76,10 +71,6 @@ def main(
             The new elements of ``C``, as one vector, in TVMScript.
         *lines : str
             Statements before it, such as vectors that it uses.
-
-        Returns
-        -------
-        PrimFunc
         """
         body = [*lines, f"C[T.ramp(0, 1, {self.rows})] = {value}"]
         return _function(self._head + "".join(f"        {line}\n" for line in body))
@@ -96,15 +87,10 @@ def register_intrinsic(name: str, description: PrimFunc, implementation: PrimFun
 
     Parameters
     ----------
-    name : str
     description : PrimFunc
         The loops that it stands for.
     implementation : PrimFunc
         What computes the same.
-
-    Returns
-    -------
-    str
     """
     TensorIntrin.register(name, description, implementation, override=True)
     return name

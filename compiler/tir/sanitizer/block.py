@@ -21,7 +21,6 @@ class Running:
 
     Attributes
     ----------
-    timeline : Timeline
     steps : generator of Evaluate
         The barriers that it comes to.
     barrier : Evaluate or None

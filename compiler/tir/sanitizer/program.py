@@ -57,10 +57,6 @@ def sanitize(
     max_accesses : int
         After so many accesses the run stops.
 
-    Returns
-    -------
-    Sanitized
-
     Raises
     ------
     ArgumentError

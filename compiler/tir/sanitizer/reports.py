@@ -51,7 +51,6 @@ class Report:
 
     Attributes
     ----------
-    fault : Fault
     message : str
         What is wrong, and what would make it right.
     sites : tuple of Site

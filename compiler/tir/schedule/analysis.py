@@ -27,32 +27,13 @@ __all__ = [
 
 
 def has_block(sch: Schedule, block_name: str) -> bool:
-    """Return whether the function that a schedule works on has a block of a name.
-
-    Parameters
-    ----------
-    sch : Schedule
-    block_name : str
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether the function that a schedule works on has a block of a name."""
     function = sch.func_working_on
     return function is not None and any(block.name_hint == block_name for block in all_blocks(sch.mod[function].body))
 
 
 def is_output_block(sch: Schedule, block: BlockRV) -> bool:
     """Return whether a block writes a buffer that the block around it does not allocate.
-
-    Parameters
-    ----------
-    sch : Schedule
-    block : BlockRV
-
-    Returns
-    -------
-    bool
 
     Raises
     ------

@@ -19,32 +19,14 @@ S = TypeVar("S", bound=Stmt)
 
 
 def conjunction(a: PrimExpr, b: PrimExpr) -> PrimExpr:
-    """Return that two conditions hold; what always holds is left out.
-
-    Parameters
-    ----------
-    a, b : PrimExpr
-
-    Returns
-    -------
-    PrimExpr
-    """
+    """Return that two conditions hold; what always holds is left out."""
     if is_const_int(a, 1):
         return b
     return a if is_const_int(b, 1) else And(a, b)
 
 
 def conjuncts(condition: PrimExpr) -> Iterator[PrimExpr]:
-    """Yield the conditions that hold where a condition does, none for one that always holds.
-
-    Parameters
-    ----------
-    condition : PrimExpr
-
-    Yields
-    ------
-    PrimExpr
-    """
+    """Yield the conditions that hold where a condition does, none for one that always holds."""
     if isinstance(condition, And):
         yield from conjuncts(condition.a)
         yield from conjuncts(condition.b)
@@ -59,15 +41,10 @@ def simplified_bindings(stmt: S, outer_loops: Mapping[Var, Range], preserve_unit
 
     Parameters
     ----------
-    stmt : Stmt
     outer_loops : mapping of Var to Range
         The loops around it.
     preserve_unit_iters : bool
         Whether loops of one iteration stay in the values.
-
-    Returns
-    -------
-    same class as ``stmt``
     """
     return _Simplify(outer_loops, preserve_unit_iters).visit(stmt)  # type: ignore[return-value]
 
@@ -94,17 +71,7 @@ class _Simplify(StmtMutator):
 
 
 def with_predicate(stmt: S, condition: PrimExpr) -> S:
-    """Return a statement whose outermost blocks run where a condition holds, besides where they did.
-
-    Parameters
-    ----------
-    stmt : Stmt
-    condition : PrimExpr
-
-    Returns
-    -------
-    same class as ``stmt``
-    """
+    """Return a statement whose outermost blocks run where a condition holds, besides where they did."""
     return _Guard(condition).visit(stmt)  # type: ignore[return-value]
 
 

@@ -54,14 +54,5 @@ class BlockDependenceInfo:
         return self._state.get_sref(block)
 
     def get_block_scope(self, block_sref: StmtSRef) -> BlockScope:
-        """Return the blocks directly inside of a block, and their dependences.
-
-        Parameters
-        ----------
-        block_sref : StmtSRef
-
-        Returns
-        -------
-        BlockScope
-        """
+        """Return the blocks directly inside of a block, and their dependences."""
         return self._state.get_block_scope(block_sref)

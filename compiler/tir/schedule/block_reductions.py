@@ -50,11 +50,6 @@ class BlockReduction:
     def update(self, elements: Sequence[BufferLoad], values: Sequence[PrimExpr]) -> Stmt:
         """Return the statement that combines elements with values.
 
-        Parameters
-        ----------
-        elements : sequence of BufferLoad
-        values : sequence of PrimExpr
-
         Returns
         -------
         Stmt
@@ -72,16 +67,7 @@ class BlockReduction:
         return stmt
 
     def initial(self, elements: Sequence[BufferLoad]) -> Stmt:
-        """Return the statement that gives elements their initial values.
-
-        Parameters
-        ----------
-        elements : sequence of BufferLoad
-
-        Returns
-        -------
-        Stmt
-        """
+        """Return the statement that gives elements their initial values."""
         pairs = zip(self.stores, elements, strict=True)
         stores = [BufferStore(element.buffer, store.value, element.indices) for store, element in pairs]
         return stores[0] if len(stores) == 1 else SeqStmt(tuple(stores))

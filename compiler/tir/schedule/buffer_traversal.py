@@ -23,7 +23,6 @@ class Traversal:
     ----------
     loop : For
         The outermost loop.
-    block : Block
     store : BufferStore
         All that the block does.
     axes : tuple of Var
@@ -43,7 +42,6 @@ def traversals(home: Block, buffer: Buffer) -> list[Traversal]:
     ----------
     home : Block
         What holds all accesses to the buffer.
-    buffer : Buffer
 
     Returns
     -------

@@ -46,12 +46,7 @@ class BlockMutator(StmtExprMutator):
 
 
 class ReplaceBuffers(BlockMutator):
-    """Replaces buffers in all accesses, regions and uses of their pointers.
-
-    Parameters
-    ----------
-    buffers : mapping of Buffer to Buffer
-    """
+    """Replaces buffers in all accesses, regions and uses of their pointers."""
 
     def __init__(self, buffers: Mapping[Buffer, Buffer]) -> None:
         BlockMutator.__init__(self)
@@ -100,17 +95,12 @@ def renamed_buffer(buffer: Buffer, name: str, scope: str, shape: Sequence[PrimEx
 
     Parameters
     ----------
-    buffer : Buffer
     name : str
         What it is called.
     scope : str
         Where its memory is.
     shape : sequence of PrimExpr, optional
         Of its own.
-
-    Returns
-    -------
-    Buffer
     """
     pointer = Var(name, "handle", PointerType(PrimType(buffer.dtype), scope))
     own = buffer.shape if shape is None else tuple(shape)
@@ -120,16 +110,7 @@ def renamed_buffer(buffer: Buffer, name: str, scope: str, shape: Sequence[PrimEx
 
 
 def statements_of(stmt: Stmt) -> tuple[Stmt, ...]:
-    """Return the statements of a sequence, or the statement alone.
-
-    Parameters
-    ----------
-    stmt : Stmt
-
-    Returns
-    -------
-    tuple of Stmt
-    """
+    """Return the statements of a sequence, or the statement alone."""
     return stmt.seq if isinstance(stmt, SeqStmt) else (stmt,)
 
 
@@ -138,14 +119,8 @@ def inserted(body: Stmt, position: int, stmt: Stmt) -> Stmt:
 
     Parameters
     ----------
-    body : Stmt
     position : int
         Before which of its statements, counted from 0.
-    stmt : Stmt
-
-    Returns
-    -------
-    SeqStmt
     """
     before = statements_of(body)
     with derived_from(body.span):

@@ -31,7 +31,6 @@ class Conflict:
 
     Attributes
     ----------
-    loop : For
     block : Block
         What makes them depend on each other.
     axis : IterVar or None
@@ -47,16 +46,7 @@ class Conflict:
 
 
 def conflicts(state: ScheduleState) -> Conflicts:
-    """Return all conflicts of a program, by loop and block.
-
-    Parameters
-    ----------
-    state : ScheduleState
-
-    Returns
-    -------
-    dict of tuple of Var and StmtSRef to Conflict
-    """
+    """Return all conflicts of a program, by loop and block."""
     by_place: Conflicts = {}
     for sref in state.loops():
         loop = sref.loop
@@ -89,13 +79,10 @@ def check_independent(state: ScheduleState, loop: StmtSRef, kind: ForKind, threa
 
     Parameters
     ----------
-    state : ScheduleState
-    loop : StmtSRef
     kind : ForKind
         How they are to run.
     thread_axis : str
         The axis that the loop is to be bound to; empty if it is to none.
-    block : StmtSRef
     """
     conflict = _conflict(state, loop, kind, thread_axis, block)
     if conflict is not None:

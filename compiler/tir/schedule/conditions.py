@@ -51,14 +51,8 @@ def scope_root(state: ScheduleState, sref: StmtSRef, require_stage_pipeline: boo
 
     Parameters
     ----------
-    state : ScheduleState
-    sref : StmtSRef
     require_stage_pipeline : bool
         Whether the blocks directly inside of it must be stages.
-
-    Returns
-    -------
-    StmtSRef
 
     Raises
     ------
@@ -138,14 +132,8 @@ def is_complete_block(state: ScheduleState, block: StmtSRef, scope: StmtSRef) ->
 
     Parameters
     ----------
-    state : ScheduleState
-    block : StmtSRef
     scope : StmtSRef
         The loop or block among whose blocks it must be the only one to write its output.
-
-    Returns
-    -------
-    bool
     """
     return _lacks_of_complete_block(state, block, scope) == 0
 
@@ -155,14 +143,8 @@ def is_reduction_block(state: ScheduleState, block: StmtSRef, scope: StmtSRef) -
 
     Parameters
     ----------
-    state : ScheduleState
-    block : StmtSRef
     scope : StmtSRef
         The loop or block among whose blocks it must be the only one to write its output.
-
-    Returns
-    -------
-    bool
     """
     return _lacks_of_reduction_block(state, block, scope) == 0
 
@@ -249,14 +231,8 @@ def is_output_block(state: ScheduleState, block: StmtSRef, scope: StmtSRef) -> b
 
     Parameters
     ----------
-    state : ScheduleState
-    block : StmtSRef
     scope : StmtSRef
         The block that it is directly inside of.
-
-    Returns
-    -------
-    bool
     """
     allocated = set(scope.block.alloc_buffers)
     return any(region.buffer not in allocated for region in block.block.writes)
@@ -301,16 +277,10 @@ def buffer_of(state: ScheduleState, block: StmtSRef, index: int, kind: str) -> B
 
     Parameters
     ----------
-    state : ScheduleState
-    block : StmtSRef
     index : int
         Counted from 0.
     kind : str
         ``read`` or ``write``.
-
-    Returns
-    -------
-    Buffer
     """
     regions = block.block.reads if kind == "read" else block.block.writes
     if not 0 <= index < len(regions):

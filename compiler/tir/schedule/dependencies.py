@@ -22,10 +22,6 @@ def scope_of_blocks(blocks: Sequence[StmtSRef]) -> BlockScope:
     ----------
     blocks : sequence of StmtSRef
         The blocks directly inside of a block, in the order of the program.
-
-    Returns
-    -------
-    BlockScope
     """
     writers: dict[Buffer, list[StmtSRef]] = {}
     readers: dict[Buffer, list[StmtSRef]] = {}
@@ -57,10 +53,6 @@ def accessed_buffers(block: Block) -> tuple[tuple[Buffer, ...], tuple[Buffer, ..
 
     The signatures of the blocks around the parts of a partitioned loop lack all of them, and those of blocks whose
     indices are computed ahead lack the tables.
-
-    Parameters
-    ----------
-    block : Block
 
     Returns
     -------

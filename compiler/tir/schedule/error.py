@@ -96,10 +96,6 @@ def rendered(error: IllegalStepError, primitive: str, level: str) -> ScheduleErr
         The name of the primitive that was to be applied.
     level : str
         ``detail`` to draw the program, ``fast`` for the summary, ``none`` for neither.
-
-    Returns
-    -------
-    ScheduleError
     """
     if level == "none":
         return ScheduleError("ScheduleError: (not rendered)")

@@ -58,10 +58,6 @@ class InstructionKind:
         name : str
             E.g. ``GetBlock``.
 
-        Returns
-        -------
-        InstructionKind
-
         Raises
         ------
         ArgumentError
@@ -91,16 +87,7 @@ class InstructionKind:
         return self
 
     def same_as(self, other: object) -> bool:
-        """Return whether ``other`` is this very kind.
-
-        Parameters
-        ----------
-        other : object
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether ``other`` is this very kind."""
         return self is other
 
 
@@ -109,7 +96,6 @@ class Instruction:
 
     Parameters
     ----------
-    kind : InstructionKind
     inputs : list of BlockRV, LoopRV, PrimExpr, number, str or None
         What it works on.
     attrs : list of object
@@ -129,16 +115,7 @@ class Instruction:
         self.outputs = list(outputs)
 
     def same_as(self, other: object) -> bool:
-        """Return whether ``other`` is this very step.
-
-        Parameters
-        ----------
-        other : object
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether ``other`` is this very step."""
         return self is other
 
     def python(self, names: Mapping[Any, str], decision: Any = None) -> str:
@@ -150,10 +127,6 @@ class Instruction:
             What inputs and outputs are called; others are called ``_``.
         decision : object, optional
             What a sampling step chose.
-
-        Returns
-        -------
-        str
         """
         arguments = self.kind.spelling(self.inputs, self.attrs, lambda value: value_text(value, names), decision)
         call = f"sch.{self.kind.primitive}({arguments})"

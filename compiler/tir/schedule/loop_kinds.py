@@ -92,7 +92,6 @@ class LoopRow:
         For the loops that it is called with, or is to work at.
     own : LoopEffects
         For other loops around the block that it works on, inside of a given loop where there is one.
-    init : Init
     """
 
     given: LoopEffects
@@ -168,7 +167,6 @@ def check_loop(state: ScheduleState, primitive: str, sref: StmtSRef) -> None:
 
     Parameters
     ----------
-    state : ScheduleState
     primitive : str
         The name of its method.
     sref : StmtSRef
@@ -197,15 +195,8 @@ def loop_like(primitive: str, old: For, var: Var, bounds: tuple[PrimExpr, PrimEx
     ----------
     primitive : str
         The name of its method.
-    old : For
-    var : Var
     bounds : tuple of PrimExpr
         The first value, and the number of values.
-    body : Stmt
-
-    Returns
-    -------
-    For
     """
     effect = LOOP_KINDS[primitive].given.of(old)
     assert effect is not Effect.REFUSED, f"{primitive} rejects the loop {old.loop_var.name!r}"
@@ -221,13 +212,6 @@ def loop_again(primitive: str, old: For, var: Var, body: Stmt) -> For:
     ----------
     primitive : str
         The name of its method.
-    old : For
-    var : Var
-    body : Stmt
-
-    Returns
-    -------
-    For
     """
     if LOOP_KINDS[primitive].own.of(old) is Effect.COPIED:
         return rebuild(old, loop_var=var, body=body)

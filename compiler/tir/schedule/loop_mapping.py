@@ -89,16 +89,7 @@ def get_tensorize_loop_mapping(
 
 
 def innermost(stmt: Stmt) -> tuple[BlockRealize | None, list[For]]:
-    """Return the innermost block of a description, and the loops around it.
-
-    Parameters
-    ----------
-    stmt : Stmt
-
-    Returns
-    -------
-    tuple of (BlockRealize or None, list of For)
-    """
+    """Return the innermost block of a description, and the loops around it."""
     innermost: BlockRealize | None = None
     loops: list[For] = []
     inside: list[tuple[Stmt, list[For]]] = [(stmt, [])]

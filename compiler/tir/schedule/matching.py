@@ -39,16 +39,7 @@ class Matching:
         self._analyzer = Analyzer()
 
     def matches(self, stmt: Stmt, description: Stmt) -> bool:
-        """Return whether a statement does what is described.
-
-        Parameters
-        ----------
-        stmt, description : Stmt
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether a statement does what is described."""
         if type(stmt) is not type(description):
             return self._differ(f"a {type(stmt).__name__} stands where a {type(description).__name__} is described")
         match stmt, description:
@@ -100,16 +91,7 @@ class Matching:
         return self._equal(own.min, described.min) and self._equal(own.extent, described.extent)
 
     def blocks(self, own: Block, described: Block) -> bool:
-        """Return whether a block begins and goes on as described.
-
-        Parameters
-        ----------
-        own, described : Block
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether a block begins and goes on as described."""
         if (own.init is None) != (described.init is None):
             return self._differ(f"block {own.name_hint!r} and the description do not both set initial values")
         if own.alloc_buffers or own.match_buffers:
@@ -169,16 +151,7 @@ class Matching:
         return None if any(var in self._own for offset in simplified for var in free_vars(offset)) else simplified
 
     def region(self, described: Buffer) -> BufferRegion:
-        """Return which part of the program's buffer stands for one of the description.
-
-        Parameters
-        ----------
-        described : Buffer
-
-        Returns
-        -------
-        BufferRegion
-        """
+        """Return which part of the program's buffer stands for one of the description."""
         offsets = self.offsets[described]
         leading = len(offsets) - len(described.shape)
         extents = [*[const(1, offset.dtype) for offset in offsets[:leading]], *described.shape]

@@ -20,17 +20,7 @@ __all__ = ["has_affine_binding", "is_stage_pipeline"]
 
 
 def has_affine_binding(realize: BlockRealize, block: StmtSRef) -> bool:
-    """Return whether the values of a block's axes are quasi-affine in the loops around it, and independent.
-
-    Parameters
-    ----------
-    realize : BlockRealize
-    block : StmtSRef
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether the values of a block's axes are quasi-affine in the loops around it, and independent."""
     if not realize.iter_values:
         return True
     ranges = loop_ranges(loops_above(block))
@@ -41,17 +31,7 @@ def has_affine_binding(realize: BlockRealize, block: StmtSRef) -> bool:
 
 
 def is_stage_pipeline(state: ScheduleState, scope: BlockScope) -> bool:
-    """Return whether the blocks of a scope are stages, and note of each whether what it reads is written before.
-
-    Parameters
-    ----------
-    state : ScheduleState
-    scope : BlockScope
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether the blocks of a scope are stages, and note of each whether what it reads is written before."""
     covered = True
     for block in scope.blocks:
         info = state.info(block)

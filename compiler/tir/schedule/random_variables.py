@@ -15,16 +15,7 @@ class RandomVariable:
     __slots__ = ()
 
     def same_as(self, other: object) -> bool:
-        """Return whether ``other`` is this object.
-
-        Parameters
-        ----------
-        other : object
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether ``other`` is this object."""
         return self is other
 
 

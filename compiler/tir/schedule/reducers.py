@@ -49,10 +49,6 @@ _IDENTITIES: dict[type[BinaryOp], Callable[[str], PrimExpr]] = {Add: _zero, Mul:
 def reduction_of(init: BufferStore, update: BufferStore) -> Reduction | None:
     """Return the reduction that two stores make: of the initial value, and of an element and a value combined.
 
-    Parameters
-    ----------
-    init, update : BufferStore
-
     Returns
     -------
     Reduction or None
@@ -75,7 +71,6 @@ def is_identity(value: PrimExpr, kind: type[BinaryOp], dtype: str) -> bool:
 
     Parameters
     ----------
-    value : PrimExpr
     kind : type of BinaryOp
         How values are combined.
     dtype : str
@@ -96,7 +91,6 @@ def other_operand(combination: BinaryOp, update: BufferStore) -> PrimExpr | None
     ----------
     combination : BinaryOp
         The value of the store.
-    update : BufferStore
 
     Returns
     -------

@@ -42,10 +42,6 @@ Box = tuple[IntervalSet, ...]
 def facts_at(sref: StmtSRef) -> Analyzer:
     """Return what is known inside of the loops and blocks around a loop or block.
 
-    Parameters
-    ----------
-    sref : StmtSRef
-
     Returns
     -------
     Analyzer
@@ -63,16 +59,7 @@ def facts_at(sref: StmtSRef) -> Analyzer:
 
 
 def axis_values(realize: BlockRealize) -> dict[Var, PrimExpr]:
-    """Return what the axes of a block stand for.
-
-    Parameters
-    ----------
-    realize : BlockRealize
-
-    Returns
-    -------
-    dict of Var to PrimExpr
-    """
+    """Return what the axes of a block stand for."""
     return {axis.var: value for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True)}
 
 
@@ -81,13 +68,8 @@ def bound_region(realize: BlockRealize, region: BufferRegion) -> tuple[Range, ..
 
     Parameters
     ----------
-    realize : BlockRealize
     region : BufferRegion
         In terms of the axes of the block.
-
-    Returns
-    -------
-    tuple of Range
     """
     return substitute(region.region, axis_values(realize))
 
@@ -97,15 +79,10 @@ def relaxed_loops(block: StmtSRef, above: StmtSRef | None, storage_scope: str | 
 
     Parameters
     ----------
-    block : StmtSRef
     above : StmtSRef or None
         A loop or block around it; None for all loops of the block's scope.
     storage_scope : str, optional
         Where the memory is whose elements are meant: the threads further out that all see it are loops as well.
-
-    Returns
-    -------
-    dict of Var to Range
     """
     relaxed: dict[Var, Range] = {}
     inside = True
@@ -131,12 +108,10 @@ def written_box(
 
     Parameters
     ----------
-    realize : BlockRealize
     region : BufferRegion
         What one iteration writes, in terms of the axes of the block.
     loops : mapping of Var to Range
         Which loops run.
-    analyzer : Analyzer
 
     Returns
     -------
@@ -167,12 +142,10 @@ def accessed_box(realize: BlockRealize, region: BufferRegion, loops: Mapping[Var
 
     Parameters
     ----------
-    realize : BlockRealize
     region : BufferRegion
         What one iteration reads, in terms of the axes of the block.
     loops : mapping of Var to Range
         Which loops run.
-    analyzer : Analyzer
 
     Returns
     -------
@@ -188,15 +161,10 @@ def accessed_sets(realize: BlockRealize, region: BufferRegion, loops: Mapping[Va
 
     Parameters
     ----------
-    realize : BlockRealize
     region : BufferRegion
         What one iteration accesses, in terms of the axes of the block.
     loops : mapping of Var to Range
         Which loops run.
-
-    Returns
-    -------
-    Box
     """
     return tuple(_all_relaxed(estimate_region_upper_bound(bound_region(realize, region), loops), loops))
 
@@ -224,17 +192,7 @@ def _extent(buffer: Buffer) -> Iterator[IntervalSet]:
 
 
 def covers(outer: Box, inner: Box, analyzer: Analyzer) -> bool:
-    """Return whether a box is known to lie within another one.
-
-    Parameters
-    ----------
-    outer, inner : Box
-    analyzer : Analyzer
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether a box is known to lie within another one."""
     if any(i.is_nothing() for i in inner):
         return True
     return all(
@@ -247,17 +205,7 @@ def covers(outer: Box, inner: Box, analyzer: Analyzer) -> bool:
 
 
 def merged(boxes: Sequence[Box], analyzer: Analyzer) -> list[Box]:
-    """Return boxes that hold the same elements as some, merged where they adjoin along one dimension.
-
-    Parameters
-    ----------
-    boxes : sequence of Box
-    analyzer : Analyzer
-
-    Returns
-    -------
-    list of Box
-    """
+    """Return boxes that hold the same elements as some, merged where they adjoin along one dimension."""
     done: list[Box] = []
     for new in boxes:
         box, at = new, 0
@@ -296,17 +244,7 @@ def _union(a: Box, b: Box, analyzer: Analyzer) -> Box | None:
 
 
 def pointers_at(state: ScheduleState, scope: StmtSRef) -> dict[Var, Buffer]:
-    """Return the buffers that are visible in a block, by their pointers.
-
-    Parameters
-    ----------
-    state : ScheduleState
-    scope : StmtSRef
-
-    Returns
-    -------
-    dict of Var to Buffer
-    """
+    """Return the buffers that are visible in a block, by their pointers."""
     buffers = list(state.function_of(scope).buffer_map.values())
     for around in (scope, *ancestors(scope)):
         if around.is_block:
@@ -316,17 +254,7 @@ def pointers_at(state: ScheduleState, scope: StmtSRef) -> dict[Var, Buffer]:
 
 
 def variables_at(state: ScheduleState, block: StmtSRef) -> dict[str, Var]:
-    """Return the variables of the function that a block is in, which texts in traces use, by their names.
-
-    Parameters
-    ----------
-    state : ScheduleState
-    block : StmtSRef
-
-    Returns
-    -------
-    dict of str to Var
-    """
+    """Return the variables of the function that a block is in, which texts in traces use, by their names."""
     function = state.function_of(block)
     buffers = function.buffer_map.values()
     used = free_vars(tuple([(*buffer.shape, *buffer.strides, buffer.elem_offset) for buffer in buffers]))

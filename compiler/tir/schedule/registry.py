@@ -256,10 +256,6 @@ def install(owner: type[T]) -> type[T]:
     ----------
     owner : type
         The class of schedules.
-
-    Returns
-    -------
-    type
     """
     _owners.append(owner)
     for name, made in primitives.items():

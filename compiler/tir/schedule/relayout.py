@@ -33,7 +33,6 @@ def nest_of_axes(
 
     Parameters
     ----------
-    block : Block
     axes : sequence of IterVar
         The new axes.
     values : mapping of Var to PrimExpr

@@ -40,17 +40,12 @@ class Role:
 
         Parameters
         ----------
-        sch : Schedule
         operation : str
             The primitive.
         value : object
             What the user gave.
         given : mapping of str to object
             The arguments before it, as a trace keeps them.
-
-        Returns
-        -------
-        object
         """
         return value
 
@@ -59,13 +54,8 @@ class Role:
 
         Parameters
         ----------
-        sch : Schedule
         value : object
             What a trace keeps.
-
-        Returns
-        -------
-        object
         """
         return value
 
@@ -74,7 +64,6 @@ class Role:
 
         Parameters
         ----------
-        sch : Schedule
         value : object
             What the user gave.
         given : mapping of str to object

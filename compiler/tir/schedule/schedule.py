@@ -140,12 +140,7 @@ class Schedule:
         self._func_working_on = self.mod.get_global_var(func_name)
 
     def copy(self) -> Schedule:
-        """Return a schedule of the same program: the same random variables mean the same, and part ways from now on.
-
-        Returns
-        -------
-        Schedule
-        """
+        """Return a schedule of the same program: the same random variables mean the same, and part ways from now on."""
         twin = Schedule.__new__(Schedule)
         twin._state, match = self._state.copy()
         twin._trace = None if self._trace is None else Trace(self._trace.insts, self._trace.decisions)
@@ -178,12 +173,7 @@ class Schedule:
         self._random.seed(None if seed == -1 else seed)
 
     def fork_seed(self) -> int:
-        """Return a seed for another schedule, drawn at random from this one's.
-
-        Returns
-        -------
-        int
-        """
+        """Return a seed for another schedule, drawn at random from this one's."""
         return self._random.randint(1, _MAX_SEED)
 
     @property
@@ -210,10 +200,6 @@ class Schedule:
     def get(self, rand_var_or_sref: ExprRV | BlockRV | LoopRV | StmtSRef) -> int | PrimExpr | Block | For | None:
         """Return what a random variable means.
 
-        Parameters
-        ----------
-        rand_var_or_sref : BlockRV, LoopRV, PrimExpr or StmtSRef
-
         Returns
         -------
         Block, For or int
@@ -232,14 +218,6 @@ class Schedule:
 
     def get_sref(self, rand_var_or_stmt: BlockRV | LoopRV | Block | For) -> StmtSRef:
         """Return the reference to a loop or block.
-
-        Parameters
-        ----------
-        rand_var_or_stmt : BlockRV, LoopRV, Block or For
-
-        Returns
-        -------
-        StmtSRef
 
         Raises
         ------
@@ -263,10 +241,6 @@ class Schedule:
 
     def evaluated(self, expr: PrimExpr) -> int | PrimExpr:
         """Return the value of an expression of numbers that the schedule knows.
-
-        Parameters
-        ----------
-        expr : PrimExpr
 
         Returns
         -------
@@ -292,10 +266,6 @@ class Schedule:
     def meaning(self, rv: object) -> StmtSRef | int | None:
         """Return what a random variable stands for.
 
-        Parameters
-        ----------
-        rv : BlockRV, LoopRV or Var
-
         Returns
         -------
         StmtSRef, int or None
@@ -305,10 +275,6 @@ class Schedule:
 
     def remove_rv(self, rand_var: ExprRV | BlockRV | LoopRV) -> None:
         """Forget a random variable.
-
-        Parameters
-        ----------
-        rand_var : BlockRV, LoopRV or Var
 
         Raises
         ------
@@ -320,48 +286,20 @@ class Schedule:
         del self._meanings[rand_var]
 
     def can_decompose_padding(self, block: BlockRV | str, loop: LoopRV) -> bool:
-        """Return whether ``decompose_padding`` would do.
-
-        Parameters
-        ----------
-        block : BlockRV or str
-        loop : LoopRV
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether ``decompose_padding`` would do."""
         rv = self.find_block(block) if isinstance(block, str) else block
         return can_decompose_padding(self._state, self.get_sref(rv), self.get_sref(loop))
 
     # for primitives
 
     def find_block(self, name: str) -> BlockRV:
-        """Return the block of a name, as the step ``get_block`` does.
-
-        Parameters
-        ----------
-        name : str
-
-        Returns
-        -------
-        BlockRV
-        """
+        """Return the block of a name, as the step ``get_block`` does."""
         block = getattr(self, "get_block")(name)  # noqa: B009  (methods are installed, so that a type checker knows none)
         assert isinstance(block, BlockRV)
         return block
 
     def named(self, result: Any) -> Any:
-        """Return random variables for what a primitive gives.
-
-        Parameters
-        ----------
-        result : StmtSRef, int, None, or sequence of them
-
-        Returns
-        -------
-        BlockRV, LoopRV, Var, None or list
-        """
+        """Return random variables for what a primitive gives."""
         if isinstance(result, (list, tuple)):
             return [self.named(item) for item in result]
         if result is None:
@@ -381,7 +319,6 @@ class Schedule:
 
         Parameters
         ----------
-        kind : InstructionKind
         inputs, attrs, outputs : sequence of object
             Of the instruction.
         decision : object or None

@@ -50,16 +50,7 @@ class StmtSRef:
         return isinstance(self.stmt, Block)
 
     def same_as(self, other: object) -> bool:
-        """Return whether ``other`` is this very reference.
-
-        Parameters
-        ----------
-        other : object
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether ``other`` is this very reference."""
         return self is other
 
     @staticmethod
@@ -105,7 +96,6 @@ class Dependency:
     ----------
     src, dst : StmtSRef
         The block that comes first, and the one that depends on it.
-    kind : DepKind
     """
 
     src: StmtSRef
@@ -122,11 +112,6 @@ class BlockScope:
         In the order of the program.
     dependencies : iterable of Dependency
         In the order of the later one of the blocks.
-
-    Attributes
-    ----------
-    blocks : tuple of StmtSRef
-    dependencies : tuple of Dependency
     """
 
     def __init__(self, blocks: Iterable[StmtSRef], dependencies: Iterable[Dependency]) -> None:
@@ -134,27 +119,9 @@ class BlockScope:
         self.dependencies = tuple(dependencies)
 
     def get_deps_by_src(self, block: StmtSRef) -> list[Dependency]:
-        """Return what depends on a block.
-
-        Parameters
-        ----------
-        block : StmtSRef
-
-        Returns
-        -------
-        list of Dependency
-        """
+        """Return what depends on a block."""
         return [dep for dep in self.dependencies if dep.src is block]
 
     def get_deps_by_dst(self, block: StmtSRef) -> list[Dependency]:
-        """Return what a block depends on.
-
-        Parameters
-        ----------
-        block : StmtSRef
-
-        Returns
-        -------
-        list of Dependency
-        """
+        """Return what a block depends on."""
         return [dep for dep in self.dependencies if dep.dst is block]

@@ -53,8 +53,6 @@ class ScheduleState:
     ----------
     mod : IRModule
         The program as it is now.
-    debug_mask : int
-    enable_check : bool
 
     Raises
     ------
@@ -104,13 +102,8 @@ class ScheduleState:
 
         Parameters
         ----------
-        sref : StmtSRef
         inner_first : bool
             Whether what is below comes before what is around it.
-
-        Yields
-        ------
-        StmtSRef
         """
         assert sref.stmt is not None
         if not inner_first:
@@ -122,22 +115,13 @@ class ScheduleState:
             yield sref
 
     def loops(self) -> list[StmtSRef]:
-        """Return the loops of all functions.
-
-        Returns
-        -------
-        list of StmtSRef
-        """
+        """Return the loops of all functions."""
         return [sref for sref in self._srefs.values() if not sref.is_block]
 
     # references
 
     def get_sref(self, stmt: Block | For) -> StmtSRef | None:
         """Return the reference to a loop or block.
-
-        Parameters
-        ----------
-        stmt : Block or For
 
         Returns
         -------
@@ -147,28 +131,11 @@ class ScheduleState:
         return self._srefs.get(stmt)
 
     def sref_of(self, stmt: Stmt) -> StmtSRef:
-        """Return the reference to a loop or block, or to that of a realization, that the program has.
-
-        Parameters
-        ----------
-        stmt : Block, For or BlockRealize
-
-        Returns
-        -------
-        StmtSRef
-        """
+        """Return the reference to a loop or block, or to that of a realization, that the program has."""
         return self._srefs[stmt.block if isinstance(stmt, BlockRealize) else stmt]
 
     def realize_of(self, block: StmtSRef) -> BlockRealize:
         """Return the realization of a block: the values of its axes.
-
-        Parameters
-        ----------
-        block : StmtSRef
-
-        Returns
-        -------
-        BlockRealize
 
         Raises
         ------
@@ -186,10 +153,6 @@ class ScheduleState:
     def child_blocks(self, sref: StmtSRef) -> list[StmtSRef]:
         """Return the blocks below a loop or block that lie in no other block below it.
 
-        Parameters
-        ----------
-        sref : StmtSRef
-
         Returns
         -------
         list of StmtSRef
@@ -199,24 +162,11 @@ class ScheduleState:
         return [self._srefs[realize.block] for realize in blocks_below(sref.stmt)]
 
     def root_of(self, sref: StmtSRef) -> StmtSRef:
-        """Return the root block of the function that a loop or block is in.
-
-        Parameters
-        ----------
-        sref : StmtSRef
-
-        Returns
-        -------
-        StmtSRef
-        """
+        """Return the root block of the function that a loop or block is in."""
         return next((above for above in ancestors(sref) if above.parent is None), sref)
 
     def root_of_function(self, name: str) -> StmtSRef | None:
         """Return the root block of a function.
-
-        Parameters
-        ----------
-        name : str
 
         Returns
         -------
@@ -226,16 +176,7 @@ class ScheduleState:
         return next((root for root, var in self._roots.items() if var.name_hint == name), None)
 
     def function_of(self, sref: StmtSRef) -> PrimFunc:
-        """Return the function that a loop or block is in.
-
-        Parameters
-        ----------
-        sref : StmtSRef
-
-        Returns
-        -------
-        PrimFunc
-        """
+        """Return the function that a loop or block is in."""
         function = self.mod[self._roots[self.root_of(sref)]]
         assert isinstance(function, PrimFunc)
         return function
@@ -243,16 +184,7 @@ class ScheduleState:
     # facts about blocks
 
     def info(self, block: StmtSRef) -> BlockInfo:
-        """Return what is known about a block.
-
-        Parameters
-        ----------
-        block : StmtSRef
-
-        Returns
-        -------
-        BlockInfo
-        """
+        """Return what is known about a block."""
         known = self._infos.get(block)
         return self._inspect(block) if known is None else known
 
@@ -264,12 +196,7 @@ class ScheduleState:
         return info
 
     def rebound(self, block: StmtSRef) -> None:
-        """Note that the axes of a block have other values than before.
-
-        Parameters
-        ----------
-        block : StmtSRef
-        """
+        """Note that the axes of a block have other values than before."""
         self.info(block).affine_binding = properties.has_affine_binding(self.realize_of(block), block)
 
     def refresh(self, block: StmtSRef) -> None:
@@ -287,16 +214,7 @@ class ScheduleState:
         self._inspect(block)
 
     def get_block_scope(self, block_sref: StmtSRef) -> BlockScope:
-        """Return the blocks directly inside of a block, and how they depend on each other.
-
-        Parameters
-        ----------
-        block_sref : StmtSRef
-
-        Returns
-        -------
-        BlockScope
-        """
+        """Return the blocks directly inside of a block, and how they depend on each other."""
         return self.info(block_sref).scope
 
     def _get_cached_flags(self, block_sref: StmtSRef) -> CachedFlags:
@@ -392,7 +310,6 @@ class ScheduleState:
 
         Parameters
         ----------
-        sref : StmtSRef
         buffers : mapping of Buffer to Buffer
             The old ones, and the new ones.
         """
@@ -447,12 +364,7 @@ class ScheduleState:
                 assert not wrong, f"block {block.name_hint!r} was said to have {', '.join(wrong)}"
 
     def checkpoint(self) -> Callable[[], None]:
-        """Return a function that brings the state back to what it is now.
-
-        Returns
-        -------
-        callable
-        """
+        """Return a function that brings the state back to what it is now."""
         mod, srefs, infos = self.mod, dict(self._srefs), dict(self._infos)
         links = [(sref, sref.stmt, sref.parent, sref.seq_index) for sref in srefs.values()]
         contents = [(info, copy.copy(info)) for info in infos.values()]
@@ -469,12 +381,7 @@ class ScheduleState:
         return restore
 
     def copy(self) -> tuple[ScheduleState, dict[StmtSRef, StmtSRef]]:
-        """Return a state of the same program with references of its own, and which of them stands for which.
-
-        Returns
-        -------
-        tuple of ScheduleState and dict of StmtSRef to StmtSRef
-        """
+        """Return a state of the same program with references of its own, and which of them stands for which."""
         twin = ScheduleState.__new__(ScheduleState)
         twin.mod, twin.debug_mask, twin.enable_check = self.mod, self.debug_mask, self.enable_check
         match = {sref: StmtSRef(sref.stmt, None, sref.seq_index) for sref in self._srefs.values()}

@@ -54,10 +54,6 @@ def call_text(sch: Schedule, name: str, parameters: Sequence[Parameter], given: 
         Those of the method.
     given : mapping of str to object
         The arguments; those that are at their defaults are left out.
-
-    Returns
-    -------
-    str
     """
     names = _names(sch, list(given.values()))
     parts: list[str] = []

@@ -36,11 +36,8 @@ def stored_boxes(realize: BlockRealize, buffer: Buffer, loops: Mapping[Var, Rang
 
     Parameters
     ----------
-    realize : BlockRealize
-    buffer : Buffer
     loops : mapping of Var to Range
         Which loops run.
-    analyzer : Analyzer
 
     Returns
     -------
@@ -63,11 +60,6 @@ def stored_boxes(realize: BlockRealize, buffer: Buffer, loops: Mapping[Var, Rang
 
 def stores_conditionally(block: Block, buffer: Buffer) -> bool:
     """Return whether each store of a block to a buffer is in one branch of an ``if`` only.
-
-    Parameters
-    ----------
-    block : Block
-    buffer : Buffer
 
     Returns
     -------

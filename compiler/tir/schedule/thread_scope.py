@@ -18,7 +18,6 @@ def check_thread_axis(operation: str, thread_tag: str) -> None:
     ----------
     operation : str
         What is done.
-    thread_tag : str
 
     Raises
     ------
@@ -38,25 +37,12 @@ def thread_rank(thread_tag: str) -> int:
     ----------
     thread_tag : str
         E.g. ``threadIdx.x``.
-
-    Returns
-    -------
-    int
     """
     return _THREAD_RANKS.get(thread_tag.partition(".")[0], 1)
 
 
 def is_cross_thread(thread_tag: str) -> bool:
-    """Return whether threads of an axis can combine their results: those of one block that are real.
-
-    Parameters
-    ----------
-    thread_tag : str
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether threads of an axis can combine their results: those of one block that are real."""
     return thread_tag.startswith("threadIdx.")
 
 
@@ -69,10 +55,6 @@ def is_shared_among(storage_scope: str, thread_tag: str) -> bool:
         Where the memory is, e.g. ``shared``.
     thread_tag : str
         The axis, e.g. ``threadIdx.x``.
-
-    Returns
-    -------
-    bool
     """
     kind = storage_scope.partition(".")[0]
     if kind == "warp":

@@ -28,14 +28,8 @@ class Trace:
 
     Parameters
     ----------
-    insts : list of Instruction
     decisions : mapping of Instruction to object
         What a sampling step chose.
-
-    Attributes
-    ----------
-    insts : list of Instruction
-    decisions : dict of Instruction to object
     """
 
     def __init__(self, insts: Sequence[Instruction], decisions: Mapping[Instruction, Any]) -> None:
@@ -44,10 +38,6 @@ class Trace:
 
     def get_decision(self, inst: Instruction) -> Any:
         """Return what a step chose.
-
-        Parameters
-        ----------
-        inst : Instruction
 
         Returns
         -------
@@ -61,7 +51,6 @@ class Trace:
 
         Parameters
         ----------
-        inst : Instruction
         decision : object, optional
             What it chose.
         """
@@ -125,7 +114,6 @@ class Trace:
         ----------
         json_obj : list or str
             What :meth:`as_json` gave, or its text.
-        sch : Schedule
 
         Raises
         ------
@@ -145,10 +133,6 @@ class Trace:
             What it chooses.
         remove_postproc : bool
             Whether to leave out postprocessing.
-
-        Returns
-        -------
-        Trace
         """
         insts = self._steps(remove_postproc)
         return Trace(insts, {**{i: self.decisions[i] for i in insts if i in self.decisions}, inst: decision})
@@ -160,10 +144,6 @@ class Trace:
         ----------
         remove_postproc : bool
             Whether to leave out postprocessing.
-
-        Returns
-        -------
-        Trace
         """
         used: set[Any] = set()
         insts: list[Instruction] = []
@@ -214,10 +194,6 @@ class Trace:
         ----------
         remove_postproc : bool
             Whether to leave out postprocessing.
-
-        Returns
-        -------
-        list of str
         """
         insts = self._steps(remove_postproc)
         names = _names(insts)

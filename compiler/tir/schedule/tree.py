@@ -45,13 +45,8 @@ def rewritten(n: S, **changes: object) -> S:
 
     Parameters
     ----------
-    n : Stmt
     **changes : object
         Fields with their new values.
-
-    Returns
-    -------
-    same class as ``n``
     """
     with derived_from(n.span | current_span()):
         return rebuild(n, **changes)
@@ -74,10 +69,6 @@ def children_of(stmt: Stmt) -> Iterator[tuple[For | BlockRealize, int]]:
     ----------
     stmt : Stmt
         A loop or block, or any other statement.
-
-    Yields
-    ------
-    tuple of For or BlockRealize, and int
     """
     for inner in inner_statements(stmt):
         if isinstance(inner, (For, BlockRealize)):
@@ -97,15 +88,10 @@ def with_child(stmt: Body, old: Stmt, new: Stmt) -> Body:
 
     Parameters
     ----------
-    stmt : For or Block
     old : Stmt
         A block, or any statement, such as a loop or the realization of a block.
     new : Stmt
         A block for a block, which keeps the values of its axes.
-
-    Returns
-    -------
-    same class as ``stmt``
     """
     return changed(stmt, body=_replaced(stmt.body, old, new))
 
@@ -128,16 +114,7 @@ def _replaced(stmt: Stmt, old: Stmt, new: Stmt) -> Stmt:
 
 
 def ancestors(sref: StmtSRef) -> Iterator[StmtSRef]:
-    """Yield what is around a loop or block, innermost first.
-
-    Parameters
-    ----------
-    sref : StmtSRef
-
-    Yields
-    ------
-    StmtSRef
-    """
+    """Yield what is around a loop or block, innermost first."""
     above = sref.parent
     while above is not None:
         yield above
@@ -146,10 +123,6 @@ def ancestors(sref: StmtSRef) -> Iterator[StmtSRef]:
 
 def scope_of(sref: StmtSRef) -> StmtSRef | None:
     """Return the innermost block around a loop or block.
-
-    Parameters
-    ----------
-    sref : StmtSRef
 
     Returns
     -------
@@ -161,10 +134,6 @@ def scope_of(sref: StmtSRef) -> StmtSRef | None:
 
 def loops_above(sref: StmtSRef) -> list[StmtSRef]:
     """Return the loops around a loop or block, within the innermost block around it.
-
-    Parameters
-    ----------
-    sref : StmtSRef
 
     Returns
     -------
@@ -181,10 +150,6 @@ def lowest_common_ancestor(srefs: list[StmtSRef]) -> StmtSRef:
     ----------
     srefs : list of StmtSRef
         Not empty; of one function.
-
-    Returns
-    -------
-    StmtSRef
     """
     paths = [[*list(ancestors(sref))[::-1], sref] for sref in srefs]
     common = paths[0][0]
@@ -196,16 +161,7 @@ def lowest_common_ancestor(srefs: list[StmtSRef]) -> StmtSRef:
 
 
 def loop_range(loop: For) -> Range:
-    """Return what the variable of a loop runs over.
-
-    Parameters
-    ----------
-    loop : For
-
-    Returns
-    -------
-    Range
-    """
+    """Return what the variable of a loop runs over."""
     return Range.from_fields(loop.min, loop.extent)
 
 
@@ -216,20 +172,12 @@ def loop_ranges(srefs: list[StmtSRef]) -> dict[Var, Range]:
     ----------
     srefs : list of StmtSRef
         Loops, outermost first.
-
-    Returns
-    -------
-    dict of Var to Range
     """
     return {sref.loop.loop_var: loop_range(sref.loop) for sref in srefs}
 
 
 def blocks_below(stmt: Stmt) -> Iterator[BlockRealize]:
     """Yield the blocks below a loop or block that lie in no other block below it.
-
-    Parameters
-    ----------
-    stmt : Stmt
 
     Yields
     ------
@@ -245,10 +193,6 @@ def blocks_below(stmt: Stmt) -> Iterator[BlockRealize]:
 
 def blocks_in(stmt: Stmt) -> Iterator[BlockRealize]:
     """Yield the outermost blocks of a statement: itself, if it is one.
-
-    Parameters
-    ----------
-    stmt : Stmt
 
     Yields
     ------

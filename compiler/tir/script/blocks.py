@@ -29,7 +29,6 @@ class BlockScope:
 
     Attributes
     ----------
-    name : str
     no_realize : bool
         Whether the block stands alone, without values of its axes.
     """
@@ -53,7 +52,6 @@ class AxisDeclaration:
         What it runs over; None for what the loop runs over whose variable ``value`` is.
     value : PrimExpr
         What the axis stands for.
-    iter_type : int
     """
 
     dom: Range | None
@@ -69,7 +67,6 @@ class BlockFact:
     ----------
     field : str
         Which part of the signature it is.
-    value : object
     """
 
     field: str
@@ -90,10 +87,6 @@ def block(name: str = "", no_realize: bool = False) -> BlockScope:
         What it is called.
     no_realize : bool
         Whether the block stands alone, without values of its axes.
-
-    Returns
-    -------
-    BlockScope
 
     Raises
     ------
@@ -119,10 +112,6 @@ class _Axes:
             What it stands for, mostly the variable of a loop.
         dtype : str
             Type of a constant value.
-
-        Returns
-        -------
-        AxisDeclaration
         """
         return _axis("S", dom, value, dtype)
 
@@ -133,10 +122,6 @@ class _Axes:
         ----------
         dom, value, dtype
             As for :meth:`spatial`.
-
-        Returns
-        -------
-        AxisDeclaration
         """
         return _axis("R", dom, value, dtype)
 
@@ -147,10 +132,6 @@ class _Axes:
         ----------
         dom, value, dtype
             As for :meth:`spatial`.
-
-        Returns
-        -------
-        AxisDeclaration
         """
         return _axis("T", dom, value, dtype)
 
@@ -161,10 +142,6 @@ class _Axes:
         ----------
         dom, value, dtype
             As for :meth:`spatial`.
-
-        Returns
-        -------
-        AxisDeclaration
         """
         return _axis("O", dom, value, dtype)
 
@@ -182,10 +159,6 @@ class _Axes:
             The variables of the loops; the axes run over what they do.
         dtype : str
             Accepted for compatibility with TVM: an axis has the type of its loop.
-
-        Returns
-        -------
-        list of AxisDeclaration
 
         Raises
         ------
@@ -226,10 +199,6 @@ def reads(*buffer_regions: Any) -> BlockFact:
     ----------
     *buffer_regions : BufferRegion
         ``A[0:16, j]``, or a list of such regions; none for nothing.
-
-    Returns
-    -------
-    BlockFact
     """
     return BlockFact("reads", _regions(buffer_regions))
 
@@ -241,10 +210,6 @@ def writes(*buffer_regions: Any) -> BlockFact:
     ----------
     *buffer_regions : BufferRegion
         As for :func:`reads`.
-
-    Returns
-    -------
-    BlockFact
     """
     return BlockFact("writes", _regions(buffer_regions))
 
@@ -255,30 +220,13 @@ def _regions(given: Sequence[Any]) -> tuple[BufferRegion, ...]:
 
 
 def where(predicate: ExprLike) -> BlockFact:
-    """Say where the block runs; it does everywhere where nothing is said.
-
-    Parameters
-    ----------
-    predicate : PrimExpr or bool
-
-    Returns
-    -------
-    BlockFact
-    """
+    """Say where the block runs; it does everywhere where nothing is said."""
     condition = const(bool(predicate), "bool") if isinstance(predicate, int) else convert(predicate)
     return BlockFact("predicate", condition)
 
 
 def block_attr(attrs: Mapping[str, Any]) -> BlockFact:
     """Annotate the block.
-
-    Parameters
-    ----------
-    attrs : mapping of str to object
-
-    Returns
-    -------
-    BlockFact
 
     Raises
     ------
@@ -291,12 +239,7 @@ def block_attr(attrs: Mapping[str, Any]) -> BlockFact:
 
 
 def init() -> InitScope:
-    """Begin what runs before the first iteration of the reduction axes: ``with T.init():``.
-
-    Returns
-    -------
-    InitScope
-    """
+    """Begin what runs before the first iteration of the reduction axes: ``with T.init():``."""
     return InitScope()
 
 

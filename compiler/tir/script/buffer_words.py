@@ -134,10 +134,6 @@ class BufferWord:
         ----------
         args : tuple
             Shape and data type; or the shape alone.
-
-        Returns
-        -------
-        BufferDeclaration
         """
         is_shape = isinstance(args, tuple) and not any(isinstance(part, (str, tuple, list)) for part in args)
         return self(args) if is_shape or not isinstance(args, tuple) else self(*args)
@@ -206,10 +202,6 @@ def preflattened_buffer(
         The buffer of a parameter, as the program accesses it.
     shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type
         As for :func:`Buffer`; the pointer is always that of the flat buffer.
-
-    Returns
-    -------
-    ParameterLayout
     """
     flat = postflattened_buffer
     given = (shape, dtype, flat.data, strides, elem_offset, scope, align, offset_factor, buffer_type, None)
@@ -326,7 +318,6 @@ def allocate(
         Where: ``global``, ``shared``, ``local``, …
     condition : bool or PrimExpr
         Whether memory is allocated.
-    annotations : mapping of str to object, optional
 
     Returns
     -------
@@ -347,15 +338,10 @@ def realize(region: object, scope: str | None = None, condition: ExprLike = True
 
     Parameters
     ----------
-    region : BufferRegion
     scope : str, optional
         Where, as an attribute of the statement says; the buffer's pointer says it where left out.
     condition : bool or PrimExpr
         Whether it exists.
-
-    Returns
-    -------
-    Scope
     """
     buffer, bounds = regions(region)
 
@@ -375,10 +361,6 @@ def prefetch(target: object, *args: ExprLike) -> Stmt | PrimExpr:
         A buffer, whose region is prefetched; or the address for the processor's instruction.
     *args
         The region as a list of ``T.Range``; or the instruction's hints.
-
-    Returns
-    -------
-    Prefetch or PrimExpr
     """
     if isinstance(target, BufferNode):
         (bounds,) = args
@@ -395,10 +377,6 @@ def buffer_var(dtype: str, storage_scope: str = "global") -> Any:
         Type of the elements that it points to.
     storage_scope : str
         Where they are.
-
-    Returns
-    -------
-    Declaration
     """
     pointer = PointerType(PrimType(dtype), storage_scope)
     return declared(Declaration(lambda name: Var(name, "handle", pointer)), "v")

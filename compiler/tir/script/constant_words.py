@@ -34,7 +34,6 @@ def allocate_const(
         Type of one element.
     extents : sequence of int or PrimExpr
         In elements.
-    annotations : mapping of str to object, optional
 
     Returns
     -------

@@ -72,7 +72,6 @@ def declared(declaration: Declaration, name: str) -> Any:
 
     Parameters
     ----------
-    declaration : Declaration
     name : str
         What a variable or a buffer is called that no program names.
 
@@ -113,12 +112,7 @@ _READERS: ContextStack[Reader] = ContextStack("script_readers")
 
 @contextmanager
 def reading(reader: Reader) -> Iterator[None]:
-    """Let the words of the language declare for a program while it is read.
-
-    Parameters
-    ----------
-    reader : Reader
-    """
+    """Let the words of the language declare for a program while it is read."""
     _READERS.push(reader)
     try:
         yield
@@ -196,11 +190,8 @@ class Loop:
 
     Attributes
     ----------
-    min, extent : PrimExpr
-    kind : ForKind
     thread : str
         The tag of the thread axis that the loop is bound to.
-    annotations : mapping of str to object
     """
 
     min: PrimExpr
@@ -217,12 +208,7 @@ class Loop:
 
 @dataclass(frozen=True)
 class DataType:
-    """``T.float32``: the type of a parameter or variable; called, a constant or a free variable of it.
-
-    Attributes
-    ----------
-    dtype : str
-    """
+    """``T.float32``: the type of a parameter or variable; called, a constant or a free variable of it."""
 
     dtype: str
 
@@ -285,7 +271,6 @@ class BufferSlice(ExprOperators):
 
     Parameters
     ----------
-    buffer : Buffer
     indices : tuple
         Expressions, and slices of them.
     """
@@ -377,16 +362,7 @@ def extent_between(low: PrimExpr, high: PrimExpr) -> PrimExpr:
 
 
 def sequence_of(stmts: Sequence[Stmt]) -> Stmt:
-    """Return statements in order as one; among others, ``T.evaluate(0)`` is left out.
-
-    Parameters
-    ----------
-    stmts : sequence of Stmt
-
-    Returns
-    -------
-    Stmt
-    """
+    """Return statements in order as one; among others, ``T.evaluate(0)`` is left out."""
     flat = [part for stmt in stmts for part in (stmt.seq if isinstance(stmt, SeqStmt) else (stmt,))]
     kept = [stmt for stmt in flat if not (isinstance(stmt, Evaluate) and is_const_int(stmt.value, 0))]
     if len(kept) > 1:

@@ -69,13 +69,8 @@ def Let(body: ExprLike, where: Mapping[Var, PrimExpr]) -> PrimExpr:
 
     Parameters
     ----------
-    body : PrimExpr
     where : mapping of name to PrimExpr
         The variable, which is defined here, and its value.
-
-    Returns
-    -------
-    PrimExpr
 
     Raises
     ------
@@ -149,10 +144,6 @@ def comm_reducer(combiner: Callable[..., PrimExpr], identity: Sequence[PrimExpr]
     identity : list of PrimExpr
         The values that change nothing.
 
-    Returns
-    -------
-    CommReducer
-
     Raises
     ------
     ArgumentError
@@ -169,16 +160,7 @@ def comm_reducer(combiner: Callable[..., PrimExpr], identity: Sequence[PrimExpr]
 
 
 def Range(begin: ExprLike, end: ExprLike) -> RangeNode:
-    """Return the integers from ``begin`` on that are below ``end``.
-
-    Parameters
-    ----------
-    begin, end : int or PrimExpr
-
-    Returns
-    -------
-    Range
-    """
+    """Return the integers from ``begin`` on that are below ``end``."""
     low, high = match_types(begin, end, "T.Range")
     return RangeNode.from_fields(low, extent_between(low, high))
 
@@ -188,7 +170,6 @@ def Shuffle(vectors: Sequence[PrimExpr], indices: Sequence[ExprLike]) -> PrimExp
 
     Parameters
     ----------
-    vectors : sequence of PrimExpr
     indices : sequence of int or PrimExpr
         Numbers of lanes, counted through all vectors.
 
@@ -202,11 +183,6 @@ def Shuffle(vectors: Sequence[PrimExpr], indices: Sequence[ExprLike]) -> PrimExp
 
 def cast(value: ExprLike, dtype: str) -> PrimExpr:
     """Return ``value`` converted to a data type; ``T.Cast(dtype, value)`` is the node.
-
-    Parameters
-    ----------
-    value : PrimExpr
-    dtype : str
 
     Returns
     -------
@@ -232,10 +208,6 @@ def index_map(
         The way back; found where left out.
     index_dtype : str
         The type of the indices.
-
-    Returns
-    -------
-    IndexMap
     """
     return IndexMap.from_func(mapping, inverse_index_map=inverse_index_map, index_dtype=index_dtype)
 
@@ -247,14 +219,8 @@ def iter_var(var: Any, dom: RangeNode | None, iter_type: str, thread_tag: str = 
     ----------
     var : Var or Declaration
         A variable, or the declaration of one such as ``T.int32()``.
-    dom : Range or None
     iter_type : str
         ``DataPar``, ``ThreadIndex``, ``CommReduce``, ….
-    thread_tag : str
-
-    Returns
-    -------
-    IterVar
 
     Raises
     ------

@@ -82,10 +82,6 @@ def macro(func: Callable[..., Any] | None = None, *, hygienic: bool = True) -> A
     hygienic : bool
         Whether names that are not parameters mean what they do where the macro is defined, instead of where it is used.
 
-    Returns
-    -------
-    Macro
-
     Raises
     ------
     ArgumentError
@@ -116,10 +112,6 @@ def ir_module(mod: type | None = None, *, check_well_formed: bool = True) -> Any
         Its methods are decorated by ``T.prim_func``.  Left out where this is used with options.
     check_well_formed : bool
         Accepted for compatibility with TVM; ``tir.analysis.verify_well_formed`` is the check.
-
-    Returns
-    -------
-    IRModule
 
     Raises
     ------
@@ -162,10 +154,6 @@ def from_source(
     check_well_formed : bool
         Accepted for compatibility with TVM; ``tir.analysis.verify_well_formed`` is the check.
 
-    Returns
-    -------
-    PrimFunc or IRModule
-
     Raises
     ------
     ScriptError
@@ -193,10 +181,6 @@ def from_method(func: FunctionType) -> PrimFunc:
     ----------
     func : function
         Its body is never run.
-
-    Returns
-    -------
-    PrimFunc
 
     Raises
     ------
@@ -305,30 +289,12 @@ class ModuleFacts:
 
 
 def module_attrs(attrs: Mapping[str, Any]) -> ModuleFacts:
-    """State facts about the module, in the body of its class: ``I.module_attrs({"version": 1})``.
-
-    Parameters
-    ----------
-    attrs : mapping of str to object
-
-    Returns
-    -------
-    ModuleFacts
-    """
+    """State facts about the module, in the body of its class: ``I.module_attrs({"version": 1})``."""
     return ModuleFacts("attrs", unwrapped(attrs))
 
 
 def module_global_infos(global_infos: Mapping[str, Sequence[Any]]) -> ModuleFacts:
-    """State what the functions of the module refer to together: ``I.module_global_infos({"vdevice": [...]})``.
-
-    Parameters
-    ----------
-    global_infos : mapping of str to sequence of GlobalInfo
-
-    Returns
-    -------
-    ModuleFacts
-    """
+    """State what the functions of the module refer to together: ``I.module_global_infos({"vdevice": [...]})``."""
     return ModuleFacts("global_infos", global_infos)
 
 

@@ -36,11 +36,6 @@ def serial(start: ExprLike, stop: ExprLike = None, *, annotations: Mapping[str, 
     ----------
     start, stop : int or PrimExpr
         As for ``range``: the first value, and the first one that is not reached.
-    annotations : mapping of str to object, optional
-
-    Returns
-    -------
-    Loop
     """
     return _loop(ForKind.SERIAL, start, stop, annotations)
 
@@ -52,10 +47,6 @@ def parallel(start: ExprLike, stop: ExprLike = None, *, annotations: Mapping[str
     ----------
     start, stop, annotations
         As for :func:`serial`.
-
-    Returns
-    -------
-    Loop
     """
     return _loop(ForKind.PARALLEL, start, stop, annotations)
 
@@ -67,10 +58,6 @@ def vectorized(start: ExprLike, stop: ExprLike = None, *, annotations: Mapping[s
     ----------
     start, stop, annotations
         As for :func:`serial`; the extent is a constant.
-
-    Returns
-    -------
-    Loop
     """
     return _loop(ForKind.VECTORIZED, start, stop, annotations)
 
@@ -82,10 +69,6 @@ def unroll(start: ExprLike, stop: ExprLike = None, *, annotations: Mapping[str, 
     ----------
     start, stop, annotations
         As for :func:`serial`; the extent is a constant.
-
-    Returns
-    -------
-    Loop
     """
     return _loop(ForKind.UNROLLED, start, stop, annotations)
 
@@ -105,11 +88,6 @@ def thread_binding(
         As for :func:`serial`; the thread axis may come right after the number of iterations.
     thread : str
         The tag of the thread axis, e.g. ``"threadIdx.x"``.
-    annotations : mapping of str to object, optional
-
-    Returns
-    -------
-    Loop
 
     Raises
     ------
@@ -130,9 +108,5 @@ def grid(*extents: ExprLike) -> list[Loop]:
     ----------
     *extents : int or PrimExpr
         From the outermost loop in.
-
-    Returns
-    -------
-    list of Loop
     """
     return [serial(extent) for extent in extents]

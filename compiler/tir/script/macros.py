@@ -16,12 +16,7 @@ __all__ = ["Macro", "MetaVariable", "meta_var"]
 
 @dataclass(frozen=True)
 class MetaVariable:
-    """``T.meta_var(value)``: a Python value that a name stands for while a program is read.
-
-    Attributes
-    ----------
-    value : object
-    """
+    """``T.meta_var(value)``: a Python value that a name stands for while a program is read."""
 
     value: Any
 
@@ -33,10 +28,6 @@ def meta_var(value: Any) -> MetaVariable:
     ----------
     value : object
         A number, a buffer, a tuple, …
-
-    Returns
-    -------
-    MetaVariable
     """
     return MetaVariable(value)
 
@@ -89,15 +80,6 @@ class Macro:
 
     def bound(self, args: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
         """Return what each parameter stands for.
-
-        Parameters
-        ----------
-        args : sequence
-        options : mapping of str to object
-
-        Returns
-        -------
-        dict of str to object
 
         Raises
         ------

@@ -59,12 +59,6 @@ def attr(node: object, attr_key: str, value: ExprLike) -> Scope:
     ----------
     node : Var, Buffer, IterVar or str
         What the fact is about.
-    attr_key : str
-    value : PrimExpr, int or str
-
-    Returns
-    -------
-    Scope
     """
     subject = StringImm(node) if isinstance(node, str) else unwrapped(node)
     return Scope.unnamed(lambda body: AttrStmt(subject, attr_key, convert(value), body))
@@ -117,60 +111,27 @@ def launch_thread(thread: str | IterVar, extent: ExprLike) -> Scope:
 
 
 def While(condition: ExprLike) -> Scope:
-    """Run a block as long as a condition holds: ``with T.While(i[0] < n):``.
-
-    Parameters
-    ----------
-    condition : PrimExpr
-
-    Returns
-    -------
-    Scope
-    """
+    """Run a block as long as a condition holds: ``with T.While(i[0] < n):``."""
     return Scope.unnamed(lambda body: WhileNode(convert(condition), body))
 
 
 def If(condition: ExprLike) -> Branch:
-    """Begin a branch, whose ``with T.Then():`` and ``with T.Else():`` stand inside.
-
-    Parameters
-    ----------
-    condition : PrimExpr
-
-    Returns
-    -------
-    Branch
-    """
+    """Begin a branch, whose ``with T.Then():`` and ``with T.Else():`` stand inside."""
     return Branch("If", const(condition, "bool") if isinstance(condition, (bool, int)) else convert(condition))
 
 
 def Then() -> Branch:
-    """Begin what runs where the condition of the ``T.If`` around it holds.
-
-    Returns
-    -------
-    Branch
-    """
+    """Begin what runs where the condition of the ``T.If`` around it holds."""
     return Branch("Then")
 
 
 def Else() -> Branch:
-    """Begin what runs where the condition of the ``T.If`` around it does not hold.
-
-    Returns
-    -------
-    Branch
-    """
+    """Begin what runs where the condition of the ``T.If`` around it does not hold."""
     return Branch("Else")
 
 
 def Assert(condition: ExprLike, message: str) -> Scope:
     """Fail with ``message`` unless ``condition`` holds; ``with T.Assert(n < 64, "n is too large"):``.
-
-    Parameters
-    ----------
-    condition : PrimExpr
-    message : str
 
     Returns
     -------
@@ -185,7 +146,6 @@ def LetStmt(value: ExprLike, type: Any = None, *, var: Var | None = None) -> Sco
 
     Parameters
     ----------
-    value : PrimExpr
     type : T.int32, T.handle("float32"), …, optional
         The type of the variable; that of the value where left out.
     var : Var, optional
@@ -214,13 +174,8 @@ def let(var: Var, value: ExprLike, body: ExprLike = None) -> Scope | PrimExpr:
     ----------
     var : Var
         Declared by ``T.var`` or ``T.buffer_var``.
-    value : PrimExpr
     body : PrimExpr, optional
         The expression in which it stands for the value; a block where left out.
-
-    Returns
-    -------
-    Scope or Let
     """
     bound = convert(value)
     if body is not None:
@@ -229,30 +184,12 @@ def let(var: Var, value: ExprLike, body: ExprLike = None) -> Scope | PrimExpr:
 
 
 def func_attr(attrs: Mapping[str, Any]) -> FunctionAttributes:
-    """State facts about the function: ``T.func_attr({"tir.noalias": True})``.
-
-    Parameters
-    ----------
-    attrs : mapping of str to object
-
-    Returns
-    -------
-    FunctionAttributes
-    """
+    """State facts about the function: ``T.func_attr({"tir.noalias": True})``."""
     return FunctionAttributes(unwrapped(attrs))
 
 
 def evaluate(value: ExprLike) -> Stmt:
-    """Evaluate an expression for its effect; ``T.evaluate(0)`` does nothing.
-
-    Parameters
-    ----------
-    value : PrimExpr
-
-    Returns
-    -------
-    Evaluate
-    """
+    """Evaluate an expression for its effect; ``T.evaluate(0)`` does nothing."""
     return Evaluate(convert(value))
 
 
@@ -263,9 +200,5 @@ def var(dtype: str) -> Any:
     ----------
     dtype : str
         Its data type.
-
-    Returns
-    -------
-    Declaration
     """
     return declared(Declaration(lambda name: Var(name, dtype)), "v")

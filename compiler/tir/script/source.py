@@ -58,7 +58,6 @@ class Source:
         The parsed text; positions in it are those of the text.
     text : str
         Without the indentation that all lines have in common.
-    file : str
     first_line : int
         Number of the text's first line in the file.
     indent : int

@@ -18,16 +18,10 @@ def buffer_store(
 
     Parameters
     ----------
-    buffer : Buffer
     value : PrimExpr
         Converted to the type of the elements.
-    indices : sequence of PrimExpr or slice
     predicate : PrimExpr, optional
         Which lanes are stored: a vector of truth values.
-
-    Returns
-    -------
-    BufferStore
 
     Raises
     ------

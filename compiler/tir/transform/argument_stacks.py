@@ -30,10 +30,6 @@ def packed_arguments(call: Call) -> tuple[PrimExpr, ...]:
     call : Call
         Of a registered function, or of a C function that is called like one: its last operand, the handle of
         resources, is passed by itself.
-
-    Returns
-    -------
-    tuple of PrimExpr
     """
     return call.args[1:-1] if call.op is CALL_CPACKED else call.args[1:]
 
@@ -57,27 +53,13 @@ class StackSizes:
 
     @classmethod
     def needed_by(cls, body: Stmt) -> StackSizes:
-        """Return the most that statements use at a time, less what bodies of parallel loops use.
-
-        Parameters
-        ----------
-        body : Stmt
-
-        Returns
-        -------
-        StackSizes
-        """
+        """Return the most that statements use at a time, less what bodies of parallel loops use."""
         visitor = _Sizes()
         visitor.visit(body)
         return visitor.most
 
     def raise_to(self, other: StackSizes) -> None:
-        """Let every size be at least that of another one.
-
-        Parameters
-        ----------
-        other : StackSizes
-        """
+        """Let every size be at least that of another one."""
         self.arguments = max(self.arguments, other.arguments)
         self.arrays = max(self.arrays, other.arrays)
         self.extents = max(self.extents, other.extents)
@@ -151,16 +133,7 @@ class ArgumentStacks:
 
     @classmethod
     def of(cls, sizes: StackSizes) -> ArgumentStacks:
-        """Return stacks of some sizes, with nothing on them.
-
-        Parameters
-        ----------
-        sizes : StackSizes
-
-        Returns
-        -------
-        ArgumentStacks
-        """
+        """Return stacks of some sizes, with nothing on them."""
         kinds = _row("stack_tcode", "int32", sizes.arguments, "uint64")
         shape = _row("stack_shape", "int64", sizes.extents, "int64")
         return cls(sizes, Var("stack_value", "handle"), Var("stack_array", "handle"), kinds, shape)
@@ -185,10 +158,6 @@ class ArgumentStacks:
     def take_array(self) -> int:
         """Take room for an array; return its number.
 
-        Returns
-        -------
-        int
-
         Raises
         ------
         LoweringError
@@ -200,14 +169,6 @@ class ArgumentStacks:
 
     def take_extents(self, count: int) -> int:
         """Take room for some extents; return the position of the first.
-
-        Parameters
-        ----------
-        count : int
-
-        Returns
-        -------
-        int
 
         Raises
         ------
@@ -223,16 +184,7 @@ class ArgumentStacks:
             raise LoweringError(f"LowerTVMBuiltin: Expect no {name} outside of CallNodes: it is for their arguments")
 
     def around(self, body: Stmt) -> Stmt:
-        """Return statements with the stacks that they use.
-
-        Parameters
-        ----------
-        body : Stmt
-
-        Returns
-        -------
-        Stmt
-        """
+        """Return statements with the stacks that they use."""
         if not self.sizes.arguments:
             return body
         rows: list[tuple[Var, str, int, Buffer | None]] = [

@@ -29,7 +29,6 @@ class Step:
     ----------
     index : int
         Which block it is, in the order of the program.
-    iteration : PrimExpr
     realize : BlockRealize
         The block for that iteration, and whether it runs.
     """
@@ -66,7 +65,6 @@ class AsyncQueues:
         The blocks of an iteration.
     stages : sequence of int
         The stage of each.
-    async_stages : frozenset of int
     order : sequence of int
         The position of each block among those of an iteration of the loop.
     separate : bool
@@ -106,26 +104,13 @@ class AsyncQueues:
             What one iteration of a loop does, in order.
         end : PrimExpr
             The iteration after the last one.
-
-        Returns
-        -------
-        list of Stmt
         """
         if not self.async_stages:
             return [step.realize for step in steps]
         return _Part(self, steps, end).statements()
 
     def awaited(self, step: Step) -> list[int]:
-        """Return the asynchronous stages whose results a step reads: those of its own stage and of earlier ones.
-
-        Parameters
-        ----------
-        step : Step
-
-        Returns
-        -------
-        list of int
-        """
+        """Return the asynchronous stages whose results a step reads: those of its own stage and of earlier ones."""
         read, own = self.reads[step.index], self.stages[step.index]
         stored = {self.stages[i] for i, written in enumerate(self.writes) if written & read}
         return sorted(stage for stage in stored & self.async_stages if stage <= own)

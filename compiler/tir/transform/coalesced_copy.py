@@ -50,7 +50,6 @@ class CoalescedCopy:
         The last one changes fastest.
     lane : Var
         Counts the elements that a thread copies at once.
-    lanes : int
     guards : tuple of PrimExpr
         What must hold for an element to be copied.
     body : Stmt
@@ -163,10 +162,6 @@ def share_out(
         The extents of the thread axes, the one that changes fastest last.
     lanes : int
         How many elements a thread copies at once.
-
-    Returns
-    -------
-    CoalescedCopy
     """
     simplify = Analyzer().simplify
     dtype = loops[0].loop_var.dtype

@@ -28,7 +28,6 @@ class Access:
         The pointer to the memory.
     dtype : str
         The type of the elements.
-    writes : bool
     by_coproc : bool
         Whether the coprocessor does it, not the host.
     box : tuple of IntervalSet
@@ -77,7 +76,6 @@ class AccessPlanner(Visitor):
 
         Parameters
         ----------
-        steps : sequence of Step
         loop : For or While, optional
             The loop whose body the sequence is.
 

@@ -21,7 +21,6 @@ class _Work:
 
     Attributes
     ----------
-    stmt : Stmt
     first, last : list of int
         The units that may begin, and those that may end, those of a later branch before those of an earlier one.
     pops : list of tuple
@@ -42,7 +41,6 @@ class Dependences(StmtVisitor):
 
     Parameters
     ----------
-    coproc : IterVar
     push, pop : callable
         Make the statements that push and pop a token.
 

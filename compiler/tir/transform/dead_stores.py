@@ -47,14 +47,6 @@ def without_dead_stores(stmt: Stmt) -> Stmt:
             A[i] = 1             →         A[i] = 2
         for i in range(16):
             A[i] = 2
-
-    Parameters
-    ----------
-    stmt : Stmt
-
-    Returns
-    -------
-    Stmt
     """
     return DeadStores().visit(stmt)
 

@@ -46,10 +46,6 @@ class FunctionTarget(Protocol):
 def target_or_current(func: PrimFunc) -> FunctionTarget | None:
     """Return the target of a function, or the one of the ``with`` block around.
 
-    Parameters
-    ----------
-    func : PrimFunc
-
     Returns
     -------
     FunctionTarget or None
@@ -67,13 +63,8 @@ def function_target(func: PrimFunc, operation: str) -> FunctionTarget:
 
     Parameters
     ----------
-    func : PrimFunc
     operation : str
         The name of the pass that asks, for its message.
-
-    Returns
-    -------
-    FunctionTarget
 
     Raises
     ------

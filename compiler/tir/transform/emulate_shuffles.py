@@ -54,7 +54,6 @@ class EmulateShuffles(StmtExprMutator):
         The position of a thread in its block.
     threads : PrimExpr
         The threads of a block.
-    warp_size : int
 
     Attributes
     ----------

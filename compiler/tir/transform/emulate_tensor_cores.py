@@ -79,16 +79,7 @@ class EmulateTensorCores(StmtExprMutator):
         }
 
     def lowered(self, code: Stmt) -> Stmt:
-        """Return what a thread does, without operators of tensor cores.
-
-        Parameters
-        ----------
-        code : Stmt
-
-        Returns
-        -------
-        Stmt
-        """
+        """Return what a thread does, without operators of tensor cores."""
         code = self.visit(code)
         for buffer in self._exchanges.values():
             code = allocated(buffer, code)

@@ -176,9 +176,6 @@ class _BlockMemory(StmtExprMutator):
     width : int
         How many threads share memory of a warp.
 
-    An element of the threads' own memory is beside that of the next thread, as on a device, where LLVM can compute
-    several threads by one vector instruction; elements that an instruction accesses together stay side by side.
-
     Attributes
     ----------
     allocations : list of Allocate

@@ -25,7 +25,6 @@ def align_strides(shape: Exprs, align: Mapping[int, tuple[int, int]]) -> Exprs:
 
     Parameters
     ----------
-    shape : tuple of PrimExpr
     align : mapping of int to (int, int)
         Factor and offset by axis, as ``storage_align`` gives them.
     """

@@ -49,14 +49,8 @@ class FP8ComputeLegalize(PrimFuncPass):
 
         Parameters
         ----------
-        func : PrimFunc
         mod : IRModule
             The module of the function.
-        ctx : PassContext
-
-        Returns
-        -------
-        PrimFunc
 
         Raises
         ------

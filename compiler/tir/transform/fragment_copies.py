@@ -106,10 +106,6 @@ def tiles_of(loops: Sequence[For], fragment: Buffer, places: Sequence[Place], co
     copy : Stmt
         For the error.
 
-    Returns
-    -------
-    Tiles
-
     Raises
     ------
     LoweringError
@@ -147,13 +143,8 @@ def copy_tile(tiles: Tiles, source: Place, target: Place) -> BlockRealize:
 
     Parameters
     ----------
-    tiles : Tiles
     source, target : Place
         Where the tile begins; one of them is a fragment, the other one memory.
-
-    Returns
-    -------
-    BlockRealize
     """
     size = tiles.size
     src, tgt = _tile("src", source, size), _tile("tgt", target, size)

@@ -28,14 +28,6 @@ def with_device_memory(body: Stmt) -> Stmt:
 
         L = T.allocate([1], "float32", "local")         tx = T.launch_thread("threadIdx.x", 8)
         tx = T.launch_thread("threadIdx.x", 8)     →    L = T.allocate([1], "float32", "local")
-
-    Parameters
-    ----------
-    body : Stmt
-
-    Returns
-    -------
-    Stmt
     """
     return _DeviceMemory().visit(body)
 
@@ -45,7 +37,6 @@ def refuse_tensor_cores(kernel: Stmt, operation: str) -> None:
 
     Parameters
     ----------
-    kernel : Stmt
     operation : str
         What cannot be done with it, for the message.
 
@@ -136,14 +127,6 @@ class KernelCode:
 
     def memory_width(self, warp_size: int) -> int:
         """Return how many threads share memory of the scope ``warp``: a warp's, or fewer where threadIdx.x has fewer.
-
-        Parameters
-        ----------
-        warp_size : int
-
-        Returns
-        -------
-        int
         """
         widths = [
             axis.extent.value for axis in self.threads if axis.tag == "threadIdx.x" and isinstance(axis.extent, IntImm)

@@ -18,14 +18,6 @@ def without_known_stores(stmt: Stmt) -> Stmt:
         for i in range(16):            for i in range(16):
             A[i] = i             →         A[i] = i
         A[4] = 4
-
-    Parameters
-    ----------
-    stmt : Stmt
-
-    Returns
-    -------
-    Stmt
     """
     return KnownStores(BufferValues(Analyzer())).visit(stmt)
 

@@ -97,7 +97,6 @@ def intrin_rule(op: Op, kind: str) -> Callable[[Call], PrimExpr | None] | None:
 
     Parameters
     ----------
-    op : Op
     kind : str
         The kind of target; a rule for it comes before one for ``default``.
 
@@ -114,17 +113,7 @@ def intrin_rule(op: Op, kind: str) -> Callable[[Call], PrimExpr | None] | None:
 
 
 def needs_intrin_rules(func: PrimFunc, kind: str) -> bool:
-    """Return whether a function calls an operator that has a rule for a kind of target.
-
-    Parameters
-    ----------
-    func : PrimFunc
-    kind : str
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether a function calls an operator that has a rule for a kind of target."""
     return any(name and intrin_rule(Op.get(name), kind) is not None for name in features(func).ops)
 
 

@@ -96,8 +96,6 @@ class _Accesses(StmtExprVisitor):
         The elements that are stored.
     parts : set of int
         How many elements instructions take a thread to have.
-    thread : ThreadAxis or None
-    ranges : dict of Var to Range
     values : dict of Var to PrimExpr
         What variables stand for.
     """

@@ -31,23 +31,12 @@ class PrimFuncPass(Pass, abstract=True):
 
         Parameters
         ----------
-        func : PrimFunc
         mod : IRModule
             The module that the function is in.
-        ctx : PassContext
-
-        Returns
-        -------
-        PrimFunc
         """
 
     def apply(self, mod: IRModule, ctx: PassContext) -> IRModule:
         """Run ``transform_function`` on every PrimFunc.
-
-        Parameters
-        ----------
-        mod : IRModule
-        ctx : PassContext
 
         Returns
         -------

@@ -134,13 +134,8 @@ def stays_inside(stmt: Stmt, context: Region) -> bool:
 
     Parameters
     ----------
-    stmt : Stmt
     context : Region
         What variables may be there.
-
-    Returns
-    -------
-    bool
     """
     return all(_is_inside(access, context) for access in _accesses(stmt))
 

@@ -58,8 +58,6 @@ class SharedMemoryPadding:
 
         Parameters
         ----------
-        copy : CoalescedCopy
-        buffer : Buffer
         indices : sequence of PrimExpr
             Of the element that is accessed; what depends on data is left out.
         """
@@ -104,10 +102,6 @@ class SharedMemoryPadding:
         ----------
         buffer : Buffer
             One that has strides, or that nothing is known of, stays as it is.
-
-        Returns
-        -------
-        Buffer
         """
         shape = [dim.value for dim in buffer.shape if isinstance(dim, IntImm)]
         accesses = self._accesses.get(buffer)

@@ -25,7 +25,6 @@ class Pipeline:
 
     Attributes
     ----------
-    loop : For
     allocations : tuple of Buffer
         The buffers that exist during an iteration.
     blocks : tuple of Block
@@ -97,10 +96,6 @@ def _may_meet(a: BufferRegion, b: BufferRegion) -> bool:
 
 def pipelined(pipeline: Pipeline) -> Stmt:
     """Return the loops that carry out a pipeline: those that fill it, the loop itself, and those that empty it.
-
-    Parameters
-    ----------
-    pipeline : Pipeline
 
     Returns
     -------

@@ -29,7 +29,6 @@ class Lifetime:
 
     Attributes
     ----------
-    alloc : Allocate
     region : Stmt or None
         The parallel loop or thread that the memory belongs to, where it can be allocated; None for the function.
     movable : bool

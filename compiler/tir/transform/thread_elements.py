@@ -34,7 +34,6 @@ class ThreadElements:
         same element.
     uniformity : Uniformity
         What all threads of the block agree about.
-    analyzer : Analyzer
     """
 
     def __init__(self, axes: Iterable[ThreadAxis], uniformity: Uniformity, analyzer: Analyzer) -> None:
@@ -140,17 +139,7 @@ def _owners(threads: Values, elements: Values) -> dict[int, int | None]:
 
 
 def apart(a: IntervalSet, b: IntervalSet, analyzer: Analyzer) -> bool:
-    """Return whether two intervals are known to have no number in common.
-
-    Parameters
-    ----------
-    a, b : IntervalSet
-    analyzer : Analyzer
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether two intervals are known to have no number in common."""
     if not (a.is_bounded() and b.is_bounded()):
         return False
     prove = analyzer.can_prove
@@ -166,16 +155,10 @@ def apart_after_steps(
 
     Parameters
     ----------
-    a, b : PrimExpr
     loop_var : Var
         Of the loop.
     domains : mapping of Var to IntervalSet
         What threads and loops within this one run over; all other variables have the same value both times.
-    analyzer : Analyzer
-
-    Returns
-    -------
-    bool
     """
     first, second = _linear(a, loop_var), _linear(b, loop_var)
     if first is None or second is None or first.step != second.step:

@@ -27,16 +27,7 @@ MIN_THREADS = 4
 
 
 def steps(n: Stmt) -> float:
-    """Return how many stores and calls a thread makes in a statement; infinity where that depends on anything.
-
-    Parameters
-    ----------
-    n : Stmt
-
-    Returns
-    -------
-    float
-    """
+    """Return how many stores and calls a thread makes in a statement; infinity where that depends on anything."""
     counter = _Steps()
     counter.visit(n)
     return counter.total

@@ -44,12 +44,7 @@ class StatementWalk(StmtExprMutator):
 
 
 class ValueFollower(StatementWalk):
-    """Keeps ``values`` at the point of the walk; mixed into a mutator, which stores what its stores become.
-
-    Attributes
-    ----------
-    values : BufferValues
-    """
+    """Keeps ``values`` at the point of the walk; mixed into a mutator, which stores what its stores become."""
 
     values: BufferValues
 
@@ -129,16 +124,7 @@ class StatementFollower(ValueFollower):
 
 
 def without_likely(condition: PrimExpr) -> PrimExpr:
-    """Return a condition without the mark that it nearly always holds.
-
-    Parameters
-    ----------
-    condition : PrimExpr
-
-    Returns
-    -------
-    PrimExpr
-    """
+    """Return a condition without the mark that it nearly always holds."""
     while is_call(condition, LIKELY):
         condition = condition.args[0]
     return condition

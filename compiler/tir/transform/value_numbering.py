@@ -161,7 +161,6 @@ def _unordered(e: BinaryOp, number: Callable[[PrimExpr], int]) -> tuple[Any, ...
 
     Parameters
     ----------
-    e : BinaryOp
     number : callable
         The key of an operand.
     """

@@ -27,7 +27,6 @@ class Lanes:
 
     Attributes
     ----------
-    code : Stmt
     axis : Var or None
         The position along an axis of threads, or the variable of :attr:`loop`; None if long loops stay innermost.
     loop : For or None
@@ -60,10 +59,6 @@ def choose_lanes(code: Stmt, positions: Sequence[tuple[Var, PrimExpr]], distinct
         The variable and the extent of each axis of threads, x first.
     distinct : bool
         Whether different pointers lead to different memory.
-
-    Returns
-    -------
-    Lanes
     """
     variables = [var for var, _ in positions]
     best, split = Lanes(code), 0

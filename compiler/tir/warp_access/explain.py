@@ -37,8 +37,6 @@ class WarpAccess:
 
     Attributes
     ----------
-    node : BufferLoad or BufferStore
-    writes : bool
     buffer, scope : str
         Name and storage scope of the memory.
     size : int
@@ -106,7 +104,6 @@ class KernelAccesses:
 
     Attributes
     ----------
-    name : str
     blocks, threads : int
         Blocks of the launch, and threads of a block.
     accesses : list of WarpAccess

@@ -33,10 +33,6 @@ def fragment_extents(shape: str) -> int:
     ----------
     shape : str
         As ``InferFragment`` says it: ``16, 16, 16``.
-
-    Returns
-    -------
-    int
     """
     return prod(map(int, shape.split(",")))
 
@@ -46,7 +42,6 @@ def instruction_operations(call: Call, fragments: Mapping[Var, int]) -> float:
 
     Parameters
     ----------
-    call : Call
     fragments : mapping of Var to int
         The products of each fragment: see :func:`fragment_extents`.
 
@@ -70,10 +65,6 @@ def instruction_operations(call: Call, fragments: Mapping[Var, int]) -> float:
 def matrix_types(call: Call) -> str:
     """Return what an instruction of tensor cores multiplies and adds up.
 
-    Parameters
-    ----------
-    call : Call
-
     Returns
     -------
     str
@@ -96,16 +87,7 @@ def _element(pointer: PrimExpr) -> str:
 
 
 def value_operations(value: PrimExpr) -> int:
-    """Return the floating-point operations of an expression, those of indices left out.
-
-    Parameters
-    ----------
-    value : PrimExpr
-
-    Returns
-    -------
-    int
-    """
+    """Return the floating-point operations of an expression, those of indices left out."""
     count = _Arithmetic()
     count.visit(value)
     return count.operations

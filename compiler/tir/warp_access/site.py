@@ -67,10 +67,6 @@ class Surroundings:
         places : sequence of numpy.ndarray
             One for each of ``extents``, each of shape (places,).
 
-        Returns
-        -------
-        Lanes
-
         Raises
         ------
         DataDependentError
@@ -107,7 +103,6 @@ class AccessSite:
 
     Attributes
     ----------
-    surroundings : Surroundings
     index : PrimExpr
         Into the flat buffer; of a vector, that of its elements.
     element : int

@@ -46,14 +46,6 @@ def walk_through(site: AccessSite) -> Walkthrough:
 
     The blocks are the first one, its neighbour along each axis, and the last.
 
-    Parameters
-    ----------
-    site : AccessSite
-
-    Returns
-    -------
-    Walkthrough
-
     Raises
     ------
     DataDependentError

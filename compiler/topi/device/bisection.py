@@ -17,7 +17,6 @@ def bisected(
 
     Parameters
     ----------
-    builder : IRBuilder
     low, high : PrimExpr or int
         The range; ``high`` is the result where the condition holds for all of it.
     rounds : PrimExpr or int

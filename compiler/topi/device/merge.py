@@ -38,7 +38,6 @@ class Merge:
     ----------
     builder : IRBuilder
         What it is written with.
-    order : Order
     width : int
         Elements of a run, but for the last of a row, which is as long as it is; a multiple of a tile's.
     """

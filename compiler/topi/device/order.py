@@ -64,41 +64,20 @@ class Elements:
 
         Parameters
         ----------
-        builder : IRBuilder
         name, scope : str
             What it is called, and where it is: ``global`` or ``shared``.
         dtype : str
             Of the values.
-        shape : sequence of int
-
-        Returns
-        -------
-        Elements
         """
         values = builder.allocate(dtype, shape, f"{name}_values", scope)
         return cls(values, builder.allocate("int32", shape, f"{name}_places", scope))
 
     def at(self, *indices: Index) -> Element:
-        """Return the element at an index of each dimension.
-
-        Parameters
-        ----------
-        *indices : int or PrimExpr
-
-        Returns
-        -------
-        Element
-        """
+        """Return the element at an index of each dimension."""
         return self.values[indices], self.places[indices]
 
     def store(self, element: Element, *indices: Index) -> None:
-        """Write an element at an index of each dimension.
-
-        Parameters
-        ----------
-        element : Element
-        *indices : int or PrimExpr
-        """
+        """Write an element at an index of each dimension."""
         self.values[indices], self.places[indices] = element
 
 
@@ -108,7 +87,6 @@ class Order:
 
     Attributes
     ----------
-    rows : Rows
     is_ascend : bool
         Whether the smallest comes first.
     counts : BufferVar or None
@@ -126,13 +104,8 @@ class Order:
         ----------
         row : PrimExpr
             The row of both.
-        a, b : Element
         has_padding : bool
             Whether their places may be behind the row's end.
-
-        Returns
-        -------
-        PrimExpr
         """
         (value, place), (other, other_place) = a, b
         earlier = place < other_place

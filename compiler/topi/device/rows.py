@@ -38,17 +38,7 @@ class Rows:
 
     @classmethod
     def of(cls, tensor: Tensor, axis: int) -> Rows:
-        """Return the rows of a tensor whose extents are numbers.
-
-        Parameters
-        ----------
-        tensor : Tensor
-        axis : int
-
-        Returns
-        -------
-        Rows
-        """
+        """Return the rows of a tensor whose extents are numbers."""
         return cls(tuple(constant(extent, "rows") for extent in dims(tensor)), axis)
 
     @property
@@ -76,29 +66,11 @@ class Rows:
         return (*self.shape[: self.axis], *self.shape[self.axis + 1 :])
 
     def others(self, row: Index) -> tuple[Index, ...]:
-        """Return the indices of a row along the other axes.
-
-        Parameters
-        ----------
-        row : int or PrimExpr
-
-        Returns
-        -------
-        tuple of (int or PrimExpr)
-        """
+        """Return the indices of a row along the other axes."""
         return tuple(unflatten(row, self._others))
 
     def indices(self, row: Index, place: Index) -> tuple[Index, ...]:
-        """Return the indices of an element of a row.
-
-        Parameters
-        ----------
-        row, place : int or PrimExpr
-
-        Returns
-        -------
-        tuple of (int or PrimExpr)
-        """
+        """Return the indices of an element of a row."""
         others = self.others(row)
         return (*others[: self.axis], place, *others[self.axis :])
 
@@ -109,7 +81,6 @@ class Launch:
 
     Attributes
     ----------
-    rows : Rows
     row : PrimExpr
         May lie behind the last row.
     tile : PrimExpr
@@ -146,32 +117,13 @@ class Launch:
 
 
 def has_rows(data: Tensor) -> bool:
-    """Return whether a tensor has rows that kernels can be written for: all extents are numbers, and none is zero.
-
-    Parameters
-    ----------
-    data : Tensor
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether a tensor has rows that kernels can be written for: all extents are numbers, and none is zero."""
     return all(isinstance(extent, int) and extent > 0 for extent in dims(data))
 
 
 @contextmanager
 def launched(builder: IRBuilder, rows: Rows) -> Iterator[Launch]:
-    """Write a kernel in which a thread works at each element of each tile; several short rows share a block.
-
-    Parameters
-    ----------
-    builder : IRBuilder
-    rows : Rows
-
-    Yields
-    ------
-    Launch
-    """
+    """Write a kernel in which a thread works at each element of each tile; several short rows share a block."""
     slots = max(min(_THREADS // rows.tile, rows.count), 1)
     blocks = -(-rows.count // slots) * rows.tiles
     wide = min(blocks, _MAX_BLOCKS)

@@ -34,10 +34,6 @@ def grid_sample(
     align_corners : bool
         Whether -1 and 1 are the centres of the outermost elements, else their outer edges.
 
-    Returns
-    -------
-    Tensor
-
     Raises
     ------
     ArgumentError

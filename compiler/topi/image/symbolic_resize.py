@@ -103,7 +103,6 @@ def resize_symbolic(
 
     Parameters
     ----------
-    data : Tensor
     positions : sequence of int
         Which dimensions are resized.
     axes : sequence of SymbolicAxis
@@ -112,10 +111,6 @@ def resize_symbolic(
         Data type of the result; interpolation is in float32.
     function : str
         Who asks, for errors.
-
-    Returns
-    -------
-    Tensor
 
     Raises
     ------

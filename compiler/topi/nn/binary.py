@@ -175,10 +175,6 @@ def bitserial_conv2d_nchw(
         Bits of each number of the data and of the weight that count.
     pack_dtype, out_dtype, unipolar
         As in :func:`bitserial_dense`.
-
-    Returns
-    -------
-    Tensor
     """
     spec = BitSpec(activation_bits, weight_bits, pack_dtype, out_dtype, bool(unipolar))
     return _conv2d("bitserial_conv2d_nchw", (data, kernel), (stride, padding), ("NCHW", "OIHW"), spec)
@@ -205,10 +201,6 @@ def bitserial_conv2d_nhwc(
         Of layout HWIO and an integer type.
     stride, padding, activation_bits, weight_bits, pack_dtype, out_dtype, unipolar
         As in :func:`bitserial_conv2d_nchw`.
-
-    Returns
-    -------
-    Tensor
     """
     spec = BitSpec(activation_bits, weight_bits, pack_dtype, out_dtype, bool(unipolar))
     return _conv2d("bitserial_conv2d_nhwc", (data, kernel), (stride, padding), ("NHWC", "HWIO"), spec)

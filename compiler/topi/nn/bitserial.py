@@ -116,7 +116,6 @@ def bitserial_dense(data: Tensor, weight: Tensor, spec: BitSpec) -> Tensor:
         ``(rows, K)`` of an integer type.
     weight : Tensor
         ``(units, K)`` of an integer type.
-    spec : BitSpec
 
     Returns
     -------
@@ -157,7 +156,6 @@ def bitserial_conv2d(
         Zeros around the data: above, left, below and right.
     layouts : tuple of str
         Of the data, ``NCHW`` or ``NHWC``, and of the weight, such as ``OIHW``.
-    spec : BitSpec
 
     Returns
     -------

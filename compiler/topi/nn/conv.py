@@ -62,10 +62,6 @@ def spatial_letters(data_layout: str) -> str:
     ----------
     data_layout : str
         Such as ``NCDHW`` or ``NHWC``.
-
-    Returns
-    -------
-    str
     """
     return "".join(letter for letter in "DHW" if letter in layout(data_layout).letters)
 
@@ -83,10 +79,6 @@ def window_extent(extent: E, before: int, after: int, kernel: E, stride: int, di
         The extent of the window.
     stride, dilation : int
         How far windows, and the elements of a window, are apart.
-
-    Returns
-    -------
-    int or PrimExpr
     """
     return (extent + before + after - (kernel - 1) * dilation - 1) // stride + 1
 
@@ -96,14 +88,8 @@ def pad_spatial(data: Tensor, spec: ConvSpec, channels: int = 0) -> Tensor:
 
     Parameters
     ----------
-    data : Tensor
-    spec : ConvSpec
     channels : int
         Channels of zeros to add to each block of them.
-
-    Returns
-    -------
-    Tensor
     """
     amounts = dict(zip(spec.spatial, zip(spec.before, spec.after, strict=True), strict=True))
     axes = layout(spec.data_layout).axes
@@ -122,7 +108,6 @@ def conv(data: Tensor, kernel: Tensor, spec: ConvSpec, in_vectors: bool = True) 
         In the layout ``spec.data_layout``, of a number type.
     kernel : Tensor
         In the layout ``spec.kernel_layout``, with the input channels of one group; of the data type of ``data``.
-    spec : ConvSpec
     in_vectors : bool
         Whether rows may be computed in full vectors and cut off, where the target's schedules want that.  A schedule of
         one's own wants the definition in one stage: the sums are the result then.
@@ -171,13 +156,7 @@ def conv(data: Tensor, kernel: Tensor, spec: ConvSpec, in_vectors: bool = True) 
 
 
 def conv_windows(result: Layout, spec: ConvSpec) -> ConvWindows | None:
-    """Return what schedules go by, None for channels in blocks.
-
-    Parameters
-    ----------
-    result : Layout
-    spec : ConvSpec
-    """
+    """Return what schedules go by, None for channels in blocks."""
     letters = [axis.letter for axis in result.axes]
     if any(axis.factor for axis in result.axes):
         return None
@@ -195,7 +174,6 @@ class _Rows:
     ----------
     data : Tensor
         In the layout ``NC…W``.
-    spec : ConvSpec
     width : int
         The extent of a row of the result.
     kernel : int
@@ -250,13 +228,8 @@ def moved(index: Index, window: IterVar, spec: ConvSpec, d: int) -> PrimExpr:
         Of the output element.
     window : IterVar
         The axis of the window.
-    spec : ConvSpec
     d : int
         The spatial dimension.
-
-    Returns
-    -------
-    PrimExpr
     """
     start = index if spec.strides[d] == 1 else index * spec.strides[d]
     return start + (window.var if spec.dilation[d] == 1 else window.var * spec.dilation[d])
@@ -271,11 +244,6 @@ def group_channel(out_channel: Index, in_channel: Index, outputs: Extent, inputs
         The channel of the result, and the one among the input channels of its group.
     outputs, inputs : int or PrimExpr
         Output channels of all groups, and input channels of one.
-    groups : int
-
-    Returns
-    -------
-    int or PrimExpr
     """
     if groups == 1:
         return in_channel

@@ -25,10 +25,6 @@ def gemm_tiles(rows: Extent, columns: Extent, tile_N: int, tile_K: int) -> tuple
         Of the weight as a matrix: the elements of a window, and the output channels.
     tile_N, tile_K : int
         Columns and rows of a tile.
-
-    Returns
-    -------
-    tuple of (int or PrimExpr)
     """
     group = tile_K * _UNROLLED_TILES
     return (columns + tile_N - 1) // tile_N, (rows + group - 1) // group * _UNROLLED_TILES
@@ -41,10 +37,6 @@ def has_rows_inside(dtype: str) -> bool:
     ----------
     dtype : str
         Of the weight.
-
-    Returns
-    -------
-    bool
     """
     return dtype in ("int8", "uint8")
 

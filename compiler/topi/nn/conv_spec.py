@@ -26,10 +26,6 @@ def numbers_of(function: str, name: str, value: Numbers, count: int) -> tuple[in
     count : int
         The number of spatial dimensions.
 
-    Returns
-    -------
-    tuple of int
-
     Raises
     ------
     ArgumentError
@@ -65,10 +61,6 @@ def conv_spec(
         The number of groups of channels.
     out_dtype : str
         The accumulator's data type.
-
-    Returns
-    -------
-    ConvSpec
     """
     spatial = spatial_letters(layouts[0])
     strides, padding, dilation = numbers

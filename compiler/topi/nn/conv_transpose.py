@@ -34,10 +34,6 @@ def transposed_extent(
         How far windows, and the elements of a window, are apart.
     output_padding : int
         Tells apart the extents that the same convolution takes to ``extent``: elements more than the least.
-
-    Returns
-    -------
-    int or PrimExpr
     """
     return (extent - 1) * stride - around + (kernel - 1) * dilation + 1 + output_padding
 
@@ -52,7 +48,6 @@ def conv_transpose(data: Tensor, kernel: Tensor, spec: ConvSpec, output_padding:
     kernel : Tensor
         In the layout ``spec.kernel_layout``, whose letters are as they are used here: ``I`` of the data's channels,
         ``O`` of the result's in one group; of the data type of ``data``.
-    spec : ConvSpec
     output_padding : tuple of int
         See :func:`transposed_extent`; one for each spatial dimension.
 

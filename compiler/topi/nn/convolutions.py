@@ -74,10 +74,6 @@ def conv(
     out_dtype : str, optional
         Data type of the sums and of the result; that of the data by default.
 
-    Returns
-    -------
-    Tensor
-
     Raises
     ------
     ArgumentError
@@ -111,10 +107,6 @@ def conv1d(
         The weight, in ``kernel_layout``.
     strides, padding, dilation, groups, data_layout, kernel_layout, out_dtype
         As in :func:`conv`.
-
-    Returns
-    -------
-    Tensor
     """
     return conv(data, kernel, strides, padding, dilation, groups, data_layout, kernel_layout, out_dtype)
 
@@ -143,10 +135,6 @@ def conv2d(
         ``NCHW``, ``NHWC`` or ``HWCN``.
     kernel_layout : str
         Of the weight; the usual one when empty.
-
-    Returns
-    -------
-    Tensor
 
     Raises
     ------
@@ -177,10 +165,6 @@ def conv1d_ncw(
         The weight, of layout OIW.
     strides, padding, dilation, out_dtype
         As in :func:`conv`.
-
-    Returns
-    -------
-    Tensor
     """
     return conv(data, kernel, strides, padding, dilation, 1, "NCW", "OIW", out_dtype)
 
@@ -203,10 +187,6 @@ def conv1d_nwc(
         The weight, of layout WIO.
     strides, padding, dilation, out_dtype
         As in :func:`conv`.
-
-    Returns
-    -------
-    Tensor
     """
     return conv(data, kernel, strides, padding, dilation, 1, "NWC", "WIO", out_dtype)
 
@@ -230,10 +210,6 @@ def group_conv1d_ncw(
         The weight, of layout OIW.
     strides, padding, dilation, groups, out_dtype
         As in :func:`conv`.
-
-    Returns
-    -------
-    Tensor
     """
     return conv(data, kernel, strides, padding, dilation, groups, "NCW", "OIW", out_dtype)
 
@@ -257,10 +233,6 @@ def group_conv1d_nwc(
         The weight, of layout WIO.
     strides, padding, dilation, groups, out_dtype
         As in :func:`conv`.
-
-    Returns
-    -------
-    Tensor
     """
     return conv(data, kernel, strides, padding, dilation, groups, "NWC", "WIO", out_dtype)
 
@@ -283,10 +255,6 @@ def conv2d_nchw(
         The weight, of layout OIHW.
     stride, padding, dilation, out_dtype
         As in :func:`conv`.
-
-    Returns
-    -------
-    Tensor
     """
     return conv(Input, Filter, stride, padding, dilation, 1, "NCHW", "OIHW", out_dtype)
 
@@ -309,10 +277,6 @@ def conv2d_nhwc(
         The weight, of layout HWIO.
     stride, padding, dilation, out_dtype
         As in :func:`conv`.
-
-    Returns
-    -------
-    Tensor
     """
     return conv(Input, Filter, stride, padding, dilation, 1, "NHWC", "HWIO", out_dtype)
 
@@ -335,10 +299,6 @@ def conv2d_hwcn(
         The weight, of layout HWIO.
     stride, padding, dilation, out_dtype
         As in :func:`conv`.
-
-    Returns
-    -------
-    Tensor
     """
     return conv(Input, Filter, stride, padding, dilation, 1, "HWCN", "HWIO", out_dtype)
 
@@ -362,10 +322,6 @@ def group_conv2d_nchw(
         The weight, of layout OIHW.
     stride, padding, dilation, groups, out_dtype
         As in :func:`conv`.
-
-    Returns
-    -------
-    Tensor
     """
     return conv(Input, Filter, stride, padding, dilation, groups, "NCHW", "OIHW", out_dtype)
 
@@ -389,10 +345,6 @@ def group_conv2d_nhwc(
         The weight, of layout HWIO.
     stride, padding, dilation, groups, out_dtype
         As in :func:`conv`.
-
-    Returns
-    -------
-    Tensor
     """
     return conv(Input, Filter, stride, padding, dilation, groups, "NHWC", "HWIO", out_dtype)
 
@@ -416,10 +368,6 @@ def conv3d_ncdhw(
         The weight, of layout OIDHW.
     stride, padding, dilation, groups, out_dtype
         As in :func:`conv`.
-
-    Returns
-    -------
-    Tensor
     """
     return conv(Input, Filter, stride, padding, dilation, groups, "NCDHW", "OIDHW", out_dtype)
 
@@ -443,9 +391,5 @@ def conv3d_ndhwc(
         The weight, of layout DHWIO.
     stride, padding, dilation, groups, out_dtype
         As in :func:`conv`.
-
-    Returns
-    -------
-    Tensor
     """
     return conv(Input, Filter, stride, padding, dilation, groups, "NDHWC", "DHWIO", out_dtype)

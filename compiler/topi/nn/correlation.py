@@ -57,10 +57,6 @@ class CorrelationSpec:
         ----------
         extent : int or PrimExpr
             Of the images.
-
-        Returns
-        -------
-        int or PrimExpr
         """
         border = self.max_displacement + (self.kernel_size - 1) // 2
         return (extent + 2 * (self.padding - border) + self.stride1 - 1) // self.stride1
@@ -73,7 +69,6 @@ def correlation(data1: Tensor, data2: Tensor, spec: CorrelationSpec) -> Tensor:
     ----------
     data1, data2 : Tensor
         ``(N, C, H, W)`` of one float type.
-    spec : CorrelationSpec
 
     Returns
     -------

@@ -33,7 +33,6 @@ def deformable_conv2d(data: Tensor, offset: Tensor, kernel: Tensor, spec: ConvSp
         group of channels, are its ``2 * deformable_groups * window`` channels.
     kernel : Tensor
         In the layout ``spec.kernel_layout``, with the input channels of one group.
-    spec : ConvSpec
     deformable_groups : int
         Groups of channels that are moved together.
 

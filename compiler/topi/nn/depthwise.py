@@ -122,10 +122,6 @@ def depthwise_conv2d_NCHWc(
         Of the data, such as ``NCHW8c``.
     out_layout : str
         Of the result; the blocks are the same.
-
-    Returns
-    -------
-    Tensor
     """
     blocks, *_, block = dims(Filter)
     layouts = (layout, f"OIHW1i{block}o")

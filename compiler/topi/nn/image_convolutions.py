@@ -187,10 +187,6 @@ def deformable_conv2d_nchw(
         As in :func:`~compiler.topi.nn.convolutions.conv`.
     deformable_groups : int
         Groups of channels that are moved together.
-
-    Returns
-    -------
-    Tensor
     """
     numbers, parts = (strides, padding, dilation), (int(deformable_groups), int(groups))
     tensors = (data, offset, kernel)
@@ -220,10 +216,6 @@ def deformable_conv2d_nhwc(
         Of layout HWIO.
     strides, padding, dilation, deformable_groups, groups, out_dtype
         As in :func:`deformable_conv2d_nchw`.
-
-    Returns
-    -------
-    Tensor
     """
     numbers, parts = (strides, padding, dilation), (int(deformable_groups), int(groups))
     tensors = (data, offset, kernel)
@@ -309,10 +301,6 @@ def conv2d_winograd_nchw(
     pre_computed : bool
         Whether the weight is transformed already.
 
-    Returns
-    -------
-    Tensor
-
     References
     ----------
     A. Lavin and S. Gray, "Fast Algorithms for Convolutional Neural Networks", CVPR 2016, section 4.1.
@@ -337,10 +325,6 @@ def conv2d_winograd_nchw_without_weight_transform(
         As in :func:`conv2d_winograd_nchw`.
     weight : Tensor
         ``(points, points, C, O)``.
-
-    Returns
-    -------
-    Tensor
     """
     return conv2d_winograd_nchw(data, weight, strides, padding, dilation, out_dtype, pre_computed=True)
 
@@ -364,10 +348,6 @@ def conv2d_winograd_nhwc(
         Of layout HWIO, square; transformed where ``pre_computed``: ``(points, points, O, C)``.
     strides, padding, dilation, out_dtype, pre_computed
         As in :func:`conv2d_winograd_nchw`.
-
-    Returns
-    -------
-    Tensor
     """
     ready = weight
     if not pre_computed:
@@ -393,9 +373,5 @@ def conv2d_winograd_nhwc_without_weight_transform(
         As in :func:`conv2d_winograd_nhwc`.
     weight : Tensor
         ``(points, points, O, C)``.
-
-    Returns
-    -------
-    Tensor
     """
     return conv2d_winograd_nhwc(data, weight, strides, padding, dilation, out_dtype, pre_computed=True)

@@ -41,7 +41,6 @@ class _Product:
     ----------
     outer : tuple of (int or PrimExpr)
         Extents of the axes before rows and columns.
-    rows, columns, depth : int or PrimExpr
     left, right : callable
         Take indices and return an element.
     dtypes : tuple of str

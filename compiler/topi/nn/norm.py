@@ -181,7 +181,6 @@ def lrn(data: Tensor, size: int, axis: int = 1, alpha: float = 0.0001, beta: flo
         Neighbours that count, the element itself included.
     axis : int
         Negative ones count from the end.
-    alpha, beta, bias : float
 
     Returns
     -------

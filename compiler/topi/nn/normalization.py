@@ -201,10 +201,6 @@ def scale_shift_nchw(Input: Tensor, Scale: Tensor, Shift: Tensor) -> Tensor:
         ``(N, C, H, W)``.
     Scale, Shift : Tensor
         Factor and offset of each channel, vectors.
-
-    Returns
-    -------
-    Tensor
     """
     return _scale_shift(Input, Scale, Shift, (1,))
 
@@ -218,10 +214,6 @@ def scale_shift_nhwc(Input: Tensor, Scale: Tensor, Shift: Tensor) -> Tensor:
         ``(N, H, W, C)``.
     Scale, Shift : Tensor
         Factor and offset of each channel, vectors.
-
-    Returns
-    -------
-    Tensor
     """
     return _scale_shift(Input, Scale, Shift, (3,))
 
@@ -235,9 +227,5 @@ def scale_shift_nchwc(Input: Tensor, Scale: Tensor, Shift: Tensor) -> Tensor:
         ``(N, C / c, H, W, c)``.
     Scale, Shift : Tensor
         Factor and offset of each channel, ``(C / c, c)``.
-
-    Returns
-    -------
-    Tensor
     """
     return _scale_shift(Input, Scale, Shift, (1, 4))

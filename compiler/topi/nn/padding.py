@@ -38,10 +38,6 @@ def pad_edges(function: str, padding: Padding, kernel: Sequence[Extent]) -> Edge
     kernel : sequence of int or PrimExpr
         The extents of the window, its dilation included.
 
-    Returns
-    -------
-    tuple of two tuples
-
     Raises
     ------
     ArgumentError
@@ -97,10 +93,6 @@ def get_pad_tuple1d(padding: Padding, kernel: Extent | Sequence[Extent]) -> tupl
     ----------
     padding, kernel
         As in :func:`get_pad_tuple_generic`; the kernel's one extent may stand alone.
-
-    Returns
-    -------
-    tuple of int
     """
     extents = kernel if isinstance(kernel, Sequence) else (kernel,)
     return _flat("get_pad_tuple1d", padding, extents, 1)
@@ -113,10 +105,6 @@ def get_pad_tuple(padding: Padding, kernel: Sequence[Extent]) -> tuple[int, ...]
     ----------
     padding, kernel
         As in :func:`get_pad_tuple_generic`.
-
-    Returns
-    -------
-    tuple of int
     """
     return _flat("get_pad_tuple", padding, kernel, 2)
 
@@ -128,10 +116,6 @@ def get_pad_tuple3d(padding: Padding, kernel: Sequence[Extent]) -> tuple[int, ..
     ----------
     padding, kernel
         As in :func:`get_pad_tuple_generic`.
-
-    Returns
-    -------
-    tuple of int
     """
     return _flat("get_pad_tuple3d", padding, kernel, 3)
 
@@ -151,10 +135,6 @@ def infer_pad(data: Tensor, data_pad: Tensor | None) -> tuple[int, int]:
         ``NCHW``.
     data_pad : Tensor or None
         The data with its zeros; None if there are none.
-
-    Returns
-    -------
-    tuple of two int
     """
     if data_pad is None:
         return 0, 0
@@ -169,10 +149,6 @@ def infer_stride(data: Tensor, kernel: Tensor, out: Tensor) -> tuple[int, int]:
     ----------
     data, kernel, out : Tensor
         ``NCHW`` and ``OIHW``; the data with its zeros.
-
-    Returns
-    -------
-    tuple of two int
     """
     (h, w), (kernel_h, kernel_w), (out_h, out_w) = (_extents(t) for t in (data, kernel, out))
     return (h - kernel_h) // max(out_h - 1, 1), (w - kernel_w) // max(out_w - 1, 1)

@@ -22,16 +22,7 @@ NARROW = ("int16", "int8", "uint8")
 
 
 def has_pair_products(target: Target) -> bool:
-    """Return whether a target multiplies pairs of 16-bit integers that stand side by side in memory.
-
-    Parameters
-    ----------
-    target : Target
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether a target multiplies pairs of 16-bit integers that stand side by side in memory."""
     return target.kind == "llvm" and int16_vector_bits(target.triple, target.cpu, target.llvm_features) > 0
 
 
@@ -88,10 +79,6 @@ def step_sum(step: PrimExpr, products: int, term: Callable[[PrimExpr], PrimExpr]
         As in :func:`products_per_step`.
     term : callable
         Returns the product at an index.
-
-    Returns
-    -------
-    PrimExpr
     """
     if products == 1:
         return term(step)

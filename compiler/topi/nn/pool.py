@@ -56,10 +56,6 @@ class PoolSpec:
         ----------
         d : int
             The spatial dimension, from 0 on.
-
-        Returns
-        -------
-        int or PrimExpr
         """
         return (self.out[d] - 1) * self.strides[d] + (self.kernel[d] - 1) * self.dilation[d] + 1
 
@@ -75,14 +71,8 @@ def pad_windows(data: Tensor, spec: PoolSpec, fill: PrimExpr | int) -> Tensor:
 
     Parameters
     ----------
-    data : Tensor
-    spec : PoolSpec
     fill : PrimExpr or int
         What it is padded with.
-
-    Returns
-    -------
-    Tensor
     """
     shape = dims(data)
     before, after = [0] * data.ndim, [0] * data.ndim
@@ -119,8 +109,6 @@ def max_pool(data: Tensor, spec: PoolSpec, largest: Extremum = OF_TE) -> Tensor:
     ----------
     data : Tensor
         In the layout ``spec.layout``, of a number type.
-    spec : PoolSpec
-    largest : Extremum
 
     Returns
     -------
@@ -137,7 +125,6 @@ def avg_pool(data: Tensor, spec: PoolSpec, count_include_pad: bool) -> Tensor:
     ----------
     data : Tensor
         In the layout ``spec.layout``, of a number type.
-    spec : PoolSpec
     count_include_pad : bool
         Whether elements of the padding count, as zeros.
 
@@ -161,7 +148,6 @@ def counter(spec: PoolSpec, shape: Sequence[Extent], count_include_pad: bool) ->
 
     Parameters
     ----------
-    spec : PoolSpec
     shape : sequence of (int or PrimExpr)
         Of the data.
     count_include_pad : bool
@@ -215,8 +201,6 @@ def global_pool(data: Tensor, name: str, kind: str, largest: Extremum = OF_TE) -
         In the layout ``name``, of a float type.
     name : str
         Such as ``NCHW``.
-    kind : {"max", "mean"}
-    largest : Extremum
 
     Returns
     -------
@@ -255,8 +239,6 @@ def adaptive_pool(data: Tensor, out: Sequence[int], name: str, kind: str, larges
         The spatial extents of the result.
     name : str
         Such as ``NCHW``.
-    kind : {"max", "mean"}
-    largest : Extremum
 
     Returns
     -------

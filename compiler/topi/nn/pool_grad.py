@@ -54,7 +54,6 @@ def avg_pool_grad(grad: Tensor, data: Tensor, spec: PoolSpec, count_include_pad:
         The gradient of the result; the shares of integers are rounded towards zero.
     data : Tensor
         What was pooled, of the data type of ``grad``.
-    spec : PoolSpec
     count_include_pad : bool
         Whether elements of the padding counted.
 
@@ -81,7 +80,6 @@ def max_pool_grad(grad: Tensor, data: Tensor, spec: PoolSpec) -> Tensor:
         The gradient of the result, of a float type.
     data : Tensor
         What was pooled, of the data type of ``grad``.
-    spec : PoolSpec
 
     Returns
     -------

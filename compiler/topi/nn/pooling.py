@@ -101,7 +101,6 @@ def pool1d(
         The extent of a window, how far windows and the elements of one are apart.
     padding : sequence of int
         Before and after the data.
-    pool_type : {"avg", "max"}
     ceil_mode : bool
         Whether a last window that is not full gives an element as well.
     layout : str
@@ -144,7 +143,6 @@ def pool2d(
         The extents of a window, how far windows and the elements of one are apart.
     padding : sequence of int
         Top, left, bottom and right.
-    pool_type : {"avg", "max"}
     ceil_mode : bool
         Whether last windows that are not full give elements as well.
     layout : str
@@ -187,7 +185,6 @@ def pool3d(
         The extents of a window, how far windows and the elements of one are apart.
     padding : sequence of int
         Front, top, left, back, bottom and right.
-    pool_type : {"avg", "max"}
     ceil_mode : bool
         Whether last windows that are not full give elements as well.
     layout : str
@@ -230,7 +227,6 @@ def pool_grad(
         What was pooled, of the same data type.
     kernel, stride, padding : int or sequence of int
         As of the pooling; windows are not dilated.
-    pool_type : {"avg", "max"}
     ceil_mode, count_include_pad : bool
         As of the pooling.
     layout : str
@@ -266,7 +262,6 @@ def global_pool(data: Tensor, pool_type: str, layout: str = "NCHW") -> Tensor:
     ----------
     data : Tensor
         In the given layout, of a float type.
-    pool_type : {"avg", "max"}
     layout : str
         Such as ``NCHW`` or ``NHWC``.
 
@@ -297,7 +292,6 @@ def adaptive_pool(data: Tensor, output_size: Numbers, pool_type: str, layout: st
         In the given layout, of a float type; spatial extents are constants.
     output_size : int or sequence of int
         Height and width of the result.
-    pool_type : {"avg", "max"}
     layout : str
         Such as ``NCHW`` or ``NHWC``.
 
@@ -323,7 +317,6 @@ def adaptive_pool1d(data: Tensor, output_size: Numbers, pool_type: str, layout: 
         In the given layout, of a float type; spatial extents are constants.
     output_size : int or sequence of int
         Width of the result.
-    pool_type : {"avg", "max"}
     layout : str
         Such as ``NCW`` or ``NWC``.
 
@@ -349,7 +342,6 @@ def adaptive_pool3d(data: Tensor, output_size: Numbers, pool_type: str, layout: 
         In the given layout, of a float type; spatial extents are constants.
     output_size : int or sequence of int
         Depth, height and width of the result.
-    pool_type : {"avg", "max"}
     layout : str
         Such as ``NCDHW`` or ``NDHWC``.
 

@@ -95,16 +95,7 @@ class AxisResize:
         return self.target / self.source if self.scale is None else self.scale
 
     def shrunk(self, x: Real) -> Real:
-        """Return a length of the target as one of the source; exact where the quotient is.
-
-        Parameters
-        ----------
-        x : float, numpy.ndarray or PrimExpr
-
-        Returns
-        -------
-        float, numpy.ndarray or PrimExpr
-        """
+        """Return a length of the target as one of the source; exact where the quotient is."""
         return x * self.source / self.target if self.scale is None else x / self.scale
 
     def coordinate(self, i: Real) -> Real:
@@ -114,10 +105,6 @@ class AxisResize:
         ----------
         i : float, numpy.ndarray or PrimExpr
             The index of the element.
-
-        Returns
-        -------
-        float, numpy.ndarray or PrimExpr
         """
         extent = self.source * self.factor
         match self.mode:
@@ -174,12 +161,7 @@ class AxisResize:
         return down(x + 0.5)
 
     def first_tap(self) -> int:
-        """Return the first element that counts, relative to the one at or before a coordinate.
-
-        Returns
-        -------
-        int
-        """
+        """Return the first element that counts, relative to the one at or before a coordinate."""
         reach = 1 if self.method == "linear" else 2
         return floor(-reach / min(self.factor, 1.0)) + 1 if self.antialias else 1 - reach
 
@@ -192,10 +174,6 @@ class AxisResize:
             How far a coordinate is after the element at or before it, from 0 to 1.
         smallest, largest : callable
             Of two values.
-
-        Returns
-        -------
-        list of (float, numpy.ndarray or PrimExpr)
         """
         first = self.first_tap()
         count = 2 - 2 * first

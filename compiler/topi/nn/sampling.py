@@ -182,7 +182,6 @@ def roi_align(data: Tensor, rois: Tensor, spec: RoiSpec) -> Tensor:
         ``(N, C, H, W)`` of a float type; height and width are constants.
     rois : Tensor
         ``(K, 5)`` of a float type: image, x1, y1, x2, y2 of each region.
-    spec : RoiSpec
 
     Returns
     -------

@@ -151,10 +151,6 @@ def sparse_conv2d(
     kernel_size : int
         The odd extent of the window, which is centred on each pixel; beyond the borders are zeros.
 
-    Returns
-    -------
-    Tensor
-
     Raises
     ------
     ArgumentError

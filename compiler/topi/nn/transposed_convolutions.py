@@ -59,10 +59,6 @@ def conv1d_transpose_ncw(
         Data type of the sums and of the result.
     output_padding : int or sequence of int
         Elements more at the ends of the result, as steps leave its extents open.
-
-    Returns
-    -------
-    Tensor
     """
     numbers = (stride, padding, output_padding)
     return _transposed("conv1d_transpose_ncw", (data, kernel), numbers, 1, out_dtype)
@@ -95,10 +91,6 @@ def group_conv1d_transpose_ncw(
         Elements more at the ends of the result, as steps leave its extents open.
     groups : int
         Groups of channels that are convolved by themselves.
-
-    Returns
-    -------
-    Tensor
     """
     numbers = (stride, padding, output_padding)
     return _transposed("group_conv1d_transpose_ncw", (data, kernel), numbers, groups, out_dtype)
@@ -128,10 +120,6 @@ def conv2d_transpose_nchw(
         Data type of the sums and of the result.
     output_padding : int or sequence of int
         Elements more at the ends of the result, as steps leave its extents open.
-
-    Returns
-    -------
-    Tensor
     """
     numbers = (strides, padding, output_padding)
     return _transposed("conv2d_transpose_nchw", (Input, Filter), numbers, 1, out_dtype)
@@ -164,10 +152,6 @@ def group_conv2d_transpose_nchw(
         Elements more at the ends of the result, as steps leave its extents open.
     groups : int
         Groups of channels that are convolved by themselves.
-
-    Returns
-    -------
-    Tensor
     """
     numbers = (stride, padding, output_padding)
     return _transposed("group_conv2d_transpose_nchw", (data, kernel), numbers, groups, out_dtype)
@@ -197,10 +181,6 @@ def conv3d_transpose_ncdhw(
         Data type of the sums and of the result.
     output_padding : int or sequence of int
         Elements more at the ends of the result, as steps leave its extents open.
-
-    Returns
-    -------
-    Tensor
     """
     numbers = (strides, padding, output_padding)
     return _transposed("conv3d_transpose_ncdhw", (Input, Filter), numbers, 1, out_dtype)
@@ -233,10 +213,6 @@ def group_conv3d_transpose_ncdhw(
         Elements more at the ends of the result, as steps leave its extents open.
     groups : int
         Groups of channels that are convolved by themselves.
-
-    Returns
-    -------
-    Tensor
     """
     numbers = (strides, padding, output_padding)
     return _transposed("group_conv3d_transpose_ncdhw", (data, kernel), numbers, groups, out_dtype)

@@ -161,10 +161,6 @@ def transforms_depth(kernel_size: Sequence[int]) -> bool:
     ----------
     kernel_size : sequence of int
         Depth, height and width.
-
-    Returns
-    -------
-    bool
     """
     depth, height, _ = kernel_size
     return 2 < depth < 8 and depth == height

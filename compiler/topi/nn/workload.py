@@ -28,7 +28,6 @@ class Workload(NamedTuple):
         Extents of the kernel.
     padt, padl, padb, padr : int
         Zeros above, on the left, below and on the right.
-    dilation_h, dilation_w, stride_h, stride_w : int
     """
 
     in_dtype: str
@@ -71,15 +70,8 @@ def get_workload(
         Of four dimensions.
     kernel : Tensor
         ``OIHW``, or ``HWIO`` for data whose channels are last.
-    stride, dilation : int or sequence of int
-    padding : int, str or sequence of int
-    out_dtype : str
     data_layout : str
         ``NCHW``, ``NHWC`` or ``HWCN``.
-
-    Returns
-    -------
-    Workload
 
     Raises
     ------

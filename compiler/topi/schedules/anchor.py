@@ -28,7 +28,6 @@ class Group:
 
     Attributes
     ----------
-    schedule : Schedule
     anchor : ComputeOp
         As its definition declared it, with its tag and attributes.
     tile : Tensor
@@ -49,16 +48,7 @@ class Group:
 
 
 def output_operations(outputs: Sequence[Tensor]) -> list[Operation]:
-    """Return the operations of tensors, each once.
-
-    Parameters
-    ----------
-    outputs : sequence of Tensor
-
-    Returns
-    -------
-    list of Operation
-    """
+    """Return the operations of tensors, each once."""
     return list(dict.fromkeys(t.op for t in outputs))
 
 
@@ -69,13 +59,8 @@ def find_anchor(outputs: Sequence[Tensor], tags: Collection[str], schedule_name:
     ----------
     outputs : sequence of Tensor
         The outputs of a fused group.
-    tags : collection of str
     schedule_name : str
         For the message.
-
-    Returns
-    -------
-    ComputeOp
 
     Raises
     ------
@@ -106,7 +91,6 @@ def tiled_group(
 
     Parameters
     ----------
-    outputs : sequence of Tensor
     anchor : ComputeOp
         See :func:`find_anchor`.
     stored : collection of str
@@ -140,7 +124,6 @@ def partial_sums_group(outputs: Sequence[Tensor], anchor: ComputeOp) -> Group:
 
     Parameters
     ----------
-    outputs : sequence of Tensor
     anchor : ComputeOp
         Has one axis more than its sums: the lanes.
 

@@ -29,10 +29,6 @@ def chosen_by(configuration: Configuration) -> Iterator[None]:
     configuration : callable
         Returns the configuration, or the space that is being defined; None, or one that nobody tuned, for the usual
         numbers.  It is called for schedules that have numbers to choose only.
-
-    Yields
-    ------
-    None
     """
     token = _CONFIGURATION.set(configuration)
     try:
@@ -52,10 +48,6 @@ def choose(name: str, usual: int, candidates: Iterable[int]) -> int:
         What it is where nobody tunes.
     candidates : iterable of int
         What else it may be.
-
-    Returns
-    -------
-    int
 
     Raises
     ------

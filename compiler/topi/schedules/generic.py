@@ -39,10 +39,6 @@ ScheduleRule: TypeAlias = Callable[[Sequence[te.Tensor], Target], te.Schedule]
 def schedule_rule_for(pattern: int) -> ScheduleRule:
     """Return the schedule rule of a group by the pattern of its anchor.
 
-    Parameters
-    ----------
-    pattern : OpPattern or int
-
     Returns
     -------
     callable
@@ -60,10 +56,6 @@ def schedule_injective(outs: te.Tensor | Sequence[te.Tensor], target: TargetLike
         The outputs, of any shape and data type.
     target : Target, str or dict, optional
         The current target by default, or else this machine.
-
-    Returns
-    -------
-    Schedule
     """
     return _schedule(outs, target)
 
@@ -97,10 +89,6 @@ def schedule_reduce(outs: te.Tensor | Sequence[te.Tensor], target: TargetLike | 
         The outputs, of any shape and data type.
     target : Target, str or dict, optional
         The current target by default, or else this machine.
-
-    Returns
-    -------
-    Schedule
     """
     return _schedule(outs, target)
 
@@ -141,7 +129,6 @@ def inline_cheap(schedule: te.Schedule, outputs: set[Operation], always: Collect
 
     Parameters
     ----------
-    schedule : Schedule
     outputs : set of Operation
         What must be stored.
     always : collection of str
@@ -169,10 +156,6 @@ def inline_cheap(schedule: te.Schedule, outputs: set[Operation], always: Collect
 
 def readers_of(schedule: te.Schedule) -> dict[Operation, list[Operation]]:
     """Return what reads each operation of a schedule.
-
-    Parameters
-    ----------
-    schedule : Schedule
 
     Returns
     -------

@@ -47,16 +47,7 @@ With AArch64's 32, LLVM would spill a good part of them."""
 
 
 def extent(axis: IterVar) -> int | None:
-    """Return the extent of an axis, None if it is symbolic or the axis was made by a schedule.
-
-    Parameters
-    ----------
-    axis : IterVar
-
-    Returns
-    -------
-    int or None
-    """
+    """Return the extent of an axis, None if it is symbolic or the axis was made by a schedule."""
     dom = axis.dom
     return dom.extent.value if dom is not None and isinstance(dom.extent, IntImm) else None
 
@@ -68,11 +59,6 @@ def divisor(number: int | None, limit: int) -> int:
     ----------
     number : int or None
         None, an extent that is not a constant, has the divisor 1 only.
-    limit : int
-
-    Returns
-    -------
-    int
     """
     return divisors(number, limit)[-1]
 
@@ -84,11 +70,6 @@ def divisors(number: int | None, limit: int) -> list[int]:
     ----------
     number : int or None
         None, an extent that is not a constant, has the divisor 1 only, as 0 has.
-    limit : int
-
-    Returns
-    -------
-    list of int
     """
     return [1] if not number else [d for d in range(1, min(limit, number) + 1) if number % d == 0]
 
@@ -102,55 +83,23 @@ def even_tile(number: int, limit: int) -> int:
         What is covered.
     limit : int
         The largest size.
-
-    Returns
-    -------
-    int
     """
     best = divisor(number, limit)
     return best if 2 * best > min(limit, number) else -(-number // -(-number // limit))
 
 
 def tile_lanes(target: Target, dtype: str = "float32") -> int:
-    """Return how many elements the vectors of a register tile have; LLVM splits them where registers are narrower.
-
-    Parameters
-    ----------
-    target : Target
-    dtype : str
-
-    Returns
-    -------
-    int
-    """
+    """Return how many elements the vectors of a register tile have; LLVM splits them where registers are narrower."""
     return max(target.vector_width(dtype), _MIN_TILE_BITS // dt.bits(dtype))
 
 
 def accumulators(target: Target) -> int:
-    """Return how many vectors a register tile may have, so that registers are left for what is multiplied.
-
-    Parameters
-    ----------
-    target : Target
-
-    Returns
-    -------
-    int
-    """
+    """Return how many vectors a register tile may have, so that registers are left for what is multiplied."""
     return tile_registers(target) - _OPERAND_REGISTERS
 
 
 def tile_registers(target: Target) -> int:
-    """Return how many vector registers a register tile may take, with what is multiplied.
-
-    Parameters
-    ----------
-    target : Target
-
-    Returns
-    -------
-    int
-    """
+    """Return how many vector registers a register tile may take, with what is multiplied."""
     registers = target.vector_registers
     return registers if target.vector_bits >= _WIDE_BITS else min(registers, _MAX_NARROW_REGISTERS)
 
@@ -159,16 +108,7 @@ def tile_registers(target: Target) -> int:
 
 
 def is_worth_parallel(op: Operation) -> bool:
-    """Return whether an operation is work enough to wake other cores for; one of symbolic extents is.
-
-    Parameters
-    ----------
-    op : Operation
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether an operation is work enough to wake other cores for; one of symbolic extents is."""
     extents = [extent(axis) for axis in op.root_iter_vars]
     return None in extents or math.prod(e for e in extents if e is not None) >= MIN_PARALLEL_WORK
 
@@ -178,7 +118,6 @@ def parallel(stage: Stage, axes: Sequence[IterVar]) -> None:
 
     Parameters
     ----------
-    stage : Stage
     axes : sequence of IterVar
         Its loops, outermost first; one of unknown extent counts as enough for every core.
     """
@@ -196,7 +135,6 @@ def partition_partial_tile(stage: Stage, axis: IterVar, outer: IterVar, factor: 
 
     Parameters
     ----------
-    stage : Stage
     axis : IterVar
         The axis that was split.
     outer : IterVar

@@ -102,7 +102,6 @@ def suppressed_states(
         Without dimensions, int32: how many boxes are kept at most; all if it is negative.
     overlap : Tensor
         Without dimensions: share of their union that two boxes may have in common.
-    spec : SuppressionSpec
 
     Returns
     -------
@@ -158,10 +157,6 @@ def shared_area(a: list[PrimExpr], b: list[PrimExpr]) -> PrimExpr:
     ----------
     a, b : list of PrimExpr
         Two opposite corners of each box.
-
-    Returns
-    -------
-    PrimExpr
     """
     zero = tir.const(0, a[0].dtype)
     shared, area_a, area_b = tir.const(1, zero.dtype), tir.const(1, zero.dtype), tir.const(1, zero.dtype)
@@ -259,7 +254,6 @@ def suppress(
         Without dimensions: how many boxes are kept at most; all if it is negative.
     iou_threshold : Tensor
         Without dimensions: share of their union that two boxes may have in common.
-    spec : SuppressionSpec
     return_indices : bool
         Whether to return what the kept boxes are called, else the boxes.
 

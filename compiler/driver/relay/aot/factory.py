@@ -74,11 +74,6 @@ class CompiledModel:
 def require_interface(executor: Executor, runtime: Runtime) -> None:
     """Reject an interface that a runtime does not have.
 
-    Parameters
-    ----------
-    executor : Executor
-    runtime : Runtime
-
     Raises
     ------
     BuildError
@@ -106,9 +101,6 @@ class AOTExecutorFactoryModule(AotLibrary, ExecutorFactoryModule):
         The graph as it was given.
     model : CompiledModel
         What became of it.
-    target : Target
-    executor : Executor
-    runtime : Runtime
     libmod_name : str
         ``lib[libmod_name](dev)`` makes an executor.
 
@@ -118,8 +110,6 @@ class AOTExecutorFactoryModule(AotLibrary, ExecutorFactoryModule):
         The function that calls the kernels, with names and sizes.
     lowered_ir_mods : dict of Target to IRModule
         The main function as ``__tvm_main__``, and the kernels.
-    function_metadata : dict of str to FunctionInfo
-    executor_codegen_metadata : ExecutorCodegenMetadata
     """
 
     def __init__(
@@ -196,12 +186,7 @@ class AOTExecutorFactoryModule(AotLibrary, ExecutorFactoryModule):
         return self.model.module
 
     def get_params(self) -> dict[str, NDArray]:
-        """Return the constants by name.
-
-        Returns
-        -------
-        dict of str to NDArray
-        """
+        """Return the constants by name."""
         return self.params
 
     def get_executor_config(self) -> None:

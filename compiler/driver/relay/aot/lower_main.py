@@ -82,15 +82,6 @@ class AOTLowerMain(ModulePass):
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
         """Return a module with ``__tvm_main__`` in the place of ``main``.
 
-        Parameters
-        ----------
-        mod : IRModule
-        ctx : PassContext
-
-        Returns
-        -------
-        IRModule
-
         Raises
         ------
         BuildError

@@ -82,10 +82,6 @@ def main_function(
     target : Target
         What the code is for.
 
-    Returns
-    -------
-    MainFunction
-
     Raises
     ------
     BuildError
@@ -189,14 +185,5 @@ def _copied(source: Var, target: Buffer) -> Stmt:
 
 
 def with_pointers(func: PrimFunc) -> PrimFunc:
-    """Return a function that gets its buffers as bare pointers.
-
-    Parameters
-    ----------
-    func : PrimFunc
-
-    Returns
-    -------
-    PrimFunc
-    """
+    """Return a function that gets its buffers as bare pointers."""
     return rebuild(func, params=tuple(func.buffer_map[p].data for p in func.params), buffer_map={})

@@ -69,13 +69,8 @@ def CreateExecutorMetadata(
         Its function ``__tvm_main__`` says which parameters are inputs and which are outputs.
     mod_name : str
         The name of the model.
-    executor : Executor
     workspace_byte_alignment, constant_byte_alignment : int
         In bytes.
-
-    Returns
-    -------
-    ExecutorCodegenMetadata
     """
     main = mod[ENTRY]
     inputs: Sequence[Var] = list(main.attrs["input_vars"])

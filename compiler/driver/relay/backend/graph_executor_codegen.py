@@ -18,7 +18,6 @@ class GraphExecutorCodegen:
     ----------
     mod : object
         Accepted for compatibility; programs give None.
-    target : Target, str, mapping or sequence
     """
 
     def __init__(self, mod: object, target: TargetLike) -> None:

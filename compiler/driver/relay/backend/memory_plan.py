@@ -34,12 +34,7 @@ class StorageInfo:
 
 @dataclass(frozen=True, slots=True)
 class StaticMemoryPlan:
-    """Where the values of a graph lie.
-
-    Attributes
-    ----------
-    expr_to_storage_info : dict of Expr to StorageInfo
-    """
+    """Where the values of a graph lie."""
 
     expr_to_storage_info: dict[RelayExpr, StorageInfo]
 
@@ -51,10 +46,6 @@ def GraphPlanMemory(func: Function) -> StaticMemoryPlan:
     ----------
     func : Function
         Type-checked, after fusion.
-
-    Returns
-    -------
-    StaticMemoryPlan
 
     Raises
     ------

@@ -48,10 +48,6 @@ def to_c_function_style(original_name: str) -> str:
     original_name : str
         Beginning with ``TVM``.
 
-    Returns
-    -------
-    str
-
     Raises
     ------
     ArgumentError
@@ -69,10 +65,6 @@ def to_c_variable_style(original_name: str) -> str:
     original_name : str
         Beginning with ``TVM``.
 
-    Returns
-    -------
-    str
-
     Raises
     ------
     ArgumentError
@@ -88,10 +80,6 @@ def to_c_constant_style(original_name: str) -> str:
     ----------
     original_name : str
         Beginning with ``TVM``.
-
-    Returns
-    -------
-    str
 
     Raises
     ------
@@ -109,10 +97,6 @@ def prefix_name(name: Names) -> str:
     name : str or list of str
         The name, or its parts.
 
-    Returns
-    -------
-    str
-
     Raises
     ------
     ArgumentError
@@ -129,10 +113,6 @@ def prefix_generated_name(name: Names) -> str:
     name : str or list of str
         The name, or its parts.
 
-    Returns
-    -------
-    str
-
     Raises
     ------
     ArgumentError
@@ -143,14 +123,6 @@ def prefix_generated_name(name: Names) -> str:
 
 def sanitize_name(original_name: str) -> str:
     """Return a name with an underscore in place of each character that names in C cannot have.
-
-    Parameters
-    ----------
-    original_name : str
-
-    Returns
-    -------
-    str
 
     Raises
     ------

@@ -71,21 +71,12 @@ class _Choice:
 
     @classmethod
     def list_registered(cls) -> list[str]:
-        """Return all names.
-
-        Returns
-        -------
-        list of str
-        """
+        """Return all names."""
         return list(cls.kinds)
 
     @classmethod
     def list_registered_options(cls, name: _Choice | str) -> dict[str, str]:
         """Return the options that a name has.
-
-        Parameters
-        ----------
-        name : str, Executor or Runtime
 
         Returns
         -------
@@ -130,21 +121,12 @@ class Executor(_Choice):
 
     @staticmethod
     def list_executors() -> list[str]:
-        """Return the names of all executors.
-
-        Returns
-        -------
-        list of str
-        """
+        """Return the names of all executors."""
         return Executor.list_registered()
 
     @staticmethod
     def list_executor_options(executor: Executor | str) -> dict[str, str]:
         """Return the options of an executor.
-
-        Parameters
-        ----------
-        executor : Executor or str
 
         Returns
         -------
@@ -179,21 +161,12 @@ class Runtime(_Choice):
 
     @staticmethod
     def list_runtimes() -> list[str]:
-        """Return the names of all runtimes.
-
-        Returns
-        -------
-        list of str
-        """
+        """Return the names of all runtimes."""
         return Runtime.list_registered()
 
     @staticmethod
     def list_runtime_options(runtime: Runtime | str) -> dict[str, str]:
         """Return the options of a runtime.
-
-        Parameters
-        ----------
-        runtime : Runtime or str
 
         Returns
         -------
@@ -210,10 +183,6 @@ def as_executor(executor: object) -> Executor:
     ----------
     executor : Executor, str or None
         The graph executor by default.
-
-    Returns
-    -------
-    Executor
 
     Raises
     ------
@@ -234,10 +203,6 @@ def as_runtime(runtime: object) -> Runtime:
     ----------
     runtime : Runtime, str or None
         The runtime of C++ by default.
-
-    Returns
-    -------
-    Runtime
 
     Raises
     ------

@@ -52,7 +52,6 @@ class LoweredOutput:
 
     Attributes
     ----------
-    outputs : list of Tensor
     implementation : OpImplementation
         Which one of the operator's strategy computes them.
     """
@@ -69,7 +68,6 @@ class CCacheKey:
     ----------
     source_func : Function
         Type-checked.
-    target : Target
     virtual_device : VirtualDevice
         Where it runs; left open where nothing is said.
     """
@@ -81,13 +79,7 @@ class CCacheKey:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CCacheValue:
-    """A kernel that was made, and how often it was asked for.
-
-    Attributes
-    ----------
-    cached_func : CachedFunc
-    use_count : int
-    """
+    """A kernel that was made, and how often it was asked for."""
 
     cached_func: CachedFunc
     use_count: int
@@ -95,13 +87,7 @@ class CCacheValue:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CachedFunc:
-    """A function of operators as loops, made once for each target.
-
-    Attributes
-    ----------
-    kernel : LoweredKernel
-    target : Target
-    """
+    """A function of operators as loops, made once for each target."""
 
     kernel: LoweredKernel
     target: Target
@@ -137,16 +123,7 @@ class CachedFunc:
         return IRModule({self.kernel.name: self.kernel.prim_func})
 
     def same_as(self, other: object) -> bool:
-        """Return whether this is the very same object as another.
-
-        Parameters
-        ----------
-        other : object
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether this is the very same object as another."""
         return self is other
 
 
@@ -171,10 +148,6 @@ class TECompiler:
         mod_name : str
             Accepted for compatibility.
 
-        Returns
-        -------
-        CachedFunc
-
         Raises
         ------
         ArgumentError
@@ -193,12 +166,7 @@ class TECompiler:
         return cached
 
     def items(self) -> list[tuple[CCacheKey, CCacheValue]]:
-        """Return the kernels that were made.
-
-        Returns
-        -------
-        list of tuple of CCacheKey and CCacheValue
-        """
+        """Return the kernels that were made."""
         return [(key, CCacheValue(made, self._uses[made])) for key, made in self._made.values()]
 
     def dump(self) -> None:
@@ -235,26 +203,12 @@ _COMPILER = TECompiler()
 
 
 def get() -> TECompiler:
-    """Return the compiler of kernels; there is one.
-
-    Returns
-    -------
-    TECompiler
-    """
+    """Return the compiler of kernels; there is one."""
     return _COMPILER
 
 
 def get_shape(shape: Sequence[int | PrimExpr]) -> list[PrimExpr]:
-    """Return a shape as tensor expressions take it: unknown extents as variables.
-
-    Parameters
-    ----------
-    shape : sequence of int or PrimExpr
-
-    Returns
-    -------
-    list of PrimExpr
-    """
+    """Return a shape as tensor expressions take it: unknown extents as variables."""
     return [te.var("any_dim", "int32") if isinstance(extent, AnyDim) else convert(extent) for extent in shape]
 
 
@@ -271,10 +225,6 @@ def lower_call(call: Call, inputs: Sequence[Tensor], target: Target, otype: Type
         The implementation that it prefers is taken.
     otype : Type, optional
         The type of the result; that of the call by default.
-
-    Returns
-    -------
-    LoweredOutput
 
     Raises
     ------

@@ -13,10 +13,6 @@ _PREFIX = "tvmgen"
 def mangle_module_name(mod_name: str | None) -> str:
     """Return what the names of a module's functions begin with.
 
-    Parameters
-    ----------
-    mod_name : str or None
-
     Returns
     -------
     str

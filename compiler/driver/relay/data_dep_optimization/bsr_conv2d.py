@@ -25,7 +25,6 @@ def convert(
 
     Parameters
     ----------
-    func : Function
     params : mapping of str to NDArray
         The weights by the names of their parameters.
     blocksize : tuple of int and int
@@ -73,10 +72,5 @@ def convert2(
         Of the data; weights are then HWIO or OIHW.
     kernel_size : int
         The extents of the window; other convolutions stay.
-
-    Returns
-    -------
-    func : Function
-    params : dict of str to NDArray
     """
     return run_pass(Conv2dToSparse2(layout, kernel_size, blocksize, sparsity_threshold), func), dict(params)

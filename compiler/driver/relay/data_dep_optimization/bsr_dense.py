@@ -20,7 +20,6 @@ def convert(
 
     Parameters
     ----------
-    func : Function
     params : mapping of str to NDArray
         The weights by the names of their parameters.
     blocksize : tuple of int and int

@@ -64,13 +64,8 @@ def prerequisite_optimize(mod: IRModule, params: Mapping[str, Any] | None = None
 
     Parameters
     ----------
-    mod : IRModule
     params : mapping of str to array, optional
         Values of parameters by name.
-
-    Returns
-    -------
-    IRModule
     """
     passes = [SimplifyInference(), FoldConstant(), FoldScaleAxis(), CanonicalizeOps(), FoldConstant()]
     if params:
@@ -90,10 +85,6 @@ def quantize(mod: IRModule, params: Mapping[str, Any] | None = None, dataset: Da
         Values of parameters by name: weights must be constants.
     dataset : iterable of mapping of str to array, optional
         Inputs that scales are found from, for the modes ``kl_divergence`` and ``percentile``.
-
-    Returns
-    -------
-    IRModule
 
     Raises
     ------

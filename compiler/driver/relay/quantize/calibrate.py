@@ -146,10 +146,6 @@ def find_scale_by_percentile(values: Values, percentile: float = _PERCENTILE) ->
         Of any shape.
     percentile : float
         Which part, from 0 to 1.
-
-    Returns
-    -------
-    float
     """
     magnitudes = np.abs(values).reshape(-1)
     rank = min(int(magnitudes.size * percentile), magnitudes.size - 1)

@@ -23,10 +23,6 @@ __all__ = ["load"]
 def load(path: str | os.PathLike[str]) -> Model:
     """Load a model from a ``.keras`` or ``.h5`` file.
 
-    Parameters
-    ----------
-    path : str or path
-
     Raises
     ------
     ModelError

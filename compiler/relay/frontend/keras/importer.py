@@ -135,7 +135,6 @@ class _Walk:
 
     Attributes
     ----------
-    channels_first : bool
     names : dict of Constant to str
         Weights that become parameters.
     """

@@ -34,8 +34,6 @@ class Layer:
         All tensor arguments except masks.
     positional : sequence of object
         The arguments, with expressions for tensors.
-    keywords : mapping of str to object
-    weights : mapping of str to np.ndarray
     dtype : str
         The compute data type.
     channels_first : bool
@@ -114,7 +112,6 @@ class Layer:
 
         Parameters
         ----------
-        name : str
         values : np.ndarray, optional
             Its values in the layout of the operator; by default those of the layer.
         """

@@ -41,7 +41,6 @@ def masked(scores: RelayExpr, mask: RelayExpr | None) -> Any:
 
     Parameters
     ----------
-    scores : Expr
     mask : Expr or None
         Broadcast against the scores.
     """

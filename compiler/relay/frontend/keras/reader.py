@@ -92,8 +92,6 @@ class Application:
         A layer, a model, or a function such as an addition.
     positional : sequence of object
         The arguments: symbolic tensors, constants, and lists of them.
-    keywords : mapping of str to object
-    outputs : sequence of keras.KerasTensor
     """
 
     operation: Operation
@@ -109,10 +107,6 @@ class Application:
 
 def read_model(model: ModelSource) -> Model:
     """Return a built model, loading it if necessary.
-
-    Parameters
-    ----------
-    model : keras.Model, str or path
 
     Raises
     ------

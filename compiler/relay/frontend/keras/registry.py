@@ -41,7 +41,6 @@ def converters(rows: Mapping[str, Convert], masks: bool = False) -> None:
 
     Parameters
     ----------
-    rows : mapping of str to callable
     masks : bool
         As in :func:`converter`.
     """

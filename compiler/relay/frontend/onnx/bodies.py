@@ -22,7 +22,6 @@ class Body:
 
     Attributes
     ----------
-    function : onnx.FunctionProto
     defaults : dict of str to object
         Default values of attributes.
     """
@@ -60,9 +59,6 @@ def body_of(node: onnx.NodeProto, domain: str, opset: int, inputs: Sequence[Any]
 
     Parameters
     ----------
-    node : onnx.NodeProto
-    domain : str
-    opset : int
     inputs : sequence of Expr or None
         The inputs, on whose types the function body may depend.
     attributes : dict of str to object

@@ -34,7 +34,6 @@ class Importer:
 
     Parameters
     ----------
-    functions : sequence of onnx.FunctionProto
     opsets : mapping of str to int
         The operator set versions of the model by domain.
     span : Span

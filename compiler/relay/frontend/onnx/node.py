@@ -21,7 +21,6 @@ class Node:
 
     Attributes
     ----------
-    operator : str
     inputs : list of Expr or None
         None for omitted optional inputs.
     attributes : dict of str to object

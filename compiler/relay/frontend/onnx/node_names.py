@@ -16,7 +16,6 @@ def save_named(proto: onnx.ModelProto, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    proto : onnx.ModelProto
     path : str or path
         The path of the file.
 

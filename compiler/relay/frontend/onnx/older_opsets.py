@@ -26,14 +26,8 @@ def aligned_inputs(operator: str, inputs: Sequence[Any], attributes: dict[str, A
 
     Parameters
     ----------
-    operator : str
-    inputs : sequence of Expr or None
     attributes : dict of str to object
         ``broadcast`` and, for some operators, ``axis`` are removed.
-
-    Returns
-    -------
-    list of Expr or None
     """
     if operator == "PRelu":
         return [inputs[0], _from_axis(inputs[1], 1, rank_of(inputs[0]))]

@@ -28,14 +28,7 @@ MAX_ITERATIONS = 256
 
 
 def branch(importer: Importer, node: Any, condition: Any) -> Sequence[Any]:
-    """Convert an ``if`` and return its values.
-
-    Parameters
-    ----------
-    importer : Importer
-    node : torch.Node
-    condition : bool or Expr
-    """
+    """Convert an ``if`` and return its values."""
     then, otherwise = node.blocks()
     if not isinstance(condition, RelayExpr) or known(condition) is not None:
         return importer.block(then if number(condition, "the condition") else otherwise)
@@ -94,8 +87,6 @@ def loop(importer: Importer, node: Any, inputs: Sequence[Any]) -> Sequence[Any]:
 
     Parameters
     ----------
-    importer : Importer
-    node : torch.Node
     inputs : sequence
         The trip count, the initial condition, and the loop-carried values.
     """

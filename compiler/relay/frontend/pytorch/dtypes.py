@@ -70,7 +70,6 @@ def tensor(value: Any, dtype: str | None = None) -> Any:
 
     Parameters
     ----------
-    value : Expr or number or list of numbers
     dtype : str, optional
         By default that of PyTorch's tensors of such numbers.
     """
@@ -86,10 +85,6 @@ def result_dtype(*values: Any) -> str:
     """Promote the data types of values by PyTorch's rules.
 
     Tensors with dimensions take precedence over scalar tensors and numbers of the same category.
-
-    Parameters
-    ----------
-    values : Expr or number
 
     References
     ----------
@@ -130,7 +125,6 @@ def promoted(*values: Any, floating: bool = False) -> list[Any]:
 
     Parameters
     ----------
-    values : Expr or number
     floating : bool
         Whether integers are promoted to floats.
     """

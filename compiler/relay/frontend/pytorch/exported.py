@@ -36,7 +36,6 @@ def import_program(
 
     Parameters
     ----------
-    program : torch.export.ExportedProgram
     infos : sequence of tuple
         The user's ``input_infos``.
     custom : mapping of str to callable

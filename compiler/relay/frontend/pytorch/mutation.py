@@ -67,12 +67,8 @@ class Views:
 
         Parameters
         ----------
-        schema : torch.FunctionSchema
         first : Expr
             The first argument.
-        result : object
-        convert : callable
-        arguments : sequence of Argument
         """
         alias = schema.arguments[0].alias_info
         if alias is None:

@@ -34,8 +34,6 @@ class Quantized:
 
     Attributes
     ----------
-    scale : float
-    zero : int
     dtype : str
         The integer type.
     """
@@ -95,9 +93,6 @@ def quantized(x: RelayExpr, scale: float, zero: int, dtype: int | str) -> Any:
 
     Parameters
     ----------
-    x : Expr
-    scale : float
-    zero : int
     dtype : int or str
         A data type; an int is TorchScript's code.
 
@@ -118,8 +113,6 @@ def on_real_numbers(kind: str, arguments: Sequence[Argument], convert: Convert) 
 
     Parameters
     ----------
-    kind : str
-    arguments : sequence of Argument
     convert : callable
         The operator's converter.
     """

@@ -53,10 +53,6 @@ def read_model(model: ModelSource) -> Model:
     model : torch.jit.ScriptModule, torch.export.ExportedProgram, bytes, str or path
         A model, or the contents or the path of a file written by ``torch.jit.save`` or ``torch.export.save``.
 
-    Returns
-    -------
-    torch.jit.ScriptModule or torch.export.ExportedProgram
-
     Raises
     ------
     ModelError
@@ -154,10 +150,6 @@ def _tensors_only() -> Iterator[None]:
 
 def input_infos_of(model: Model) -> list[tuple[str, tuple[tuple[int, ...], str]]]:
     """Return the names, shapes and data types of the inputs from the trace or export of a model.
-
-    Parameters
-    ----------
-    model : torch.jit.ScriptModule or torch.export.ExportedProgram
 
     Returns
     -------

@@ -37,7 +37,6 @@ class Argument:
 
     Attributes
     ----------
-    name : str
     value : object
         An expression, a number, a string, None, or a list of these.
     is_default : bool
@@ -102,11 +101,6 @@ def supported() -> list[str]:
 
 def apply(convert: Convert, arguments: Sequence[Argument]) -> Any:
     """Apply a converter to the arguments of a call.
-
-    Parameters
-    ----------
-    convert : callable
-    arguments : sequence of Argument
 
     Raises
     ------

@@ -47,7 +47,6 @@ class Importer:
 
     Parameters
     ----------
-    module : torch.jit.ScriptModule
     weights : Weights
         Collects the tensors of the module that are used.
     custom : mapping of str to callable
@@ -85,7 +84,6 @@ class Importer:
 
         Parameters
         ----------
-        graph : torch.Graph
         inputs : sequence of Expr
             The values of its other inputs.
 

@@ -130,7 +130,6 @@ class Weights:
             Its path in the model: ``layer1.0.conv1.weight``.
         name : str
             The preferred parameter name.
-        tensor : torch.Tensor
         """
         if path not in self._by_path:
             name = friendly(name) if self._use_friendly_names else name
@@ -148,7 +147,6 @@ class Weights:
         ----------
         path, name : str
             As in :meth:`variable`.
-        packed : torch.ScriptObject
 
         Raises
         ------

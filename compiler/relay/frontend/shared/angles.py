@@ -19,12 +19,7 @@ def _is_below_zero(x: RelayExpr) -> Any:
 
 
 def atan2(y: RelayExpr, x: RelayExpr) -> Any:
-    """Return the angles of points, from -pi to pi, like ``atan2`` in C.
-
-    Parameters
-    ----------
-    y, x : Expr
-    """
+    """Return the angles of points, from -pi to pi, like ``atan2`` in C."""
     height, width = ops.abs(y), ops.abs(x)
     # If both are zero or infinite, the quotient is NaN; the angles are 0 and 45 degrees.
     quotient = ops.where(

@@ -44,8 +44,6 @@ def pad_boxes(chosen: RelayExpr, count: RelayExpr, scores: RelayExpr, most: int)
     ----------
     chosen, count : Expr
         As in :func:`non_max_suppression`.
-    scores : Expr
-    most : int
     """
     own = static_dims(chosen, "the boxes")[0]
     bounded(most)

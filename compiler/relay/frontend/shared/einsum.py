@@ -19,10 +19,6 @@ def explicit_equation(equation: str, ranks: Sequence[int]) -> str:
     ranks : sequence of int
         The ranks of the inputs.
 
-    Returns
-    -------
-    str
-
     Raises
     ------
     ConversionError

@@ -53,7 +53,6 @@ def bucketize(x: RelayExpr, boundaries: np.ndarray[Any, Any]) -> Any:
 
     Parameters
     ----------
-    x : Expr
     boundaries : np.ndarray
         Float32, in ascending order.
     """

@@ -41,7 +41,6 @@ def same_padding(extents: Sequence[int], kernel: Sequence[int], strides: Sequenc
         The extents of the spatial axes.
     kernel : sequence of int
         The extents of the window, including dilation.
-    strides : sequence of int
     """
     total = [max((-(-e // s) - 1) * s + k - e, 0) for e, k, s in zip(extents, kernel, strides, strict=True)]
     return (*(t // 2 for t in total), *(t - t // 2 for t in total))
@@ -127,10 +126,6 @@ def depthwise_conv2d(
 
     Parameters
     ----------
-    x : Expr
-    weight : Expr
-    strides, dilations : sequence of int
-    padding : str or sequence of int
     operator : callable
         As in :func:`conv2d`.
     """
@@ -151,7 +146,6 @@ def conv2d_transpose(
         HWOI.
     shape : sequence of int
         The shape of the result.
-    strides : sequence of int
     padding : str
         ``SAME`` or ``VALID``.
     """
@@ -239,8 +233,6 @@ def resize(x: RelayExpr, size: Sequence[int], method: str, align_corners: bool, 
 
     Parameters
     ----------
-    x : Expr
-    size : sequence of int
     method : str
         ``linear`` or ``nearest_neighbor``.
     align_corners : bool
@@ -280,7 +272,6 @@ def strided_slice(
 
     Parameters
     ----------
-    x : Expr
     begin, end, strides : sequence of int
         One entry per index.
     masks : dict of str to int

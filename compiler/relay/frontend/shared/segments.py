@@ -35,7 +35,6 @@ def segments(x: RelayExpr, ids: RelayExpr, count: int, reduction: str) -> Any:
 
     Parameters
     ----------
-    x : Expr
     ids : Expr
         The segment of each row; its shape is a prefix of the shape of ``x``.  Rows with negative ids are dropped.
     count : int

@@ -220,7 +220,6 @@ def static_dims(expr: RelayExpr, what: str, axes: Sequence[int] | None = None) -
 
     Parameters
     ----------
-    expr : Expr
     what : str
         What it is, for the error.
     axes : sequence of int, optional

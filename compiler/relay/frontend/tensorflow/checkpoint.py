@@ -36,8 +36,6 @@ class StoredTensor:
     ----------
     dtype : int
         TensorFlow's data type code.
-    shape : tuple of int
-    content : bytes
     """
 
     dtype: int
@@ -74,10 +72,6 @@ class Checkpoint:
 
     def tensor(self, key: str) -> StoredTensor | None:
         """Look up a tensor by key; None if there is none.
-
-        Parameters
-        ----------
-        key : str
 
         Raises
         ------

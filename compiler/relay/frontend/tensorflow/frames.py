@@ -127,12 +127,7 @@ class Flow:
         return self._frame_of[name]
 
     def guards(self, name: str) -> list[tuple[str, bool]]:
-        """Return the conditions of the branches around the loop of an ``Exit`` node, with their required values.
-
-        Parameters
-        ----------
-        name : str
-        """
+        """Return the conditions of the branches around the loop of an ``Exit`` node, with their required values."""
         return self._guards[name]
 
     def choice(self, name: str) -> Choice:

@@ -160,7 +160,6 @@ class _Library:
 
     Parameters
     ----------
-    graph : GraphDef
     span : Span
         The origin of the import.
     """
@@ -184,13 +183,7 @@ class _Library:
         return Tuple(tuple(constant(values) for values in self._tables[name]))
 
     def run(self, name: str, arguments: Sequence[RelayExpr]) -> list[RelayExpr]:
-        """Convert a function and return its results.
-
-        Parameters
-        ----------
-        name : str
-        arguments : sequence of Expr
-        """
+        """Convert a function and return its results."""
         if name not in self._functions:
             raise ModelError(f"function {name!r} is not in the graph's library")
         if name in self._running:

@@ -28,7 +28,6 @@ def list_of(count: int, shape: Sequence[int], dtype: str) -> RelayExpr:
         The number of elements.
     shape : sequence of int
         The shape of an element; negative extents are unknown.
-    dtype : str
     """
     dims = (count, 0) if any(d < 0 for d in shape) else (count, *shape)
     bounded(*dims)
@@ -41,12 +40,7 @@ def _is_unknown(elements: RelayExpr) -> bool:
 
 
 def stored(elements: RelayExpr, index: RelayExpr, item: RelayExpr) -> Any:
-    """Replace an element of a list.
-
-    Parameters
-    ----------
-    elements, index, item : Expr
-    """
+    """Replace an element of a list."""
     if _is_unknown(elements):
         elements = list_of(static_dims(elements, "the list")[0], static_dims(item, "the element"), dtype_of(item))
     return ops.scatter_nd(elements, reshape(index, [1, 1]), ops.expand_dims(item, 0), mode="update")
@@ -54,10 +48,6 @@ def stored(elements: RelayExpr, index: RelayExpr, item: RelayExpr) -> Any:
 
 def element(elements: RelayExpr, index: RelayExpr) -> Any:
     """Return an element of a list.
-
-    Parameters
-    ----------
-    elements, index : Expr
 
     Raises
     ------

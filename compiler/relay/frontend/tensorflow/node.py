@@ -21,9 +21,6 @@ class Node:
 
     Attributes
     ----------
-    name, operator : str
-    inputs : sequence of Expr
-    attributes : dict of str to object
     run : callable
         Converts a library function, given its name and arguments.
     """

@@ -22,7 +22,6 @@ def bound_variables(meta: Message, keys: Iterable[str]) -> Iterator[tuple[str, s
 
     Parameters
     ----------
-    meta : MetaGraph
     keys : iterable of str
         All keys of the checkpoint.
     """

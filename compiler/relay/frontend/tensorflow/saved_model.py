@@ -54,7 +54,6 @@ def archive_files(data: bytes, label: str) -> Files:
 
     Parameters
     ----------
-    data : bytes
     label : str
         The name of the archive, for messages.
 
@@ -95,7 +94,6 @@ def freeze(files: Files, label: str) -> tuple[Any, list[str]]:
 
     Parameters
     ----------
-    files : callable
     label : str
         The name of the model, for messages.
 

@@ -22,12 +22,7 @@ Contents = tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
 
 
 def contents_of(graph: Message) -> dict[str, Contents]:
-    """Return the contents of tables by node name.
-
-    Parameters
-    ----------
-    graph : GraphDef
-    """
+    """Return the contents of tables by node name."""
     nodes = {node.name: node for node in graph.node}
     contents = dict(_imported(nodes, {}))
     functions = {function.signature.name: function for function in graph.library.function}

@@ -135,7 +135,6 @@ class _Program:
 
     Parameters
     ----------
-    graphs : sequence of Subgraph
     span : Span
         The origin of the import.
     """
@@ -158,13 +157,7 @@ class _Program:
         return self._constants[number]
 
     def run(self, number: int, arguments: Sequence[RelayExpr]) -> list[RelayExpr]:
-        """Convert a graph and return its results.
-
-        Parameters
-        ----------
-        number : int
-        arguments : sequence of Expr
-        """
+        """Convert a graph and return its results."""
         if not 0 <= number < len(self._graphs):
             raise ModelError(f"graph {number} is referenced, but there are {len(self._graphs)}")
         if number in self._running:

@@ -26,7 +26,6 @@ class Node:
 
     Attributes
     ----------
-    operation : Operation
     inputs : sequence of Expr or None
         None for omitted optional inputs.  Quantized inputs are dequantized, except for operators that only move
         elements and for quantized converters.

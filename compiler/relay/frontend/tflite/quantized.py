@@ -52,7 +52,6 @@ def real(x: RelayExpr, tensor: TensorInfo) -> RelayExpr:
     ----------
     x : Expr
         The integers.
-    tensor : TensorInfo
     """
     numbers: RelayExpr = ops.qnn.dequantize(x, *parameters_of(tensor), axis=quantization_of(tensor).axis)
     return numbers
@@ -80,7 +79,6 @@ def requantized(x: RelayExpr, scale: np.ndarray[Any, Any], zero: RelayExpr, tens
 
     Parameters
     ----------
-    x : Expr
     scale : np.ndarray
         The scale of ``x``, or one scale per slice along its last axis.
     zero : Expr

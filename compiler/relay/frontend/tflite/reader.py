@@ -45,7 +45,6 @@ class Quantization:
     ----------
     scale, zero_point : np.ndarray
         Scalars, or one number per slice along ``axis``.
-    axis : int
     """
 
     scale: np.ndarray[Any, Any]
@@ -67,11 +66,8 @@ class TensorInfo:
 
     Attributes
     ----------
-    name : str
     shape : tuple of int
         The shape, with 1 for unknown extents.
-    dtype : str
-    quantization : Quantization or None
     data : np.ndarray or None
         The elements, if the model has them.
     is_variable : bool

@@ -56,7 +56,6 @@ def converters(rows: Mapping[str, Convert], moves: bool = False) -> None:
 
     Parameters
     ----------
-    rows : mapping of str to callable
     moves : bool
         As in :func:`converter`.
     """

@@ -15,7 +15,6 @@ class Variables:
 
     Attributes
     ----------
-    values : dict of int to Expr
     is_open : bool
         Whether assignments are allowed, which is during initialisation only.
     """

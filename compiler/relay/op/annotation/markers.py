@@ -58,10 +58,6 @@ class OnDeviceAttrs(Attrs):
             Name of the operator, for messages.
         values : mapping of str to object
             Programs before 0.9 say ``device_type``, and ``is_fixed`` where both ends are on the device.
-
-        Returns
-        -------
-        OnDeviceAttrs
         """
         given = dict(values)
         if "device_type" in given:
@@ -138,10 +134,6 @@ def on_device(
         Whether ``body`` must be computed on it.
     is_fixed : bool
         What programs before 0.9 call ``constrain_result``.
-
-    Returns
-    -------
-    Call
     """
     return _ON_DEVICE(
         body,
@@ -161,14 +153,8 @@ def function_on_device(
 
     Parameters
     ----------
-    function : Function
     param_devices : sequence of VirtualDevice, Device, str or int
         One for each parameter.
-    result_device : VirtualDevice, Device, str or int
-
-    Returns
-    -------
-    Function
     """
     params = tuple(as_virtual_device(device) for device in param_devices)
     return with_devices(function, params, as_virtual_device(result_device))

@@ -77,13 +77,8 @@ def dilation2d(data: Tensor, weight: Tensor, attrs: Dilation2DAttrs, out: Tensor
         The image, in ``attrs.data_layout``.
     weight : Tensor
         In ``attrs.kernel_layout``.
-    attrs : Dilation2DAttrs
     out : TensorType
         The type of the result.
-
-    Returns
-    -------
-    Tensor
     """
     axes = layout(attrs.data_layout)
     extent = axes.extents(dims(data))

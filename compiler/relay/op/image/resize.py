@@ -193,10 +193,6 @@ def resize(
         ``half_pixel``, ``align_corners`` or ``asymmetric``.
     out_dtype : str, optional
         The data type of the result; that of the data by default.
-
-    Returns
-    -------
-    Call
     """
     deprecated("tvm.relay.image.resize", "tvm.relay.image.resize2d")
     chosen = _OLDER_METHODS.get(method, method) if isinstance(method, str) else method

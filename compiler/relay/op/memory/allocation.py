@@ -51,10 +51,6 @@ class AllocStorageAttrs(Attrs):
             Name of the operator, for messages.
         values : mapping of str to object
             Programs before 0.9 say ``device_type`` and ``device_id``.
-
-        Returns
-        -------
-        AllocStorageAttrs
         """
         rest = dict(values)
         kind, number = rest.pop("device_type", None), rest.pop("device_id", 0)

@@ -16,14 +16,6 @@ __all__ = ["flatten_tuple_type", "from_tuple_type", "to_tuple_type"]
 def flatten_tuple_type(ty: Type) -> list[TensorType]:
     """Return the types of the tensors of a nested tuple, in order.
 
-    Parameters
-    ----------
-    ty : TensorType or TupleType
-
-    Returns
-    -------
-    list of TensorType
-
     Raises
     ------
     ArgumentError
@@ -46,10 +38,6 @@ def from_tuple_type(ty: Type, expr: RelayExpr) -> list[RelayExpr]:
     expr : Expr
         The value.
 
-    Returns
-    -------
-    list of Expr
-
     Raises
     ------
     ArgumentError
@@ -67,13 +55,8 @@ def to_tuple_type(ty: Type, exprs: Sequence[RelayExpr]) -> RelayExpr:
 
     Parameters
     ----------
-    ty : TensorType or TupleType
     exprs : sequence of Expr
         One for each tensor, in order.
-
-    Returns
-    -------
-    Expr
 
     Raises
     ------

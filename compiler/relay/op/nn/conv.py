@@ -74,11 +74,6 @@ def multiplies_depth(channels: Dim, outputs: Dim, inputs: Dim, attrs: ConvAttrs)
         Of the data.
     outputs, inputs : Dim
         Extents of the weight, as its layout names them.
-    attrs : ConvAttrs
-
-    Returns
-    -------
-    bool
     """
     if not (isinstance(channels, int) and isinstance(outputs, int) and isinstance(inputs, int)):
         return False

@@ -19,10 +19,6 @@ def get_pad_tuple1d(padding: Padding) -> tuple[int, ...]:
     ----------
     padding : int or sequence of int
         One number, or both.
-
-    Returns
-    -------
-    tuple of int
     """
     return _flat("get_pad_tuple1d", padding, 1)
 
@@ -34,10 +30,6 @@ def get_pad_tuple2d(padding: Padding) -> tuple[int, ...]:
     ----------
     padding : int or sequence of int
         One number, one a dimension, or all four.
-
-    Returns
-    -------
-    tuple of int
     """
     return _flat("get_pad_tuple2d", padding, 2)
 
@@ -49,9 +41,5 @@ def get_pad_tuple3d(padding: Padding) -> tuple[int, ...]:
     ----------
     padding : int or sequence of int
         One number, one a dimension, or all six.
-
-    Returns
-    -------
-    tuple of int
     """
     return _flat("get_pad_tuple3d", padding, 3)

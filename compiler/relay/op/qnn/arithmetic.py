@@ -77,10 +77,6 @@ def spread(parameter: RelayExpr, axis: int, rank: int) -> Any:
         Not negative.
     rank : int
         Of the tensor.
-
-    Returns
-    -------
-    Expr
     """
     dims = getattr(infer_expr(parameter), "dims", ())
     if len(dims) != 1:
@@ -93,17 +89,12 @@ def centred(x: RelayExpr, zero_point: RelayExpr, axis: int, rank: int, dtype: st
 
     Parameters
     ----------
-    x, zero_point : Expr
     axis : int
         Of the zero points, not negative.
     rank : int
         Number of dimensions of ``x``.
     dtype : str
         Of the result.
-
-    Returns
-    -------
-    Expr
     """
     wide = cast(x, dtype)
     if is_zero(zero_point):
@@ -154,10 +145,6 @@ def requantized(
         Of the result.
     config : RequantizeConfig
         How to compute; complete.
-
-    Returns
-    -------
-    Expr
     """
     ratio = multipliers(source.scale, target.scale)
     axis = source.axis

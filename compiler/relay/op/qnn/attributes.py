@@ -17,7 +17,6 @@ def register_qnn_legalize(op_name: str, legal_op: Rule | None = None, level: int
 
     Parameters
     ----------
-    op_name : str
     legal_op : callable, optional
         From attributes, arguments, and their types with that of the result last, to an expression, or None; without it,
         the decorator is returned.
@@ -38,7 +37,6 @@ def register_qnn_canonicalize(op_name: str, legal_op: Rule | None = None, level:
 
     Parameters
     ----------
-    op_name : str
     legal_op : callable, optional
         From attributes, arguments, and their types with that of the result last, to an expression, or None; without it,
         the decorator is returned.

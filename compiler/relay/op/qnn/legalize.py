@@ -35,7 +35,6 @@ def fast_dtypes(target: Target | None, data: str, weight: str) -> tuple[str, str
 
     Parameters
     ----------
-    target : Target or None
     data, weight : str
         Their data types now.
     """
@@ -55,7 +54,6 @@ def factor_dtype(types: Sequence[Type], zero_points: Sequence[RelayExpr], out_dt
     ----------
     types : sequence of Type
         Of the factors.
-    zero_points : sequence of Expr
     out_dtype : str
         Of the sums.
 

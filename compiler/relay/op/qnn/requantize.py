@@ -66,7 +66,6 @@ def requantize_array(
 
     Parameters
     ----------
-    x : numpy.ndarray
     source, target : (numpy.ndarray, numpy.ndarray)
         Scale and zero point.
     axis : int

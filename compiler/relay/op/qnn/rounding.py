@@ -83,10 +83,6 @@ def requantize_config(rounding: str = "None", compute_dtype: str = "None") -> Re
     compute_dtype : str
         ``int64``, ``float32``, ``float64`` or ``None``.
 
-    Returns
-    -------
-    RequantizeConfig
-
     Examples
     --------
     >>> with relay.qnn.op.requantize_config(rounding="TONEAREST"):

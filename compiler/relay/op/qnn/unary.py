@@ -58,16 +58,7 @@ def _reference(function: Callable[[Array], Array]) -> Callable[..., Any]:
 
 
 def hardswish_func(x: Array) -> Array:
-    """Return hard swish of real numbers, ``x * min(max(x + 3, 0), 6) / 6``.
-
-    Parameters
-    ----------
-    x : array
-
-    Returns
-    -------
-    array
-    """
+    """Return hard swish of real numbers, ``x * min(max(x + 3, 0), 6) / 6``."""
     return np.asarray(x * np.clip(x + np.float32(3), 0, 6) / np.float32(6))
 
 

@@ -25,13 +25,8 @@ def get_conv2d_in_channels(data_shape: Sequence[int], data_layout: str) -> int:
 
     Parameters
     ----------
-    data_shape : sequence of int
     data_layout : str
         E.g. ``NCHW``, ``NHWC`` or ``NCHW8c``.
-
-    Returns
-    -------
-    int
 
     Raises
     ------
@@ -48,13 +43,8 @@ def get_conv2d_out_channels(kernel_shape: Sequence[int], kernel_layout: str) -> 
 
     Parameters
     ----------
-    kernel_shape : sequence of int
     kernel_layout : str
         E.g. ``OIHW``, ``HWIO`` or ``OIHW1i8o``.
-
-    Returns
-    -------
-    int
 
     Raises
     ------
@@ -69,17 +59,6 @@ def get_conv2d_out_channels(kernel_shape: Sequence[int], kernel_layout: str) -> 
 def is_depthwise_conv2d(
     data_shape: Sequence[int], data_layout: str, kernel_shape: Sequence[int], kernel_layout: str, groups: int
 ) -> bool:
-    """Tell whether each channel of a convolution is a group of its own, with one result.
-
-    Parameters
-    ----------
-    data_shape, kernel_shape : sequence of int
-    data_layout, kernel_layout : str
-    groups : int
-
-    Returns
-    -------
-    bool
-    """
+    """Tell whether each channel of a convolution is a group of its own, with one result."""
     channels = get_conv2d_in_channels(data_shape, data_layout)
     return channels == get_conv2d_out_channels(kernel_shape, kernel_layout) == groups

@@ -91,18 +91,7 @@ def wrap_topi_schedule(topi_schedule: Callable[..., Schedule]) -> Callable[[Attr
 
 
 def naive_schedule(attrs: Attrs, outs: Sequence[Tensor], target: Target) -> Schedule:
-    """Return the schedule without any primitives.
-
-    Parameters
-    ----------
-    attrs : Attrs
-    outs : sequence of Tensor
-    target : Target
-
-    Returns
-    -------
-    Schedule
-    """
+    """Return the schedule without any primitives."""
     return create_schedule([out.op for out in outs])
 
 
@@ -372,10 +361,6 @@ def strategy_of_name(name: str) -> GenericFunc:
     name : str
         E.g. ``conv2d_strategy``.
 
-    Returns
-    -------
-    GenericFunc
-
     Raises
     ------
     UnknownNameError
@@ -402,10 +387,6 @@ def of_name(name: str) -> object:
     ----------
     name : str
         E.g. ``wrap_compute_topk``, ``schedule_pool`` or ``conv2d_strategy``.
-
-    Returns
-    -------
-    callable
 
     Raises
     ------

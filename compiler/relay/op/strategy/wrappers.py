@@ -115,10 +115,6 @@ def wrapper_of_name(name: str) -> Callable[..., Any] | None:
     ----------
     name : str
         E.g. ``wrap_compute_topk`` or ``schedule_pool``.
-
-    Returns
-    -------
-    callable or None
     """
     row = HANDED_ON.get(name.removeprefix("wrap_compute_")) if name.startswith("wrap_compute_") else None
     if row is not None:

@@ -18,10 +18,6 @@ STACK_BUDGET = 512 << 10
 def stack_elements(n: Allocate) -> int | None:
     """Return the number of elements of an allocation if it is placed on the stack.
 
-    Parameters
-    ----------
-    n : Allocate
-
     Returns
     -------
     int or None
@@ -37,10 +33,6 @@ def stack_elements(n: Allocate) -> int | None:
 
 def stack_bytes(n: Allocate) -> int:
     """Return the size in bytes of an allocation on the stack.
-
-    Parameters
-    ----------
-    n : Allocate
 
     Returns
     -------

@@ -27,7 +27,6 @@ class DebugLocations:
 
     Parameters
     ----------
-    module : llvmlite.ir.Module
     positions : mapping of Node to (line, column)
         The position of each printed node.
     """

@@ -44,13 +44,7 @@ def declare_functions(shared: ModuleState, functions: Sequence[tuple[str, PrimFu
 
 
 def write_function(shared: ModuleState, declared: DeclaredFunction) -> None:
-    """Generate the body of a declared function.
-
-    Parameters
-    ----------
-    shared : ModuleState
-    declared : DeclaredFunction
-    """
+    """Generate the body of a declared function."""
     function, func, signature = declared.code, declared.func, declared.signature
     variables = [*func.params, *declared.sizes]
     builder = Builder(function.append_basic_block("entry"))

@@ -36,7 +36,6 @@ class Generated:
 
     Parameters
     ----------
-    target : Target
     signatures : list of Signature
         One for each function.
     emitted : str
@@ -46,7 +45,6 @@ class Generated:
 
     Attributes
     ----------
-    target : Target
     signatures : list of Signature
         One for each function.
     emitted : str
@@ -100,12 +98,7 @@ class Generated:
         return pipeline.object_code(self.described_module(), self.target)
 
     def described_module(self) -> binding.ModuleRef:
-        """Return the optimised LLVM module with its description embedded.
-
-        Returns
-        -------
-        llvmlite.binding.ModuleRef
-        """
+        """Return the optimised LLVM module with its description embedded."""
         return pipeline.parse(self.optimised + _description(described(self.target, self.signatures)))
 
 
@@ -120,10 +113,6 @@ def described(target: Target, signatures: Sequence[Signature], graph: str = "", 
         The signatures of its functions.
     graph, model : str
         For a model, its graph as JSON and its name.
-
-    Returns
-    -------
-    Description
     """
     features = [f[1:] for f in target.llvm_features.split(",") if f.startswith("+")]
     return Description(
@@ -143,7 +132,6 @@ def linked_object_code(parts: Sequence[tuple[Generated, dict[str, str]]], descri
     ----------
     parts : sequence of (Generated, dict of str to str)
         Each module with the new names of its functions.
-    description : Description
 
     Returns
     -------
@@ -182,10 +170,6 @@ def codegen(module: IRModule, target: Target) -> Generated:
         Lowered functions.
     target : Target
         Of kind ``llvm``.
-
-    Returns
-    -------
-    Generated
 
     Raises
     ------
@@ -228,7 +212,6 @@ def emit(
         The functions with their names in the module.
     module : IRModule
         The module that is printed for debug locations.
-    target : Target
     with_locations : bool
         Whether to emit debug locations, which refer to lines and columns of the printed module.
 
@@ -276,10 +259,6 @@ def tidy(text: str) -> str:
     ----------
     text : str
         LLVM IR as printed by llvmlite.
-
-    Returns
-    -------
-    str
     """
     # Splitting and joining at the quotes is faster than a substitution, which expands its template for every name.
     return _SPACES.sub("", "".join(_QUOTED.split(text)))

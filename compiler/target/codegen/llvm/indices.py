@@ -37,8 +37,6 @@ class Indices(Functor):
 
     Parameters
     ----------
-    state : FunctionState
-    locator : Locator
     narrow : callable
         Generates code for an expression in its own type.
     """

@@ -36,7 +36,6 @@ def without_unsafe_masks(optimised: str, target: Target) -> str:
     ----------
     optimised : str
         An optimised module.
-    target : Target
 
     Returns
     -------

@@ -27,7 +27,6 @@ class Memory:
 
     Parameters
     ----------
-    state : FunctionState
     emit : callable
         Generates code for an expression and returns its value.
     """
@@ -213,13 +212,8 @@ def flat_index(buffer: Buffer, indices: tuple[PrimExpr, ...]) -> PrimExpr:
 
     Parameters
     ----------
-    buffer : Buffer
     indices : tuple of PrimExpr
         One for each dimension.
-
-    Returns
-    -------
-    PrimExpr
     """
     if len(indices) == 1 and not buffer.strides and is_const_int(buffer.elem_offset, 0):
         return indices[0]

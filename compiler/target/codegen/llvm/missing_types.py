@@ -47,7 +47,6 @@ def require_half_precision(functions: Iterable[PrimFunc], llvm: str, target: Tar
 
     Parameters
     ----------
-    functions : iterable of PrimFunc
     llvm : str
         Their code.
     target : Target

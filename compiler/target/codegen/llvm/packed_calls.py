@@ -42,7 +42,6 @@ def call_rows(e: Emitter, name: PrimExpr, rows: tuple[ir.Value, ir.Value, int], 
 
     Parameters
     ----------
-    e : Emitter
     name : PrimExpr
         The name of the function, a string.
     rows : tuple of ir.Value, ir.Value and int

@@ -35,11 +35,6 @@ _INTRINSICS = {
 def pair_product(emitter: Emitter, n: Add) -> ir.Value | None:
     """Generate code for a sum that contains two products of 16-bit integers.
 
-    Parameters
-    ----------
-    emitter : Emitter
-    n : Add
-
     Returns
     -------
     ir.Value or None

@@ -72,7 +72,6 @@ def trace_passes(emitted: str, target: Target) -> list[PassRun]:
     ----------
     emitted : str
         Unoptimised LLVM IR of at most :data:`MAX_EMITTED` characters.
-    target : Target
 
     Returns
     -------

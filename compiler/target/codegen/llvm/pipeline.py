@@ -18,30 +18,12 @@ _commented: ContextVar[bool] = ContextVar("commented", default=False)
 
 
 def machine_of(target: Target) -> binding.TargetMachine:
-    """Return LLVM's target machine of a target.
-
-    Parameters
-    ----------
-    target : Target
-
-    Returns
-    -------
-    llvmlite.binding.TargetMachine
-    """
+    """Return LLVM's target machine of a target."""
     return llvm_machine.target_machine(target.triple, target.cpu, target.llvm_features, target.opt_level)
 
 
 def data_layout(target: Target) -> str:
-    """Return LLVM's data layout string of a target.
-
-    Parameters
-    ----------
-    target : Target
-
-    Returns
-    -------
-    str
-    """
+    """Return LLVM's data layout string of a target."""
     return llvm_machine.data_layout(target.triple, target.cpu, target.llvm_features, target.opt_level)
 
 
@@ -89,17 +71,7 @@ def optimise(module: binding.ModuleRef, target: Target) -> None:
 
 
 def assembly(module: binding.ModuleRef, target: Target) -> str:
-    """Return the assembly of an optimised module.
-
-    Parameters
-    ----------
-    module : llvmlite.binding.ModuleRef
-    target : Target
-
-    Returns
-    -------
-    str
-    """
+    """Return the assembly of an optimised module."""
     machine = machine_of(target)
     machine.set_asm_verbosity(_commented.get())
     return str(machine.emit_assembly(module))
@@ -117,11 +89,6 @@ def commented_assembly() -> Iterator[None]:
 
 def object_code(module: binding.ModuleRef, target: Target) -> bytes:
     """Return the relocatable machine code of an optimised module.
-
-    Parameters
-    ----------
-    module : llvmlite.binding.ModuleRef
-    target : Target
 
     Returns
     -------

@@ -34,9 +34,6 @@ class DeclaredFunction:
 
     Attributes
     ----------
-    code : llvmlite.ir.Function
-    func : PrimFunc
-    signature : Signature
     sizes : tuple of Var
         The shape variables, which are passed after the arguments.
     """

@@ -45,7 +45,6 @@ def call_function(e: Emitter, n: Call, callee: DeclaredFunction, args: Sequence[
 
     Parameters
     ----------
-    e : Emitter
     n : Call
         The call, of the data type that its result is used as.
     callee : DeclaredFunction

@@ -26,7 +26,6 @@ class MissingTypeError(BuildError):
 
     Parameters
     ----------
-    dtype : str
     where : str
         What has the type, and the line of the program; empty while unknown.
     """

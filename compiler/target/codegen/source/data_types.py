@@ -28,7 +28,6 @@ def require_data_types(language: Language, func: PrimFunc) -> None:
 
     Parameters
     ----------
-    language : Language
     func : PrimFunc
         With ``supports_float16=0`` in its attribute ``target`` if the device has no half precision.
 
@@ -48,7 +47,6 @@ def require_stored_types(language: Language, module: IRModule) -> None:
 
     Parameters
     ----------
-    language : Language
     module : IRModule
         Functions before that lowering.
 

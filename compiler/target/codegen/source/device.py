@@ -47,8 +47,6 @@ class Kernel:
 
     Attributes
     ----------
-    symbol : str
-    parameters : list of KernelParameter
     threads : tuple of int, optional
         Threads per block along x, y and z; None if only known at launch.
     noalias : bool
@@ -108,10 +106,6 @@ class VectorRules:
         ----------
         dtype : str
             E.g. ``float32x4``.
-
-        Returns
-        -------
-        bool
         """
         bytes_ = dt.lanes(dtype) * dt.storage_bytes(dt.element(dtype))
         return dt.lanes(dtype) in self.lanes and dt.element(dtype) in self.types and bytes_ <= self.max_bytes

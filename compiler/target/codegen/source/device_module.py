@@ -27,17 +27,12 @@ def device_module(
 
     Parameters
     ----------
-    code : SourceCode
     target : Target
         The target of the kernels.
     kernels : IRModule
         The lowered kernels.
     launches : callable, optional
         Returns the launches of the host functions.
-
-    Returns
-    -------
-    DeviceModule
     """
     kind = code.language.name
     sources: dict[str, Callable[[], str]] = {FORMATS[kind]: lambda: code.text}

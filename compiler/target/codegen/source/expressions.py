@@ -72,11 +72,6 @@ _ARITHMETIC = (Add, Sub, Mul)
 class Expressions(Functor):
     """Emits expressions at the end of the current line.
 
-    Parameters
-    ----------
-    program : Program
-    out : TextBuilder
-
     Attributes
     ----------
     results : dict of Call to str
@@ -385,16 +380,7 @@ def _power_of_two(e: PrimExpr) -> int | None:
 
 
 def quoted(text: str) -> str:
-    """Quote a string as a literal, escaping all that could end it.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    str
-    """
+    """Quote a string as a literal, escaping all that could end it."""
     plain = set(range(32, 127)) - {ord('"'), ord("\\"), ord("?")}
     return '"' + "".join(chr(b) if b in plain else f"\\{b:03o}" for b in text.encode()) + '"'
 

@@ -41,7 +41,6 @@ class SourceCode(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes
     ----------
-    language : Language
     signatures : list of Signature
         The signatures of its functions.
     listing : TextBuilder
@@ -67,10 +66,6 @@ def source_code(module: IRModule, kind: str) -> SourceCode:
         Lowered functions.
     kind : str
         The target kind, a key of ``LANGUAGES``.
-
-    Returns
-    -------
-    SourceCode
 
     Raises
     ------

@@ -31,16 +31,7 @@ _FRAGMENT_KEYS = ("fragment_shape", "fragment_layout")
 
 
 def is_kernel(func: PrimFunc) -> bool:
-    """Return whether a function is a kernel, i.e. launches threads.
-
-    Parameters
-    ----------
-    func : PrimFunc
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether a function is a kernel, i.e. launches threads."""
     facts = _KernelFacts()
     facts.visit(func.body)
     return bool(facts.extents)
@@ -48,12 +39,6 @@ def is_kernel(func: PrimFunc) -> bool:
 
 def write_kernel(program: Program, out: TextBuilder, function: Declared) -> None:
     """Emit a kernel.
-
-    Parameters
-    ----------
-    program : Program
-    out : TextBuilder
-    function : Declared
 
     Raises
     ------
@@ -163,14 +148,7 @@ class _KernelFacts(StmtVisitor):
 
 
 class KernelStatements(Statements):
-    """Emits the statements of a kernel.
-
-    Parameters
-    ----------
-    program : Program
-    out : TextBuilder
-    rules : DeviceRules
-    """
+    """Emits the statements of a kernel."""
 
     def __init__(self, program: Program, out: TextBuilder, rules: DeviceRules) -> None:
         super().__init__(program, out, "")

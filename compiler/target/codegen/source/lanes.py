@@ -46,13 +46,8 @@ def without_vectors(stmt: Stmt, vectors: VectorRules | None = None) -> Stmt:
 
     Parameters
     ----------
-    stmt : Stmt
     vectors : VectorRules, optional
         The available vector accesses, which remain as copies between memory and local arrays of lanes.
-
-    Returns
-    -------
-    Stmt
     """
     result: Stmt = _Lanes(vectors).visit(stmt)
     return result
@@ -272,16 +267,7 @@ def _condition(n: BufferLoad | BufferStore) -> PrimExpr | None:
 
 
 def is_side_by_side(n: BufferLoad | BufferStore) -> bool:
-    """Return whether an access is a contiguous vector, aligned to its number of lanes.
-
-    Parameters
-    ----------
-    n : BufferLoad or BufferStore
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether an access is a contiguous vector, aligned to its number of lanes."""
     index, buffer = n.indices[0], n.buffer
     plain = len(n.indices) == 1 and _condition(n) is None and dt.lanes(buffer.dtype) == 1 and not buffer.strides
     if not plain or not isinstance(index, Ramp) or not is_const_int(index.stride, 1) or dt.lanes(index.base.dtype) > 1:

@@ -100,7 +100,6 @@ class Language:
         A pointer parameter that aliases no other.
     reserved : frozenset of str
         Reserved words.
-    spelling : Spelling
     built_in : re.Pattern, optional
         A pattern of the names of built-in functions; None if external functions can be linked.
     device : DeviceRules, optional
@@ -128,14 +127,6 @@ class Language:
     def type(self, dtype: str) -> str:
         """Return the spelling of a scalar data type.
 
-        Parameters
-        ----------
-        dtype : str
-
-        Returns
-        -------
-        str
-
         Raises
         ------
         BuildError
@@ -147,16 +138,7 @@ class Language:
         return spelled
 
     def needed(self, text: str) -> list[str]:
-        """Return the prologue lines that the words of a program require.
-
-        Parameters
-        ----------
-        text : str
-
-        Returns
-        -------
-        list of str
-        """
+        """Return the prologue lines that the words of a program require."""
         return [line for word, line in self.requirements.items() if re.search(rf"\b{word}\d?\b", text)]
 
     def cast(self, dtype: str, value: str) -> str:
@@ -168,10 +150,6 @@ class Language:
             The new type.
         value : str
             A name, a literal or a parenthesised expression.
-
-        Returns
-        -------
-        str
         """
         return self.spelling.cast.format(type=self.type(dtype), value=value)
 
@@ -180,7 +158,6 @@ class Language:
 
         Parameters
         ----------
-        name : str
         dtype : str
             The type of its parameters and result.
 

@@ -17,13 +17,8 @@ def identifier(name: str, reserved: frozenset[str]) -> str:
 
     Parameters
     ----------
-    name : str
     reserved : frozenset of str
         Reserved words, to which an underscore is appended.
-
-    Returns
-    -------
-    str
     """
     clean = re.sub(r"^_+", "_", re.sub(r"[^A-Za-z0-9_]", "_", name))  # names with two leading underscores are reserved
     clean = "v_" if clean in ("", "_") else clean
@@ -46,16 +41,7 @@ class Names:
         self._names: dict[Var, str] = {}
 
     def define(self, var: Var) -> str:
-        """Define a name for a variable that is declared here.
-
-        Parameters
-        ----------
-        var : Var
-
-        Returns
-        -------
-        str
-        """
+        """Define a name for a variable that is declared here."""
         name = self.fresh(var.name)
         self.bind(var, name)
         return name
@@ -65,7 +51,6 @@ class Names:
 
         Parameters
         ----------
-        var : Var
         name : str
             A name from :meth:`fresh`.
         """
@@ -78,10 +63,6 @@ class Names:
         ----------
         wish : str
             The preferred name.
-
-        Returns
-        -------
-        str
         """
         base = name = identifier(wish, self._reserved)
         count = 0
@@ -99,12 +80,7 @@ class Names:
 
     @contextmanager
     def braces(self) -> Iterator[None]:
-        """Open a scope for the names that are defined within the context.
-
-        Returns
-        -------
-        context manager
-        """
+        """Open a scope for the names that are defined within the context."""
         taken = set(self._taken)
         try:
             yield

@@ -33,7 +33,6 @@ def write_packed_call(e: Expressions, n: Call) -> str:
 
     Parameters
     ----------
-    e : Expressions
     n : Call
         A call of ``call_packed``.
 

@@ -22,8 +22,6 @@ class Declared:
 
     Attributes
     ----------
-    func : PrimFunc
-    signature : Signature
     sizes : tuple of Var
         The shape variables, which are passed after the arguments.
     head : list of str
@@ -42,7 +40,6 @@ class Program:
 
     Attributes
     ----------
-    language : Language
     functions : dict of str to Declared
         The functions by their names in the module and by their symbols.
     messages : list of str
@@ -98,7 +95,6 @@ class Program:
 
         Parameters
         ----------
-        name : str
         result : str
             The data type that it returns.
         arguments : sequence of str

@@ -24,17 +24,7 @@ _SECONDS = 120
 
 
 def source_module(code: SourceCode, target: Target) -> Module:
-    """Create the runtime module of a program.
-
-    Parameters
-    ----------
-    code : SourceCode
-    target : Target
-
-    Returns
-    -------
-    Module
-    """
+    """Create the runtime module of a program."""
     suffix = code.language.name
 
     def native() -> NativeCode:
@@ -58,34 +48,19 @@ def source_library(code: SourceCode, description: Description, file_name: str, a
 
     Parameters
     ----------
-    code : SourceCode
     description : Description
         What ``load_module`` is told of it.
     file_name : str
         A shared library where it ends like one.
     attached : bytes
         Data that goes with the code.
-
-    Returns
-    -------
-    bytes
     """
     described = _description(describe(description))
     return library_content(_compiled(code.text + described, ("-c",)), file_name, attached)
 
 
 def source_description(code: SourceCode, target: Target) -> Description:
-    """Return what there is to say of the machine code of a program.
-
-    Parameters
-    ----------
-    code : SourceCode
-    target : Target
-
-    Returns
-    -------
-    Description
-    """
+    """Return what there is to say of the machine code of a program."""
     return Description(triple=host_triple(), features=[], target=str(target), signatures=code.signatures)
 
 

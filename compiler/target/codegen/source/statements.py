@@ -48,8 +48,6 @@ class Statements(Functor):
 
     Parameters
     ----------
-    program : Program
-    out : TextBuilder
     returns : str
         The data type of the value of ``tir.ret``; empty if there is none.
     """

@@ -42,10 +42,6 @@ def elements_of_fragment(scope: str, shape: str) -> int:
         A key of ``FRAGMENTS``.
     shape : str
         The extents of the product as set by ``InferFragment``: ``m, n, k``.
-
-    Returns
-    -------
-    int
     """
     m, n, k = map(int, shape.split(","))
     return {"wmma.matrix_a": m * k, "wmma.matrix_b": k * n}.get(scope, m * n)
@@ -58,7 +54,6 @@ class _Operand(NamedTuple):
     ----------
     ptx : str
         Its name in PTX.
-    bits : int
     constraint : str
         The ``asm`` constraint of the registers that hold it.
     """

@@ -77,18 +77,7 @@ def blockize(state: ScheduleState, target: StmtSRef | Sequence[StmtSRef], preser
 
 
 def blockize_loop(state: ScheduleState, loop: StmtSRef, preserve_unit_iters: bool = True) -> StmtSRef:
-    """Make one block of what is inside of a loop; see :func:`blockize`.
-
-    Parameters
-    ----------
-    state : ScheduleState
-    loop : StmtSRef
-    preserve_unit_iters : bool
-
-    Returns
-    -------
-    StmtSRef
-    """
+    """Make one block of what is inside of a loop; see :func:`blockize`."""
     blocks = state.child_blocks(loop)
     inner = loops_above(blocks[0])
     inner = inner[inner.index(loop) :]
@@ -121,7 +110,6 @@ class _Division:
         The axes of the new block, and those that the old one gets.
     values : dict of Var to PrimExpr
         What the old axes are, in terms of both.
-    outer_predicate, inner_predicate : PrimExpr
     """
 
     outer: list[_Part]

@@ -273,7 +273,6 @@ class Insertion:
 
     Attributes
     ----------
-    place : Place
     stage : Stmt
         Loops around a block.
     buffer : Buffer
@@ -287,16 +286,6 @@ class Insertion:
 
 def only_writer(state: ScheduleState, scope: StmtSRef, buffer: Buffer) -> StmtSRef | None:
     """Return the block of a scope that writes a buffer, None if none does.
-
-    Parameters
-    ----------
-    state : ScheduleState
-    scope : StmtSRef
-    buffer : Buffer
-
-    Returns
-    -------
-    StmtSRef or None
 
     Raises
     ------
@@ -347,15 +336,6 @@ def full_region(buffer: Buffer) -> tuple[Range, ...]:
 
 def place_behind(block: StmtSRef, scope: StmtSRef, related: Sequence[StmtSRef]) -> Place:
     """Return the innermost place between a block and the first of some later ones; the end of the scope if it has none.
-
-    Parameters
-    ----------
-    block, scope : StmtSRef
-    related : sequence of StmtSRef
-
-    Returns
-    -------
-    Place
     """
     inner = block
     for around in ancestors(block):
@@ -379,19 +359,7 @@ def _child_index(sref: StmtSRef, around: StmtSRef) -> int | None:
 
 
 def region_below(state: ScheduleState, block: StmtSRef, buffer: Buffer, around: StmtSRef) -> tuple[Range, ...]:
-    """Return what a block writes of a buffer while the loops run that are inside of a loop or block.
-
-    Parameters
-    ----------
-    state : ScheduleState
-    block : StmtSRef
-    buffer : Buffer
-    around : StmtSRef
-
-    Returns
-    -------
-    tuple of Range
-    """
+    """Return what a block writes of a buffer while the loops run that are inside of a loop or block."""
     analyzer = facts_at(block)
     realize = state.realize_of(block)
     loops = relaxed_loops(block, around)
@@ -402,11 +370,6 @@ def region_below(state: ScheduleState, block: StmtSRef, buffer: Buffer, around: 
 
 def copy_stage(source: Buffer, target: Buffer, region: Sequence[Range], condition: PrimExpr | None = None) -> Stmt:
     """Return loops and a block that copy a region of a buffer to the same place of another one.
-
-    Parameters
-    ----------
-    source, target : Buffer
-    region : sequence of Range
 
     Returns
     -------
@@ -438,8 +401,6 @@ def insert_stage(
 
     Parameters
     ----------
-    state : ScheduleState
-    scope : StmtSRef
     insertion : Insertion
         What is inserted where.
     rewrite : ReplaceBuffers

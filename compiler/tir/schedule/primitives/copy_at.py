@@ -182,15 +182,8 @@ def runs_in_each_iteration(state: ScheduleState, block: StmtSRef, loop: StmtSRef
 
     Parameters
     ----------
-    state : ScheduleState
-    block : StmtSRef
     loop : StmtSRef
         Around it.
-    analyzer : Analyzer
-
-    Returns
-    -------
-    bool
     """
     first: dict[Var, PrimExpr] = {var: domain.min for var, domain in relaxed_loops(block, loop).items()}
     return all(

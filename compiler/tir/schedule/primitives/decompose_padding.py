@@ -34,7 +34,6 @@ class _Padding:
 
     Attributes
     ----------
-    realize : BlockRealize
     store : BufferStore
         Its body.
     inside : PrimExpr
@@ -100,18 +99,7 @@ def decompose_padding(state: ScheduleState, block: StmtSRef, loop: StmtSRef) -> 
 
 
 def can_decompose_padding(state: ScheduleState, block: StmtSRef, loop: StmtSRef) -> bool:
-    """Return whether :func:`decompose_padding` would do.
-
-    Parameters
-    ----------
-    state : ScheduleState
-    block : StmtSRef
-    loop : StmtSRef
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether :func:`decompose_padding` would do."""
     try:
         _padding(state, block)
         _nest(state, block, loop)

@@ -195,15 +195,6 @@ def _only_producer(state: ScheduleState, block: StmtSRef, scope: StmtSRef, buffe
 def leaf_of(state: ScheduleState, block: StmtSRef, scope: StmtSRef) -> Stmt:
     """Return the statement that is in a sequence for the sake of a block only.
 
-    Parameters
-    ----------
-    state : ScheduleState
-    block, scope : StmtSRef
-
-    Returns
-    -------
-    Stmt
-
     Raises
     ------
     IllegalStepError
@@ -334,8 +325,6 @@ class _Consumer:
 
     Attributes
     ----------
-    state : ScheduleState
-    block : StmtSRef
     store : BufferStore
         What it does.
     buffer : Buffer

@@ -397,14 +397,8 @@ def home_of(state: ScheduleState, block: StmtSRef, buffer: Buffer) -> StmtSRef:
 
     Parameters
     ----------
-    state : ScheduleState
     block : StmtSRef
         That accesses it.
-    buffer : Buffer
-
-    Returns
-    -------
-    StmtSRef
     """
     around = [above for above in (block, *ancestors(block)) if above.is_block]
     for above in around:
@@ -425,10 +419,8 @@ def replace_buffer(
 
     Parameters
     ----------
-    state : ScheduleState
     home : StmtSRef
         The block that allocates it, or the root block.
-    rewrite : ReplaceBuffers
     buffers : mapping of Buffer to Buffer
         The old one and the new one.
     """

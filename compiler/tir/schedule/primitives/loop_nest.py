@@ -226,10 +226,8 @@ def replace_statement(
 
     Parameters
     ----------
-    state : ScheduleState
     above : StmtSRef
         The loop or block.
-    old, new : Stmt
     reuse : mapping of Block to Block, optional
         Which new block takes the place of an old one.
     """
@@ -249,7 +247,6 @@ def check_from_zero(state: ScheduleState, sref: StmtSRef) -> None:
 
     Parameters
     ----------
-    state : ScheduleState
     sref : StmtSRef
         The loop.
     """

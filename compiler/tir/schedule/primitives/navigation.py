@@ -51,10 +51,6 @@ def get_block(sch: Schedule, name: str, func_name: str | None = None) -> StmtSRe
     func_name : str, optional
         The function that it is in; the one that the schedule works on where left out.
 
-    Returns
-    -------
-    BlockRV
-
     Raises
     ------
     ScheduleError

@@ -81,7 +81,6 @@ class _Task:
 
     Attributes
     ----------
-    realize : BlockRealize
     loops : list of For
         Around the block, outermost first.
     srefs : list of StmtSRef
@@ -90,7 +89,6 @@ class _Task:
         The loops that belong to the reduction.
     loop : For
         The one that becomes an axis.
-    reduction : BlockReduction
     """
 
     realize: BlockRealize

@@ -90,8 +90,6 @@ class _Overlap:
 
     Attributes
     ----------
-    dim : int
-    loop : For
     extent : int
         How many elements one iteration needs.
     size : int

@@ -56,10 +56,6 @@ class Source:
     def as_ast(self) -> doc.AST:
         """Parse the text.
 
-        Returns
-        -------
-        tree : AST
-
         Raises
         ------
         SyntaxError

@@ -231,10 +231,6 @@ def parse(source: str, filename: str = "<unknown>", mode: str = "exec") -> AST:
     mode : str
         ``"exec"`` for a program, ``"eval"`` for an expression.
 
-    Returns
-    -------
-    tree : AST
-
     Raises
     ------
     SyntaxError
@@ -244,28 +240,10 @@ def parse(source: str, filename: str = "<unknown>", mode: str = "exec") -> AST:
 
 
 def to_doc(node: AST) -> AST:
-    """Return the node of a tree of :mod:`ast` in this module's classes: itself.
-
-    Parameters
-    ----------
-    node : AST
-
-    Returns
-    -------
-    node : AST
-    """
+    """Return the node of a tree of :mod:`ast` in this module's classes: itself."""
     return node
 
 
 def from_doc(node: AST) -> AST:
-    """Return the node of a tree of this module's classes in those of :mod:`ast`: itself.
-
-    Parameters
-    ----------
-    node : AST
-
-    Returns
-    -------
-    node : AST
-    """
+    """Return the node of a tree of this module's classes in those of :mod:`ast`: itself."""
     return node

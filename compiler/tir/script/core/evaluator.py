@@ -51,10 +51,6 @@ class ExprEvaluator(ast.NodeVisitor):
         node : AST
             The expression.
 
-        Returns
-        -------
-        value : object
-
         Raises
         ------
         NameError
@@ -174,10 +170,6 @@ def eval_expr(parser: object, node: ast.AST, dict_globals: Mapping[str, Any] | N
         The expression.
     dict_globals : mapping of str to object, optional
         What names stand for.
-
-    Returns
-    -------
-    value : object
     """
     return ExprEvaluator.eval(parser, dict_globals or {}, node)
 
@@ -193,10 +185,6 @@ def eval_assign(parser: object, target: ast.expr, source: Any) -> dict[str, Any]
         A name, or a tuple or list of targets, of which one may be starred.
     source : object
         The value.
-
-    Returns
-    -------
-    variables : dict of str to object
 
     Raises
     ------

@@ -47,10 +47,6 @@ class IRBuilder:
     def current() -> IRBuilder:
         """Return the builder whose ``with`` block runs.
 
-        Returns
-        -------
-        IRBuilder
-
         Raises
         ------
         ArgumentError
@@ -63,20 +59,11 @@ class IRBuilder:
 
     @staticmethod
     def is_in_scope() -> bool:
-        """Return whether the ``with`` block of a builder runs.
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether the ``with`` block of a builder runs."""
         return _BUILDERS.current() is not None
 
     def get(self) -> Any:
         """Return what was built.
-
-        Returns
-        -------
-        Stmt, PrimFunc or IRModule
 
         Raises
         ------
@@ -119,46 +106,20 @@ class IRBuilder:
             The names.
         vs : sequence of Var, Buffer or IterVar
             What they are given to.
-
-        Returns
-        -------
-        list of Var, Buffer or IterVar
         """
         return [IRBuilder.name(name, v) for name, v in zip(s, vs, strict=True)]
 
     def innermost(self, kind: type[Frame]) -> Frame | None:
-        """Return the innermost open frame if it is of a kind.
-
-        Parameters
-        ----------
-        kind : type
-
-        Returns
-        -------
-        IRBuilderFrame or None
-        """
+        """Return the innermost open frame if it is of a kind."""
         last = self.frames[-1] if self.frames else None
         return last if isinstance(last, kind) else None
 
     def enclosing(self, kind: type[Frame]) -> Frame | None:
-        """Return the innermost open frame of a kind.
-
-        Parameters
-        ----------
-        kind : type
-
-        Returns
-        -------
-        IRBuilderFrame or None
-        """
+        """Return the innermost open frame of a kind."""
         return next((frame for frame in reversed(self.frames) if isinstance(frame, kind)), None)
 
     def emit(self, built: Result) -> None:
         """Add something to the innermost frame; outside of any it is the result.
-
-        Parameters
-        ----------
-        built : Stmt, PrimFunc or IRModule
 
         Raises
         ------
@@ -208,10 +169,6 @@ class IRBuilderFrame(ABC):
     def entered(self) -> Any:
         """Return what the ``with`` gives: the frame itself, or what a subclass defines.
 
-        Returns
-        -------
-        object
-
         Raises
         ------
         ArgumentError
@@ -222,10 +179,6 @@ class IRBuilderFrame(ABC):
     @abstractmethod
     def take(self, built: Result) -> None:
         """Take what is emitted inside.
-
-        Parameters
-        ----------
-        built : Stmt, PrimFunc or IRModule
 
         Raises
         ------
@@ -249,14 +202,5 @@ class IRBuilderFrame(ABC):
         """
 
     def misplaced(self, built: object) -> ArgumentError:
-        """Return the error about something that has no place here.
-
-        Parameters
-        ----------
-        built : object
-
-        Returns
-        -------
-        ArgumentError
-        """
+        """Return the error about something that has no place here."""
         return ArgumentError(f"{type(self).__name__}: takes no {type(built).__name__}, got {show(built)}")

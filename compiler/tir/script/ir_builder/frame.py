@@ -170,12 +170,7 @@ class RealizeFrame(ScopeFrame):
 
 
 class ForFrame(TIRFrame):
-    """A nest of loops; the ``with`` gives the variable, or a list of several.
-
-    Parameters
-    ----------
-    loops : Loop or sequence of Loop
-    """
+    """A nest of loops; the ``with`` gives the variable, or a list of several."""
 
     def __init__(self, loops: Loop | Sequence[Loop]) -> None:
         TIRFrame.__init__(self)
@@ -199,12 +194,7 @@ class ForFrame(TIRFrame):
 
 
 class WhileFrame(TIRFrame):
-    """A loop with a condition.
-
-    Parameters
-    ----------
-    condition : PrimExpr
-    """
+    """A loop with a condition."""
 
     def __init__(self, condition: PrimExpr) -> None:
         TIRFrame.__init__(self)
@@ -215,12 +205,7 @@ class WhileFrame(TIRFrame):
 
 
 class IfFrame(TIRFrame):
-    """A branch: :class:`ThenFrame` and :class:`ElseFrame` inside of it hold what runs.
-
-    Parameters
-    ----------
-    condition : PrimExpr
-    """
+    """A branch: :class:`ThenFrame` and :class:`ElseFrame` inside of it hold what runs."""
 
     def __init__(self, condition: PrimExpr) -> None:
         TIRFrame.__init__(self)
@@ -275,7 +260,6 @@ class BlockFrame(TIRFrame):
 
     Parameters
     ----------
-    name : str
     no_realize : bool
         Whether it stands alone, without values of its axes.
     """
@@ -412,13 +396,7 @@ class IRModuleFrame(IRBuilderFrame):
         raise self.misplaced(built)
 
     def define(self, name: str, func: PrimFunc) -> None:
-        """Give a function of the module its definition.
-
-        Parameters
-        ----------
-        name : str
-        func : PrimFunc
-        """
+        """Give a function of the module its definition."""
         self.module[name] = func
 
     def finish(self, builder: IRBuilder) -> None:

@@ -33,12 +33,7 @@ ir = sys.modules[__name__]
 
 
 def ir_module() -> IRModuleFrame:
-    """Begin a module: ``with I.ir_module():``.
-
-    Returns
-    -------
-    IRModuleFrame
-    """
+    """Begin a module: ``with I.ir_module():``."""
     return IRModuleFrame()
 
 
@@ -54,13 +49,8 @@ def decl_function(func_name: str, func_signature: PrimFunc) -> GlobalVar:
 
     Parameters
     ----------
-    func_name : str
     func_signature : PrimFunc
         What stands for it until it is defined.
-
-    Returns
-    -------
-    GlobalVar
 
     Raises
     ------
@@ -76,11 +66,6 @@ def decl_function(func_name: str, func_signature: PrimFunc) -> GlobalVar:
 
 def def_function(func_name: str, func: PrimFunc) -> None:
     """Define a function that was declared.
-
-    Parameters
-    ----------
-    func_name : str
-    func : PrimFunc
 
     Raises
     ------
@@ -98,7 +83,6 @@ def module_attrs(attrs: Mapping[str, Any], allow_overwrite: bool = False) -> Non
 
     Parameters
     ----------
-    attrs : mapping of str to object
     allow_overwrite : bool
         Whether they may take the place of facts that were stated before.
 
@@ -116,10 +100,6 @@ def module_attrs(attrs: Mapping[str, Any], allow_overwrite: bool = False) -> Non
 def module_get_attr(attr_key: str) -> object:
     """Return a fact that was stated about the module.
 
-    Parameters
-    ----------
-    attr_key : str
-
     Returns
     -------
     object
@@ -129,12 +109,7 @@ def module_get_attr(attr_key: str) -> object:
 
 
 def module_get_attrs() -> dict[str, Any]:
-    """Return what was stated about the module.
-
-    Returns
-    -------
-    dict of str to object
-    """
+    """Return what was stated about the module."""
     return dict(_module("module_get_attrs").attrs)
 
 
@@ -143,8 +118,6 @@ def module_set_attr(attr_key: str, attr_value: object, allow_overwrite: bool = F
 
     Parameters
     ----------
-    attr_key : str
-    attr_value : object
     allow_overwrite : bool
         Whether it may take the place of one that was stated before.
 
@@ -187,10 +160,6 @@ def lookup_vdevice(target_kind: str | None = None, device_index: int = -1) -> An
         The kind of its target; the first device by default.
     device_index : int
         Which of the devices of that kind.
-
-    Returns
-    -------
-    VDevice
 
     Raises
     ------

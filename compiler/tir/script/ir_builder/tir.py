@@ -132,10 +132,6 @@ def prim_func(is_private: bool = False) -> PrimFuncFrame:
     ----------
     is_private : bool
         Whether it has no name outside of its module.
-
-    Returns
-    -------
-    PrimFuncFrame
     """
     return PrimFuncFrame(is_private)
 
@@ -152,7 +148,6 @@ def arg(name: str, obj: Var | BufferNode) -> Var | BufferNode:
 
     Parameters
     ----------
-    name : str
     obj : Var or Buffer
         ``T.handle()``, ``T.int32()`` or ``T.Buffer(…)``; it gets the name.
 
@@ -175,10 +170,6 @@ def arg(name: str, obj: Var | BufferNode) -> Var | BufferNode:
 def func_name(name: str) -> None:
     """Give the function a name.
 
-    Parameters
-    ----------
-    name : str
-
     Raises
     ------
     ArgumentError
@@ -192,10 +183,6 @@ def func_name(name: str) -> None:
 
 def func_attr(attrs: Mapping[str, Any]) -> None:
     """State facts about the function.
-
-    Parameters
-    ----------
-    attrs : mapping of str to object
 
     Raises
     ------
@@ -211,10 +198,6 @@ def func_attr(attrs: Mapping[str, Any]) -> None:
 
 def func_ret(ret_type: Type) -> Type:
     """Say what the function returns.
-
-    Parameters
-    ----------
-    ret_type : Type
 
     Returns
     -------
@@ -260,10 +243,6 @@ def match_buffer(param: Var | BufferRegion, *args: object, **options: object) ->
     *args, **options
         Shape, data type and the other parameters of :func:`Buffer`.
 
-    Returns
-    -------
-    Buffer
-
     Raises
     ------
     ArgumentError
@@ -289,10 +268,6 @@ def alloc_buffer(*args: object, **options: object) -> BufferNode:
     ----------
     *args, **options
         Those of :func:`Buffer`.
-
-    Returns
-    -------
-    Buffer
     """
     made: BufferNode = _described(words.alloc_buffer, args, options).make("buffer")
     block = IRBuilder.current().innermost(BlockFrame)
@@ -307,10 +282,8 @@ def buffer_store(
 
     Parameters
     ----------
-    buffer : Buffer
     value : PrimExpr
         Converted to the type of the elements.
-    indices : sequence of PrimExpr or slice
     predicate : PrimExpr, optional
         Which lanes are stored: a vector of truth values.
 
@@ -330,24 +303,14 @@ def block(name: str = "", no_realize: bool = False) -> BlockFrame:
 
     Parameters
     ----------
-    name : str
     no_realize : bool
         Whether it stands alone, without values of its axes.
-
-    Returns
-    -------
-    BlockFrame
     """
     return BlockFrame(name, no_realize)
 
 
 def init() -> BlockInitFrame:
-    """Begin what the block does before the first iteration of its reduction axes.
-
-    Returns
-    -------
-    BlockInitFrame
-    """
+    """Begin what the block does before the first iteration of its reduction axes."""
     return BlockInitFrame()
 
 
@@ -366,12 +329,7 @@ def _state(word: str, fact: BlockFact) -> None:
 
 
 def where(predicate: ExprLike) -> None:
-    """Say where the block runs.
-
-    Parameters
-    ----------
-    predicate : PrimExpr or bool
-    """
+    """Say where the block runs."""
     _state("where", words.where(predicate))
 
 
@@ -398,12 +356,7 @@ def writes(*buffer_slices: object) -> None:
 
 
 def block_attr(attrs: Mapping[str, Any]) -> None:
-    """Annotate the block.
-
-    Parameters
-    ----------
-    attrs : mapping of str to object
-    """
+    """Annotate the block."""
     _state("block_attr", words.block_attr(attrs))
 
 
@@ -447,23 +400,12 @@ def _domain_of_loop(value: PrimExpr) -> Range:
 
 
 def evaluate(value: ExprLike) -> None:
-    """Evaluate an expression for its effect.
-
-    Parameters
-    ----------
-    value : PrimExpr
-    """
+    """Evaluate an expression for its effect."""
     IRBuilder.current().emit(words.evaluate(value))
 
 
 def prefetch(buffer: BufferNode, bounds: Sequence[Range]) -> None:
-    """Hint that a region of a buffer is read soon.
-
-    Parameters
-    ----------
-    buffer : Buffer
-    bounds : sequence of Range
-    """
+    """Hint that a region of a buffer is read soon."""
     hint = words.prefetch(buffer, bounds)
     assert isinstance(hint, Stmt)
     IRBuilder.current().emit(hint)
@@ -474,13 +416,8 @@ def env_thread(thread_tag: str, dtype: str = "int32") -> IterVar:
 
     Parameters
     ----------
-    thread_tag : str
     dtype : str
         Type of the variable.
-
-    Returns
-    -------
-    IterVar
     """
     _function("env_thread")
     declared = words.env_thread(thread_tag, dtype).make("v")
@@ -489,49 +426,21 @@ def env_thread(thread_tag: str, dtype: str = "int32") -> IterVar:
 
 
 def While(condition: PrimExpr) -> WhileFrame:
-    """Begin a loop that runs while a condition holds.
-
-    Parameters
-    ----------
-    condition : PrimExpr
-
-    Returns
-    -------
-    WhileFrame
-    """
+    """Begin a loop that runs while a condition holds."""
     return WhileFrame(convert(condition))
 
 
 def If(condition: PrimExpr) -> IfFrame:
-    """Begin a branch, whose ``T.Then`` and ``T.Else`` stand inside.
-
-    Parameters
-    ----------
-    condition : PrimExpr
-
-    Returns
-    -------
-    IfFrame
-    """
+    """Begin a branch, whose ``T.Then`` and ``T.Else`` stand inside."""
     is_constant = isinstance(condition, (bool, int))
     return IfFrame(const(bool(condition), "bool") if is_constant else convert(condition))
 
 
 def Then() -> ThenFrame:
-    """Begin what runs where the condition of the ``T.If`` around it holds.
-
-    Returns
-    -------
-    ThenFrame
-    """
+    """Begin what runs where the condition of the ``T.If`` around it holds."""
     return ThenFrame()
 
 
 def Else() -> ElseFrame:
-    """Begin what runs where the condition of the ``T.If`` around it does not hold.
-
-    Returns
-    -------
-    ElseFrame
-    """
+    """Begin what runs where the condition of the ``T.If`` around it does not hold."""
     return ElseFrame()

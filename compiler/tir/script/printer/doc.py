@@ -60,16 +60,7 @@ class ExprDoc(Doc):
     """An expression."""
 
     def attr(self, name: str) -> AttrAccessDoc:
-        """Return an attribute of this expression.
-
-        Parameters
-        ----------
-        name : str
-
-        Returns
-        -------
-        AttrAccessDoc
-        """
+        """Return an attribute of this expression."""
         return AttrAccessDoc(self, name)
 
     def call(self, *args: ExprDoc, **kwargs: ExprDoc) -> CallDoc:
@@ -81,10 +72,6 @@ class ExprDoc(Doc):
             The arguments by position.
         **kwargs : ExprDoc
             The arguments by keyword.
-
-        Returns
-        -------
-        CallDoc
         """
         return CallDoc(self, *args, **kwargs)
 
@@ -110,12 +97,7 @@ class StmtDoc(Doc):
 
 @dataclass(slots=True, eq=False)
 class StmtBlockDoc(Doc):
-    """Statements one after the other.
-
-    Parameters
-    ----------
-    stmts : list of StmtDoc
-    """
+    """Statements one after the other."""
 
     stmts: list[StmtDoc]
 
@@ -146,25 +128,14 @@ class LiteralDoc(ExprDoc):
 
 @dataclass(slots=True, eq=False)
 class IdDoc(ExprDoc):
-    """A name.
-
-    Parameters
-    ----------
-    name : str
-    """
+    """A name."""
 
     name: str
 
 
 @dataclass(slots=True, eq=False)
 class AttrAccessDoc(ExprDoc):
-    """An attribute: ``value.name``.
-
-    Parameters
-    ----------
-    value : ExprDoc
-    name : str
-    """
+    """An attribute: ``value.name``."""
 
     value: ExprDoc
     name: str
@@ -172,13 +143,7 @@ class AttrAccessDoc(ExprDoc):
 
 @dataclass(slots=True, eq=False)
 class IndexDoc(ExprDoc):
-    """An element or a slice: ``value[indices]``.
-
-    Parameters
-    ----------
-    value : ExprDoc
-    indices : list of ExprDoc or SliceDoc
-    """
+    """An element or a slice: ``value[indices]``."""
 
     value: ExprDoc
     indices: list[ExprDoc | SliceDoc]
@@ -251,7 +216,6 @@ class OperationDoc(ExprDoc):
 
     Parameters
     ----------
-    kind : OperationKind
     operands : list of ExprDoc
         Of ``IfThenElse`` the condition, the value where it holds, and the other one.
     """
@@ -262,13 +226,7 @@ class OperationDoc(ExprDoc):
 
 @dataclass(slots=True, eq=False)
 class LambdaDoc(ExprDoc):
-    """A function without a name.
-
-    Parameters
-    ----------
-    args : list of IdDoc
-    body : ExprDoc
-    """
+    """A function without a name."""
 
     args: list[IdDoc]
     body: ExprDoc
@@ -276,24 +234,14 @@ class LambdaDoc(ExprDoc):
 
 @dataclass(slots=True, eq=False)
 class TupleDoc(ExprDoc):
-    """A tuple.
-
-    Parameters
-    ----------
-    elements : list of ExprDoc
-    """
+    """A tuple."""
 
     elements: list[ExprDoc]
 
 
 @dataclass(slots=True, eq=False)
 class ListDoc(ExprDoc):
-    """A list.
-
-    Parameters
-    ----------
-    elements : list of ExprDoc
-    """
+    """A list."""
 
     elements: list[ExprDoc]
 
@@ -318,12 +266,7 @@ class DictDoc(ExprDoc):
 
 @dataclass(slots=True, eq=False)
 class SliceDoc(Doc):
-    """A slice between brackets: ``start:stop:step``.
-
-    Parameters
-    ----------
-    start, stop, step : ExprDoc, optional
-    """
+    """A slice between brackets: ``start:stop:step``."""
 
     start: ExprDoc | None = None
     stop: ExprDoc | None = None
@@ -332,14 +275,7 @@ class SliceDoc(Doc):
 
 @dataclass(slots=True, eq=False)
 class AssignDoc(StmtDoc):
-    """An assignment or a declaration: ``lhs: annotation = rhs``.
-
-    Parameters
-    ----------
-    lhs : ExprDoc
-    rhs : ExprDoc or None
-    annotation : ExprDoc, optional
-    """
+    """An assignment or a declaration: ``lhs: annotation = rhs``."""
 
     lhs: ExprDoc
     rhs: ExprDoc | None = None
@@ -356,7 +292,6 @@ class IfDoc(StmtDoc):
 
     Parameters
     ----------
-    predicate : ExprDoc
     then_branch, else_branch : list of StmtDoc
         One of them may be empty.
     """
@@ -372,13 +307,7 @@ class IfDoc(StmtDoc):
 
 @dataclass(slots=True, eq=False)
 class WhileDoc(StmtDoc):
-    """A loop with a condition.
-
-    Parameters
-    ----------
-    predicate : ExprDoc
-    body : list of StmtDoc
-    """
+    """A loop with a condition."""
 
     predicate: ExprDoc
     body: list[StmtDoc]
@@ -386,14 +315,7 @@ class WhileDoc(StmtDoc):
 
 @dataclass(slots=True, eq=False)
 class ForDoc(StmtDoc):
-    """A loop: ``for lhs in rhs``.
-
-    Parameters
-    ----------
-    lhs : ExprDoc
-    rhs : ExprDoc
-    body : list of StmtDoc
-    """
+    """A loop: ``for lhs in rhs``."""
 
     lhs: ExprDoc
     rhs: ExprDoc
@@ -402,14 +324,7 @@ class ForDoc(StmtDoc):
 
 @dataclass(slots=True, eq=False)
 class ScopeDoc(StmtDoc):
-    """A scope: ``with rhs as lhs``.
-
-    Parameters
-    ----------
-    lhs : ExprDoc or None
-    rhs : ExprDoc
-    body : list of StmtDoc
-    """
+    """A scope: ``with rhs as lhs``."""
 
     lhs: ExprDoc | None
     rhs: ExprDoc
@@ -418,25 +333,14 @@ class ScopeDoc(StmtDoc):
 
 @dataclass(slots=True, eq=False)
 class ExprStmtDoc(StmtDoc):
-    """An expression that is a statement.
-
-    Parameters
-    ----------
-    expr : ExprDoc
-    """
+    """An expression that is a statement."""
 
     expr: ExprDoc
 
 
 @dataclass(slots=True, eq=False)
 class AssertDoc(StmtDoc):
-    """An assertion.
-
-    Parameters
-    ----------
-    test : ExprDoc
-    msg : ExprDoc, optional
-    """
+    """An assertion."""
 
     test: ExprDoc
     msg: ExprDoc | None = None
@@ -444,12 +348,7 @@ class AssertDoc(StmtDoc):
 
 @dataclass(slots=True, eq=False)
 class ReturnDoc(StmtDoc):
-    """The return of a value.
-
-    Parameters
-    ----------
-    value : ExprDoc
-    """
+    """The return of a value."""
 
     value: ExprDoc
 
@@ -460,12 +359,8 @@ class FunctionDoc(StmtDoc):
 
     Parameters
     ----------
-    name : IdDoc
     args : list of AssignDoc
         The parameters with their annotations and defaults.
-    decorators : list of ExprDoc
-    return_type : ExprDoc or None
-    body : list of StmtDoc
     """
 
     name: IdDoc
@@ -477,14 +372,7 @@ class FunctionDoc(StmtDoc):
 
 @dataclass(slots=True, eq=False)
 class ClassDoc(StmtDoc):
-    """The definition of a class.
-
-    Parameters
-    ----------
-    name : IdDoc
-    decorators : list of ExprDoc
-    body : list of StmtDoc
-    """
+    """The definition of a class."""
 
     name: IdDoc
     decorators: list[ExprDoc]
@@ -508,12 +396,7 @@ class CommentDoc(StmtDoc):
 
 @dataclass(slots=True, eq=False, init=False)
 class DocStringDoc(StmtDoc):
-    """A documentation string.
-
-    Parameters
-    ----------
-    docs : str
-    """
+    """A documentation string."""
 
     def __init__(self, docs: str) -> None:
         self.source_paths = []

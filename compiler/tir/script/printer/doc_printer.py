@@ -105,7 +105,6 @@ def to_python_script(
 
     Parameters
     ----------
-    doc : Doc
     indent_spaces : int
         Spaces for each level of indentation.
     print_line_numbers : bool
@@ -114,10 +113,6 @@ def to_python_script(
         How many lines around underlined ones are printed; all lines where left out.
     path_to_underline : list of ObjectPath, optional
         The parts that come from these places are underlined; where none does, those from the nearest place above.
-
-    Returns
-    -------
-    str
 
     Raises
     ------

@@ -72,7 +72,6 @@ def schedule_matmul(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target
         The outputs of the group.
     anchor : ComputeOp
         The product: rows and columns are its last axes.
-    target : Target
 
     Returns
     -------
@@ -100,7 +99,6 @@ def schedule_conv(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target) 
         The outputs of the group.
     anchor : ComputeOp
         The convolution.
-    target : Target
 
     Returns
     -------
@@ -152,10 +150,8 @@ def _tiled(group: Group, rows: _Side, columns: _Side, step: int) -> None:
 
     Parameters
     ----------
-    group : Group
     rows, columns : _Side
         Of the result; neighbouring threads have neighbouring columns.
-    step : int
     """
     s, tile = group.schedule[group.result], group.schedule[group.tile]
     threads = (thread_axis((0, columns.threads), "threadIdx.x"), thread_axis((0, rows.threads), "threadIdx.y"))

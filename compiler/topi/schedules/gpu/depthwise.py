@@ -55,7 +55,6 @@ def schedule_depthwise(outputs: Sequence[Tensor], anchor: ComputeOp, target: Tar
         The outputs of the group.
     anchor : ComputeOp
         The convolution.
-    target : Target
 
     Returns
     -------

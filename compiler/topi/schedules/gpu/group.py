@@ -41,10 +41,6 @@ def schedule_group(outputs: Sequence[Tensor], target: Target) -> Schedule:
         The outputs of the group.
     target : Target
         A GPU's.
-
-    Returns
-    -------
-    Schedule
     """
     for op in post_dfs_order(output_operations(outputs)):
         if isinstance(op, ComputeOp) and op.tag in _RULES:

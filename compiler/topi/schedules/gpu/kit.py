@@ -20,16 +20,7 @@ _MAX_BLOCKS = 65535
 
 
 def block_threads(target: Target) -> int:
-    """Return how many threads a block has at most.
-
-    Parameters
-    ----------
-    target : Target
-
-    Returns
-    -------
-    int
-    """
+    """Return how many threads a block has at most."""
     return min(target.max_num_threads, _MAX_THREADS)
 
 
@@ -40,25 +31,12 @@ def power_of_two(limit: int) -> int:
     ----------
     limit : int
         1 at least.
-
-    Returns
-    -------
-    int
     """
     return 1 << (limit.bit_length() - 1)
 
 
 def size(axes: Sequence[IterVar]) -> int | None:
-    """Return how many iterations nested axes have, None if an extent is symbolic.
-
-    Parameters
-    ----------
-    axes : sequence of IterVar
-
-    Returns
-    -------
-    int or None
-    """
+    """Return how many iterations nested axes have, None if an extent is symbolic."""
     extents = [extent(axis) for axis in axes]
     return None if None in extents else math.prod(e for e in extents if e is not None)
 
@@ -68,14 +46,8 @@ def bind(stage: Stage, axis: IterVar, tag: str) -> IterVar:
 
     Parameters
     ----------
-    stage : Stage
-    axis : IterVar
     tag : str
         Such as ``threadIdx.x``.
-
-    Returns
-    -------
-    IterVar
     """
     thread = thread_axis(tag)
     stage.bind(axis, thread)
@@ -91,7 +63,6 @@ def bind_elements(stage: Stage, target: Target) -> IterVar:
     ----------
     stage : Stage
         Of a computation; a reduction runs in its element's thread.
-    target : Target
 
     Returns
     -------

@@ -33,12 +33,10 @@ def schedule_reduction(schedule: Schedule, stage: Stage, store: Stage, target: T
 
     Parameters
     ----------
-    schedule : Schedule
     stage : Stage
         Of the reduction.
     store : Stage
         What stores the result: the reduction itself, or a later step with as many elements.
-    target : Target
     """
     length, count = size(stage.op.reduce_axis), size(stage.op.axis)
     if length is None or count is None or length < _MIN_PARTS or count >= _least_results(stage.op):
@@ -89,7 +87,6 @@ def across_threads(schedule: Schedule, stage: Stage, threads: int) -> None:
 
     Parameters
     ----------
-    schedule : Schedule
     stage : Stage
         Of the reduction.
     threads : int

@@ -32,7 +32,6 @@ def schedule_softmax(outputs: Sequence[Tensor], anchor: ComputeOp, target: Targe
         The outputs of the group.
     anchor : ComputeOp
         The quotient, or the logarithm of it.
-    target : Target
 
     Returns
     -------

@@ -51,10 +51,6 @@ def intrin_wmma_load_matrix_A(
         Shapes of the tile and of its fragment.
     in_dtype : str
         Of the elements.
-
-    Returns
-    -------
-    TensorIntrin
     """
     m, _, k = shape
     return _load("wmma.matrix_a", (m, k), strides_dst, strides_from, shape, layout, A_shape, C_shape, in_dtype)
@@ -83,10 +79,6 @@ def intrin_wmma_load_matrix_W(
         Shapes of the tile and of its fragment.
     in_dtype : str
         Of the elements.
-
-    Returns
-    -------
-    TensorIntrin
     """
     _, n, k = shape
     tile = (k, n) if layout == "row_major" else (n, k)
@@ -113,10 +105,6 @@ def intrin_wmma_store_matrix(
         Of the elements.
     A_shape, C_shape : sequence of int
         Shapes of the fragment and of the tile that it is stored to.
-
-    Returns
-    -------
-    TensorIntrin
     """
     m, n, _ = shape
     fragment, result, binds = _copied(
@@ -153,10 +141,6 @@ def intrin_wmma_gemm(
         Strides of the fragments' tensors: of the operands and of the result, in elements.
     shape : tuple of int
         The extents ``m``, ``n`` and ``k`` of a product.
-
-    Returns
-    -------
-    TensorIntrin
     """
     m, n, k = shape
     operands = (

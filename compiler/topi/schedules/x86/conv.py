@@ -62,11 +62,6 @@ def schedule_conv(attrs: object, outputs: Sequence[Tensor], target: Target) -> S
         The attributes of the operator; all that counts is in the tensors.
     outputs : sequence of Tensor
         The outputs of the group.
-    target : Target
-
-    Returns
-    -------
-    Schedule
 
     Raises
     ------

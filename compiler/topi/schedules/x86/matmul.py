@@ -48,11 +48,6 @@ def schedule_matmul(attrs: object, outputs: Sequence[Tensor], target: Target) ->
         The attributes of the operator; all that counts is in the tensors.
     outputs : sequence of Tensor
         The outputs of the group.
-    target : Target
-
-    Returns
-    -------
-    Schedule
 
     Raises
     ------

@@ -74,7 +74,6 @@ def operands(layer: Layer, values: Sequence[object] | None = None) -> list[Any]:
 
     Parameters
     ----------
-    layer : Layer
     values : sequence of object, optional
         Tensors, numbers and arrays; by default all positional arguments.
     """

@@ -104,7 +104,6 @@ class _Cell:
 
     Attributes
     ----------
-    step : callable
     widths : tuple of int
         The widths of the parts of its state.
     output : int

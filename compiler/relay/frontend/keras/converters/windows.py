@@ -54,14 +54,10 @@ def convolved(
 
     Parameters
     ----------
-    layer : Layer
-    x : Expr
     name : str
         Of the weight.
     weight : np.ndarray
         The spatial axes, followed by input and output channels.
-    groups : int
-    strides, dilations : sequence of int
     padding : sequence of int, optional
         Before each spatial axis, then after each; by default that of the layer.
     """

@@ -212,15 +212,10 @@ def deformable_convolution(operands: tuple[Any, ...], w: Windows, groups: int, p
     ----------
     operands : tuple of Expr or None
         Images, weights, offsets, and what may be None: a bias, and a mask that scales the samples.
-    w : Windows
     groups : int
         Of the convolution.
     parts : int
         Groups of channels with offsets of their own.
-
-    Returns
-    -------
-    Expr
     """
     x, weight, offset, bias, mask = operands
     n, c, *extents = static_dims(x, "the input")

@@ -68,7 +68,6 @@ def _with_rows_last(x: RelayExpr, transposed: bool, batch_inside: bool) -> Any:
 
     Parameters
     ----------
-    x : Expr
     transposed : bool
         Whether columns come before rows; vectors stay as they are.
     batch_inside : bool

@@ -38,7 +38,6 @@ def rows(positions: RelayExpr, table: RelayExpr, x: RelayExpr) -> Any:
     ----------
     positions : Expr
         Those of all tokens, (batch, length), or where all sequences begin.
-    table : Expr
     x : Expr
         Heads (batch, heads, length, width).
     """
@@ -54,7 +53,6 @@ def rotated(x: RelayExpr, cos: RelayExpr, sin: RelayExpr, half: int, interleaved
 
     Parameters
     ----------
-    x : Expr
     cos, sin : Expr
         Of each position and pair, broadcast against the heads.
     half : int

@@ -43,7 +43,6 @@ def _place(node: Node, index: int, length: int, last: int) -> int:
 
     Parameters
     ----------
-    node : Node
     index : int
         Of the input; a negative place counts from the end of the sequence.
     length, last : int

@@ -125,13 +125,10 @@ def variance(x: RelayExpr, dim: Dim, unbiased: bool, correction: Any, keepdim: b
 
     Parameters
     ----------
-    x : Expr
-    dim : int or sequence of int or None
     unbiased : bool
         Whether to divide by one less than the number of elements.
     correction : int or None
         The difference of the divisor from the number of elements, if given.
-    keepdim : bool
     """
     axes = axes_of(dim, rank_of(x))
     center = ops.mean(x, axis=axes, keepdims=True)
