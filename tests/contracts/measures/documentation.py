@@ -141,7 +141,7 @@ def _described(doc: Docstring) -> set[str]:
 
 def _names_parameters(value: Any) -> bool:
     """Whether a function lists its parameters, and does not pass on what it is given."""
-    if not isinstance(value, FunctionType):
+    if not isinstance(inspect.unwrap(value), FunctionType):
         return False
     passed_on = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
     return all(p.kind not in passed_on for p in inspect.signature(value).parameters.values())
