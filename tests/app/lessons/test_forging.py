@@ -6,13 +6,12 @@ import random
 import re
 from functools import cache
 
-import msgspec
 import pytest
 
 from app.artifacts import Measurement, Options
 from app.lessons import Lesson, Library, Step
-from app.protocol import Defined, Failed, Measured, Message, Recorded, Request
-from app.recorder import handle, ladder
+from app.protocol import Defined, Failed, Measured, Recorded, Request
+from app.recorder import ladder
 from app.recorder.ladder import Ladder
 from app.recorder.measured_program import TensorProgram
 from compiler import te
@@ -20,6 +19,7 @@ from compiler.ir.module import IRModule
 from compiler.runtime.threads import num_threads, set_num_threads
 from compiler.target.target import Target
 from compiler.te.numpy_reference import NoNumPyProgram
+from tests.app.recorder.serving import served
 
 LESSONS = Library().lessons
 BOARDS = [(lesson, step) for lesson in LESSONS for step in lesson.steps if step.compares_definitions]
@@ -73,23 +73,17 @@ TEMPLATES = {1: POLYNOMIAL, 2: MATMUL}
 HONEST_BODY = {1: CUBIC, 2: PRODUCT}
 
 
-def answers(request: Request) -> list[Message]:
-    sent: list[bytes] = []
-    handle(msgspec.json.encode(request), sent.append)
-    return [msgspec.json.decode(message, type=Message) for message in sent]
-
-
 @cache
 def recorded(script: str) -> str:
     """Return the program of the last function of a script."""
-    programs = [one.program for one in answers(Request(mode="record", script=script)) if isinstance(one, Recorded)]
+    programs = [one.program for one in served(Request(mode="record", script=script)) if isinstance(one, Recorded)]
     return programs[-1]
 
 
 @cache
 def definition(script: str) -> str:
     """Return what a script computes, told by a process that never sees it."""
-    said = answers(Request(mode="define", program=recorded(script)))
+    said = served(Request(mode="define", program=recorded(script)))
     assert [one for one in said if isinstance(one, Failed)] == []
     [defined] = [one for one in said if isinstance(one, Defined)]
     return defined.definition
@@ -143,7 +137,7 @@ def test_definitions_of_steps_differ_where_their_computations_do() -> None:
 
 def test_a_measurement_says_what_was_measured() -> None:
     script = POLYNOMIAL.format(**{**HONEST, "n": "64", "body": CUBIC})
-    said = answers(Request(mode="measure", program=recorded(script)))
+    said = served(Request(mode="measure", program=recorded(script)))
     kernels = [one.measurement for one in said if isinstance(one, Measured) and one.measurement.kind == "kernel"]
     assert [one.definition for one in kernels] == [definition(script)]
     assert kernels[0].definition.startswith("float32[64], float32[64]: ")

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import msgspec
 import numpy as np
 import pytest
 
 from app.artifacts import Options
 from app.protocol import Failed, Measured, Message, Recorded, Request
-from app.recorder import handle
 from app.recorder.block_text import read_blocks, write_blocks
 from app.recorder.containment import NotContained, check_contained
 from compiler.ir.error import TVMError
 from compiler.ir.module import IRModule
 from compiler.tir.script.functions import from_source
+from tests.app.recorder.serving import served
 from tests.app.recorder.test_tir_schedules import MATMUL, SCHEDULED, messages
 
 HEAD = """\
@@ -134,10 +133,7 @@ def recorded(script: str) -> Recorded:
 
 
 def measured(program: str, prefixes: bool) -> list[Message]:
-    sent: list[bytes] = []
-    request = Request(mode="measure", program=program, prefixes=prefixes, options=Options())
-    handle(msgspec.json.encode(request), sent.append)
-    return [msgspec.json.decode(message, type=Message) for message in sent]
+    return served(Request(mode="measure", program=program, prefixes=prefixes, options=Options()))
 
 
 def test_a_schedule_is_measured_without_its_script() -> None:

@@ -9,7 +9,8 @@ import pytest
 
 from app.artifacts import Answer, Line, Options, Step
 from app.protocol import Message, Request, Snapshot
-from app.recorder import function_units, handle
+from app.recorder import function_units
+from tests.app.recorder.serving import served
 
 MATMUL = """\
 import tvm
@@ -45,10 +46,7 @@ SCHEDULE, SPLIT, REORDER, VECTORIZE, DECOMPOSE = 16, 19, 20, 21, 22
 
 
 def messages(script: str, mode: str = "compile", **options: object) -> list[Message]:
-    sent: list[bytes] = []
-    request = Request(mode=mode, script=script, options=Options(**options))  # type: ignore[arg-type]
-    handle(msgspec.json.encode(request), sent.append)
-    return [msgspec.json.decode(message, type=Message) for message in sent]
+    return served(Request(mode=mode, script=script, options=Options(**options)))  # type: ignore[arg-type]
 
 
 def answered(script: str, **options: object) -> Answer:

@@ -110,29 +110,34 @@ class Tests:
         return [number for number, mark in enumerate(marks) if mark]
 
     def _baseline(self) -> list[Measured]:
-        reader, writer = os.pipe()
-        if os.fork() == 0:
-            os.close(reader)
-            with os.fdopen(writer, "w") as pipe:
-                for test in self._measured():
-                    pipe.write(json.dumps(vars(test)) + "\n")
-                    pipe.flush()
-            self._leave(0)
-        os.close(writer)
-        with os.fdopen(reader) as pipe:
-            tests = [Measured(**json.loads(pipe.readline())) for _ in self._items]
-        os.wait()
+        """Return the tests as they are; one that ends its process fails, and the next ones go on in another."""
+        tests: list[Measured] = []
+        while len(tests) < len(self._items):
+            began = time.monotonic()
+            reader, writer = os.pipe()
+            pid = os.fork()
+            if pid == 0:
+                os.close(reader)
+                with os.fdopen(writer, "w") as pipe:
+                    for test in self._measured(len(tests)):
+                        pipe.write(json.dumps(vars(test)) + "\n")
+                        pipe.flush()
+                self._leave(0)
+            os.close(writer)
+            with os.fdopen(reader) as pipe:
+                tests += [Measured(**json.loads(line)) for line in pipe if line.endswith("\n")]
+            os.waitpid(pid, 0)
+            if len(tests) < len(self._items):
+                tests.append(Measured(len(tests), False, 0.0, time.monotonic() - began, self._reached()))
         return tests
 
-    def _measured(self) -> Iterator[Measured]:
-        for index, item in enumerate(self._items):
+    def _measured(self, first: int) -> Iterator[Measured]:
+        for index, item in enumerate(self._items[first:], first):
             self._failed = False
             cpu, wall = cpu_seconds(), time.monotonic()
             following = self._items[index + 1] if index + 1 < len(self._items) else None
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-            yield Measured(
-                index, not self._failed, cpu_seconds() - cpu, time.monotonic() - wall, self._reached()
-            )
+            yield Measured(index, not self._failed, cpu_seconds() - cpu, time.monotonic() - wall, self._reached())
 
     def _mutants(self, tests: Sequence[Measured]) -> None:
         """Report mutants that no test reaches, which need not be run; then run the others, some at a time."""
