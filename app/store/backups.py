@@ -12,7 +12,7 @@ import shlex
 import sqlite3
 import threading
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -180,8 +180,6 @@ def read_only(path: Path) -> sqlite3.Connection:
 
 
 def _state_of(path: Path) -> object:
-    try:
-        with closing(read_only(path)) as backup:
-            return backup.execute(_STATE).fetchone()
-    except sqlite3.Error:
-        return None  # ignore backups damaged in the meantime
+    with suppress(sqlite3.Error), closing(read_only(path)) as backup:  # it may be damaged by now
+        return backup.execute(_STATE).fetchone()
+    return None

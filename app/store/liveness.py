@@ -35,7 +35,7 @@ class Liveness:
                 thread = self._asking = threading.Thread(target=self._ask, name="liveness", daemon=True)
                 thread.start()
         thread.join(ANSWER_SECONDS)
-        return not thread.is_alive() and self._answers
+        return self._answers
 
     def _ask(self) -> None:
         try:
