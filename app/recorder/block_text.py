@@ -86,7 +86,7 @@ def read_blocks(text: str) -> tuple[BlockProgram, str, str]:
         content = msgspec.json.decode(text, type=BlockText)
     except msgspec.MsgspecError as error:
         raise TVMError(f"program: {error}") from None
-    if not content.programs or len(content.programs) != len(content.primitives) + 1:
+    if len(content.programs) != len(content.primitives) + 1:
         raise TVMError("program: a schedule has one program more than it has primitives")
     programs = [IRModule({"main": _read(program)}) for program in content.programs]
     return BlockProgram(programs, content.primitives, content.trace), content.target, content.name

@@ -12,6 +12,8 @@ from app.protocol import Failed, Message, Recorded, Request
 from app.recorder import webgpu_graph
 from app.recorder.random_inputs import in_range, random_arrays
 from app.recorder.session import Session
+from compiler import relay
+from compiler.ir.json_format import save_json
 from tests.app.recorder.test_webgpu import prepared, program_of, values_of
 
 MODEL = """\
@@ -90,18 +92,21 @@ def test_a_model_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "words"),
     [
-        "graph\n",
-        "graph\n{}\n",
-        "graph\n{}\n[]",
-        'graph\n{}\n{"root": 1}',
-        "graph\n" + "[" * 1000,
-        'graph\n{"x": [1]}\n{}',
+        ("graph\n", "the ranges of the weights cannot be read"),
+        ("graph\n{}\n", "load_json"),
+        ("graph\n{}\n[]", "load_json"),
+        ('graph\n{}\n{"root": 1}', "load_json"),
+        ("graph\n" + "[" * 1000, "the ranges of the weights cannot be read"),
+        ('graph\n{"x": [1]}\n{}', "the ranges of the weights cannot be read"),
+        ("graph\n{}\n" + save_json(relay.var("x", shape=(2,))), "the text is not that of a graph"),
     ],
 )
-def test_what_is_no_graph_is_refused(text: str) -> None:
-    assert isinstance(prepared(text), Failed)
+def test_what_is_no_graph_is_refused(text: str, words: str) -> None:
+    answer = prepared(text)
+    assert isinstance(answer, Failed)
+    assert words in answer.problem.message
 
 
 def test_a_model_without_kernels_is_refused() -> None:
