@@ -39,6 +39,7 @@ from compiler.ir.primexpr import (
     Var,
     as_exprs,
 )
+from compiler.ir.substitute import free_vars
 
 NEGATION: dict[type[CmpOp], type[CmpOp]] = {LT: GE, GE: LT, GT: LE, LE: GT, EQ: NE, NE: EQ}
 
@@ -98,7 +99,8 @@ class Facts:
         self.public_modular = TrustingModularSet(self.modular)
         self.values: dict[Var, PrimExpr] = {}
         self.symbolic: dict[Var, tuple[PrimExpr, PrimExpr]] = {}
-        """The smallest and largest value of each variable whose range is not constant, in order of binding."""
+        """The smallest and largest value of each variable whose range is not constant."""
+        self._symbolic_since: dict[Var, int] = {}
         self.loaded: set[Var] = set()
         """The variables that hold values from memory."""
         self.truths: list[PrimExpr] = []
@@ -118,7 +120,7 @@ class Facts:
         """Let ``low <= var < low + extent`` hold, and nothing that was known about ``var`` before."""
         self._unbind(var)
         if not isinstance(low, IntImm) or not isinstance(extent, IntImm):
-            self.symbolic[var] = (low, low + extent - 1)
+            self._bind_symbolic(var, (low, low + extent - 1))
         (a, b), (_, d) = self.bounds.visit(low), self.bounds.visit(extent)
         self.bounds.variables[var] = (a, max(a, b + d - 1))
 
@@ -166,7 +168,15 @@ class Facts:
         if facts.value is not None:
             self.values[var] = facts.value
         if facts.symbolic is not None:
-            self.symbolic[var] = facts.symbolic
+            self._bind_symbolic(var, facts.symbolic)
+
+    def _bind_symbolic(self, var: Var, ends: tuple[PrimExpr, PrimExpr]) -> None:
+        self.symbolic[var] = ends
+        self._symbolic_since[var] = self._bindings
+
+    def symbolic_variables(self, e: PrimExpr) -> list[tuple[int, Var]]:
+        """Return the variables of ``e`` whose ranges are not constant, each behind a number: larger is bound later."""
+        return [(self._symbolic_since[var], var) for var in free_vars(e) if var in self.symbolic]
 
     def bind_domains(self, axes: Sequence[IterVar]) -> None:
         """Let the variables of axes lie in their domains, where nothing is known about them yet."""

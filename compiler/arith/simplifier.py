@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -237,7 +238,7 @@ class Simplifier(Mutator):
         yield interval
         if interval[0] > 0 or interval[1] < 0:
             return
-        if self.facts.symbolic:
+        if self.facts.symbolic_variables(e):
             yield self.facts.bounds.visit(self._extreme(e, 0))[0], UNBOUNDED
             yield -UNBOUNDED, self.facts.bounds.visit(self._extreme(e, 1))[1]
         if self.facts.not_positive and not self._assuming:
@@ -261,10 +262,16 @@ class Simplifier(Mutator):
             self.facts.memos[self.memo_name], self._assuming = memo, False
 
     def _extreme(self, e: PrimExpr, end: int) -> PrimExpr:
-        """Replace the variables of symbolic range by the end that makes ``e`` smallest (0) or largest (1)."""
-        for var, ends in reversed(self.facts.symbolic.items()):
+        """Replace the variables of symbolic range by the end that makes ``e`` smallest (0) or largest (1).
+
+        Those bound later come first: their ends are made of those bound before.
+        """
+        latest = math.inf
+        while earlier := [found for found in self.facts.symbolic_variables(e) if found[0] < latest]:
+            latest, var = max(earlier, key=lambda found: found[0])
             factor = _factor(e, var)
             if factor:
+                ends = self.facts.symbolic[var]
                 e = self.resimplify(substitute(e, {var: ends[end if factor > 0 else 1 - end]}))
         return e
 

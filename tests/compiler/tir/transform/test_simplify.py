@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from compiler.tir.transform import Simplify
-from tests.compiler.tir.transform.programs import assert_pass
+from tests.compiler.tir.transform.programs import apply, assert_pass, program
+from tests.growth import assert_linear
 
 
 def test_the_range_of_a_loop_is_used() -> None:
@@ -219,3 +222,17 @@ def test_what_cannot_be_simplified_is_returned_as_it_is() -> None:
             C[i] = i
         """,
     )
+
+
+def test_loops_up_to_variables_one_after_the_other_take_linear_time() -> None:
+    def simplified(loops: int) -> Callable[[], object]:
+        text = """
+        for o{0} in range(n + {0}):
+            for i{0} in range(o{0}, n):
+                if i{0} * 8 + o{0} < n * 8:
+                    C[i{0}] = T.min(i{0} + 1, n + o{0})
+        """
+        func = program("".join(text.format(loop) for loop in range(loops)))
+        return lambda: apply(func, Simplify())
+
+    assert_linear(simplified, 30)
