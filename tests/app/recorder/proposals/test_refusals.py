@@ -22,6 +22,7 @@ def test_a_block_or_loop_that_is_gone_is_told(stage: int, loop: int | None, word
 
 ONE_STATEMENT = HEAD + 'f = tvm.build(te.create_schedule(blur.op), [image, blur], target="llvm", name="blur")\n'
 ONE_LINE = HEAD + SCHEDULE + "s[blur].parallel(s[blur].op.axis[0]); " + BUILD
+ENDS_THERE = HEAD + SCHEDULE.replace("(", "(\n").rstrip() + "; " + BUILD.replace("f = ", "f = (\n    ").rstrip() + ")\n"
 SCHEDULED = """\
 def scheduled():
     s = te.create_schedule(blur.op)
@@ -37,7 +38,7 @@ RETURNED = HEAD + SCHEDULED + BUILD.replace("build(s,", "build(scheduled()[0],")
     [
         (ONE_STATEMENT, "no variable for this schedule"),
         (ONE_LINE, "schedules and lowers in one statement; split it into several"),
-        (ONE_LINE.replace("parallel(", "parallel(\n"), "has several statements; put each on its own line"),
+        (ENDS_THERE, "line 8 has several statements; put each on its own line"),
         (RETURNED, "no variable for this schedule"),
     ],
     ids=["in one statement", "on one line", "from the end of a line", "not kept"],
