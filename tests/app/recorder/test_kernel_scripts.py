@@ -68,7 +68,8 @@ def test_a_model_without_scripts_races_nothing(folder: Path) -> None:
 
 def test_another_result_is_seen_by_comparing_outputs(folder: Path) -> None:
     kernel = convolution(graph(run(NETWORK)))
-    doubled = kernel.script.replace("te.max(conv[i0, i1, i2, i3], 0.0)", "conv[i0, i1, i2, i3] * 2.0")
+    relu = 'tir.fmaximum(conv[i0, i1, i2, i3], tir.const(0.0, "float32"))'
+    doubled = kernel.script.replace(relu, "conv[i0, i1, i2, i3] * 2.0")
     assert doubled != kernel.script
     (folder / (kernel.name + ENDING)).write_text(doubled)
     race = graph(run(NETWORK, "run")).race
@@ -103,8 +104,20 @@ def test_what_the_noise_hides_is_not_told_as_a_figure() -> None:
             f"f = tvm.build(s, [b, a], name='{SOFTMAX}')",
             "must be what its schedule computes",
         ),
+        (
+            "import tvm\nfrom tvm import te\na = te.placeholder((1, 2048), name='a')\nn = te.var('n')\n"
+            "b = te.compute((1, 2048), lambda i, j: a[i, j] + 1.0, name='b')\ns = te.create_schedule(b.op)\n"
+            f"f = tvm.build(s, [a, b, n], name='{SOFTMAX}')",
+            "it takes (float32[1, 2048], float32[1, 2048], n), but the model passes",
+        ),
+        (
+            "import tvm\nfrom tvm.script import tir as T\n\n\n@T.prim_func\n"
+            "def main(a: T.Buffer((1, 2048), 'float32'), b: T.Buffer((1, 2048), 'float32')):\n"
+            f"    b[0, 0] = a[0, 0]\n\n\nf = tvm.build(main, name='{SOFTMAX}')",
+            "must be a schedule of tensor expressions",
+        ),
     ],
-    ids=["raises", "syntax", "builds nothing", "other arguments", "no outputs"],
+    ids=["raises", "syntax", "builds nothing", "other arguments", "no outputs", "a number", "no schedule"],
 )
 def test_a_script_that_does_not_fit_leaves_its_kernel(folder: Path, script: str, reason: str) -> None:
     (folder / (SOFTMAX + ENDING)).write_text(script)

@@ -89,6 +89,11 @@ def test_a_model_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -
     made = recorded(LARGE)
     assert made.graph == ""
     assert "characters as text; at most 1,000 are taken" in made.reason
+    size = int(made.reason.partition("the model has ")[2].partition(" ")[0].replace(",", ""))
+    monkeypatch.setattr(webgpu_graph, "MAX_PROGRAM", size)
+    assert len(recorded(LARGE).graph) == size
+    monkeypatch.setattr(webgpu_graph, "MAX_PROGRAM", size - 1)
+    assert recorded(LARGE).graph == ""
 
 
 @pytest.mark.parametrize(
