@@ -22,6 +22,7 @@ from app.errors import Damaged, NotFound, RequestError, StorageFull, Unavailable
 from app.store import database as database_module
 from app.store import shared_results
 from app.store.backups import Backups
+from app.store.data_directory import open_data_directory
 from app.store.database import database_errors, fault
 from app.store.faults import is_disk_full, storing
 from app.store.links import SharedState
@@ -90,6 +91,28 @@ def test_a_full_disk_is_told_from_other_errors(error: Exception | None, full: bo
     if error is not None:
         with pytest.raises(StorageFull if full else type(error)), storing("the file"):
             raise error
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        (__file__, r"is a file \(ENOTDIR\)"),
+        ("/proc/nothing", r"cannot be created: No such file or directory \(ENOENT\)"),
+        ("/proc/self", "cannot be written to"),
+    ],
+)
+def test_a_data_directory_that_cannot_be_used_is_said_at_the_start(path: str, words: str) -> None:
+    with pytest.raises(ConfigurationError, match=words):
+        open_data_directory(Path(path))
+
+
+def test_a_server_starts_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(**_: object) -> None:
+        raise OSError(errno.ENOSPC, "no space")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", full)
+    open_data_directory(tmp_path / "data")
+    assert (tmp_path / "data").is_dir()
 
 
 def state(script: str = "x = 1") -> SharedState:
