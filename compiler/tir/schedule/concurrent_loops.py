@@ -13,6 +13,7 @@ from compiler.tir.block import Block, BlockRealize
 from compiler.tir.buffer import Buffer
 from compiler.tir.schedule.dependencies import accessed_buffers
 from compiler.tir.schedule.error import refuse
+from compiler.tir.schedule.passed_on import Bounds, passed_on
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
 from compiler.tir.schedule.thread_scope import is_cross_thread
@@ -36,13 +37,16 @@ class Conflict:
     axis : IterVar or None
         Its axis that tells them apart, and is not data parallel.
     buffer : Buffer or None
-        Where all of them combine values into the same elements.
+        Where all of them combine values into the same elements, or read what others write.
+    writer : Block or None
+        Which writes what others read in the block.
     """
 
     loop: For
     block: Block
     axis: IterVar | None = None
     buffer: Buffer | None = None
+    writer: Block | None = None
 
 
 def conflicts(state: ScheduleState) -> Conflicts:
@@ -56,6 +60,8 @@ def conflicts(state: ScheduleState) -> Conflicts:
                 conflict = _conflict(state, sref, loop.kind, tag, block)
                 if conflict is not None:
                     by_place[loop.loop_var, block] = conflict
+            for conflict in _reads_of_others(state, sref, tag):
+                by_place.setdefault((loop.loop_var, state.sref_of(conflict.block)), conflict)
     return by_place
 
 
@@ -106,6 +112,26 @@ def _conflict(
     if not seen or _has_elements_of_its_own(inside, realize):
         return None
     return Conflict(loop.loop, realize.block, buffer=seen[0])
+
+
+def _reads_of_others(state: ScheduleState, loop: StmtSRef, thread_axis: str) -> Iterator[Conflict]:
+    """Yield the blocks that read what other iterations of a loop write, in other blocks.
+
+    What is seen in the loop alone each iteration has of its own, unless a block reads more than the blocks before it
+    write.
+    """
+    n = loop.loop
+    around: list[Bounds] = []
+    for above in ancestors(loop):
+        if above.is_block:
+            axes = above.block.iter_vars
+            around += [(axis.var, axis.dom.min, axis.dom.extent) for axis in axes if axis.dom is not None]
+        else:
+            around.append((above.loop.loop_var, above.loop.min, above.loop.extent))
+    for one in passed_on((n.loop_var, n.min, n.extent), n.body, tuple(around[::-1]), thread_axis):
+        covered = state.info(state.sref_of(one.reader)).region_cover
+        if not covered or _is_seen_outside(state, loop, one.buffer):
+            yield Conflict(n, one.reader, buffer=one.buffer, writer=one.writer)
 
 
 def _combined(block: Block) -> Iterator[Buffer]:
@@ -192,6 +218,16 @@ def _refuse(state: ScheduleState, conflict: Conflict) -> None:
             conflict.block,
         )
     assert conflict.buffer is not None
+    if conflict.writer is not None:
+        refuse(
+            state.mod,
+            summary,
+            f"Block {{1}} may read elements of {conflict.buffer.name} that block {{2}} writes in other iterations of "
+            "loop {0}; so the loop cannot be parallelized, vectorized or bound",
+            conflict.loop,
+            conflict.block,
+            conflict.writer,
+        )
     refuse(
         state.mod,
         summary,

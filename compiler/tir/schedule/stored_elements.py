@@ -51,7 +51,8 @@ def stored_boxes(realize: BlockRealize, buffer: Buffer, loops: Mapping[Var, Rang
         for store in stores.found:
             condition = substitute(store.predicate, axis_values(realize))
             guarded = rebuild(realize, predicate=conjunction(realize.predicate, condition))
-            boxes.append(written_box(guarded, store.region, {**loops, **store.loops}, analyzer))
+            inner = {var: substitute(bounds, axis_values(realize)) for var, bounds in store.loops.items()}
+            boxes.append(written_box(guarded, store.region, {**loops, **inner}, analyzer))
     else:
         stated = [region for region in realize.block.writes if region.buffer is buffer]
         boxes = [written_box(realize, region, loops, analyzer) for region in stated]

@@ -124,7 +124,13 @@ CASES = {
     "unroll": Case(lambda s: s.unroll(at(s, "B", 0)), ("B", 0)),
     "bind": Case(lambda s: s.bind(at(s, "B", 0), "blockIdx.x"), ("B", 0)),
     "compute_at": Case(lambda s: s.compute_at("E", at(s, "B", 0)), ("B", 0), ("E", 1)),
-    "reverse_compute_at": Case(lambda s: s.reverse_compute_at("C", at(s, "B", 0)), ("B", 0), ("C", 1)),
+    # Threads wait for each other before they read memory that they share, but not for what is in global memory.
+    "reverse_compute_at": Case(
+        lambda s: s.reverse_compute_at("C", at(s, "B", 0)),
+        ("B", 0),
+        ("C", 1),
+        before=lambda s: s.set_scope("B", 0, "shared"),
+    ),
     "compute_inline": Case(lambda s: s.compute_inline("E"), ("B", 0), ("E", 0)),
     "reverse_compute_inline": Case(lambda s: s.reverse_compute_inline("E"), ("D", 0), ("E", 0)),
     "blockize": Case(lambda s: s.blockize(at(s, "B", 0)), ("B", 0), ("B", 1)),
@@ -397,6 +403,8 @@ def test_a_block_is_not_brought_under_a_loop_whose_iterations_it_would_make_depe
             call(s)
         assert len(loops_that_are(s, mark)) == 1
         unchecked: Any = Schedule(func, enable_check=False)
+        with pytest.raises(ScheduleError, match="neither data parallel"):
+            MARKS[mark](unchecked, unchecked.get_loops("C")[-1])
         MARKS[mark](unchecked, at(unchecked, "B", 0))
         call(unchecked)
 
