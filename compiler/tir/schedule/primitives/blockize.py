@@ -143,6 +143,7 @@ def _divided(
 ) -> _Division:
     loops = loop_ranges(loops_above(block))
     inside = [sref.loop.loop_var for sref in inner]
+    _check_regions(state, block.block, inner)
     marks = subspace_divide(
         realize.iter_values, loops, inside, realize.predicate, simplify_trivial_iterators=not preserve_unit_iters
     )
@@ -172,6 +173,21 @@ def _divided(
             value = own.var if outer_one else outer.var * second.extent + own.var
         division.values[axis.var] = value if is_const_int(base, 0) else value + base
     return division
+
+
+def _check_regions(state: ScheduleState, block: Block, inner: Sequence[StmtSRef]) -> None:
+    """Reject a block with regions that only inside of the inner loops can be said, as in parts of a triangle."""
+    used = set(free_vars((block.reads, block.writes)))
+    for sref in inner:
+        if sref.loop.loop_var in used:
+            refuse(
+                state.mod,
+                "The bindings of the inner block can not be blockized",
+                "The bindings of the inner block {0} can not be blockized: what it reads or writes depends on loop "
+                "{1} without an axis for it",
+                block,
+                sref.loop,
+            )
 
 
 def _moves(marks: Sequence[Sequence[IterMark]], inside: Sequence[Var]) -> bool:

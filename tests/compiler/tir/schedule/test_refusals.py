@@ -495,8 +495,7 @@ for i in range(8):
     refused(s, lambda s: s.reverse_compute_inline("C"), "to have only a single producer block")
 
 
-def test_axes_of_parts_of_a_triangle_do_not_end_where_another_loop_says() -> None:
-    s = schedule("""
+TRIANGLE = """
 A: T.Buffer((8, 8), "int32"), B: T.Buffer((8, 8), "int32")
 for i in range(8):
     for j in range(i + 1):
@@ -504,10 +503,21 @@ for i in range(8):
             vi = T.axis.spatial(8, i)
             vj = T.axis.spatial(8, j)
             B[vi, vj] = A[vi, vj]
-""")
+"""
+
+
+def test_axes_of_parts_of_a_triangle_do_not_end_where_another_loop_says() -> None:
+    s = schedule(TRIANGLE)
     for loop in s.loop_partition(loops(s, "B")[0], [3, None]):
         (block,) = s.get_child_blocks(loop)
         assert [int(axis.dom.extent) for axis in s.get(block).iter_vars][1] == 8
+
+
+def test_a_row_of_a_triangle_that_is_a_block_does_not_become_one_with_the_others() -> None:
+    """How long the row is only its loop says."""
+    s = schedule(TRIANGLE)
+    row = s.blockize(loops(s, "B")[1])
+    refused(s, lambda s: s.blockize(s.get_loops(row)[0]), "what it reads or writes depends on loop")
 
 
 @pytest.mark.parametrize(
