@@ -325,15 +325,7 @@ def _position(state: ScheduleState, block: StmtSRef, loop: StmtSRef, index: int)
             first = at + 1
         if inside & consumers:
             last = min(last, at)
-    if first > last:
-        refuse(
-            state.mod,
-            "Cannot find the insertion point that satisfies the producer-consumer constraint",
-            "Cannot find the insertion point under loop {1} that is behind the producers and before the consumers of "
-            "block {0}",
-            block.block,
-            loop.loop,
-        )
+    assert first <= last, "a consumer is before a producer in a pipeline of stages"
     if index in (-1, -2):
         return last if index == -1 else first
     if not first <= index <= last:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from compiler.arith import Analyzer, estimate_region_upper_bound
-from compiler.ir.error import ArgumentError
 from compiler.ir.node import rebuild
 from compiler.ir.origin import current_span, derived_from
 from compiler.ir.primexpr import IterVar, PrimExpr, Range, Var, const, convert, is_const_int
@@ -75,12 +74,9 @@ def loop_partition(
     """
     old = loop.loop
     check_loop(state, "loop_partition", loop)
-    realizes = list(blocks_in(old))
-    if not realizes:
-        raise ArgumentError(f"loop_partition: loop {old.loop_var.name!r} has no block inside")
     above = loop.parent
     assert above is not None
-    name = realizes[0].block.name_hint
+    name = next(blocks_in(old)).block.name_hint
     pointers = {} if _passes_values_on(old) else pointers_at(state, scope_root(state, loop))
     around = {sref.loop.loop_var for sref in ancestors(loop) if not sref.is_block}
     pieces: list[Stmt] = []
