@@ -25,7 +25,7 @@ _LOADERS = ("/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1")
 
 def facts() -> dict[str, str]:
     """Return the variables of this process's environment that say what machine programs find."""
-    return {name: os.environ[name] for name in ("STRATA_MACHINE",) if name in os.environ}
+    return {name: os.environ[name] for name in ("STRATA_SIMULATED_MACHINE",) if name in os.environ}
 
 
 def executables(program: str) -> list[str]:

@@ -14,7 +14,7 @@ from llvmlite import binding
 
 __all__ = ["VARIABLE", "Machine", "available_cores", "this_machine"]
 
-VARIABLE = "STRATA_MACHINE"
+VARIABLE = "STRATA_SIMULATED_MACHINE"
 """An environment variable with JSON that replaces facts, to see what this package does on another machine: fields of
 :class:`Machine`, of ``features`` only the names of those that it has."""
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
