@@ -41,6 +41,37 @@ def test_a_check_that_could_never_pass_is_refused_with_its_lesson(check: dict[st
         msgspec.convert([check], list[Check])
 
 
+CONTAINS = {"kind": "contains", "pane": "asm", "text": "vmov"}
+FMA = {"kind": "fact", "pane": "asm", "fact": "fma"}
+KERNELS = {"kind": "graph", "fact": "kernels"}
+
+
+@pytest.mark.parametrize(("check", "found"), [(CONTAINS, 2), (FMA, 8), (KERNELS, 2)])
+def test_bounds_include_their_ends(check: dict[str, Any], found: int) -> None:
+    def passes(least: int, most: int) -> bool:
+        return verdict({**check, "at_least": least, "at_most": most}).passed
+
+    assert passes(found, found)
+    assert passes(found - 1, found + 1)
+    assert not passes(found + 1, found + 2)
+    assert not passes(found - 2, found - 1)
+
+
+@pytest.mark.parametrize(("within", "passed"), [(5.5, True), (5.0, True), (4.5, False)])
+def test_a_prediction_may_be_off_by_the_factor_either_way(within: float, passed: bool) -> None:
+    check = {"kind": "prediction", "name": "x", "ask": "?", "of": "gflops", "within": within}
+    for gflops in (7.5, 0.3):  # 1.5 was predicted
+        assert verdict(check, [measurement("kernel", 1e-3, gflops=gflops)]).passed == passed
+
+
+def test_only_steps_that_ask_for_the_same_definition_compare_definitions(tmp_path: Path) -> None:
+    path = tmp_path / "01_a.md"
+    for kind, compares in (("right", False), ("definition", True)):
+        checks = f'```checks\n[[check]]\nkind = "{kind}"\n```\n'
+        path.write_text(f"{FRONT}## One\n\n{START}{checks}```python answer\nx = 1\n```\n")
+        assert read_lesson(path).steps[0].compares_definitions is compares
+
+
 NUMPY, UNTIMED = measurement("numpy", 2e-3), measurement("kernel", 0.0, checked="ok", gflops=1.0)
 KERNEL = measurement("kernel", 1e-3, checked="ok", gflops=1.0)
 

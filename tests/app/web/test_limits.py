@@ -33,6 +33,11 @@ def test_what_costs_nothing_is_never_refused() -> None:
     mine.charge(1)
     mine.check(0)
     mine.charge(0)
+    for _ in range(2):
+        with pytest.raises(Busy):
+            mine.charge(1)
+    mine.check(0)
+    mine.charge(0)
 
 
 def test_a_name_with_a_dot_in_front_matches_what_is_below_it() -> None:
@@ -46,6 +51,15 @@ def test_a_name_with_a_dot_in_front_matches_what_is_below_it() -> None:
 def test_as_many_values_as_are_allowed_pass_and_one_more_does_not() -> None:
     def body(commas: int) -> bytes:
         return msgspec.json.encode({"view": [0] * (commas + 1)})
+
+    check_values(body(MAX_VALUES))
+    with pytest.raises(TooLarge, match=f"about {MAX_VALUES + 1:,} values"):
+        check_values(body(MAX_VALUES + 1))
+
+
+def test_commas_of_a_script_are_no_values() -> None:
+    def body(values: int) -> bytes:
+        return msgspec.json.encode({"script": "f(a, b)", "view": [0] * values})
 
     check_values(body(MAX_VALUES))
     with pytest.raises(TooLarge, match=f"about {MAX_VALUES + 1:,} values"):
