@@ -116,6 +116,8 @@ class Sequential(Pass):
         Names of passes that run before.
     traceable : bool
         Whether tuners may record it; none does here.
+    name : str
+        What timings and traces call it.
 
     Examples
     --------

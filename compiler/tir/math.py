@@ -162,7 +162,7 @@ _FMINIMUM = register_op("tir.fminimum", reference=np.minimum, doc="The smaller o
 
 def _propagating(op: Op, kind: type[BinaryOp], x: ExprLike, y: ExprLike) -> PrimExpr:
     a, b = match_types(x, y, op.name.removeprefix("tir."))
-    if not dt.is_real(a.dtype):
+    if not dt.is_real(a.dtype) or dt.parse(a.dtype).is_custom:  # a program says what Max is of a type of its own
         return binary(kind, a, b)
     if isinstance(a, FloatImm) and isinstance(b, FloatImm) and op.reference is not None:
         return FloatImm(a.dtype, float(op.reference(a.value, b.value)))

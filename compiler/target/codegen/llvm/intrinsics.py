@@ -61,9 +61,20 @@ def _llvm(name: str) -> Handler:
     return partial(_in_single, lambda e, values: e.state.call_intrinsic(name, values))
 
 
-def _of_two(name: str) -> Handler:
-    """Call ``llvm.maximum`` or ``llvm.minimum``, one instruction where an operand is a constant number."""
-    return partial(_in_single, lambda e, values: e.state.call_intrinsic(name, values, ("nsz",)))
+def _of_two(name: str, order: str) -> Handler:
+    """Call ``llvm.maximum`` or ``llvm.minimum``, one instruction where an operand is a constant number.
+
+    GPUs' back ends do not have them: there the first value is taken where it comes first, or is NaN.
+    """
+
+    def compute(e: Emitter, values: list[ir.Value]) -> ir.Value:
+        if not e.state.shared.target.triple.startswith(("nvptx", "amdgcn")):
+            return e.state.call_intrinsic(name, values, ("nsz",))
+        builder, (a, b) = e.state.builder, values
+        first = builder.or_(builder.fcmp_ordered(order, a, b), builder.fcmp_unordered("uno", a, a))
+        return builder.select(first, a, b)
+
+    return partial(_in_single, compute)
 
 
 def _libm(name: str) -> Handler:
@@ -423,8 +434,8 @@ INTRINSICS: dict[str, Handler] = {
     "tir.rsqrt": partial(_in_single, _rsqrt),
     "tir.ldexp": _ldexp,
     "tir.nextafter": _nextafter,
-    "tir.fmaximum": _of_two("llvm.maximum"),
-    "tir.fminimum": _of_two("llvm.minimum"),
+    "tir.fmaximum": _of_two("llvm.maximum", ">"),
+    "tir.fminimum": _of_two("llvm.minimum", "<"),
     "tir.isnan": _isnan,
     "tir.if_then_else": _if_then_else,
     "tir.likely": lambda e, n: e.visit(n.args[0]),
