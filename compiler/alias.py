@@ -37,15 +37,7 @@ def install() -> None:
 
 
 class AliasFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds ``tvm.x.y`` as the very module that it stands for.
-
-    Parameters
-    ----------
-    alias : str
-        The package whose modules it finds.
-    public : str
-        What that package is called in this release.
-    """
+    """Finds ``tvm.x.y`` as the very module that it stands for."""
 
     def __init__(self, alias: str, public: str) -> None:
         self._alias = alias

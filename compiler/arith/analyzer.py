@@ -37,15 +37,7 @@ if TYPE_CHECKING:
 
 
 class ProofStrength(Enum):
-    """How much effort a proof may take.
-
-    Attributes
-    ----------
-    DEFAULT : int
-        Simplification.
-    SYMBOLIC_BOUND : int
-        Bounds with symbols in them too.
-    """
+    """How much effort a proof may take."""
 
     DEFAULT = 0
     SYMBOLIC_BOUND = 1
@@ -55,13 +47,7 @@ _evaluate_set: Callable[[PrimExpr, Any, Analyzer], IntervalSet]
 
 
 def register_set_evaluator(evaluate: Callable[[PrimExpr, Any, Analyzer], IntervalSet]) -> None:
-    """Say how :meth:`Analyzer.int_set` evaluates: interval arithmetic, which itself asks analyzers.
-
-    Parameters
-    ----------
-    evaluate : callable
-        Takes the expression, the domains of its variables, and the analyzer.
-    """
+    """Say how :meth:`Analyzer.int_set` evaluates: interval arithmetic, which itself asks analyzers."""
     global _evaluate_set
     _evaluate_set = evaluate
 
@@ -97,8 +83,6 @@ class Analyzer:
 
         Parameters
         ----------
-        var : Var
-            The variable.
         expr : Range, PrimExpr or number
             The values that it takes, or its value.
         override : bool
@@ -135,8 +119,6 @@ class Analyzer:
 
         Parameters
         ----------
-        var : Var
-            The variable.
         value : PrimExpr
             What it holds, for example an element of a buffer.
         """
@@ -147,8 +129,6 @@ class Analyzer:
 
         Parameters
         ----------
-        var : Var
-            The variable.
         info : ConstIntBound or ModularSet
             Its bounds, or its congruence.
         override : bool
@@ -178,13 +158,7 @@ class Analyzer:
         self._rewrite.stats = RewriteSimplifyStats()
 
     def mark_global_non_neg(self, value: ExprLike) -> None:
-        """Let ``value`` be at least zero from now on.
-
-        Parameters
-        ----------
-        value : PrimExpr
-            An integer expression.
-        """
+        """Let ``value`` be at least zero from now on."""
         self._facts.assume_forever(convert(value) >= 0)
 
     @contextmanager
@@ -209,11 +183,6 @@ class Analyzer:
         ----------
         expr : PrimExpr or number
             An expression of an integer type or ``bool``.
-
-        Returns
-        -------
-        ConstIntBound
-            Both ends included.
 
         Raises
         ------
@@ -262,8 +231,6 @@ class Analyzer:
 
         Parameters
         ----------
-        expr : PrimExpr or number
-            An integer expression.
         dom_map : mapping of Var to Range or IntervalSet, optional
             The domains that variables run over; others stay as they are.
         """
@@ -271,11 +238,6 @@ class Analyzer:
 
     def rewrite_simplify(self, expr: ExprLike) -> PrimExpr:
         """Simplify by rewrite rules.
-
-        Parameters
-        ----------
-        expr : PrimExpr or number
-            Of any type.
 
         Raises
         ------
@@ -286,11 +248,6 @@ class Analyzer:
 
     def canonical_simplify(self, expr: ExprLike) -> PrimExpr:
         """Simplify by bringing index arithmetic into normal form.
-
-        Parameters
-        ----------
-        expr : PrimExpr or number
-            Of any type.
 
         Raises
         ------
@@ -306,8 +263,6 @@ class Analyzer:
 
         Parameters
         ----------
-        expr : PrimExpr or number
-            Of any type.
         steps : int
             How often at most.
 
@@ -349,11 +304,6 @@ class Analyzer:
 
     def can_prove_equal(self, lhs: ExprLike, rhs: ExprLike) -> bool:
         """Return whether two expressions are known to be equal.
-
-        Parameters
-        ----------
-        lhs, rhs : PrimExpr or number
-            What is compared.
 
         Returns
         -------

@@ -25,13 +25,6 @@ def and_of_ors(e: PrimExpr, simplify: Callable[[PrimExpr], PrimExpr]) -> PrimExp
 
         a or (b and c)                       →    (a or b) and (a or c)
         k == 20 and (i == 0 and k != 30)     →    i == 0 and k == 20
-
-    Parameters
-    ----------
-    e : PrimExpr
-        Of type ``bool``; without side effects.
-    simplify : callable
-        Returns a condition simplified.
     """
     clauses = _clauses(e)
     if clauses is None:

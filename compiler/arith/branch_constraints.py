@@ -22,12 +22,6 @@ def simplify_branches(
 
     Parameters
     ----------
-    e : PrimExpr
-        Of type ``bool``.
-    simplify : callable
-        Returns a condition simplified.
-    constraint : callable
-        Lets a condition hold inside of a block.
     may_move : callable
         Whether a condition has a value where the one before it does not hold.  Where it says no, the left side may
         guard the right one, and stays.

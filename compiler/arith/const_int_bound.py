@@ -49,13 +49,7 @@ class _Bound(NamedTuple):
 
 
 class ConstIntBound(_Bound):
-    """Smallest and largest value, both included; ``POS_INF`` and ``NEG_INF`` where there is none.
-
-    Parameters
-    ----------
-    min_value, max_value : int
-        Both included.
-    """
+    """Smallest and largest value, both included; ``POS_INF`` and ``NEG_INF`` where there is none."""
 
     __slots__ = ()
 
@@ -284,11 +278,6 @@ class ConstIntBoundAnalyzer(Functor):
 
 class TrustingConstIntBound(ConstIntBoundAnalyzer):
     """Bounds as TVM's users see them: nothing overflows, and what is converted fits the type that it is converted to.
-
-    Parameters
-    ----------
-    exact : ConstIntBoundAnalyzer
-        What knows the variables.
     """
 
     def __init__(self, exact: ConstIntBoundAnalyzer) -> None:

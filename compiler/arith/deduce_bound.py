@@ -40,8 +40,6 @@ def deduce_bound(
     ----------
     var : Var
         The variable to solve for; it has to occur exactly once in ``cond``.
-    cond : PrimExpr
-        A comparison.
     hint_map : mapping of Var to IntervalSet
         Domains that help to find out the signs of terms.
     relax_map : mapping of Var to IntervalSet

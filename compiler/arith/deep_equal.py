@@ -9,13 +9,7 @@ from compiler.ir.primexpr import BinaryOp, Call, Cast, IntImm, PrimExpr, Var
 
 
 def deep_equal(a: PrimExpr, b: PrimExpr) -> bool:
-    """Return whether two expressions are written the same; variables, buffers and tensors match by identity.
-
-    Parameters
-    ----------
-    a, b : PrimExpr
-        What is compared.
-    """
+    """Return whether two expressions are written the same; variables, buffers and tensors match by identity."""
     if a is b:
         return True
     if type(a) is not type(b):
@@ -61,20 +55,7 @@ def _alike(a: Any, b: Any, todo: list[tuple[Any, Any]]) -> bool:
 
 
 def fingerprint(e: object, depth: int = 3) -> int:
-    """Return a number that is the same for expressions that :func:`deep_equal` calls equal.
-
-    Parameters
-    ----------
-    e : PrimExpr or a field of one
-        What is looked at.
-    depth : int
-        How far below it; what is nested deeper makes no difference.
-
-    Returns
-    -------
-    int
-        Mostly another one for other expressions.
-    """
+    """Return a number that is the same for expressions that :func:`deep_equal` calls equal."""
     if isinstance(e, Var) or not isinstance(e, (PrimExpr, tuple, int, str, float)):
         return id(e)
     if isinstance(e, float):
@@ -88,13 +69,7 @@ def fingerprint(e: object, depth: int = 3) -> int:
 
 
 def tokens(e: PrimExpr) -> tuple[object, ...]:
-    """Return what two expressions have in common if they are deeply equal, to remember results by.
-
-    Returns
-    -------
-    tuple
-        Its nodes in order, operators before operands; what is not arithmetic stands for itself.
-    """
+    """Return what two expressions have in common if they are deeply equal, to remember results by."""
     result: list[object] = []
     todo: list[PrimExpr] = [e]
     while todo:

@@ -54,8 +54,6 @@ class IterMapResult(Sequence[IterSumExpr]):
     ----------
     indices : list of IterSumExpr
         The indices; empty if they are not a map of the kind that was asked for.
-    errors : list of str
-        Why.
     padding_predicate : PrimExpr
         Where iterators that are extended are outside of what they stand for; false without such.
     """
@@ -102,10 +100,6 @@ def detect_iter_map(
 
     Parameters
     ----------
-    indices : sequence of PrimExpr
-        The indices.
-    input_iters : mapping of Var to Range
-        The iterators.
     predicate : PrimExpr
         Comparisons, joined by ``And``, which the iterators fulfil.
     check_level : IterMapLevel, str or bool
@@ -188,13 +182,7 @@ def _part(split: IterSplitExpr) -> tuple[object, ...]:
 
 
 def conjuncts(e: PrimExpr) -> Iterator[PrimExpr]:
-    """Yield the conditions that ``And`` joins; what is always true is left out.
-
-    Parameters
-    ----------
-    e : PrimExpr
-        Of type ``bool``.
-    """
+    """Yield the conditions that ``And`` joins; what is always true is left out."""
     if isinstance(e, And):
         yield from conjuncts(e.a)
         yield from conjuncts(e.b)
@@ -283,24 +271,7 @@ def _check_padding(
 def order_splits(
     mark: IterMark, splits: Sequence[IterSplitExpr], is_bijective: bool, analyzer: Analyzer
 ) -> list[IterSplitExpr]:
-    """Return the splits of a mark from the innermost to the outermost.
-
-    Parameters
-    ----------
-    mark : IterMark
-        What is split.
-    splits : sequence of IterSplitExpr
-        Its splits.
-    is_bijective : bool
-        Whether they must cover all of the mark.
-    analyzer : Analyzer
-        What knows about the variables of the extents.
-
-    Raises
-    ------
-    NotAffine
-        If they overlap, or leave out what they must cover.
-    """
+    """Return the splits of a mark from the innermost to the outermost."""
     left, ordered = list(splits), []
     expected: PrimExpr = const(1, mark.source.dtype)
     while left:
@@ -334,13 +305,6 @@ def _next_split(
 
 def normalize_to_iter_sum(index: ExprLike, input_iters: Mapping[Var, Range]) -> IterSumExpr:
     """Read an index as a sum of splits, from the largest scale to the smallest.
-
-    Parameters
-    ----------
-    index : PrimExpr
-        The index.
-    input_iters : mapping of Var to Range
-        The iterators.
 
     Returns
     -------
@@ -400,14 +364,8 @@ def iter_map_simplify(
 
     Parameters
     ----------
-    indices : sequence of PrimExpr
-        The indices.
-    input_iters : mapping of Var to Range
-        The iterators.
     predicate : PrimExpr
         Comparisons, joined by ``And``, which the iterators fulfil.
-    check_level : IterMapLevel, str or bool
-        What is asked of the map.
     simplify_trivial_iterators : bool
         Whether an iterator of one value is a constant.
 

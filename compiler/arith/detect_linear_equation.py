@@ -96,13 +96,6 @@ def linear_in(expr: PrimExpr, var: Var) -> tuple[PrimExpr, PrimExpr] | None:
 def detect_linear_equation(expr: PrimExpr, var_list: Sequence[Var]) -> list[PrimExpr]:
     """Read ``expr`` as ``sum(coeff[i] * var[i]) + base``.
 
-    Parameters
-    ----------
-    expr : PrimExpr
-        An integer expression.
-    var_list : sequence of Var
-        The variables.
-
     Returns
     -------
     coefficients : list of PrimExpr
@@ -132,8 +125,6 @@ def detect_clip_bound(expr: PrimExpr, var_list: Sequence[Var]) -> list[PrimExpr 
     ----------
     expr : PrimExpr
         Comparisons, joined by ``And``.
-    var_list : sequence of Var
-        The variables.
 
     Returns
     -------

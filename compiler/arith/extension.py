@@ -12,8 +12,6 @@ class Extension(IntFlag):
         None of them.
     TransitivelyProveInequalities : int
         Comparisons that follow from several known ones: ``i < k`` from ``i < j`` and ``j < k``.
-    ConvertBooleanToAndOfOrs : int
-        Conditions become conjunctions of disjunctions.
     ApplyConstraintsToBooleanBranches : int
         One side of ``and`` is simplified as the other one holds, of ``or`` as the other one does not.
     ComparisonOfProductAndSum : int

@@ -49,10 +49,6 @@ class VariableFacts(NamedTuple):
 
     Attributes
     ----------
-    bound : Interval, optional
-        Its smallest and largest value.
-    value : PrimExpr, optional
-        What it stands for.
     symbolic : (PrimExpr, PrimExpr), optional
         Its smallest and largest value where they are not constant.
     """

@@ -46,13 +46,7 @@ class IntGroupBounds(Node):
         return IntGroupBounds(const(1, rng.min.dtype), (rng.min,), (), (simplify(rng.min + rng.extent - 1),))
 
     def conditions(self, var: Var) -> list[PrimExpr]:
-        """Return the bounds as comparisons: equalities, lower bounds, upper bounds.
-
-        Parameters
-        ----------
-        var : Var
-            What is bounded.
-        """
+        """Return the bounds as comparisons: equalities, lower bounds, upper bounds."""
         value = Analyzer().simplify(var * self.coef)
         equalities = [value.equal(bound) for bound in self.equal]
         lower: list[PrimExpr] = [GE(value, bound) for bound in self.lower]
@@ -67,10 +61,6 @@ class IntConstraints(Node):
     ----------
     variables : sequence of Var
         The variables that a solution is sought for; others are parameters.
-    ranges : mapping of Var to Range
-        The ranges of variables.
-    relations : sequence of PrimExpr
-        The conditions, all of which hold.
     """
 
     children: ClassVar[tuple[str, ...]] = ("relations",)
@@ -97,12 +87,8 @@ class IntConstraintsTransform(Node):
 
     Parameters
     ----------
-    src, dst : IntConstraints
-        The systems.
     src_to_dst : mapping of Var to PrimExpr
         Each variable of ``src`` as an expression of those of ``dst``.
-    dst_to_src : mapping of Var to PrimExpr
-        The other way round.
     """
 
     children: ClassVar[tuple[str, ...]] = ("src", "dst")
@@ -132,20 +118,7 @@ def unsatisfiable(source: IntConstraints) -> IntConstraintsTransform:
 
 
 def transformed_relations(source: IntConstraints, values: Mapping[Var, PrimExpr], analyzer: Analyzer) -> list[PrimExpr]:
-    """Return the ranges of a system's variables as conditions on the expressions that replace the variables.
-
-    Parameters
-    ----------
-    values : mapping of Var to PrimExpr
-        What replaces each variable.
-    analyzer : Analyzer
-        What knows about the new variables.
-
-    Returns
-    -------
-    list of PrimExpr
-        Without those that always hold.
-    """
+    """Return the ranges of a system's variables as conditions on the expressions that replace the variables."""
     conditions: list[PrimExpr] = []
     for var in source.variables:
         domain: Range | None = source.ranges.get(var)

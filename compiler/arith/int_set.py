@@ -44,24 +44,12 @@ NEG_INF = Var("neg_inf", "handle")
 
 
 def pos_inf() -> Var:
-    """Return the upper end of a set that has none.
-
-    Returns
-    -------
-    Var
-        A symbol, the same one each time.
-    """
+    """Return the upper end of a set that has none."""
     return POS_INF
 
 
 def neg_inf() -> Var:
-    """Return the lower end of a set that has none.
-
-    Returns
-    -------
-    Var
-        A symbol, the same one each time.
-    """
+    """Return the lower end of a set that has none."""
     return NEG_INF
 
 
@@ -71,25 +59,13 @@ class IntSet(Node):
 
     @staticmethod
     def single_point(point: ExprLike) -> IntervalSet:
-        """Return the set of one integer.
-
-        Parameters
-        ----------
-        point : PrimExpr or int
-            The integer.
-        """
+        """Return the set of one integer."""
         e = convert(point)
         return IntervalSet(e, e)
 
     @staticmethod
     def interval(min_value: ExprLike, max_value: ExprLike) -> IntervalSet:
-        """Return the integers from ``min_value`` to ``max_value``, both included.
-
-        Parameters
-        ----------
-        min_value, max_value : PrimExpr or int
-            Both included.
-        """
+        """Return the integers from ``min_value`` to ``max_value``, both included."""
         return IntervalSet(convert(min_value), convert(max_value))
 
     @staticmethod
@@ -110,11 +86,6 @@ class IntSet(Node):
         ----------
         vec : PrimExpr
             E.g. a ramp; a scalar is a vector of one lane.
-
-        Returns
-        -------
-        IntervalSet
-            From the smallest lane to the largest one.
         """
         if isinstance(vec, Broadcast):
             return IntSet.vector(vec.value)
@@ -127,28 +98,14 @@ class IntSet(Node):
 
     @staticmethod
     def from_range(r: Range) -> IntervalSet:
-        """Return the integers of a range.
-
-        Parameters
-        ----------
-        r : Range
-            The integers.
-        """
+        """Return the integers of a range."""
         if isinstance(r.extent, IntImm) and r.extent.value == 1:
             return IntSet.single_point(r.min)
         return IntervalSet(r.min, Analyzer().simplify(r.min + r.extent - 1))
 
     @staticmethod
     def from_min_extent(low: ExprLike, extent: ExprLike) -> IntervalSet:
-        """Return ``extent`` integers from ``low`` on.
-
-        Parameters
-        ----------
-        low : PrimExpr or int
-            The first integer.
-        extent : PrimExpr or int
-            How many there are.
-        """
+        """Return ``extent`` integers from ``low`` on."""
         return IntSet.from_range(Range.from_min_extent(low, extent))
 
 
@@ -240,13 +197,7 @@ Domain = Range | IntervalSet
 
 
 def to_set(domain: Domain) -> IntervalSet:
-    """Return a domain as a set.
-
-    Parameters
-    ----------
-    domain : Range or IntervalSet
-        The integers.
-    """
+    """Return a domain as a set."""
     return IntSet.from_range(domain) if isinstance(domain, Range) else domain
 
 
@@ -255,8 +206,6 @@ def union(sets: Iterable[IntervalSet], analyzer: Analyzer | None = None) -> Inte
 
     Parameters
     ----------
-    sets : iterable of IntervalSet
-        The sets.
     analyzer : Analyzer, optional
         What knows about the variables of their ends.
     """
@@ -284,11 +233,6 @@ def union(sets: Iterable[IntervalSet], analyzer: Analyzer | None = None) -> Inte
 
 def union_lower_bound(sets: Iterable[IntervalSet]) -> IntervalSet:
     """Return an interval all of whose members belong to one of the sets.
-
-    Parameters
-    ----------
-    sets : iterable of IntervalSet
-        The sets.
 
     Returns
     -------
@@ -325,8 +269,6 @@ def intersect(sets: Iterable[IntervalSet], analyzer: Analyzer | None = None) -> 
 
     Parameters
     ----------
-    sets : iterable of IntervalSet
-        The sets.
     analyzer : Analyzer, optional
         What knows about the variables of their ends.
     """

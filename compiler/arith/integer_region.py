@@ -78,11 +78,6 @@ class Conjunction:
         """Return what a variable equals in each point, if the inequalities leave it one value.
 
         From ``0 <= x - c * var < c`` follows ``var = x // c``, and ``var = x`` from the equation that this is for 1.
-
-        Returns
-        -------
-        PrimExpr or None
-            Made of the other variables.
         """
         for form in self.forms:
             factor = -form.coefficient(var)
@@ -215,13 +210,7 @@ class Region:
         return Region(parts)
 
     def substitute(self, values: Mapping[Var, PrimExpr], unknown: bool) -> Region:
-        """Replace variables.
-
-        Parameters
-        ----------
-        unknown : bool
-            Whether points are inside that cannot be said to be so.
-        """
+        """Replace variables."""
         parts = [part.substitute(values) for part in self.parts]
         if unknown and None in parts:
             return Region.everything()
@@ -237,24 +226,12 @@ def _pieces_outside(points: Conjunction, part: Conjunction) -> list[Conjunction]
 
 
 def possible_region(condition: PrimExpr) -> Region:
-    """Return a region that has all points for which a condition holds.
-
-    Parameters
-    ----------
-    condition : PrimExpr
-        Of type ``bool``.
-    """
+    """Return a region that has all points for which a condition holds."""
     return _region(condition, True, True)
 
 
 def certain_region(condition: PrimExpr) -> Region:
-    """Return a region that has only points for which a condition holds.
-
-    Parameters
-    ----------
-    condition : PrimExpr
-        Of type ``bool``.
-    """
+    """Return a region that has only points for which a condition holds."""
     return _region(condition, True, False)
 
 

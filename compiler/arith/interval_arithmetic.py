@@ -52,8 +52,6 @@ def eval_set(expr: PrimExpr | Range | IntervalSet, dom_map: DomMap, analyzer: An
         An expression, or a set whose ends are to be relaxed.
     dom_map : mapping of Var or IterVar to Range or IntervalSet
         Domains; variables that are not in it stay as they are.
-    analyzer : Analyzer, optional
-        What knows about the other variables.
     """
     evaluator = _Evaluator(dom_map, analyzer or Analyzer())
     if isinstance(expr, Range):

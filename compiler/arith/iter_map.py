@@ -68,8 +68,6 @@ class IterMark(Node):
     ----------
     source : PrimExpr
         A variable, or the sum of iterators that are fused.
-    extent : PrimExpr or int
-        How many values it takes.
     """
 
     children: ClassVar[tuple[str, ...]] = ("source", "extent")
@@ -93,8 +91,6 @@ class IterSplitExpr(IterMapExpr):
 
     Parameters
     ----------
-    source : IterMark
-        The iterator that is split.
     lower_factor : PrimExpr or int, optional
         The product of the extents of the parts below; 1 by default.
     extent : PrimExpr or int, optional
@@ -130,8 +126,6 @@ class IterSumExpr(IterMapExpr):
 
     Parameters
     ----------
-    args : sequence of IterSplitExpr
-        The splits.
     base : PrimExpr or int
         What is added, free of iterators.
     """
@@ -177,13 +171,7 @@ def _written(e: PrimExpr, analyzer: Analyzer) -> PrimExpr:
 
 
 def write_sum(args: Sequence[IterSplitExpr], base: PrimExpr, analyzer: Analyzer) -> PrimExpr:
-    """Write a sum of splits as ordinary arithmetic.
-
-    Parameters
-    ----------
-    analyzer : Analyzer
-        What knows about the variables of extents.
-    """
+    """Write a sum of splits as ordinary arithmetic."""
     result: PrimExpr = const(0, base.dtype)
     for split in args:
         result = result + write_split(split, analyzer)
@@ -191,13 +179,7 @@ def write_sum(args: Sequence[IterSplitExpr], base: PrimExpr, analyzer: Analyzer)
 
 
 def write_split(split: IterSplitExpr, analyzer: Analyzer) -> PrimExpr:
-    """Write a split as ordinary arithmetic.
-
-    Parameters
-    ----------
-    analyzer : Analyzer
-        What knows about the variables of extents.
-    """
+    """Write a split as ordinary arithmetic."""
     mark = split.source
     source = _written(mark.source, analyzer)
     if analyzer.can_prove_equal(split.lower_factor, 1) and analyzer.can_prove_equal(split.extent, mark.extent):

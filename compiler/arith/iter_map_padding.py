@@ -58,11 +58,6 @@ class Padding:
 
     The same iterator has the same padding everywhere, which is known when all divisions have been seen: where
     ``has_grown`` is set, the indices must be read again.
-
-    Parameters
-    ----------
-    analyzer : Analyzer
-        What knows about the variables of extents.
     """
 
     def __init__(self, analyzer: Analyzer) -> None:
@@ -88,11 +83,6 @@ class Padding:
             At least 0 and less than ``factor``.
         needs : bool
             Whether the split needs padding for this division; it also gets what others need.
-
-        Raises
-        ------
-        NotAffine
-            If two divisions ask for what does not go together.
         """
         known = self._padded.get(key)
         if known is None and not needs:

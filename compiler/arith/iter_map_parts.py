@@ -15,16 +15,6 @@ def combined(splits: Iterable[IterSplitExpr], analyzer: Analyzer) -> list[IterSp
     """Sort splits from the largest scale to the smallest, and merge those that are adjacent parts of one iterator.
 
     ``x // 4 * 4`` and ``x % 4`` are ``x``, as ``x // 4`` counts how often the extent of ``x % 4`` is exhausted.
-
-    Parameters
-    ----------
-    analyzer : Analyzer
-        What knows about the variables of extents and scales.
-
-    Returns
-    -------
-    list of IterSplitExpr
-        Their sum is that of ``splits``; among equal scales, the order is kept.
     """
     left = sorted(splits, key=_scale_order)
     at = 0

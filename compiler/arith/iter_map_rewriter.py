@@ -55,10 +55,6 @@ class IterMapRewriter(Functor):
     ----------
     analyzer : Analyzer
         What knows about the other variables; the iterators are bound in it.
-    input_iters : mapping of Var to Range
-        The iterators.
-    simplify_trivial_iterators : bool
-        Whether an iterator of one value is a constant.
     allows_overlaps : bool
         Whether a sum may reach a value several times, as long as it leaves none out.
     pads_single_blocks : bool
@@ -239,13 +235,7 @@ class IterMapRewriter(Functor):
     # Fusing
 
     def fuse(self, s: IterSumExpr) -> IterSumExpr:
-        """Return a sum as a multiple of one iterator and a constant.
-
-        Raises
-        ------
-        NotAffine
-            If the splits do not lie side by side.
-        """
+        """Return a sum as a multiple of one iterator and a constant."""
         if not s.args:
             return s
         unit, digits, groups, extent = self._in_order(s)
@@ -366,15 +356,8 @@ class IterMapRewriter(Functor):
 
         Parameters
         ----------
-        e : PrimExpr
-            Of iterators.
         lower, upper : PrimExpr or None
             Free of iterators; None if there is no bound.
-
-        Raises
-        ------
-        NotAffine
-            If the splits of ``e`` do not fuse, or no value of the iterators is within the bounds.
         """
         s = self.visit(e)
         if not s.args:

@@ -41,13 +41,7 @@ class Atom:
 
 @dataclass(frozen=True, slots=True)
 class LinearForm:
-    """``constant + sum(coefficient * atom)``.
-
-    Attributes
-    ----------
-    terms : mapping of Atom to int
-        No coefficient is zero.
-    """
+    """``constant + sum(coefficient * atom)``."""
 
     terms: Mapping[Atom, int]
     constant: int
@@ -94,26 +88,14 @@ class LinearForm:
         return any(atom.expr is not var and atom.uses(var) for atom in self.terms)
 
     def substitute(self, values: Mapping[Var, PrimExpr]) -> LinearForm:
-        """Replace variables.
-
-        Raises
-        ------
-        NotLinearError
-            If a value is not an integer.
-        """
+        """Replace variables."""
         result = LinearForm({}, self.constant)
         for atom, coefficient in self.terms.items():
             result = result.plus(linear_form(substitute(atom.expr, values)), coefficient)
         return result
 
     def to_expr(self, dtype: str) -> PrimExpr:
-        """Return the form as an expression.
-
-        Parameters
-        ----------
-        dtype : str
-            The type of the result.
-        """
+        """Return the form as an expression."""
         result: PrimExpr = const(self.constant, dtype)
         for atom, coefficient in self.terms.items():
             result = Add(result, Mul(atom.expr.astype(dtype), const(coefficient, dtype)))
@@ -124,16 +106,6 @@ def linear_form(e: PrimExpr) -> LinearForm:
     """Return an integer expression as a linear form; what is not linear in it becomes an atom.
 
     Arithmetic is that of integers without end, as everywhere in index arithmetic.
-
-    Parameters
-    ----------
-    e : PrimExpr
-        A scalar of an integer type.
-
-    Raises
-    ------
-    NotLinearError
-        If the type is another.
     """
     if isinstance(e, IntImm):
         return LinearForm({}, e.value)

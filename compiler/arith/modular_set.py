@@ -67,13 +67,7 @@ def modular(coeff: int, base: int) -> Congruence:
 
 
 class ModularSetAnalyzer(Functor):
-    """Computes congruences bottom-up; ``extra`` holds what conditions say about whole expressions.
-
-    Attributes
-    ----------
-    bounds : ConstIntBoundAnalyzer or None
-        What knows the intervals of expressions.
-    """
+    """Computes congruences bottom-up; ``extra`` holds what conditions say about whole expressions."""
 
     wraps_around: ClassVar[bool] = True
     bounds: ConstIntBoundAnalyzer | None = None
@@ -185,13 +179,7 @@ class ModularSetAnalyzer(Functor):
 
 
 class TrustingModularSet(ModularSetAnalyzer):
-    """Congruences as TVM's users see them: nothing overflows, and what is converted fits the type.
-
-    Parameters
-    ----------
-    exact : ModularSetAnalyzer
-        What knows the variables.
-    """
+    """Congruences as TVM's users see them: nothing overflows, and what is converted fits the type."""
 
     wraps_around = False
 

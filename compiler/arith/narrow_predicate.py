@@ -42,18 +42,6 @@ _SIDES = {LT: (_GREATEST, _LEAST), LE: (_GREATEST, _LEAST), GT: (_LEAST, _GREATE
 def narrow_predicate_expression(expr: PrimExpr, free_parameters: Mapping[Var, Range]) -> PrimExpr:
     """Return a condition without some variables that implies the given one for all of their values.
 
-    Parameters
-    ----------
-    expr : PrimExpr
-        Of type ``bool``.
-    free_parameters : mapping of Var to Range
-        The variables to eliminate, with the values that they have.
-
-    Returns
-    -------
-    PrimExpr
-        False where nothing better is known.
-
     Examples
     --------
     >>> narrow_predicate_expression(i < j, {j: Range(2, 8)})

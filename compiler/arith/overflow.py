@@ -57,15 +57,6 @@ def may_overflow_after(
 ) -> bool:
     """Return whether an operand in ``new``, which ``old`` was rewritten to, may overflow where none in ``old`` does.
 
-    Parameters
-    ----------
-    old, new : PrimExpr
-        Equal as long as nothing overflows.
-    bounds : ConstIntBoundAnalyzer
-        What is known about their parts.
-    loaded : collection of Var
-        The variables that hold values from memory.
-
     Returns
     -------
     bool

@@ -26,10 +26,6 @@ def estimate_region_strict_bound(
     ----------
     region : sequence of Range
         One range for each dimension, of constant extent.
-    var_dom : mapping of Var to Range
-        The domains of the variables.
-    predicate : PrimExpr
-        What holds for the variables.
 
     Returns
     -------
@@ -68,10 +64,6 @@ def estimate_region_lower_bound(
     ----------
     region : sequence of Range
         One range for each dimension, of constant extent.
-    var_dom : mapping of Var to Range
-        The domains of the variables.
-    predicate : PrimExpr
-        What holds for the variables.
 
     Returns
     -------
@@ -88,15 +80,6 @@ def estimate_region_upper_bound(region: Region, var_dom: Domains, predicate: Exp
     ----------
     region : sequence of Range
         One range for each dimension.
-    var_dom : mapping of Var to Range
-        The domains of the variables.
-    predicate : PrimExpr
-        What holds for the variables.
-
-    Returns
-    -------
-    list of IntervalSet
-        One set for each dimension.
     """
     strict = estimate_region_strict_bound(region, var_dom, predicate)
     if strict is not None:

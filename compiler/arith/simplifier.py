@@ -56,14 +56,6 @@ class RewriteSimplifyStats:
     ----------
     nodes_visited : int
         Expressions that were simplified, those that were remembered not counted.
-    constraints_entered : int
-        Conditions that were assumed.
-    rewrites_performed : int
-        Expressions that became others.
-    max_recursive_depth : int
-        How deep results were simplified again.
-    num_recursive_rewrites : int
-        Results that were simplified again.
     """
 
     nodes_visited: int = 0
@@ -85,8 +77,6 @@ class Simplifier(Mutator):
     ----------
     facts : Facts
         What holds where the expressions stand.
-    stats : RewriteSimplifyStats
-        What it has done.
     memo_name : str
         Which of the memos of the facts is this simplifier's.
     """

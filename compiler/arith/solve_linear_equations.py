@@ -76,8 +76,6 @@ class LinearSystem:
     ----------
     coefficients : list of list of int
         ``S``, a row an equation; diagonal at the end.
-    right : list of PrimExpr
-        ``U b``.
     columns : list of list of int
         ``V``: the variables in terms of those of the diagonal system.
     inverse : list of PrimExpr

@@ -46,15 +46,6 @@ def solve_inequalities_as_condition(
     ----------
     variables : sequence of Var
         What is solved for; the bounds of each one use later ones only.
-    ranges : mapping of Var to Range
-        The ranges of the variables.
-    inequalities : sequence of PrimExpr
-        Comparisons.
-
-    Returns
-    -------
-    list of PrimExpr
-        Conditions that hold together just where the inequalities and the ranges do.
 
     Examples
     --------

@@ -39,16 +39,8 @@ def subspace_divide(
 
     Parameters
     ----------
-    bindings : sequence of PrimExpr
-        The indices.
-    input_iters : mapping of Var to Range
-        The iterators.
-    sub_iters : collection of Var
-        Those of the inner part.
     predicate : PrimExpr
         Comparisons, joined by ``And``, which the iterators fulfil.
-    check_level : IterMapLevel, str or bool
-        What is asked of the map.
     simplify_trivial_iterators : bool
         Whether an iterator of one value is a constant.
 

@@ -69,12 +69,8 @@ class BuildResult(NamedTuple):
     ----------
     module : Module or None
         The code; None if there is an error.
-    args : sequence of Tensor
-        The parameters of its function.
     error : MeasureResult or None
         What is to be recorded where building failed.
-    time_cost : float
-        Seconds that it took.
     """
 
     module: Module | None
@@ -148,13 +144,7 @@ class Runner:
         self.task = task
 
     def get_build_kwargs(self) -> dict[str, object]:
-        """Return what is asked of the code that is run.
-
-        Returns
-        -------
-        dict
-            Nothing, in this class.
-        """
+        """Return what is asked of the code that is run."""
         return {}
 
     def run(self, measure_inputs: Sequence[MeasureInput], build_results: Sequence[BuildResult]) -> list[MeasureResult]:

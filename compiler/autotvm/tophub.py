@@ -25,18 +25,6 @@ def context(
 ) -> ApplyHistoryBest:
     """Return a context of published records, which are those of ``extra_files`` alone here.
 
-    Parameters
-    ----------
-    target : Target, str, or iterable of such
-        What is compiled for.
-    extra_files : iterable of str or path-like, optional
-        Files of records.
-
-    Returns
-    -------
-    ApplyHistoryBest
-        Workloads without a record get the usual schedule.
-
     Examples
     --------
     ::

@@ -50,12 +50,6 @@ def create_shared(
 
     Parameters
     ----------
-    output : str
-        The path of the library.
-    objects : str or sequence of str
-        Paths of object files and sources.
-    options : sequence of str, optional
-        Options of the compiler.
     cc : str, optional
         The compiler; :func:`get_cc` by default.
     cwd : str, optional
@@ -98,12 +92,6 @@ def create_executable(
 
     Parameters
     ----------
-    output : str
-        The path of the program.
-    objects : str or sequence of str
-        Paths of object files and sources.
-    options : sequence of str, optional
-        Options of the compiler.
     cc : str, optional
         The compiler; :func:`get_cc` by default.
     cwd : str, optional
@@ -126,10 +114,6 @@ def create_staticlib(output: str, inputs: str | Sequence[str], ar: str | None = 
 
     Parameters
     ----------
-    output : str
-        The path of the library.
-    inputs : str or sequence of str
-        Paths of object files.
     ar : str, optional
         The archiver; ``ar`` by default.
 
@@ -209,14 +193,8 @@ def cross_compiler(
     ----------
     compile_func : str or callable
         The compiler, or a function like :func:`create_shared`.
-    options : sequence of str, optional
-        Options that it always gets.
-    output_format : str
-        The suffix of what it makes.
     get_target_triple : callable, optional
         Returns the machine that it makes code for.
-    add_files : sequence of str, optional
-        Files that are always linked.
 
     Returns
     -------

@@ -18,11 +18,6 @@ __all__ = ["create_llvm", "find_clang"]
 def find_clang(required: bool = True) -> list[str]:
     """Return the Clang compilers of this machine.
 
-    Parameters
-    ----------
-    required : bool
-        Refuse to return none.
-
     Returns
     -------
     list of str
@@ -54,15 +49,8 @@ def create_llvm(
         Paths of sources, or the text of one.
     output : str, optional
         Where the text is written as well.
-    options : sequence of str, optional
-        Options of Clang.
     cc : str, optional
         The compiler; the first one of :func:`find_clang` by default.
-
-    Returns
-    -------
-    str
-        The LLVM IR.
 
     Raises
     ------

@@ -14,17 +14,7 @@ __all__ = ["convert_func", "to_pytorch_func"]
 def convert_func(
     tvm_func: Callable[..., Any], tensor_type: type, to_dlpack_func: Callable[[Any], Any]
 ) -> Callable[..., Any]:
-    """Return a function over the tensors of another library, whose memory it reads and writes in place.
-
-    Parameters
-    ----------
-    tvm_func : callable
-        A function over ``NDArray``.
-    tensor_type : type
-        The library's class of tensors.
-    to_dlpack_func : callable
-        From a tensor to its DLPack capsule.
-    """
+    """Return a function over the tensors of another library, whose memory it reads and writes in place."""
 
     @wraps(tvm_func, updated=())
     def converted(*args: object) -> Any:
@@ -34,13 +24,7 @@ def convert_func(
 
 
 def to_pytorch_func(tvm_func: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function over tensors of PyTorch, see :func:`convert_func`.
-
-    Parameters
-    ----------
-    tvm_func : callable
-        A function over ``NDArray``.
-    """
+    """Return a function over tensors of PyTorch, see :func:`convert_func`."""
     import torch
     from torch.utils.dlpack import to_dlpack
 

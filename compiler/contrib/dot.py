@@ -18,13 +18,7 @@ class Html(str):
 
 
 def quoted(text: str) -> str:
-    """Return text as an identifier or label.
-
-    Parameters
-    ----------
-    text : str
-        Any; of :class:`Html` the markup is kept.
-    """
+    """Return text as an identifier or label."""
     if isinstance(text, Html):
         return f"<{text}>"
     if _PLAIN.fullmatch(text):
@@ -33,34 +27,16 @@ def quoted(text: str) -> str:
 
 
 def attributes(values: Mapping[str, str]) -> str:
-    """Return the list of the attributes of a graph, a node or an edge.
-
-    Returns
-    -------
-    str
-        As ``[label="a tensor" shape=oval]``.
-    """
+    """Return the list of the attributes of a graph, a node or an edge."""
     return f"[{' '.join(f'{key}={quoted(value)}' for key, value in values.items())}]"
 
 
 def digraph(name: str, lines: Iterable[str]) -> str:
-    """Return a directed graph.
-
-    Parameters
-    ----------
-    lines : iterable of str
-        Its statements.
-    """
+    """Return a directed graph."""
     return "\n".join([f"digraph {quoted(name)} {{", *(f"  {line}" for line in lines), "}", ""])
 
 
 def table(rows: Iterable[Iterable[str]]) -> Html:
-    """Return a label that is a table.
-
-    Parameters
-    ----------
-    rows : iterable of iterable of str
-        The cells of each row, as markup.
-    """
+    """Return a label that is a table."""
     body = "".join(f"<TR>{''.join(row)}</TR>" for row in rows)
     return Html(f'<TABLE BORDER="0" CELLBORDER="1" CELLSPACING="0" CELLPADDING="4">{body}</TABLE>')

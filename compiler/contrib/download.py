@@ -25,14 +25,10 @@ def download(
 
     Parameters
     ----------
-    path : str or Path
-        Where it is written.
     overwrite : bool
         Fetch it even where the file exists.
     size_compare : bool
         Fetch it where the file has another size than the server says.
-    retries : int
-        How often it is tried.
 
     Raises
     ------
@@ -72,17 +68,10 @@ def download_testdata(url: str, relpath: str, module: str | list[str] | None = N
 
     Parameters
     ----------
-    relpath : str
-        Its path there.
     module : str or list of str, optional
         The folders that ``relpath`` is in.
     overwrite : bool
         Fetch it even where the file exists.
-
-    Returns
-    -------
-    str
-        Where it is.
     """
     root = Path(os.environ.get("TEST_DATA_ROOT_PATH") or Path.home() / ".tvm_test_data")
     folders = [module] if isinstance(module, str) else module or []

@@ -22,22 +22,10 @@ build = UnavailableName("tvm.contrib.pipeline_executor_build.build", _REASON)
 
 
 def pipeline_executor_enabled() -> bool:
-    """Return whether models can run as pipelines, so that tests can skip.
-
-    Returns
-    -------
-    bool
-        False.
-    """
+    """Return whether models can run as pipelines, so that tests can skip."""
     return False
 
 
 def pipeline_executor_build_enabled() -> bool:
-    """Return whether models can be built as pipelines, so that tests can skip.
-
-    Returns
-    -------
-    bool
-        False.
-    """
+    """Return whether models can be built as pipelines, so that tests can skip."""
     return False

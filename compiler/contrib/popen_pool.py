@@ -56,8 +56,6 @@ class PopenWorker:
     ----------
     initializer : callable, optional
         Called in each new process first.
-    initargs : sequence
-        Its arguments.
     maximum_uses : int, optional
         After so many calls a new process takes over.
     stdout, stderr : int or file, optional
@@ -99,8 +97,6 @@ class PopenWorker:
 
         Parameters
         ----------
-        kwargs : mapping, optional
-            Further arguments by name.
         timeout : float, optional
             Seconds after which :meth:`recv` gives up.
         """
@@ -202,16 +198,10 @@ class PopenPoolExecutor:
     ----------
     max_workers : int, optional
         How many; the number of cores by default.
-    timeout : float, optional
-        Seconds that a call may take.
     initializer : callable, optional
         Called in each new process first.
-    initargs : sequence
-        Its arguments.
     maximum_process_uses : int, optional
         After so many calls a new process takes over.
-    stdout, stderr : int or file, optional
-        Where the processes write to.
     """
 
     def __init__(
@@ -233,11 +223,6 @@ class PopenPoolExecutor:
     def submit(self, fn: Callable[..., object], *args: object, **kwargs: object) -> Future[Any]:
         """Begin a call as soon as a process is free.
 
-        Parameters
-        ----------
-        *args, **kwargs
-            Its arguments.
-
         Returns
         -------
         Future
@@ -246,18 +231,7 @@ class PopenPoolExecutor:
         return self._threads.submit(self._call, fn, args, kwargs)
 
     def map_with_error_catching(self, fn: Callable[..., object], iterator: Iterable[object]) -> Iterable[MapResult]:
-        """Call a function for each of several values.
-
-        Parameters
-        ----------
-        fn : callable
-            Of one argument.
-
-        Returns
-        -------
-        iterable of MapResult
-            In the order of the values.
-        """
+        """Call a function for each of several values."""
         futures = [self.submit(fn, value) for value in iterator]
         return (_map_result(future) for future in futures)
 

@@ -14,13 +14,7 @@ __all__ = ["main"]
 
 
 def main(descriptor: int) -> None:
-    """Serve the process at the other end of a pipe.
-
-    Parameters
-    ----------
-    descriptor : int
-        The number of the pipe's file.
-    """
+    """Serve the process at the other end of a pipe."""
     pipe = Connection(descriptor)
     sys.path[:] = pipe.recv()
     alias.install()

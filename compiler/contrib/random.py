@@ -19,55 +19,19 @@ _PREFIX = "tvm.contrib.random."
 
 
 def randint(low: int, high: int, size: Sequence[int], dtype: str = "int32") -> Tensor:
-    """Declare a tensor of random integers.
-
-    Parameters
-    ----------
-    low, high : int
-        The least one, and what they are below.
-    size : sequence of int
-        The shape.
-    dtype : str
-        An integer type.
-    """
+    """Declare a tensor of random integers."""
     if "int" not in dtype:
         raise ArgumentError(f"random.randint: dtype must be one of integers, got {dtype!r}")
     return _drawn("randint", (int(low), int(high)), size, dtype)
 
 
 def uniform(low: float, high: float, size: Sequence[int]) -> Tensor:
-    """Declare a tensor of random numbers that are equally likely.
-
-    Parameters
-    ----------
-    low, high : float
-        The least one, and what they are below.
-    size : sequence of int
-        The shape.
-
-    Returns
-    -------
-    te.Tensor
-        Of float32.
-    """
+    """Declare a tensor of random numbers that are equally likely."""
     return _drawn("uniform", (float(low), float(high)), size, "float32")
 
 
 def normal(loc: float, scale: float, size: Sequence[int]) -> Tensor:
-    """Declare a tensor of random numbers with a normal distribution.
-
-    Parameters
-    ----------
-    loc, scale : float
-        Mean and standard deviation.
-    size : sequence of int
-        The shape.
-
-    Returns
-    -------
-    te.Tensor
-        Of float32.
-    """
+    """Declare a tensor of random numbers with a normal distribution."""
     return _drawn("normal", (float(loc), float(scale)), size, "float32")
 
 

@@ -67,11 +67,6 @@ class LocalSession:
     def download(self, path: str) -> bytearray:
         """Return what a file of the session contains.
 
-        Parameters
-        ----------
-        path : str
-            Its name.
-
         Raises
         ------
         ArgumentError
@@ -81,11 +76,6 @@ class LocalSession:
 
     def remove(self, path: str) -> None:
         """Remove a file of the session.
-
-        Parameters
-        ----------
-        path : str
-            Its name.
 
         Raises
         ------
@@ -106,11 +96,6 @@ class LocalSession:
 
     def load_module(self, path: str) -> Any:
         """Return what a library contains that was sent to the session.
-
-        Parameters
-        ----------
-        path : str
-            Its name.
 
         Raises
         ------

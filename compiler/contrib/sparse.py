@@ -38,8 +38,6 @@ class CSRNDArray:
 
     Attributes
     ----------
-    data : NDArray
-        The elements.
     indices : NDArray
         int32, the column of each element.
     indptr : NDArray
@@ -87,15 +85,6 @@ class CSRNDArray:
 
 class CSRPlaceholderOp:
     """A sparse matrix that a computation is given, as the three tensors that it is made of.
-
-    Parameters
-    ----------
-    shape : sequence of (int or PrimExpr)
-        Of the matrix.
-    nonzeros : int or PrimExpr
-        How many elements it has.
-    dtype : str
-        Of the elements.
 
     Attributes
     ----------

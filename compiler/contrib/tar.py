@@ -12,15 +12,7 @@ __all__ = ["normalize_file_list_by_unpacking_tars", "tar", "untar"]
 
 
 def tar(output: str, files: str | Sequence[str]) -> None:
-    """Write files to an archive, without their folders.
-
-    Parameters
-    ----------
-    output : str
-        The path of the archive.
-    files : str or sequence of str
-        Their paths; the names must differ.
-    """
+    """Write files to an archive, without their folders."""
     with tarfile.open(output, "w") as archive:
         for file in [files] if isinstance(files, str) else files:
             archive.add(file, arcname=Path(file).name)
@@ -31,8 +23,6 @@ def untar(tar_file: str, directory: str) -> None:
 
     Parameters
     ----------
-    tar_file : str
-        The path of the archive.
     directory : str
         Where the files are written; those that would lie outside are refused.
     """

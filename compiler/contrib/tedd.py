@@ -55,8 +55,6 @@ def viz_dataflow_graph(
         To show a picture in a notebook; none is made here.
     dot_file_path : str
         The file to write; none where empty.
-    output_dot_string : bool
-        Whether the text is returned.
 
     Raises
     ------
@@ -82,8 +80,6 @@ def viz_schedule_tree(
         To show a picture in a notebook; none is made here.
     dot_file_path : str
         The file to write; none where empty.
-    output_dot_string : bool
-        Whether the text is returned.
 
     Raises
     ------
@@ -109,8 +105,6 @@ def viz_itervar_relationship_graph(
         To show a picture in a notebook; none is made here.
     dot_file_path : str
         The file to write; none where empty.
-    output_dot_string : bool
-        Whether the text is returned.
 
     Raises
     ------

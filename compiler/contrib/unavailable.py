@@ -30,15 +30,7 @@ UnavailableError
 
 
 class UnavailableName:
-    """A function or class that is not provided: it can be named, and derived from, but not called.
-
-    Parameters
-    ----------
-    name : str
-        Its full name, e.g. ``tvm.contrib.cudnn.softmax``.
-    reason : str
-        Why it is not provided, and what to use instead.
-    """
+    """A function or class that is not provided: it can be named, and derived from, but not called."""
 
     def __init__(self, name: str, reason: str) -> None:
         self.__name__ = self.__qualname__ = name.rpartition(".")[2]
@@ -69,13 +61,6 @@ class UnavailableModule(ModuleType):
     """A module that is not provided; its names, but for those that are provided, are of :class:`UnavailableName`.
 
     Programs may call it like one.
-
-    Parameters
-    ----------
-    name : str
-        Its full name, e.g. ``tvm.contrib.cudnn``.
-    reason : str
-        Why it is not provided, and what to use instead.
     """
 
     __all__: tuple[str, ...] = ()

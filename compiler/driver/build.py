@@ -49,10 +49,6 @@ def build(
         E.g. ``llvm -mcpu=native``; by default the current target, or else this machine.
     target_host : str or Target, optional
         The target of the functions that launch a device's kernels; ``llvm`` by default.
-    runtime : optional
-        Accepted for compatibility.
-    name : str
-        Name of the function.
     binds : mapping of Tensor to Buffer, optional
         Buffers that stand for tensors, where the usual compact ones will not do.
 

@@ -29,22 +29,7 @@ def is_device(target: Target) -> bool:
 
 
 def build_for_device(module: IRModule, target: Target, name: str) -> Module:
-    """Build functions that launch threads.
-
-    Parameters
-    ----------
-    module : IRModule
-        What ``lower`` returns.
-    target : Target
-        The device's.
-    name : str
-        The name of the function, for instruments.
-
-    Returns
-    -------
-    Module
-        Of the host; ``imported_modules[0]`` has the kernels.
-    """
+    """Build functions that launch threads."""
     for instrument in active_instruments():
         instrument.build_begin(name, module, target)
     built: Module | None = None
@@ -71,8 +56,6 @@ def kernel_module(parts: SplitModule, target: Target) -> DeviceModule:
     ----------
     parts : SplitModule
         The functions of the device, and those of the host, which say what is launched.
-    target : Target
-        The device's.
     """
     module, launches = parts.device, partial(host_launches, *parts)
     if target.kind not in DEVICES:

@@ -25,12 +25,8 @@ def get_binds(
 
     Parameters
     ----------
-    args : sequence of Tensor, Buffer or Var
-        The parameters.
     compact : bool
         Whether all accesses are to compact buffers; here all are unless ``binds`` says otherwise.
-    binds : mapping of Tensor to Buffer, optional
-        Buffers that stand for tensors already.
 
     Returns
     -------
@@ -63,15 +59,6 @@ def schedule_to_module(
     binds: Mapping[Tensor, Buffer] | None = None,
 ) -> IRModule:
     """Return the loops that a schedule describes, before any pass.
-
-    Parameters
-    ----------
-    args : sequence of Tensor, Buffer or Var, optional
-        The parameters of the function.
-    name : str
-        The function's name.
-    binds : mapping of Tensor to Buffer, optional
-        Buffers that stand for tensors.
 
     Returns
     -------

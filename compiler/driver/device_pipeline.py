@@ -95,22 +95,8 @@ def split_for_device(module: IRModule, target: Target, packed: bool = True) -> S
 
     Parameters
     ----------
-    module : IRModule
-        What ``lower`` returns: loops bound to thread axes.
-    target : Target
-        The device's target; its host is ``llvm`` where it has none.
     packed : bool
         Whether functions of the host take packed arguments; else their parameters are those of ``module``.
-
-    Raises
-    ------
-    TargetError
-        If the target is one of a CPU, which launches no kernels.
-    LoweringError
-        If a function touches memory outside of all thread axes, threads had to wait where not all of them come, or it
-        computes with tensor cores for a target without code for them.
-    BuildError
-        If the target's language cannot store a data type.
     """
     if "gpu" not in target.keys:
         raise TargetError(f"split_for_device: target {str(target)!r} has no device to launch kernels on")
@@ -132,26 +118,12 @@ def _refuse_tensor_cores(module: IRModule, target: Target) -> None:
 
 
 def synchronize(module: IRModule, target: Target) -> IRModule:
-    """Let the threads of each kernel wait for each other, and lower their reductions; nothing is split yet.
-
-    Parameters
-    ----------
-    module : IRModule
-        What ``lower`` returns: loops bound to thread axes.
-    target : Target
-        The device's target.
-    """
+    """Let the threads of each kernel wait for each other, and lower their reductions; nothing is split yet."""
     return _run(module, thread_passes(target))
 
 
 def thread_passes(target: Target) -> list[Pass]:
-    """Return the passes over functions with kernels in them, which stand in terms of threads afterwards.
-
-    Parameters
-    ----------
-    target : Target
-        The device's.
-    """
+    """Return the passes over functions with kernels in them, which stand in terms of threads afterwards."""
     return [
         BindTarget(target),
         BF16ComputeLegalize(),
@@ -170,15 +142,7 @@ def thread_passes(target: Target) -> list[Pass]:
 
 
 def mixed_passes(target: Target, packed: bool = True) -> list[Pass]:
-    """Return the passes over functions of host and device together.
-
-    Parameters
-    ----------
-    target : Target
-        The device's, with a host.
-    packed : bool
-        Whether functions of the host take packed arguments.
-    """
+    """Return the passes over functions of host and device together."""
     return [
         *thread_passes(target),
         *_async_copies(target),
@@ -200,13 +164,7 @@ def _async_copies(target: Target) -> list[Pass]:
 
 
 def host_passes(host: Target, packed: bool = True) -> list[Pass]:
-    """Return the passes that make the host module of the mixed one.
-
-    Parameters
-    ----------
-    packed : bool
-        Whether its functions take packed arguments.
-    """
+    """Return the passes that make the host module of the mixed one."""
     if not packed:
         return [Filter(_runs_on_host), BindTarget(host)]
     return [
@@ -219,13 +177,7 @@ def host_passes(host: Target, packed: bool = True) -> list[Pass]:
 
 
 def device_passes(target: Target) -> list[Pass]:
-    """Return the passes that make the device module of the mixed one.
-
-    Parameters
-    ----------
-    target : Target
-        The device's.
-    """
+    """Return the passes that make the device module of the mixed one."""
     return [
         Filter(_runs_on_device),
         BindTarget(target.without_host()),

@@ -36,30 +36,9 @@ def emulate(
 
     Parameters
     ----------
-    inputs : Schedule, PrimFunc or IRModule
-        As for :func:`~compiler.driver.build.build`.
-    args : sequence of Tensor, Var or Buffer
-        The function's parameters in order, of a schedule.
     target : str or Target, optional
         The device's target, e.g. ``cuda``; the current one, else ``cuda``, by default.  Code is generated for its
         host, where that is a CPU like this one.
-    name : str
-        Name of the function.
-    binds : mapping of Tensor to Buffer, optional
-        Buffers that stand for tensors.
-
-    Returns
-    -------
-    Module
-        Its functions take arrays of the CPU.
-
-    Raises
-    ------
-    TargetError
-        If the target launches no kernels.
-    LoweringError
-        If loops are not bound to thread axes, one axis has two extents, a barrier is under a condition that differs
-        between threads, or the program computes with tensor cores.
 
     Examples
     --------
@@ -82,16 +61,8 @@ def lowered_for_device(
 
     Parameters
     ----------
-    inputs : Schedule, PrimFunc or IRModule
-        A module is lowered, unless it looks like what ``lower`` returns.
-    args : sequence of Tensor, Var or Buffer, or None
-        The function's parameters in order, of a schedule.
     target : str, Target or None
         The current one, else ``cuda``, for None.
-    name : str
-        Name of the function.
-    binds : mapping of Tensor to Buffer, optional
-        Buffers that stand for tensors.
     """
     device = Target(target) if target is not None else Target.current() or Target("cuda")
     if isinstance(inputs, IRModule) and all(is_lowered(f) for _, f in inputs.items() if isinstance(f, PrimFunc)):
@@ -100,22 +71,7 @@ def lowered_for_device(
 
 
 def lower_for_emulation(module: IRModule, target: Target) -> IRModule:
-    """Lower functions that launch threads to functions of a CPU that do the same.
-
-    Parameters
-    ----------
-    module : IRModule
-        What ``lower`` returns: loops bound to thread axes.
-    target : Target
-        The device's target.
-
-    Raises
-    ------
-    TargetError
-        If the target launches no kernels.
-    LoweringError
-        If the program cannot run on a device.
-    """
+    """Lower functions that launch threads to functions of a CPU that do the same."""
     if "gpu" not in target.keys:
         raise TargetError(f"emulate: target {str(target)!r} launches no kernels; run the function that build returns")
     module = synchronize(module, target)

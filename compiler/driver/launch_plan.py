@@ -30,13 +30,7 @@ __all__ = ["LaunchPlan", "along", "host_launches", "launch_plan", "shared_bytes"
 
 @dataclass(frozen=True, slots=True)
 class LaunchPlan(Launches):
-    """A function for a device, as somebody else's host can call it.
-
-    Attributes
-    ----------
-    source : str
-        The kernels in the device's language.
-    """
+    """A function for a device, as somebody else's host can call it."""
 
     source: str
 
@@ -46,18 +40,8 @@ def launch_plan(module: IRModule, target: Target) -> LaunchPlan:
 
     Parameters
     ----------
-    module : IRModule
-        What ``lower`` returns, of one function: loops bound to thread axes.
     target : Target
         A device whose language is written as source code.
-
-    Raises
-    ------
-    LoweringError
-        If loops are not bound to threads, if a size is not constant, or if the host decides what is launched by what
-        it reads.
-    BuildError
-        If the language cannot say what the kernels contain.
     """
     parts = split_for_device(module, target, packed=False)
     hosts = [func for func in parts.host.functions.values() if isinstance(func, PrimFunc)]
@@ -70,20 +54,7 @@ def launch_plan(module: IRModule, target: Target) -> LaunchPlan:
 
 
 def host_launches(host: IRModule, kernels: IRModule) -> FunctionLaunches:
-    """Return what each function of a host launches.
-
-    Parameters
-    ----------
-    host : IRModule
-        Functions that do not take packed arguments.
-    kernels : IRModule
-        What they launch.
-
-    Returns
-    -------
-    mapping of str to Launches or NoLaunches
-        Without the functions that launch nothing.
-    """
+    """Return what each function of a host launches."""
     functions: dict[str, Launches | NoLaunches] = {}
     for var, func in host.functions.items():
         if not isinstance(func, PrimFunc):
@@ -218,28 +189,14 @@ class _Host(StmtVisitor):
 
 
 def shared_bytes(kernel: PrimFunc, scope: str = "shared") -> int:
-    """Return the bytes of shared memory that a block of a kernel takes.
-
-    Parameters
-    ----------
-    scope : str
-        Its storage scope; ``shared`` counts ``shared.dyn`` too.
-    """
+    """Return the bytes of shared memory that a block of a kernel takes."""
     shared = _SharedMemory(scope)
     shared.visit(kernel.body)
     return shared.bytes
 
 
 def along(extents: Mapping[str, int], axis: str) -> tuple[int, int, int]:
-    """Return the extents of a launch along x, y and z, 1 if nothing is launched.
-
-    Parameters
-    ----------
-    extents : mapping of str to int
-        By thread axis.
-    axis : str
-        ``blockIdx`` or ``threadIdx``.
-    """
+    """Return the extents of a launch along x, y and z, 1 if nothing is launched."""
     x, y, z = (extents.get(f"{axis}.{name}", 1) for name in "xyz")
     return x, y, z
 

@@ -37,8 +37,6 @@ def lower(
     ----------
     args : sequence of Tensor, Var or Buffer
         The function's parameters in order; only with a schedule.
-    name : str
-        Name of the function.
     binds : mapping of Tensor to Buffer, optional
         Buffers that stand for tensors, where the usual compact ones will not do.
     simple_mode : bool
@@ -64,25 +62,7 @@ def lower(
 
 
 def lower_custom_types(module: IRModule, target: Target) -> IRModule:
-    """Return a lowered module without custom types, whose operations depend on the target.
-
-    Parameters
-    ----------
-    module : IRModule
-        What :func:`lower` returned.
-    target : Target
-        What code is made for.
-
-    Returns
-    -------
-    IRModule
-        The very module where it uses no such types.
-
-    Raises
-    ------
-    DTypeError
-        If the program does not say what an operation becomes on this target.
-    """
+    """Return a lowered module without custom types, whose operations depend on the target."""
     if not dt.CUSTOM_TYPES.any_registered():
         return module
     lowered = LowerCustomDatatypes()(BindTarget(target)(module))

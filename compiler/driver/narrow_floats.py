@@ -24,11 +24,6 @@ def legalize_narrow_floats(module: IRModule, rounds_each: bool = False) -> IRMod
     rounds_each : bool
         Round the result of each operation on bfloat16, so that fusing operators of a graph changes no value; otherwise
         only what is stored for the caller, as TVM does, so that sums are kept in single precision.
-
-    Returns
-    -------
-    IRModule
-        The very module where it uses no such types.
     """
     functions = [func for _, func in module.items() if isinstance(func, PrimFunc)]
     if any(_uses({BF16}, func) for func in functions):

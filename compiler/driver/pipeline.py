@@ -74,13 +74,6 @@ def phases(ctx: PassContext, simple_mode: bool = False, blocks: bool = False) ->
     simple_mode : bool
         Whether to leave out what makes the loops longer or harder to read: the partitioning of loops, and the
         hoisting of common subexpressions.
-    blocks : bool
-        Whether there are blocks to lower.
-
-    Raises
-    ------
-    ArgumentError
-        If ``tir.add_lower_pass`` is anything else.
     """
     users: list[list[Pass]] = [[] for _ in range(PHASES)]
     for entry in ctx.config.get("tir.add_lower_pass", ()):

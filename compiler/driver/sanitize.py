@@ -40,23 +40,8 @@ def sanitize(
     ----------
     inputs : Schedule, PrimFunc or IRModule
         As for ``build``; of a module, the function called ``name``, or its only one.
-    args : sequence of Tensor, Var or Buffer
-        The function's parameters in order, of a schedule.
-    target : str or Target, optional
-        The device's target; the current one, else ``cuda``, by default.
     arrays : sequence of numpy.ndarray or scalar, optional
         Arguments, changed in place; random ones by default.
-    name : str
-        Name of the function.
-    max_accesses : int
-        After so many accesses the run stops.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such function, or its arguments are of sizes that nothing says and ``arrays`` is left out.
-    LoweringError
-        If the program cannot be lowered for the device.
 
     Examples
     --------
@@ -79,11 +64,6 @@ def random_arguments(func: PrimFunc, seed: int = 0) -> list[Any]:
     ----------
     func : PrimFunc
         Its shapes are constants, and it has no scalars among its parameters.
-
-    Raises
-    ------
-    ArgumentError
-        If a size is not known.
     """
     rng = np.random.default_rng(seed)
     arrays = []

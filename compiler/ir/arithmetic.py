@@ -47,13 +47,6 @@ def _is_expr_like(value: object) -> bool:
 def binary(kind: type[BinaryOp], a: ExprLike, b: ExprLike) -> PrimExpr:
     """Build ``kind(a, b)`` with types matched, constants folded and neutral elements dropped.
 
-    Parameters
-    ----------
-    kind : type of BinaryOp
-        The operation.
-    a, b : PrimExpr or number
-        The operands.
-
     Raises
     ------
     DTypeError
@@ -115,13 +108,6 @@ def _compare(kind: type[BinaryOp], a: ExprLike, b: object) -> PrimExpr:
 def fold(kind: type[BinaryOp], x: IntImm | FloatImm, y: IntImm | FloatImm) -> IntImm | FloatImm | None:
     """Evaluate an operation on two constants.
 
-    Parameters
-    ----------
-    kind : type of BinaryOp
-        The operation.
-    x, y : IntImm or FloatImm
-        Of one data type.
-
     Returns
     -------
     IntImm, FloatImm or None
@@ -159,11 +145,6 @@ _BOOLEAN: dict[type[BinaryOp], type[BinaryOp]] = {Add: Or, Sub: NE, Mul: And, Ma
 
 def of_truth_values(n: BinaryOp) -> PrimExpr | None:
     """Return arithmetic on truth values as logic: ``a + b`` is ``a or b``, ``a - b`` is ``a != b``.
-
-    Parameters
-    ----------
-    n : BinaryOp
-        An operation.
 
     Returns
     -------

@@ -19,8 +19,6 @@ class AttrFieldInfo:
     ----------
     type_info : str
         The type that the field has in TVM, and its default if it has one, e.g. ``int, default=1``.
-    description : str
-        What it says.
     """
 
     name: str
@@ -33,13 +31,7 @@ _TYPES = {"int": "int", "bool": "bool", "bool, optional": "bool", "float": "doub
 
 
 def field_info(name: str, field: AttrField) -> AttrFieldInfo:
-    """Return what is known of a field.
-
-    Parameters
-    ----------
-    field : AttrField
-        Its declaration.
-    """
+    """Return what is known of a field."""
     kind = _type(field)
     default = "" if field.is_required else f", default={_default(field.default, kind)}"
     return AttrFieldInfo(name, kind + default, field.doc)

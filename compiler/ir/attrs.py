@@ -58,15 +58,8 @@ class AttrKind(Generic[T]):
 
         Parameters
         ----------
-        value : object
-            As a user, a converter or the text parser gives it.
         owner : type of Attrs
             The class that the attribute belongs to; some kinds depend on its number of spatial dimensions.
-
-        Raises
-        ------
-        ValueError
-            If the value does not fit; its message says what was expected, e.g. ``an int``.
         """
         raise NotImplementedError
 
@@ -77,8 +70,6 @@ class AttrField:
 
     Attributes
     ----------
-    doc : str
-        One line of documentation.
     given_default : object
         The default as it is declared and documented; :data:`REQUIRED` if there is none.
     default : object
@@ -101,10 +92,6 @@ def attr_field(kind: AttrKind[T], doc: str, default: object = REQUIRED) -> T:
 
     Parameters
     ----------
-    kind : AttrKind
-        What values it takes.
-    doc : str
-        One line of documentation.
     default : object, optional
         Value when it is left out, in any form that ``kind`` takes; without one the attribute must be given.
     """
@@ -185,16 +172,6 @@ class Attrs(Mapping[str, Any], metaclass=AttrsMeta):
     def make(cls, owner: str, values: Mapping[str, Any]) -> Self:
         """Return attributes made of the values given and the defaults of the others.
 
-        Parameters
-        ----------
-        owner : str
-            Name of the operator, for messages.
-
-        Returns
-        -------
-        Attrs
-            Of this class.
-
         Raises
         ------
         AttrsError
@@ -207,11 +184,6 @@ class Attrs(Mapping[str, Any], metaclass=AttrsMeta):
     @classmethod
     def of(cls, call: HasAttrs) -> Self:
         """Return the attributes of a call that are of this class.
-
-        Returns
-        -------
-        Attrs
-            Of this class.
 
         Raises
         ------
@@ -241,18 +213,6 @@ class Attrs(Mapping[str, Any], metaclass=AttrsMeta):
     @classmethod
     def value_of(cls, owner: str, name: str, given: Mapping[str, Any]) -> Any:
         """Return the value that an attribute has among those given: checked and in its form, or its default.
-
-        Parameters
-        ----------
-        owner : str
-            Name of the operator, for messages.
-        name : str
-            The attribute.
-
-        Returns
-        -------
-        object
-            Of the declared type.
 
         Raises
         ------
@@ -316,16 +276,6 @@ class Attrs(Mapping[str, Any], metaclass=AttrsMeta):
     def with_values(self, **changes: object) -> Self:
         """Return these attributes with some of them changed.
 
-        Parameters
-        ----------
-        changes
-            The new values by name.
-
-        Returns
-        -------
-        Attrs
-            Of the same class.
-
         Raises
         ------
         AttrsError
@@ -355,11 +305,6 @@ class Attrs(Mapping[str, Any], metaclass=AttrsMeta):
     def get_int(self, key: str) -> int:
         """Return an attribute that is an int.
 
-        Parameters
-        ----------
-        key : str
-            Name of the attribute.
-
         Raises
         ------
         KeyError
@@ -370,11 +315,6 @@ class Attrs(Mapping[str, Any], metaclass=AttrsMeta):
     def get_str(self, key: str) -> str:
         """Return an attribute that is a string.
 
-        Parameters
-        ----------
-        key : str
-            Name of the attribute.
-
         Raises
         ------
         KeyError
@@ -384,11 +324,6 @@ class Attrs(Mapping[str, Any], metaclass=AttrsMeta):
 
     def get_int_tuple(self, key: str) -> tuple[int, ...]:
         """Return an attribute that is a sequence of ints.
-
-        Parameters
-        ----------
-        key : str
-            Name of the attribute.
 
         Raises
         ------

@@ -24,17 +24,8 @@ class Range(Node):
     ----------
     begin : PrimExpr or int
         The first one; the end of a range that starts at 0 if ``end`` is left out.
-    end : PrimExpr or int, optional
-        The one after the last.
     span : Span, optional
         The source location; by default that of the code being built.
-
-    Attributes
-    ----------
-    min : PrimExpr
-        The first integer.
-    extent : PrimExpr
-        How many there are.
     """
 
     children: ClassVar[tuple[str, ...]] = ("min", "extent")
@@ -82,15 +73,7 @@ class Range(Node):
 
     @staticmethod
     def from_min_extent(min_value: ExprLike, extent: ExprLike) -> Range:
-        """Return the range of some integers from a first one on.
-
-        Parameters
-        ----------
-        min_value : PrimExpr or int
-            The first one.
-        extent : PrimExpr or int
-            How many.
-        """
+        """Return the range of some integers from a first one on."""
         return Range.from_fields(convert(min_value), convert(extent))
 
 
@@ -208,12 +191,8 @@ class Reduce(PrimExpr):
 
     Parameters
     ----------
-    combiner : CommReducer
-        How values are combined.
     source : sequence of PrimExpr or number
         What is combined, one for each value of the combiner.
-    axis : sequence of IterVar
-        The axes of the reduction.
     condition : PrimExpr, bool or None
         Where it is false, an iteration contributes nothing; None for ``true``.
     value_index : int

@@ -27,8 +27,6 @@ class Codec:
         The name of the class in the text.
     fields : callable
         From an object to its fields by name.
-    make : callable
-        From the fields to an object.
     """
 
     type_key: str
@@ -47,19 +45,8 @@ def register_codec(
 
     Parameters
     ----------
-    kind : type
-        The class; its subclasses are written like it.
-    type_key : str
-        Its name in the text.
     fields : callable
         From an object to its fields by name: constants, nodes, sequences and mappings of them.
-    make : callable
-        From such fields to an object.
-
-    Raises
-    ------
-    ValueError
-        If the name is taken.
     """
     if type_key in _BY_KEY:
         raise ValueError(f"register_codec: {type_key} is registered twice")
@@ -72,13 +59,7 @@ def codec_of(kind: type) -> Codec | None:
 
 
 def codec_named(type_key: str) -> Codec | None:
-    """Return how the objects of a class are read; None if field by field.
-
-    Parameters
-    ----------
-    type_key : str
-        The name of the class in the text.
-    """
+    """Return how the objects of a class are read; None if field by field."""
     codec = _BY_KEY.get(type_key)
     if codec is None and extension_point(NODES).load_modules():
         codec = _BY_KEY.get(type_key)

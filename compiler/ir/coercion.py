@@ -60,8 +60,6 @@ class Broadcast(PrimExpr):
 
     Parameters
     ----------
-    value : PrimExpr
-        What every lane holds, a scalar.
     lanes : int or PrimExpr
         How often, at least twice; ``vscale() * 4`` makes a scalable vector.
 
@@ -269,8 +267,6 @@ def wrap_int(value: int, dtype: str) -> int:
 
     Parameters
     ----------
-    value : int
-        Any integer.
     dtype : str
         An integer type or ``bool``.
     """
@@ -326,13 +322,7 @@ def _rank(kind: dt.DType) -> tuple[int, int, bool]:
 
 
 def as_exprs(values: Any) -> tuple[PrimExpr, ...]:
-    """Return one value or a sequence of values as a tuple of expressions.
-
-    Parameters
-    ----------
-    values : PrimExpr, number, or sequence of them
-        A str is one value.
-    """
+    """Return one value or a sequence of values as a tuple of expressions."""
     if isinstance(values, Sequence) and not isinstance(values, str):
         return tuple(convert(v) for v in values)
     return (convert(values),)
@@ -345,8 +335,6 @@ def bound_value(owner: str, var: Var, value: ExprLike) -> PrimExpr:
     ----------
     owner : str
         The class of the node that binds the variable, for messages.
-    value : ExprLike
-        No expression yet.
 
     Raises
     ------
@@ -379,13 +367,6 @@ def check_bound_value(owner: str, var: Var, value: PrimExpr) -> None:
 def require_condition(n: Node, name: str) -> None:
     """Convert a truth value in a field of a node to a condition, and check that it is one.
 
-    Parameters
-    ----------
-    n : Node
-        While it is being made.
-    name : str
-        The field.
-
     Raises
     ------
     DTypeError
@@ -405,8 +386,6 @@ def is_const_int(e: object, value: int | None = None) -> bool:
 
     Parameters
     ----------
-    e : object
-        What is looked at.
     value : int, optional
         Any integer where left out.
     """

@@ -15,11 +15,6 @@ class ContextStack(Generic[T]):
 
     Each thread begins with an empty stack, and each asyncio task with that of the task that made it; what one of them
     enters the others do not see.  An object may be entered several times.
-
-    Parameters
-    ----------
-    name : str
-        For debuggers.
     """
 
     def __init__(self, name: str) -> None:

@@ -18,13 +18,7 @@ _INTERNAL = ("compiler", "importlib")
 
 @cache
 def deprecated(old: str, new: str) -> None:
-    """Warn of an older spelling at the line of the program that uses it, the first time.
-
-    Parameters
-    ----------
-    old, new : str
-        E.g. ``tvm.context`` and ``tvm.device``.
-    """
+    """Warn of an older spelling at the line of the program that uses it, the first time."""
     frame = sys._getframe(1)
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in _INTERNAL:
         frame = frame.f_back
@@ -40,11 +34,6 @@ def deprecated(old: str, new: str) -> None:
 
 def renamed_parameter(old: str, new: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Return a decorator of functions one of whose parameters had another name in older releases.
-
-    Parameters
-    ----------
-    old, new : str
-        E.g. ``ctx`` and ``device``.
 
     Returns
     -------

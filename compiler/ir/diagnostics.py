@@ -62,12 +62,8 @@ class DiagnosticContext:
 
     Parameters
     ----------
-    module : IRModule or None
-        The program.
     renderer : DiagnosticRenderer, optional
         What shows the messages; the one of :func:`get_renderer` by default.
-    diagnostics : sequence of Diagnostic
-        The first messages.
     """
 
     def __init__(

@@ -18,11 +18,6 @@ class DictAttrs(Attrs):
     """Attributes with arbitrary names and values.
 
     Sequences are converted to tuples, so that attributes can be compared and hashed.
-
-    Parameters
-    ----------
-    more
-        Further attributes by name.
     """
 
     type_key = "DictAttrs"
@@ -66,13 +61,7 @@ class DictAttrs(Attrs):
         return hash(frozenset(self._entries.items()))
 
     def with_values(self, **changes: object) -> DictAttrs:
-        """Return a copy with some attributes changed or added.
-
-        Parameters
-        ----------
-        changes
-            The new values by name.
-        """
+        """Return a copy with some attributes changed or added."""
         return DictAttrs({**self._entries, **changes})
 
 

@@ -53,67 +53,26 @@ class CustomDataTypes:
         self._codes: dict[str, int] = {}
 
     def register(self, name: str, code: int) -> None:
-        """Let ``custom[name]`` be a data type.
-
-        Parameters
-        ----------
-        name : str
-            The name between the brackets.
-        code : int
-            TVM's number of the type.
-
-        Raises
-        ------
-        DTypeError
-            If the name or the code stands for another type already.
-        """
+        """Let ``custom[name]`` be a data type."""
         if self._codes.get(name, code) != code or any(c == code and n != name for n, c in self._codes.items()):
             raise DTypeError(f"datatype.register: the name {name!r} or the code {code} is registered already")
         self._codes[name] = code
 
     def code(self, name: str) -> int:
-        """Return the code of a type.
-
-        Parameters
-        ----------
-        name : str
-            The name between the brackets.
-
-        Raises
-        ------
-        DTypeError
-            If no such type is registered.
-        """
+        """Return the code of a type."""
         if name not in self._codes:
             raise DTypeError(f"Type name {name} not registered: call tvm.target.datatype.register first")
         return self._codes[name]
 
     def name(self, code: int) -> str:
-        """Return the name of the type of a code.
-
-        Parameters
-        ----------
-        code : int
-            TVM's number of the type.
-
-        Raises
-        ------
-        DTypeError
-            If no such type is registered.
-        """
+        """Return the name of the type of a code."""
         for name, registered in self._codes.items():
             if registered == code:
                 return name
         raise DTypeError(f"Type code {code} not registered: call tvm.target.datatype.register first")
 
     def is_code(self, code: int) -> bool:
-        """Return whether a type of that code is registered.
-
-        Parameters
-        ----------
-        code : int
-            TVM's number of the type.
-        """
+        """Return whether a type of that code is registered."""
         return code in self._codes.values()
 
     def any_registered(self) -> bool:
@@ -126,13 +85,7 @@ CUSTOM_TYPES = CustomDataTypes()
 
 @cache
 def parse(dtype: str) -> DType:
-    """Take a data type apart.
-
-    Raises
-    ------
-    DTypeError
-        If ``dtype`` is not a data type.
-    """
+    """Take a data type apart."""
     if dtype == "":
         return DType("void", 0, 1)  # as TVM writes the type of a call that returns nothing
     match = _PATTERN.match(dtype) if isinstance(dtype, str) else None
@@ -188,13 +141,7 @@ def bits(dtype: str) -> int:
 
 @cache
 def storage_bytes(dtype: str) -> int:
-    """Return the size in memory in bytes, all lanes together.
-
-    Raises
-    ------
-    DTypeError
-        If the processor says how many lanes there are.
-    """
+    """Return the size in memory in bytes, all lanes together."""
     d = parse(dtype)
     if d.lanes < 0:
         raise DTypeError(f"dtype: the size of {dtype} is known only at run time")
@@ -274,26 +221,14 @@ def int_range(dtype: str) -> tuple[int, int]:
 
 @cache
 def require_in_memory(dtype: str) -> None:
-    """Raise an error unless elements of a type lie in memory one after the other.
-
-    Raises
-    ------
-    DTypeError
-        If ``dtype`` is an integer whose width is no power of two, which only values in registers have.
-    """
+    """Raise an error unless elements of a type lie in memory one after the other."""
     if is_integral(dtype) and bits(dtype) not in _MEMORY_WIDTHS:
         raise DTypeError(f"dtype: elements in memory have widths {_MEMORY_WIDTHS}, got {show(dtype)}")
 
 
 @cache
 def constant_range(dtype: str) -> tuple[int, int]:
-    """Return the smallest and largest integer constant of a type.
-
-    Raises
-    ------
-    DTypeError
-        If ``dtype`` is not that of an integer or boolean scalar.
-    """
+    """Return the smallest and largest integer constant of a type."""
     if not (is_integral(dtype) or is_bool(dtype)) or lanes(dtype) != 1:
         raise DTypeError(f"dtype: expected that of an integer or boolean scalar, got {show(dtype)}")
     return int_range(dtype)
@@ -321,11 +256,6 @@ def float_overflow(dtype: str) -> float:
 
     What is larger than the largest value of a narrow type is too large for it; ``float32`` and ``bfloat16`` also take
     what rounds to their largest value, as C's ``FLT_MAX`` in decimal does.
-
-    Raises
-    ------
-    DTypeError
-        If ``dtype`` is not that of a floating-point scalar.
     """
     if not is_real(dtype) or lanes(dtype) > 1:
         raise DTypeError(f"dtype: expected that of a floating-point scalar, got {show(dtype)}")

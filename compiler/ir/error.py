@@ -179,11 +179,6 @@ def register_error(func_name: str | type[AnyError] = "", cls: type[AnyError] | N
         The name; or the class, whose own name is taken.
     cls : type, optional
         The class; without it, the decorator is returned.
-
-    Returns
-    -------
-    type
-        The class, or the decorator that registers one.
     """
     if isinstance(func_name, type):
         return register_error(func_name.__name__, func_name)
@@ -209,70 +204,24 @@ def show(value: object) -> str:
 
 
 def expected(operation: str, argument: str, expectation: str, got: object, where: str = "") -> NoReturn:
-    """Raise the standard error about an argument: ``split: factor must be a positive int, got -4 (axis 'i')``.
-
-    Parameters
-    ----------
-    operation : str
-        What was called, e.g. ``split``.
-    argument : str
-        The argument's name, e.g. ``factor``.
-    expectation : str
-        What it must be, e.g. ``a positive int``.
-    got : object
-        What it is.
-    where : str
-        What the call was about, e.g. ``axis 'i' of stage 'C'``.
-
-    Raises
-    ------
-    ArgumentError
-        Always.
-    """
+    """Raise the standard error about an argument: ``split: factor must be a positive int, got -4 (axis 'i')``."""
     place = f" ({where})" if where else ""
     raise ArgumentError(f"{operation}: {argument} must be {expectation}, got {show(got)}{place}")
 
 
 def unknown_name(module: str, name: str, names: Iterable[str]) -> UnknownNameError:
-    """Return the error for an attribute that a public module or object does not have.
-
-    Parameters
-    ----------
-    module : str
-        The module as the user knows it, e.g. ``tvm.te``.
-    name : str
-        The attribute asked for.
-    names : iterable of str
-        The attributes there are; the message suggests the nearest one.
-    """
+    """Return the error for an attribute that a public module or object does not have."""
     hint = did_you_mean(name, [n for n in names if not n.startswith("_")])
     return UnknownNameError(f"{module} has no attribute {name!r}{hint}", name=name)
 
 
 def unknown_key(owner: str, key: str, names: Iterable[str]) -> UnknownKeyError:
-    """Return the error for an attribute that is looked up by index, as in ``attrs[key]``, and does not exist.
-
-    Parameters
-    ----------
-    owner : str
-        The object as the user knows it.
-    key : str
-        The attribute asked for.
-    names : iterable of str
-        The attributes there are; the message suggests the nearest one.
-    """
+    """Return the error for an attribute that is looked up by index, as in ``attrs[key]``, and does not exist."""
     return UnknownKeyError(f"{owner} have no attribute {key!r}{did_you_mean(key, list(names))}", name=key)
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
     """Return the suggestion at the end of an error about an unknown name.
-
-    Parameters
-    ----------
-    name : str
-        The name asked for.
-    names : iterable of str
-        The names there are.
 
     Returns
     -------
@@ -289,16 +238,7 @@ def counted(count: int, noun: str, plural: str = "") -> str:
 
     Parameters
     ----------
-    count : int
-        How many there are.
-    noun : str
-        What one of them is called.
     plural : str, optional
         What several are called; by default the noun with an s.
-
-    Returns
-    -------
-    str
-        The number and the noun.
     """
     return f"{count} {noun}" if count == 1 else f"{count} {plural or f'{noun}s'}"

@@ -35,13 +35,7 @@ class RelayExpr(BaseExpr):
 
     @property
     def checked_type(self) -> Any:
-        """The inferred type.
-
-        Raises
-        ------
-        ArgumentError
-            If types have not been inferred yet.
-        """
+        """The inferred type."""
         if self.checked_type_ is None:
             raise ArgumentError(
                 f"checked_type: the type of this {type(self).__name__} has not been inferred; "

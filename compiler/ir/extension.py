@@ -88,13 +88,6 @@ def extension_point(name: str) -> ExtensionPoint:
 def public_module(name: str, own: Sequence[str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` of a public module.
 
-    Parameters
-    ----------
-    name : str
-        Under which users know it, e.g. ``tvm.te``.
-    own : sequence of str
-        The names that the module defines itself, its ``__all__``.
-
     Returns
     -------
     tuple of two callables
@@ -123,17 +116,8 @@ def lazy_package(
 
     Parameters
     ----------
-    name : str
-        Under which users know it, e.g. ``tvm.testing``.
     homes : mapping of str to sequence of str
         The full name of each module, and the names that users reach through the package.
-    modules : sequence of str
-        The full names of modules that users reach as such.
-
-    Returns
-    -------
-    tuple of two callables
-        As in :func:`public_module`.
     """
     home_of = {public: home for home, names in homes.items() for public in names}
     module_of = {module.rpartition(".")[2]: module for module in modules}

@@ -17,24 +17,12 @@ __all__ = ["BaseFunc", "CallingConv", "DefinedName", "GlobalVar", "as_function",
 
 @node
 class GlobalVar(RelayExpr):
-    """The name of a function of a module; calling it makes a call of that function.
-
-    Parameters
-    ----------
-    name_hint : str
-        The name of the function.
-    """
+    """The name of a function of a module; calling it makes a call of that function."""
 
     name_hint: str
 
     def __call__(self, *args: Any) -> Any:
-        """Return the call of the function with these arguments.
-
-        Parameters
-        ----------
-        *args : Expr
-            The arguments.
-        """
+        """Return the call of the function with these arguments."""
         kind = type(args[0]) if args else RelayExpr
         make = next((_CALL_MAKERS[base] for base in kind.__mro__ if base in _CALL_MAKERS), _CALL_MAKERS[RelayExpr])
         return make(self, args)
@@ -68,8 +56,6 @@ def register_call_maker(kind: type, make: CallMaker) -> None:
     ----------
     kind : type
         A class of arguments; what is of no registered class, and a call without arguments, belongs to ``RelayExpr``.
-    make : callable
-        Returns the call.
     """
     _CALL_MAKERS[kind] = make
 
@@ -85,11 +71,6 @@ class BaseFunc(RelayExpr):
         ----------
         attr_map : mapping of str to object
             Each replaces the one of its name that the function has.
-
-        Returns
-        -------
-        BaseFunc
-            Of the class of this one.
         """
         return self.with_attr(attr_map)  # type: ignore[attr-defined]
 
@@ -120,16 +101,6 @@ def as_function(expr: object) -> BaseFunc:
     """Return a function whose body is an expression and whose parameters are the free variables of the expression.
 
     Each level that has expressions registers how, by their class.
-
-    Parameters
-    ----------
-    expr : RelayExpr
-        A function stays what it is.
-
-    Raises
-    ------
-    ArgumentError
-        If ``expr`` is neither an expression of a level with functions, nor a function.
     """
     raise ArgumentError(f"as_function: expected an expression or a function, got {show(expr)}")
 

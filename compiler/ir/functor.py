@@ -36,23 +36,7 @@ class Functor:
         cls._table = {}
 
     def visit(self, n: Any, *args: Any) -> Any:
-        """Apply the rule for ``n``'s class.
-
-        Parameters
-        ----------
-        *args
-            Passed on to the rule.
-
-        Returns
-        -------
-        object
-            What the rule returns.
-
-        Raises
-        ------
-        NoRuleError
-            If there is no rule for the class of ``n`` nor for a base of it.
-        """
+        """Apply the rule for ``n``'s class."""
         try:
             rule = self._table[type(n)]
         except KeyError:

@@ -11,11 +11,6 @@ class Id:
     """The identity of a variable: two are the same if the variables are one object.
 
     Comparing structure matches identities as it matches the variables themselves.
-
-    Parameters
-    ----------
-    var : Node
-        A variable of a graph.
     """
 
     __slots__ = ("var",)

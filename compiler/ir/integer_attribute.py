@@ -47,13 +47,7 @@ class BoolAttr(IntAttr):
 
 
 def kept_attr(value: Any) -> Any:
-    """Return a free attribute in the form in which it is kept: lists as tuples, integers with their value.
-
-    Parameters
-    ----------
-    value : object
-        As a program gives it.
-    """
+    """Return a free attribute in the form in which it is kept: lists as tuples, integers with their value."""
     if isinstance(value, (list, tuple)):
         return tuple(kept_attr(v) for v in value)
     return IntAttr(value) if type(value) is int else value

@@ -45,11 +45,6 @@ def lane_count(lanes: ExprLike) -> int:
     lanes : int or PrimExpr
         A constant, which may be such a number already, or a product of ``vscale()`` and a constant.
 
-    Raises
-    ------
-    LanesError
-        If it is anything else, or too few for a vector.
-
     Examples
     --------
     >>> lane_count(8), lane_count(tir.vscale() * 4)
@@ -78,11 +73,5 @@ def vscale_factor(e: PrimExpr) -> int:
 
 
 def lanes_of_count(count: int) -> Lanes:
-    """Return the lanes that :func:`lane_count` made a number of.
-
-    Parameters
-    ----------
-    count : int
-        Negative for multiples of ``vscale``.
-    """
+    """Return the lanes that :func:`lane_count` made a number of."""
     return _counted(count) if count > 0 else operator_builder("vscale")() * -count

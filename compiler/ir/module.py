@@ -39,8 +39,6 @@ class IRModule(Scriptable):
     ----------
     type_definitions : mapping, optional
         Algebraic data types by their global type variables.
-    attrs : mapping, optional
-        Facts about the whole module.
     global_infos : mapping of str to sequence of GlobalInfo, optional
         What its functions refer to together, such as devices, by their kinds.
     """
@@ -121,22 +119,11 @@ class IRModule(Scriptable):
         raise ArgumentError(f"IRModule: no function is named {name!r}; there are {names}")
 
     def get_global_vars(self) -> list[GlobalVar]:
-        """Return the variables of all functions.
-
-        Returns
-        -------
-        list of GlobalVar
-            In order of definition.
-        """
+        """Return the variables of all functions."""
         return list(self.functions)
 
     def get_global_type_var(self, name: str) -> Any:
         """Return the variable of an algebraic data type.
-
-        Parameters
-        ----------
-        name : str
-            The type's name.
 
         Raises
         ------
@@ -152,29 +139,12 @@ class IRModule(Scriptable):
         raise ArgumentError(f"IRModule: no type is named {name!r}; there are {names}")
 
     def get_type(self, name: str) -> tuple[Any, ...]:
-        """Return an algebraic data type.
-
-        Parameters
-        ----------
-        name : str
-            The type's name.
-
-        Returns
-        -------
-        tuple
-            Its global type variable, then its constructors.
-        """
+        """Return an algebraic data type."""
         var = self.get_global_type_var(name)
         return (var, *self.type_definitions[var].constructors)
 
     def get_global_type_vars(self) -> list[Any]:
-        """Return the variables of all algebraic data types.
-
-        Returns
-        -------
-        list of GlobalTypeVar
-            In order of definition.
-        """
+        """Return the variables of all algebraic data types."""
         return list(self.type_definitions)
 
     def get_constructor(self, tag: int) -> Any:
@@ -244,25 +214,11 @@ class IRModule(Scriptable):
         return iter(self.functions)
 
     def items(self) -> list[tuple[GlobalVar, Any]]:
-        """Return all functions with their variables.
-
-        Returns
-        -------
-        list of (GlobalVar, BaseFunc)
-            In order of definition.
-        """
+        """Return all functions with their variables."""
         return list(self.functions.items())
 
     def update_func(self, var: GlobalVar, func: Any) -> None:
-        """Define the function of a variable, or replace it.
-
-        Parameters
-        ----------
-        var : GlobalVar
-            The variable.
-        func : BaseFunc
-            Its function.
-        """
+        """Define the function of a variable, or replace it."""
         self.functions[var] = func
 
     def _add(self, var: GlobalVar | str, val: Any, update: bool = False) -> None:
@@ -328,11 +284,6 @@ class IRModule(Scriptable):
     def with_functions(self, functions: Mapping[GlobalVar, Any]) -> IRModule:
         """Return a module with other functions.
 
-        Parameters
-        ----------
-        functions : mapping of GlobalVar to BaseFunc
-            All functions of the new module.
-
         Returns
         -------
         IRModule
@@ -360,15 +311,7 @@ class IRModule(Scriptable):
         return sorted(self.functions.items(), key=lambda item: item[0].name_hint)
 
     def with_attr(self, attr_key: str, attr_value: Any) -> IRModule:
-        """Return a module with one more attribute.
-
-        Parameters
-        ----------
-        attr_key : str
-            Name of the attribute.
-        attr_value : object
-            Its value.
-        """
+        """Return a module with one more attribute."""
         return self.with_attrs({attr_key: attr_value})
 
     def with_attrs(self, attr_map: Mapping[str, Any]) -> IRModule:
@@ -412,11 +355,6 @@ class IRModule(Scriptable):
 
     def get_attr(self, attr_key: str) -> Any:
         """Return an attribute.
-
-        Parameters
-        ----------
-        attr_key : str
-            Name of the attribute.
 
         Returns
         -------

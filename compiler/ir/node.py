@@ -23,34 +23,12 @@ N = TypeVar("N", bound="Node")
 
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
 def node(cls: type[T]) -> type[T]:
-    """Make ``cls`` a node class: slotted, compared by identity.
-
-    Parameters
-    ----------
-    cls : type
-        A class with annotated fields.
-
-    Returns
-    -------
-    type
-        A class of the same name.
-    """
+    """Make ``cls`` a node class: slotted, compared by identity."""
     return dataclass(slots=True, eq=False, repr=False)(cls)
 
 
 def older_names(**names: str) -> Callable[[type[T]], type[T]]:
-    """Let a node's constructor also take arguments under other names, those of older releases or TVM's own.
-
-    Parameters
-    ----------
-    **names
-        The other name, and the one that the field has.
-
-    Returns
-    -------
-    callable
-        A class decorator, above :func:`node`.
-    """
+    """Let a node's constructor also take arguments under other names, those of older releases or TVM's own."""
 
     def accepting(cls: type[T]) -> type[T]:
         init: Callable[..., None] = cls.__init__
@@ -94,13 +72,7 @@ class Node(Scriptable):
         return self.dag_node
 
     def same_as(self, other: object) -> bool:
-        """Return whether ``other`` is this object.
-
-        Parameters
-        ----------
-        other : object
-            What to compare with.
-        """
+        """Return whether ``other`` is this object."""
         return self is other
 
     def __reduce__(self) -> str | tuple[Any, ...]:
@@ -137,8 +109,6 @@ def rebuild(n: N, /, **changes: Any) -> N:
 
     Parameters
     ----------
-    n : Node
-        A node of any level.
     **changes
         New values of fields, by name.  A value is not a change if it is the very object that the field holds, or a
         tuple of the very same objects.
@@ -148,11 +118,6 @@ def rebuild(n: N, /, **changes: Any) -> N:
     same class as ``n``
         Its span is the ambient one; what is compared by identity, such as a buffer, is another view of the same thing
         and keeps its own.
-
-    Raises
-    ------
-    TypeError
-        If a change names no field that the constructor takes.
 
     Examples
     --------

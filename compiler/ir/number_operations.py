@@ -36,24 +36,12 @@ def trunc_mod(a: Number, b: Number) -> Number:
 
 
 def smaller(a: Number, b: Number) -> Number:
-    """Return ``a < b ? a : b``, as machine code chooses: ``b`` where one of them is not a number.
-
-    Parameters
-    ----------
-    a, b : int or float
-        Both of one sort.
-    """
+    """Return ``a < b ? a : b``, as machine code chooses: ``b`` where one of them is not a number."""
     return a if a < b else b
 
 
 def larger(a: Number, b: Number) -> Number:
-    """Return ``a > b ? a : b``, as machine code chooses: ``b`` where one of them is not a number.
-
-    Parameters
-    ----------
-    a, b : int or float
-        Both of one sort.
-    """
+    """Return ``a > b ? a : b``, as machine code chooses: ``b`` where one of them is not a number."""
     return a if a > b else b
 
 

@@ -30,13 +30,7 @@ class ObjectPath:
 
     @staticmethod
     def root(root_name: str | None = None) -> ObjectPath:
-        """Return the path to a node itself.
-
-        Parameters
-        ----------
-        root_name : str, optional
-            What it is called in texts.
-        """
+        """Return the path to a node itself."""
         return RootPath(None, root_name)
 
     def attr(self, attr_key: str | None) -> ObjectPath:
@@ -68,11 +62,6 @@ class ObjectPath:
     def get_prefix(self, length: int) -> ObjectPath:
         """Return the first steps of the path.
 
-        Parameters
-        ----------
-        length : int
-            How many, the root included.
-
         Raises
         ------
         IndexError
@@ -87,13 +76,7 @@ class ObjectPath:
         return path
 
     def is_prefix_of(self, other: ObjectPath) -> bool:
-        """Return whether another path begins with this one.
-
-        Returns
-        -------
-        bool
-            True for the path itself.
-        """
+        """Return whether another path begins with this one."""
         return len(self) <= len(other) and other.get_prefix(len(self)) == self
 
     def _steps(self) -> list[tuple[type, Any]]:
@@ -158,8 +141,6 @@ class AttributeAccessPath(ObjectPath):
     ----------
     parent : ObjectPath
         The path without its last step.
-    step : str
-        The name of the attribute.
     """
 
     __slots__ = ()
@@ -180,8 +161,6 @@ class UnknownAttributeAccessPath(ObjectPath):
     ----------
     parent : ObjectPath
         The path without its last step.
-    step : None
-        Nothing is known of it.
     """
 
     __slots__ = ()
@@ -197,8 +176,6 @@ class ArrayIndexPath(ObjectPath):
     ----------
     parent : ObjectPath
         The path without its last step.
-    step : int
-        The position.
     """
 
     __slots__ = ()
@@ -219,8 +196,6 @@ class MissingArrayElementPath(ObjectPath):
     ----------
     parent : ObjectPath
         The path without its last step.
-    step : int
-        The position.
     """
 
     __slots__ = ()
@@ -241,8 +216,6 @@ class MapValuePath(ObjectPath):
     ----------
     parent : ObjectPath
         The path without its last step.
-    step : object
-        The key.
     """
 
     __slots__ = ()
@@ -263,8 +236,6 @@ class MissingMapEntryPath(ObjectPath):
     ----------
     parent : ObjectPath
         The path without its last step.
-    step : None
-        Nothing is known of it.
     """
 
     __slots__ = ()

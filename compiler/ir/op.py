@@ -46,15 +46,7 @@ class CallEffectKind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class ArgumentInfo:
-    """The description of one argument of an operator.
-
-    Attributes
-    ----------
-    type_info : str
-        E.g. ``Tensor``.
-    description : str
-        What it is.
-    """
+    """The description of one argument of an operator."""
 
     name: str
     type_info: str
@@ -67,8 +59,6 @@ class OpDeclaration:
 
     Attributes
     ----------
-    arguments : list of ArgumentInfo
-        In their order.
     num_inputs : int
         How many there are; -1 if unspecified.
     support_level : int
@@ -95,8 +85,6 @@ class Op:
         Only pure calls may be moved, merged or removed.
     reference : callable or None
         NumPy function of the arguments, for constant folding and the interpreter.
-    doc : str
-        One sentence for users.
     prints_dtype : bool
         Whether a printed call names its data type, which its arguments do not determine.
     dtype_is_last : bool
@@ -196,21 +184,13 @@ class Op:
 
         Parameters
         ----------
-        show_meta_data : bool
-            An operator has none.
         annotate : callable, optional
             ``annotate(op)`` is the text after it.
         """
         return format_of(self).astext(self, show_meta_data, annotate)
 
     def complete_attrs(self, given: Mapping[str, Any]) -> Attrs:
-        """Return the attributes of a call of this operator, which declares none: those given.
-
-        Parameters
-        ----------
-        given : mapping of str to object
-            Names and values.
-        """
+        """Return the attributes of a call of this operator, which declares none: those given."""
         return DictAttrs(given) if given else NO_ATTRS
 
     def own_attr(self, name: str) -> object:
@@ -360,11 +340,6 @@ def register_op_attr(op_name: str, attr_key: str, value: object = None, level: i
     level : int
         The priority: what was set with a higher one stays.
 
-    Returns
-    -------
-    object
-        The value, or a decorator that sets it.
-
     Examples
     --------
     ::
@@ -397,10 +372,5 @@ def register_intrin_lowering(op_name: str, target: str, *, f: object = None, lev
         From the call to the expression that replaces it; if omitted, a decorator is returned.
     level : int
         The priority: what was set with a higher one stays.
-
-    Returns
-    -------
-    object
-        The function, or a decorator that registers it.
     """
     return register_op_attr(op_name, f"{target}.FLowerIntrinsic", f, level)

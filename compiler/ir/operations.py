@@ -28,15 +28,8 @@ __all__ = [
 class BinaryOp(PrimExpr):
     """Base of arithmetic on two operands of one data type.
 
-    Parameters
-    ----------
-    a, b : PrimExpr or number
-        The operands.
-
     Attributes
     ----------
-    symbol : str
-        How the operation is written.
     dtype : str
         The data type of the operands and of the result.
     """
@@ -146,13 +139,7 @@ class Mod(BinaryOp):
 
 @node
 class FloorDiv(BinaryOp):
-    """Quotient ``a // b``, rounded towards minus infinity.
-
-    Parameters
-    ----------
-    a, b : PrimExpr or number
-        Integer operands of one data type.
-    """
+    """Quotient ``a // b``, rounded towards minus infinity."""
 
     symbol: ClassVar[str] = "//"
     evaluate = staticmethod(operator.floordiv)
@@ -160,13 +147,7 @@ class FloorDiv(BinaryOp):
 
 @node
 class FloorMod(BinaryOp):
-    """Remainder ``a % b`` of :class:`FloorDiv`; it has the sign of ``b``.
-
-    Parameters
-    ----------
-    a, b : PrimExpr or number
-        Integer operands of one data type.
-    """
+    """Remainder ``a % b`` of :class:`FloorDiv`; it has the sign of ``b``."""
 
     symbol: ClassVar[str] = "%"
     evaluate = staticmethod(operator.mod)
@@ -202,13 +183,7 @@ class Max(BinaryOp):
 
 @node
 class CmpOp(BinaryOp):
-    """Base of comparisons: as many truth values as the operands have lanes.
-
-    Parameters
-    ----------
-    a, b : PrimExpr or number
-        The operands.
-    """
+    """Base of comparisons: as many truth values as the operands have lanes."""
 
     def __post_init__(self) -> None:
         if not (isinstance(self.a, PrimExpr) and isinstance(self.b, PrimExpr)):
@@ -413,8 +388,6 @@ class Shuffle(PrimExpr):
 
     Parameters
     ----------
-    vectors : sequence of PrimExpr
-        Of one element type.
     indices : sequence of PrimExpr or int
         Constants, one for each lane of the result.
     """
@@ -444,8 +417,6 @@ class Let(PrimExpr):
         Defined in ``body``.
     value : PrimExpr or number
         Evaluated once; of the type of the variable.
-    body : PrimExpr or number
-        The result.
 
     Raises
     ------
@@ -477,12 +448,8 @@ class Call(PrimExpr):
 
     Parameters
     ----------
-    dtype : str
-        The data type of the result.
     op : Op, GlobalVar or str
         What is called; an operator also by its name, e.g. ``tir.exp``.
-    args : sequence of PrimExpr or number
-        Its arguments.
     """
 
     children: ClassVar[tuple[str, ...]] = ("args",)

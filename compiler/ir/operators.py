@@ -34,15 +34,8 @@ def register_operator(name: str, build: Callable[..., PrimExpr]) -> None:
 
     Parameters
     ----------
-    name : str
-        The operator as the module ``operator`` calls it, e.g. ``add``.
     build : callable
         Takes the operands, in the order in which they are written, and returns the expression.
-
-    Raises
-    ------
-    ValueError
-        If the operator is registered already.
     """
     if name in _BUILDERS:
         raise ValueError(f"register_operator: {name} is registered already")
@@ -50,13 +43,7 @@ def register_operator(name: str, build: Callable[..., PrimExpr]) -> None:
 
 
 def operator_builder(name: str) -> Callable[..., PrimExpr]:
-    """Return what was registered under a name.
-
-    Parameters
-    ----------
-    name : str
-        As given to :func:`register_operator`.
-    """
+    """Return what was registered under a name."""
     return _BUILDERS[name]
 
 
@@ -64,18 +51,7 @@ _OWN_ARITHMETIC: set[type] = set()
 
 
 def has_own_arithmetic(cls: type) -> type:
-    """Let ``+``, ``-``, ``*`` and ``/`` of an expression and an object of a class be what the class says.
-
-    Parameters
-    ----------
-    cls : type
-        It defines the reflected operators.
-
-    Returns
-    -------
-    type
-        The class; this is a decorator.
-    """
+    """Let ``+``, ``-``, ``*`` and ``/`` of an expression and an object of a class be what the class says."""
     _OWN_ARITHMETIC.add(cls)
     return cls
 

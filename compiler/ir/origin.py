@@ -139,8 +139,6 @@ class Ambient:
         The span of a node built now.
     inherited : Span
         What mutators add to the spans of the nodes that they visit.
-    table : OriginTable or None
-        Where origins are minted.
     level : str or None
         The level that lowering speaks in place of the user.
     depth : int
@@ -183,13 +181,7 @@ def active_table() -> OriginTable | None:
 
 
 class derived_from:
-    """Lets the nodes built inside of a ``with`` block inherit a span.
-
-    Parameters
-    ----------
-    span : Span
-        What they come from; mutators that visit inside set their own.
-    """
+    """Lets the nodes built inside of a ``with`` block inherit a span."""
 
     __slots__ = ("_outer", "_span")
 
@@ -238,8 +230,6 @@ def recording(table: OriginTable, process_wide: bool = False) -> Iterator[Origin
 
     Parameters
     ----------
-    table : OriginTable
-        Where rows are added.
     process_wide : bool
         Whether threads that are started in the block mint into it as well; else this thread or asynchronous task only.
     """
@@ -255,13 +245,7 @@ def recording(table: OriginTable, process_wide: bool = False) -> Iterator[Origin
 
 
 def begin_traversal(outer: Ambient) -> Ambient:
-    """Give a traversal an ambient of its own, which its visits may change; it ends by setting ``outer`` again.
-
-    Parameters
-    ----------
-    outer : Ambient
-        That of this thread or task.
-    """
+    """Give a traversal an ambient of its own, which its visits may change; it ends by setting ``outer`` again."""
     ambient = Ambient(outer.span, outer.inherited, outer.table, outer.level)
     set_ambient(ambient)
     return ambient

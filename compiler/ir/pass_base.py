@@ -136,13 +136,6 @@ class Pass:
         ----------
         target : callable, type or None
             What does the work; None returns a decorator.
-        opt_level, name, required
-            The facts about the pass.
-
-        Returns
-        -------
-        Pass, or a callable that returns one
-            As in :func:`module_pass`.
 
         Raises
         ------

@@ -28,8 +28,6 @@ class PassInfo:
         The pass runs when the context's level is at least this.
     name : str
         E.g. ``"tir.Simplify"``.
-    required : tuple of str
-        Names of passes that run before.
     traceable : bool
         Whether tuners may record it; none does here.
     """
@@ -71,20 +69,7 @@ def register_config_option(key: str, kind: ConfigType, usual: Callable[[], Mappi
 
 
 class GivenOptions(dict[str, Any]):
-    """What a context gives for one pass: the options that are given, as items; all that the pass has, as attributes.
-
-    Parameters
-    ----------
-    owner : str
-        The configuration option, e.g. ``"tir.UnrollLoop"``.
-    given : mapping of str to object
-        Some options of the pass.
-
-    Raises
-    ------
-    AttrsError
-        If the pass does not have one of them.
-    """
+    """What a context gives for one pass: the options that are given, as items; all that the pass has, as attributes."""
 
     def __init__(self, owner: str, given: Mapping[str, object]) -> None:
         super().__init__(given)
@@ -170,14 +155,8 @@ class PassContext(TraceStack):
         {"auto_max_step": 16}}``.
     trace : Trace, optional
         The first of the traces of passes that try several ways.
-    trace_stack : sequence of Trace, optional
-        Those above it.
     make_traceable : sequence of str, optional
         Names of the passes that may record their decisions.
-    num_evals : int
-        How many candidates have been evaluated.
-    tuning_api_database : object, optional
-        Where records of evaluations are kept.
 
     Raises
     ------
@@ -294,25 +273,13 @@ class PassContext(TraceStack):
             raise
 
     def enabled(self, info: PassInfo) -> bool:
-        """Return whether a pass runs in this context.
-
-        Parameters
-        ----------
-        info : PassInfo
-            Name and level of the pass.
-        """
+        """Return whether a pass runs in this context."""
         if info.name in self.disabled_pass:
             return False
         return info.name in self.required_pass or self.opt_level >= info.opt_level
 
     def why_not(self, info: PassInfo) -> str:
-        """Explain why a pass does not run in this context.
-
-        Parameters
-        ----------
-        info : PassInfo
-            Name and level of the pass.
-        """
+        """Explain why a pass does not run in this context."""
         if info.name in self.disabled_pass:
             return "disabled by the context"
         return f"skipped: needs opt_level {info.opt_level} (current: {self.opt_level})"

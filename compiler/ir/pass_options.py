@@ -32,13 +32,7 @@ def usual_options(cls: type) -> dict[str, Any]:
 
 
 def check_options(instance: object, name: str) -> None:
-    """Check each option of a pass against its annotation.
-
-    Raises
-    ------
-    ArgumentError
-        Naming the pass, the option, its type and the value given.
-    """
+    """Check each option of a pass against its annotation."""
     for option, hint in option_types(type(instance)).items():
         value = getattr(instance, option)
         if not fits(value, hint):

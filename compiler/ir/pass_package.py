@@ -18,11 +18,6 @@ def load_passes(package: dict[str, Any]) -> list[str]:
     ----------
     package : dict of str to object
         The globals of the package; the passes are added to them.
-
-    Returns
-    -------
-    list of str
-        The names of the passes' classes, sorted.
     """
     passes: dict[str, Any] = {}
     for info in pkgutil.iter_modules(package["__path__"]):

@@ -23,13 +23,6 @@ def read_calls(text: str, make: Make[P]) -> list[P]:
     ----------
     text : str
         A pass is its name, or a call with options; an option is a Python literal, or again a pass or a list of them.
-    make : callable
-        Makes a pass of a name, positional and named options.
-
-    Raises
-    ------
-    ArgumentError
-        If the text is not of this form.
     """
     try:
         tree = ast.parse(f"[{text}\n]", mode="eval").body

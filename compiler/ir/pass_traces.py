@@ -15,12 +15,8 @@ class TraceStack:
 
     Attributes
     ----------
-    trace_stack : list
-        The traces, the current one last.
     make_traceable : list of str or None
         Names of the passes that may record their decisions; None for none.
-    num_evals : int
-        How many candidates have been evaluated.
     tuning_api_database : object
         Where records of evaluations are kept; None for nowhere.
     """
@@ -47,30 +43,13 @@ class TraceStack:
         self.trace_stack.append(trace)
 
     def pop_trace(self, return_current: bool = True) -> Any:
-        """Take the current trace off the stack.
-
-        Parameters
-        ----------
-        return_current : bool
-            Whether it is returned.
-
-        Raises
-        ------
-        ArgumentError
-            If there is none.
-        """
+        """Take the current trace off the stack."""
         self.get_current_trace()
         trace = self.trace_stack.pop()
         return trace if return_current else None
 
     def get_current_trace(self) -> Any:
-        """Return the current trace.
-
-        Raises
-        ------
-        ArgumentError
-            If there is none.
-        """
+        """Return the current trace."""
         if not self.trace_stack:
             raise ArgumentError("PassContext: there is no trace; push_trace makes one the current one")
         return self.trace_stack[-1]
@@ -80,13 +59,7 @@ class TraceStack:
         self.num_evals = num
 
     def inc_num_evals(self, num: int) -> None:
-        """Count evaluated candidates.
-
-        Parameters
-        ----------
-        num : int
-            How many more.
-        """
+        """Count evaluated candidates."""
         self.num_evals += num
 
     def get_tuning_api_database(self) -> Any:

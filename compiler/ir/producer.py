@@ -17,18 +17,7 @@ __all__ = [
 
 @node
 class DataProducer(Node):
-    """Something whose elements can be read: a tensor of tensor expressions.
-
-    Parameters
-    ----------
-    name : str
-        What it is called in texts.
-
-    Attributes
-    ----------
-    dtype : str
-        The data type of its elements.
-    """
+    """Something whose elements can be read: a tensor of tensor expressions."""
 
     unique_instance: ClassVar[bool] = True
 
@@ -47,8 +36,6 @@ class ProducerLoad(PrimExpr):
 
     Parameters
     ----------
-    producer : DataProducer
-        The tensor.
     indices : sequence of PrimExpr or int
         One for each dimension, in elements.
     """

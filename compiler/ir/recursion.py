@@ -89,25 +89,7 @@ def deep(function: Callable[[*Args], T]) -> Callable[[*Args], T]:
 
 
 def call_in_new_thread(function: Callable[[*Args], T], *args: *Args) -> T:
-    """Return ``function(*args)``, computed in a new thread while this one waits.
-
-    Parameters
-    ----------
-    function : callable
-        What recursion goes on with.
-    *args
-        Its arguments.
-
-    Returns
-    -------
-    object
-        What the function returns; what it raises is raised here.
-
-    Raises
-    ------
-    RecursionError
-        If the recursion needs more than ``MAX_SEGMENTS`` threads, or the system refuses one.
-    """
+    """Return ``function(*args)``, computed in a new thread while this one waits."""
     if len(_segment.waiting) == MAX_SEGMENTS:
         raise RecursionError(f"a program is nested too deeply: its traversal needs more than {MAX_SEGMENTS} threads")
     waiting = (*_segment.waiting, sys._getframe(1))

@@ -80,10 +80,6 @@ class SizeVar(Var):
 
     Parameters
     ----------
-    name : str
-        What it is called in texts.
-    dtype : str
-        An integer type.
     type_annotation : Type, optional
         As for :class:`Var`.
     """
@@ -200,12 +196,6 @@ class StringImm(PrimExpr):
 
 @node
 class AnyDim(PrimExpr):
-    """An extent that only the running program knows: ``relay.Any()``, printed as ``?``.
-
-    Parameters
-    ----------
-    dtype : str
-        An integer type.
-    """
+    """An extent that only the running program knows: ``relay.Any()``, printed as ``?``."""
 
     dtype: str = "int64"

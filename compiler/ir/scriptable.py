@@ -20,22 +20,14 @@ class ScriptOptions:
     ----------
     name : str, optional
         What a function or module is called.
-    ir_prefix, tir_prefix : str
-        What the words are imported as.
     buffer_dtype, int_dtype, float_dtype : str
         The data types that are left out.
     verbose_expr : bool
         Whether the variables of an expression are declared.
-    indent_spaces : int
-        Width of one level of indentation.
     print_line_numbers : bool
         Whether each line begins with its number.
     num_context_lines : int, optional
         How many lines are shown around what is underlined.
-    syntax_sugar : bool
-        Whether shorter notations are used.
-    show_object_address : bool
-        Whether names end with addresses.
     path_to_underline, path_to_annotate, obj_to_underline, obj_to_annotate
         What is underlined, and what gets a remark.
     """
@@ -97,16 +89,12 @@ class Scriptable:
         ----------
         name : str, optional
             What a function or module is called, instead of its own name.
-        show_meta, relax_prefix, module_alias, show_all_struct_info
-            Accepted for compatibility with TVM.
         ir_prefix, tir_prefix : str
             What the words of modules and of loops are imported as.
         buffer_dtype, int_dtype, float_dtype : str
             The data types of buffers and constants that are left out.
         verbose_expr : bool
             Whether the variables of an expression are declared above it.
-        indent_spaces : int
-            Width of one level of indentation.
         print_line_numbers : bool
             Whether each line begins with its number.
         num_context_lines : int, optional
@@ -119,8 +107,6 @@ class Scriptable:
             Paths to the parts that are underlined.
         path_to_annotate : mapping of ObjectPath to str, optional
             Paths to the statements above which a comment is written.
-        obj_to_underline, obj_to_annotate
-            Likewise, by the nodes themselves.
         """
         options = ScriptOptions(
             name,
@@ -153,8 +139,6 @@ class Scriptable:
         ----------
         style : str, optional
             Accepted for compatibility with TVM: texts have no colours here.
-        black_format : bool, optional
-            Accepted for compatibility with TVM.
         **options
             As for :meth:`script`.
         """

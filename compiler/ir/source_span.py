@@ -42,8 +42,6 @@ class Span(frozenset[int]):
     ----------
     source_name : SourceName, optional
         Texts show no span without one.
-    line, end_line : int
-        First and last line.
     column, end_column : int
         Where the range begins in the first line, and ends in the last.
 
@@ -71,13 +69,7 @@ class Span(frozenset[int]):
 
     @classmethod
     def of_rows(cls, rows: frozenset[int], name: str) -> Span:
-        """Return rows of the table of origins as the span of a source without lines, such as a layer of a model.
-
-        Parameters
-        ----------
-        name : str
-            Of the source.
-        """
+        """Return rows of the table of origins as the span of a source without lines, such as a layer of a model."""
         span = super().__new__(cls, rows)
         span.source_name = SourceName(name)
         span.line = span.end_line = span.column = span.end_column = 0
@@ -94,13 +86,7 @@ class Span(frozenset[int]):
         return f"Span({self.source_name!r}, {self.line}, {self.end_line}, {self.column}, {self.end_column})"
 
     def same_as(self, other: object) -> bool:
-        """Return whether ``other`` is this object.
-
-        Parameters
-        ----------
-        other : object
-            What to compare with.
-        """
+        """Return whether ``other`` is this object."""
         return self is other
 
 

@@ -65,8 +65,6 @@ def assert_structural_equal(lhs: object, rhs: object, map_free_vars: bool = Fals
 
     Parameters
     ----------
-    lhs, rhs : Node, IRModule, or tuples and mappings of them
-        What is compared.
     map_free_vars : bool
         Let free variables match one to one, instead of only with themselves.
 
@@ -102,8 +100,6 @@ def get_first_structural_mismatch(
 
     Parameters
     ----------
-    lhs, rhs : Node, IRModule, or sequences and mappings of them
-        What is compared.
     map_free_vars : bool
         As given to :func:`structural_equal`.
 
@@ -125,8 +121,6 @@ def structural_hash(node: object, map_free_vars: bool = False) -> int:
 
     Parameters
     ----------
-    node : Node, IRModule, or a tuple or mapping of them
-        What is hashed.
     map_free_vars : bool
         As given to :func:`structural_equal`.
     """
@@ -138,8 +132,6 @@ def structural_digest(node: object, limit: int) -> str | None:
 
     Parameters
     ----------
-    node : Node, IRModule, or a tuple or mapping of them
-        What is digested; free variables match one to one.
     limit : int
         Of the parts that are looked at; one that is used twice counts twice.
 

@@ -22,8 +22,6 @@ def substitute(n: N, vmap: VarMap, fold: bool = False) -> N:
     vmap : mapping or callable
         What replaces a variable; a callable returns None for those that stay.  Where a variable is defined (a loop,
         a let, a parameter) it stays, and so do its uses inside.
-    fold : bool
-        Evaluate the arithmetic whose operands have become constants.
 
     Returns
     -------

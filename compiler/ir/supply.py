@@ -31,8 +31,6 @@ class NameSupply:
         ----------
         name : str
             It gets a number where it is taken.
-        add_prefix : bool
-            Whether the prefix goes before it.
         add_underscore : bool
             Whether an underscore stands before the number.
         """
@@ -45,30 +43,13 @@ class NameSupply:
         return unique
 
     def reserve_name(self, name: str, add_prefix: bool = True) -> str:
-        """Take a name.
-
-        Parameters
-        ----------
-        add_prefix : bool
-            Whether the prefix goes before it.
-
-        Returns
-        -------
-        str
-            The name with its prefix.
-        """
+        """Take a name."""
         full = self._full(name, add_prefix)
         self._count.setdefault(full, 0)
         return full
 
     def contains_name(self, name: str, add_prefix: bool = True) -> bool:
-        """Return whether a name is taken.
-
-        Parameters
-        ----------
-        add_prefix : bool
-            Whether the prefix goes before it.
-        """
+        """Return whether a name is taken."""
         return self._full(name, add_prefix) in self._count
 
     def _full(self, name: str, add_prefix: bool) -> str:

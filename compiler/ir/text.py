@@ -59,13 +59,7 @@ class _Open:
 
 
 class TextBuilder:
-    """Builds indented lines with regions.
-
-    Parameters
-    ----------
-    indent : str
-        What one level of indentation looks like.
-    """
+    """Builds indented lines with regions."""
 
     def __init__(self, indent: str = "    ") -> None:
         self.lines: list[Line] = []
@@ -79,13 +73,7 @@ class TextBuilder:
         self._open: list[_Open] = []
 
     def write(self, text: str) -> None:
-        """Write a piece of the current line.
-
-        Parameters
-        ----------
-        text : str
-            Without line breaks.
-        """
+        """Write a piece of the current line."""
         if not self._parts:
             pad = self._indent * self._depth
             self._parts.append(pad)
@@ -104,24 +92,12 @@ class TextBuilder:
             o.start = 0
 
     def line(self, text: str) -> None:
-        """Write a whole line.
-
-        Parameters
-        ----------
-        text : str
-            Without line breaks.
-        """
+        """Write a whole line."""
         self.write(text)
         self.newline()
 
     def at(self, n: Node) -> AbstractContextManager[None]:
-        """Attribute what is written inside to ``n``.
-
-        Parameters
-        ----------
-        n : Node
-            What the text stands for.
-        """
+        """Attribute what is written inside to ``n``."""
         return _Open(self, n)
 
     def _begin(self, opened: _Open) -> None:

@@ -32,13 +32,7 @@ class TextFormat:
     abstraction = 0
 
     def text(self, thing: Any) -> str:
-        """Return what ``str`` shows.
-
-        Parameters
-        ----------
-        thing : Node or IRModule
-            Something of a class that the format is registered for.
-        """
+        """Return what ``str`` shows."""
         return f"<{type(thing).__name__}>"
 
     def script(self, thing: Any, options: ScriptOptions) -> str:
@@ -69,18 +63,7 @@ _UNREGISTERED = TextFormat()
 
 
 def register(kind: type, text_format: TextFormat) -> None:
-    """Let a format write everything of a class for which no closer base has one.
-
-    Parameters
-    ----------
-    kind : type
-        A class of nodes.
-
-    Raises
-    ------
-    ValueError
-        If that class has a format already.
-    """
+    """Let a format write everything of a class for which no closer base has one."""
     if kind in _FORMATS:
         raise ValueError(f"register: {kind.__name__} has a text format already")
     _FORMATS[kind] = text_format
@@ -92,13 +75,7 @@ def registered_format(kind: type) -> TextFormat | None:
 
 
 def format_of(thing: object) -> TextFormat:
-    """Return the format that writes something; printers are loaded when the first of them is needed.
-
-    Returns
-    -------
-    TextFormat
-        One that names the class where no printer writes it.
-    """
+    """Return the format that writes something; printers are loaded when the first of them is needed."""
     text_format = registered_format(type(thing))
     if text_format is None and extension_point("text formats").load_modules():
         text_format = registered_format(type(thing))

@@ -58,40 +58,17 @@ _OBJECTS_OF: Mapping[str, tuple[str, ...]] = {
 
 
 def our_type_key(type_key: str) -> str:
-    """Return the type key that a class has here.
-
-    Parameters
-    ----------
-    type_key : str
-        As TVM writes it.
-    """
+    """Return the type key that a class has here."""
     return _OLDER_KEYS.get(type_key, type_key)
 
 
 def is_tvm_json(table: object) -> bool:
-    """Return whether a text, decoded, is what TVM writes.
-
-    Parameters
-    ----------
-    table : object
-        What the text is as JSON.
-    """
+    """Return whether a text, decoded, is what TVM writes."""
     return isinstance(table, dict) and "format" not in table and {"root", "nodes", "b64ndarrays"} <= table.keys()
 
 
 def load_tvm_json(table: Mapping[str, Any]) -> Any:
-    """Return what a text is that TVM wrote.
-
-    Parameters
-    ----------
-    table : mapping
-        What the text is as JSON.
-
-    Raises
-    ------
-    ArgumentError
-        If a node is damaged, or of a class that does not exist here.
-    """
+    """Return what a text is that TVM wrote."""
     extension_point(NODES).load_modules()
     nodes, arrays = table["nodes"], table["b64ndarrays"]
     if not isinstance(nodes, list) or not isinstance(arrays, list) or not all(isinstance(n, dict) for n in nodes):
@@ -103,15 +80,7 @@ _MAKERS: dict[str, Callable[[Fields], Any]] = {}
 
 
 def register_tvm_node(type_key: str, make: Callable[[Fields], Any]) -> None:
-    """Say how a node is made that has other fields here than in TVM.
-
-    Parameters
-    ----------
-    type_key : str
-        TVM's.
-    make : callable
-        From the fields to the node.
-    """
+    """Say how a node is made that has other fields here than in TVM."""
     _MAKERS[type_key] = make
 
 

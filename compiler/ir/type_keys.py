@@ -23,13 +23,7 @@ TYPE_KEY = "attrs_type_key"
 
 
 def type_key_of(kind: type) -> str:
-    """Return the type key of a class of nodes or attributes.
-
-    Returns
-    -------
-    str
-        E.g. ``tir.Add``, ``IntImm``, ``relay.Call``, ``relay.attrs.Conv2DAttrs``, ``DictAttrs``.
-    """
+    """Return the type key of a class of nodes or attributes."""
     if issubclass(kind, Attrs):
         return attrs_type_key(kind)
     name = kind.__name__
@@ -45,13 +39,7 @@ _CLASSES: dict[str, type[Node]] = {}
 
 
 def node_class(type_key: str) -> type[Node]:
-    """Return the class of nodes that has a type key.
-
-    Raises
-    ------
-    TVMError
-        If there is none.
-    """
+    """Return the class of nodes that has a type key."""
     if type_key not in _CLASSES:
         _CLASSES.update(node_classes())
     try:
@@ -63,13 +51,7 @@ def node_class(type_key: str) -> type[Node]:
 
 
 def node_classes() -> dict[str, type[Node]]:
-    """Return the classes of nodes by their type keys.
-
-    Returns
-    -------
-    dict of str to type
-        Abstract classes as well.
-    """
+    """Return the classes of nodes by their type keys."""
     extension_point(NODES).load_modules()
     return {type_key_of(kind): kind for kind in _subclasses(Node)}
 

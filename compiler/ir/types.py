@@ -88,8 +88,6 @@ class PointerType(Type):
 
     Parameters
     ----------
-    element_type : PrimType
-        What it points to.
     storage_scope : str
         Where that lies, e.g. ``global``, ``shared``, ``local``; an empty one is ``global``.
     """
@@ -104,15 +102,7 @@ class PointerType(Type):
 
 @node
 class TypeVar(Type):
-    """A type that a generic function or data type is open in; compared by identity.
-
-    Parameters
-    ----------
-    name_hint : str
-        What it is called in texts.
-    kind : TypeKind or int
-        Of what it stands for.
-    """
+    """A type that a generic function or data type is open in; compared by identity."""
 
     unique_instance: ClassVar[bool] = True
     free_var: ClassVar[bool] = True
@@ -129,13 +119,7 @@ class TypeVar(Type):
 
 @node
 class IncompleteType(Type):
-    """A type that inference has not found yet; the same one only if it is the same object.
-
-    Parameters
-    ----------
-    kind : TypeKind or int
-        Of what it will be.
-    """
+    """A type that inference has not found yet; the same one only if it is the same object."""
 
     unique_instance: ClassVar[bool] = True
     free_var: ClassVar[bool] = True
@@ -160,14 +144,8 @@ class TypeRelation(TypeConstraint):
 
     Parameters
     ----------
-    func : EnvFunc or None
-        Decides whether they do.
     args : sequence of Type
         The types of the inputs, then those of the outputs.
-    num_inputs : int
-        How many are inputs.
-    attrs : Attrs, optional
-        Of the call.
     """
 
     func: Any
@@ -187,14 +165,8 @@ class FuncType(Type):
 
     Parameters
     ----------
-    arg_types : sequence of Type
-        Of the parameters.
-    ret_type : Type
-        Of the result.
     type_params : sequence of TypeVar
         The variables that the function is generic in.
-    type_constraints : sequence of TypeConstraint
-        What has to hold for them.
     """
 
     defines: ClassVar[tuple[str, ...]] = ("type_params",)

@@ -36,13 +36,7 @@ ACCUMULATING = frozenset(
 
 
 def widened_attrs(attrs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the attributes of a call whose operands are ``float32`` instead of half-precision floats.
-
-    Returns
-    -------
-    dict of str to object
-        A result type of half precision is ``float32`` as well.
-    """
+    """Return the attributes of a call whose operands are ``float32`` instead of half-precision floats."""
     return {
         name: "float32" if name in ("out_dtype", "dtype") and value in HALF_TYPES else value
         for name, value in attrs.items()
@@ -51,11 +45,6 @@ def widened_attrs(attrs: Mapping[str, Any]) -> dict[str, Any]:
 
 def reference_in_float32(reference: Any) -> Any:
     """Return a NumPy reference that computes half-precision floats in ``float32``.
-
-    Parameters
-    ----------
-    reference : callable
-        ``reference(attrs, *arrays)``.
 
     Returns
     -------

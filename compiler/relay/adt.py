@@ -30,10 +30,6 @@ class Constructor(Expr):
 
     Parameters
     ----------
-    inputs : tuple of Type
-        What a value holds.
-    belong_to : GlobalTypeVar
-        The data type.
     tag : int
         Tells it from all constructors of a module: those of one type are numbered one after the other, and the name
         of the type says from where on; set by :class:`TypeData`.
@@ -61,15 +57,7 @@ def _first_tag(type_name: str) -> int:
 
 @node
 class TypeData(Type):
-    """The definition of an algebraic data type: ``type List[A] { Cons(A, List[A]), Nil }``.
-
-    Parameters
-    ----------
-    header : GlobalTypeVar
-        The type's name.
-    type_vars : tuple of TypeVar
-        What it is generic in.
-    """
+    """The definition of an algebraic data type: ``type List[A] { Cons(A, List[A]), Nil }``."""
 
     defines: ClassVar[tuple[str, ...]] = ("type_vars", "constructors")
 
@@ -149,8 +137,6 @@ class Clause(Node):
 
     Parameters
     ----------
-    lhs : Pattern
-        Which values it is for.
     rhs : Expr
         What the match is then; sees the variables of the pattern.
     """
@@ -170,8 +156,6 @@ class Match(Expr):
 
     Parameters
     ----------
-    data : Expr
-        The value.
     complete : bool
         Whether the clauses must cover every value; inference checks it (``match?`` in texts where they need not).
     """

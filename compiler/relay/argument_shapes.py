@@ -19,18 +19,6 @@ def check_shapes(owner: str, param: Var, shapes: Shapes) -> None:
     """Reject a value whose shape a parameter's type excludes.
 
     Extents that the type leaves open may be anything, and so may all of a parameter without a type.
-
-    Parameters
-    ----------
-    owner : str
-        What is called, for the message.
-    shapes : tuple
-        Of the value.
-
-    Raises
-    ------
-    ArgumentError
-        Naming the parameter and the dimension.
     """
     _check(f"{owner}: argument {param.name_hint!r}", param.checked_type_ or param.type_annotation, shapes)
 

@@ -23,13 +23,7 @@ __all__ = ["computed"]
 
 
 def computed(op: RelayOp, attrs: Attrs, args: Sequence[npt.NDArray[Any]]) -> Any:
-    """Return what an operator without a NumPy reference computes, as a program that declares one defines it.
-
-    Raises
-    ------
-    ArgumentError
-        If the operator has no definition either, or its arguments are no tensors.
-    """
+    """Return what an operator without a NumPy reference computes, as a program that declares one defines it."""
     compute = op.get_attr("FTVMCompute") or op.compute
     if compute is None or op.relation is None:
         raise ArgumentError("the operator has neither a NumPy reference nor a definition")

@@ -110,11 +110,6 @@ class Expr(ExprArithmetic, Placed, RelayExpr):
 def as_expr(value: Any) -> Any:
     """Return the expression that a value stands for: a :class:`TupleWrapper` its tuple, a list or tuple a
     :class:`Tuple`.
-
-    Returns
-    -------
-    Expr or object
-        All else as it is, for the caller to convert or to refuse.
     """
     if isinstance(value, TupleWrapper):
         return value.tuple_value
@@ -128,18 +123,7 @@ def _exprs(owner: str, values: Iterable[ExprLike]) -> tuple[Any, ...]:
 
 
 def expr_of(owner: str, value: ExprLike) -> Any:
-    """Return the expression that a value stands for.
-
-    Parameters
-    ----------
-    owner : str
-        What takes it, for the error.
-
-    Raises
-    ------
-    ArgumentError
-        If it stands for none.
-    """
+    """Return the expression that a value stands for."""
     expr = as_expr(value)
     if not isinstance(expr, (RelayExpr, Op)):
         raise ArgumentError(f"{owner}: expected expressions, got {type(expr).__name__} {show(expr)}")
@@ -203,10 +187,6 @@ class Call(Expr):
 
     Parameters
     ----------
-    op : Op, Constructor, GlobalVar or Expr
-        What is applied.
-    args : tuple of Expr
-        The arguments.
     attrs : Attrs
         Attributes of an operator, such as the strides of a convolution; those left out have their defaults.
     type_args : tuple of Type
@@ -243,10 +223,6 @@ class Let(Expr):
     ----------
     variable : Var
         What is bound, the field ``var``; visible in ``body``, and in ``value`` if that is a function.
-    value : Expr
-        Evaluated first, once.
-    body : Expr
-        The value of the whole expression.
     """
 
     children: ClassVar[tuple[str, ...]] = ("var", "value", "body")
@@ -271,8 +247,6 @@ class If(Expr):
     ----------
     cond : Expr
         A scalar of data type ``bool``.
-    true_branch, false_branch : Expr
-        Of one type.
     """
 
     children: ClassVar[tuple[str, ...]] = ("cond", "true_branch", "false_branch")
@@ -335,8 +309,6 @@ class TupleWrapper:
     ----------
     tuple_value : Expr
         The call; its type is a tuple.
-    size : int
-        Of how many fields.
     """
 
     def __init__(self, tuple_value: RelayExpr, size: int) -> None:
@@ -350,11 +322,6 @@ class TupleWrapper:
     def astype(self, _: object) -> NoReturn:
         """Reject a conversion, which a tuple has none of.
 
-        Parameters
-        ----------
-        _ : str
-            A data type.
-
         Raises
         ------
         TypeError
@@ -363,13 +330,7 @@ class TupleWrapper:
         raise TypeError("astype cannot be used on tuple")
 
     def astext(self, *args: Any, **options: Any) -> str:
-        """Return the call as text; see :meth:`Expr.astext`.
-
-        Parameters
-        ----------
-        *args, **options
-            Those of that method.
-        """
+        """Return the call as text; see :meth:`Expr.astext`."""
         text: str = as_expr(self.tuple_value).astext(*args, **options)
         return text
 
@@ -401,8 +362,6 @@ def var(
 
     Parameters
     ----------
-    name_hint : str
-        The name in texts.
     type_annotation : Type or str, optional
         A string is the data type of a scalar.
     shape : sequence of int or PrimExpr, optional
@@ -465,13 +424,7 @@ def const(value: TensorLike, dtype: str | TensorType | None = None, span: Span |
 
 
 def array_const(value: np.ndarray) -> Constant:
-    """Return a constant of the data type of an array, which :func:`const` would narrow.
-
-    Parameters
-    ----------
-    value : numpy.ndarray
-        Any shape.
-    """
+    """Return a constant of the data type of an array, which :func:`const` would narrow."""
     return const(value, str(value.dtype))
 
 

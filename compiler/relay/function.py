@@ -32,14 +32,8 @@ class Function(BaseFunc, Expr):
 
     Parameters
     ----------
-    params : tuple of Var
-        The parameters.
-    body : Expr
-        What a call computes.
     ret_type : Type, optional
         The type of ``body``; inference finds it where it is left out.
-    type_params : tuple of TypeVar
-        What the function is generic in.
     attrs : Attrs
         ``Primitive`` marks a group of operators that becomes one kernel, ``Inline`` a function for the pass of that
         name, ``Compiler`` one for an external compiler, ``global_symbol`` names it.

@@ -45,15 +45,8 @@ def with_devices(
 
     Parameters
     ----------
-    params : sequence of VirtualDevice
-        One for each parameter.
     older : bool
         Whether to write them as programs before 0.9 do.
-
-    Raises
-    ------
-    ArgumentError
-        If there is not one device for each parameter.
     """
     if len(params) != len(func.params):
         raise ArgumentError(f"function_on_device: expected {len(func.params)} param_devices, got {len(params)}")

@@ -103,8 +103,6 @@ class ConstructorValue:
     ----------
     tag : int
         The position of the constructor in its type.
-    fields : sequence
-        What the value is made of.
     """
 
     tag: int
@@ -114,13 +112,7 @@ class ConstructorValue:
 
 @dataclass(slots=True)
 class RefValue:
-    """A mutable cell.
-
-    Attributes
-    ----------
-    value : numpy.ndarray, or another value of the interpreter
-        What it holds now.
-    """
+    """A mutable cell."""
 
     value: Any = field()
 
@@ -129,11 +121,6 @@ class Interpreter:
     """Evaluates expressions and functions.
 
     Values are NumPy arrays, tuples of values, :class:`Closure`, :class:`ConstructorValue` and :class:`RefValue`.
-
-    Parameters
-    ----------
-    mod : IRModule, optional
-        The functions that expressions name.
     """
 
     def __init__(self, mod: IRModule | None = None) -> None:
@@ -148,11 +135,6 @@ class Interpreter:
             A string names a function of the module.
         args : sequence or mapping of str to value, optional
             Arrays, numbers, tuples, or values that were returned before; a mapping names the parameters.
-
-        Returns
-        -------
-        value
-            See the class.
 
         Raises
         ------
@@ -266,11 +248,6 @@ class Interpreter:
     def operator(self, op: RelayOp, call: Call, args: tuple[Any, ...]) -> Any:
         """Return the value of an operator's call.
 
-        Parameters
-        ----------
-        args : tuple of value
-            The values of its arguments.
-
         Raises
         ------
         InterpreterError
@@ -352,13 +329,7 @@ def _needed(expr: GraphExpr) -> tuple[GraphExpr, ...]:
 
 
 def apply_operator(op: RelayOp, attrs: Any, args: Sequence[Any]) -> Any:
-    """Return what an operator makes of values, by its NumPy reference, or else by its definition.
-
-    Raises
-    ------
-    InterpreterError
-        If it has neither, or if that refuses the values.
-    """
+    """Return what an operator makes of values, by its NumPy reference, or else by its definition."""
     name_to_numpy(attrs.values())
     try:
         with np.errstate(all="ignore"):  # infinities are values like any other
@@ -370,15 +341,7 @@ def apply_operator(op: RelayOp, attrs: Any, args: Sequence[Any]) -> Any:
 
 
 def rebuilt(value: Any, leaf: Callable[[Any], Any], tuple_of: Callable[[list[Any]], Any]) -> Any:
-    """Return a value whose tuples and values of data types are made anew, however deep they are nested.
-
-    Parameters
-    ----------
-    leaf : callable
-        From what is neither to what takes its place.
-    tuple_of : callable
-        From the new fields to a tuple.
-    """
+    """Return a value whose tuples and values of data types are made anew, however deep they are nested."""
     done: dict[int, Any] = {}
     todo = [value]
     while todo:

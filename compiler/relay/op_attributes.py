@@ -53,20 +53,7 @@ def get(op_name: str) -> Op:
 
 
 def register(op_name: str, describe: str = "") -> ProgramOp:
-    """Return a new operator, which has a name only: programs give it its attributes.
-
-    Parameters
-    ----------
-    op_name : str
-        Which is still free.
-    describe : str
-        What it does.
-
-    Raises
-    ------
-    ArgumentError
-        If the name is taken.
-    """
+    """Return a new operator, which has a name only: programs give it its attributes."""
     if op_name in registered_ops():
         raise ArgumentError(f"register: operator {op_name} is already registered")
     return add_op(ProgramOp(op_name, doc=describe))
@@ -80,13 +67,6 @@ def register_alter_op_layout(op_name: str, alter_layout: Rule | None = None, lev
     alter_layout : callable, optional
         From attributes, arguments, placeholders of their types, and the type of the result to another call of as many
         arguments, or None; without it, the decorator is returned.
-    level : int
-        The priority.
-
-    Returns
-    -------
-    callable
-        The function, or the decorator that sets it.
     """
     return register_op_attr(op_name, "FTVMAlterOpLayout", alter_layout, level)
 
@@ -99,13 +79,6 @@ def register_legalize(op_name: str, legal_op: Rule | None = None, level: int = 1
     legal_op : callable, optional
         From attributes, arguments, and their types with that of the result last, to an expression, or None; without it,
         the decorator is returned.
-    level : int
-        The priority.
-
-    Returns
-    -------
-    callable
-        The function, or the decorator that sets it.
     """
     return register_op_attr(op_name, "FTVMLegalize", legal_op, level)
 
@@ -118,13 +91,6 @@ def register_convert_op_layout(op_name: str, convert_layout: Rule | None = None,
     convert_layout : callable, optional
         From attributes, arguments, placeholders of their types and the desired layouts to another call of as many
         arguments, or None; without it, the decorator is returned.
-    level : int
-        The priority.
-
-    Returns
-    -------
-    callable
-        The function, or the decorator that sets it.
     """
     return register_op_attr(op_name, "FTVMConvertOpLayout", convert_layout, level)
 
@@ -138,36 +104,17 @@ def register_infer_correct_layout(op_name: str, infer_layout: Rule | None = None
         From attributes, the layouts that the inputs have come into (None when it is asked for the call as it is), their
         old layouts, and the types of the arguments to an InferCorrectLayoutOutput; unknown layouts are None.
         Without it, the decorator is returned.
-    level : int
-        The priority.
-
-    Returns
-    -------
-    callable
-        The function, or the decorator that sets it.
     """
     return register_op_attr(op_name, "FInferCorrectLayout", infer_layout, level)
 
 
 def register_pattern(op_name: str, pattern: OpPattern, level: int = 10) -> Any:
-    """Set how the calls of an operator are fused.
-
-    Parameters
-    ----------
-    level : int
-        The priority.
-    """
+    """Set how the calls of an operator are fused."""
     return register_op_attr(op_name, "TOpPattern", pattern, level)
 
 
 def register_stateful(op_name: str, stateful: bool, level: int = 10) -> Any:
-    """Set whether the calls of an operator do more than return a value.
-
-    Parameters
-    ----------
-    level : int
-        The priority.
-    """
+    """Set whether the calls of an operator do more than return a value."""
     return register_op_attr(op_name, "TOpIsStateful", stateful, level)
 
 
@@ -184,13 +131,6 @@ def register_shape_func(op_name: str, data_dependent: bool, shape_func: Rule | N
     shape_func : callable, optional
         From attributes, inputs and the numbers of dimensions of the results to a tensor for each result's shape;
         without it, the decorator is returned.
-    level : int
-        The priority.
-
-    Returns
-    -------
-    callable
-        The function, or the decorator that sets it.
     """
     register_op_attr(op_name, "TShapeDataDependent", data_dependent, level)
     return register_op_attr(op_name, "FShapeFunc", shape_func, level)
@@ -204,32 +144,12 @@ def register_gradient(op_name: str, fgradient: Rule | None = None, level: int = 
     fgradient : callable, optional
         From the call and the gradient of its result to a gradient for each argument; without it, the decorator is
         returned.
-    level : int
-        The priority.
-
-    Returns
-    -------
-    callable
-        The function, or the decorator that sets it.
     """
     return register_op_attr(op_name, "FPrimalGradient", fgradient, level)
 
 
 def register_external_compiler(op_name: str, fexternal: Rule | None = None, level: int = 10) -> Any:
-    """Set what an external compiler makes of the calls of an operator.
-
-    Parameters
-    ----------
-    fexternal : callable, optional
-        Without it, the decorator is returned.
-    level : int
-        The priority.
-
-    Returns
-    -------
-    callable
-        The function, or the decorator that sets it.
-    """
+    """Set what an external compiler makes of the calls of an operator."""
     return register_op_attr(op_name, "FTVMExternalCompiler", fexternal, level)
 
 
@@ -240,13 +160,6 @@ def register_compute(op_name: str, compute: Rule | None = None, level: int = 10)
     ----------
     compute : callable, optional
         From attributes, inputs and the type of the result to tensors; without it, the decorator is returned.
-    level : int
-        The priority.
-
-    Returns
-    -------
-    callable
-        The function, or the decorator that sets it.
 
     Examples
     --------
@@ -269,32 +182,12 @@ def register_strategy(op_name: str, fstrategy: Rule | None = None, level: int = 
     fstrategy : callable, optional
         From attributes, inputs, the type of the result and a target to an OpStrategy, often a generic function;
         without it, the decorator is returned.
-    level : int
-        The priority.
-
-    Returns
-    -------
-    callable
-        The function, or the decorator that sets it.
     """
     return register_op_attr(op_name, "FTVMStrategy", fstrategy, level)
 
 
 def register_schedule(op_name: str, schedule: ScheduleMaker, level: int = 10) -> Any:
-    """Set the schedule of an operator: a strategy of what :func:`register_compute` set, else of its row, with it.
-
-    Parameters
-    ----------
-    schedule : callable
-        From attributes, outputs and a target to a schedule.
-    level : int
-        The priority.
-
-    Returns
-    -------
-    GenericFunc
-        The strategy.
-    """
+    """Set the schedule of an operator: a strategy of what :func:`register_compute` set, else of its row, with it."""
     strategy = GenericFunc(f"{op_name}_strategy")
     strategy.set_default(_ScheduleStrategy(op_name, schedule))
     return register_op_attr(op_name, "FTVMStrategy", strategy, level)
@@ -326,50 +219,17 @@ def _reduction(attrs: Attrs, outs: list[Tensor], target: Target) -> Schedule:
 
 
 def register_injective_schedule(op_name: str, level: int = 10) -> Any:
-    """Set the usual schedule of element-wise computations for an operator.
-
-    Parameters
-    ----------
-    level : int
-        The priority.
-
-    Returns
-    -------
-    GenericFunc
-        The strategy.
-    """
+    """Set the usual schedule of element-wise computations for an operator."""
     return register_schedule(op_name, _injective, level)
 
 
 def register_broadcast_schedule(op_name: str, level: int = 10) -> Any:
-    """Set the usual schedule of broadcasting computations for an operator, that of element-wise ones.
-
-    Parameters
-    ----------
-    level : int
-        The priority.
-
-    Returns
-    -------
-    GenericFunc
-        The strategy.
-    """
+    """Set the usual schedule of broadcasting computations for an operator, that of element-wise ones."""
     return register_schedule(op_name, _injective, level)
 
 
 def register_reduce_schedule(op_name: str, level: int = 10) -> Any:
-    """Set the usual schedule of reductions for an operator.
-
-    Parameters
-    ----------
-    level : int
-        The priority.
-
-    Returns
-    -------
-    GenericFunc
-        The strategy.
-    """
+    """Set the usual schedule of reductions for an operator."""
     return register_schedule(op_name, _reduction, level)
 
 

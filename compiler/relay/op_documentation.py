@@ -23,10 +23,6 @@ class Parameter:
     ----------
     type_name : str
         As documentation states it, e.g. ``Expr`` or ``int or sequence of int``.
-    doc : str
-        One line.
-    default : object
-        :data:`~compiler.ir.attrs.REQUIRED` if there is none.
     """
 
     name: str

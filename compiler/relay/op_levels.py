@@ -41,11 +41,5 @@ _LEVELS = {name: level for level, names in _NAMES.items() for name in names.spli
 
 
 def support_level(name: str) -> int:
-    """Return the level of an operator; 10 of those that no chapter lists.
-
-    Parameters
-    ----------
-    name : str
-        E.g. ``nn.conv2d``.
-    """
+    """Return the level of an operator; 10 of those that no chapter lists."""
     return _LEVELS.get(name, _DEFAULT)

@@ -105,30 +105,10 @@ def register(
     ----------
     name : str
         As Relay spells it, e.g. ``nn.conv2d``; the public function has the same name.
-    doc : str
-        What it computes, in a sentence or two.
-    inputs : mapping of str to str or Input
-        The arguments in their order, each with a line of documentation.
-    relation, reference
-        The fields of :class:`~compiler.relay.operator.RelayOp`.
-    attrs : type of Attrs, optional
-        The class of its attributes; without one it has none.
     topi : callable, optional
         The definition as a tensor expression, where it stands beside the row; ``topi`` exports it under ``name``.
     older_order : callable, optional
         From the arguments given by position to those in the order of today, where older programs had another one.
-    **row
-        The fields that are left out by most operators, see :class:`Row`.
-
-    Returns
-    -------
-    OpFunction
-        Takes inputs and attributes by position or name, and returns a call.
-
-    Raises
-    ------
-    ValueError
-        If the name is taken.
     """
     op = RelayOp(
         name,
@@ -254,8 +234,6 @@ def tuple_function(function: OpFunction, size: int | Callable[[Call], int | None
 
     Parameters
     ----------
-    function : OpFunction
-        What :func:`register` returned.
     size : int or callable
         How many values the tuple has, or what tells it from the call; None if its result is not a tuple.
     """
@@ -278,8 +256,6 @@ def public_function(row: OpFunction | TupleFunction, **docs: str) -> Callable[[F
 
     Parameters
     ----------
-    row : OpFunction
-        What :func:`register` returned.
     docs
         Documentation of the parameters that are neither inputs nor attributes, as ``type: text``.
     """
@@ -325,8 +301,6 @@ def load_operators(package: dict[str, Any], namespace: str) -> list[str]:
 
     Parameters
     ----------
-    package : dict of str to object
-        The package's globals.
     namespace : str
         What stands before the names of its operators, e.g. ``nn``; empty for none.
     """
@@ -366,13 +340,7 @@ def public_functions(namespace: str) -> dict[str, Callable[..., Any]]:
 
 
 def find_public(namespace: str, name: str) -> Any:
-    """Return a public function that was registered after its package was loaded.
-
-    Raises
-    ------
-    UnknownNameError
-        If there is none.
-    """
+    """Return a public function that was registered after its package was loaded."""
     functions = public_functions(namespace)
     if name not in functions:
         raise unknown_name(f"tvm.relay.{namespace}".rstrip("."), name, functions)

@@ -50,12 +50,6 @@ class OpImplementation:
 
     Parameters
     ----------
-    fcompute : callable
-        From attributes, inputs and the type of the result to tensors.
-    fschedule : callable
-        From attributes, outputs and the target to a schedule.
-    name : str
-        What it is called.
     plevel : int
         Of implementations that are valid, the one with the highest is taken.
     """
@@ -72,13 +66,7 @@ class OpImplementation:
         return [made] if isinstance(made, Tensor) else list(made)
 
     def schedule(self, attrs: Attrs, outs: Sequence[Tensor], target: Target) -> Schedule:
-        """Return the schedule of a group around the operator.
-
-        Parameters
-        ----------
-        outs : sequence of Tensor
-            The outputs of the group.
-        """
+        """Return the schedule of a group around the operator."""
         return self._schedule(attrs, list(outs), target)
 
 
@@ -103,12 +91,6 @@ class OpStrategy:
 
         Parameters
         ----------
-        compute : callable
-            From attributes, inputs and the type of the result to tensors.
-        schedule : callable
-            From attributes, outputs and the target to a schedule.
-        name : str
-            What it is called.
         plevel : int
             Of implementations that are valid, the one with the highest is taken.
 
@@ -147,13 +129,7 @@ def own_strategy(op: RelayOp) -> GenericFunc | None:
 
 
 def strategy_name(op_name: str) -> str:
-    """Return the name of the generic function that an operator's strategy is, e.g. ``conv2d_strategy``.
-
-    Parameters
-    ----------
-    op_name : str
-        E.g. ``nn.conv2d``.
-    """
+    """Return the name of the generic function that an operator's strategy is, e.g. ``conv2d_strategy``."""
     return op_name.rpartition(".")[2].removeprefix("contrib_") + "_strategy"
 
 

@@ -102,8 +102,6 @@ class Input:
         Whether it is a list of tensors: the results of a call with several are listed one by one.
     may_be_empty : bool
         Whether a list may have no tensors.
-    type_info : str
-        What :attr:`Op.arguments` calls its type.
     """
 
     doc: str
@@ -134,8 +132,6 @@ class StaticForm:
 
         Parameters
         ----------
-        attrs : Attrs
-            Those of the dynamic call.
         values : sequence of numpy.ndarray
             The arguments that decide the shape.
         """
@@ -156,26 +152,10 @@ class RelayOp(Op):
     ----------
     inputs : mapping of str to Input
         The arguments by name, in their order.
-    attrs_type : type of Attrs
-        The class of its calls' attributes.
-    relation : callable
-        See :data:`Relation`.
-    complete : callable or None
-        See :data:`Completion`.
-    compute : callable or None
-        See :data:`Compute`.
     schedule : callable or None
         See :data:`ScheduleRule`; None takes the usual one for the pattern.
-    reference : callable or None
-        See :data:`Reference`.
-    gradient : callable or None
-        See :data:`Gradient`.
     stateful : bool
         Whether a call does more than return a value, so that it must neither be removed nor repeated.
-    alter_layout : callable or None
-        See :data:`AlterLayout`.
-    layout : callable or None
-        See :data:`LayoutRule`.
     static_form : StaticForm or None
         Of an operator whose shape depends on the value of an argument.
     onnx : str
@@ -222,14 +202,7 @@ class RelayOp(Op):
     rules: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
 
     def own_attr(self, name: str) -> object:
-        """Return an attribute that the operator's row says; None for others.
-
-        Parameters
-        ----------
-        name : str
-            ``TOpPattern``, ``TOpIsStateful``, ``FPrimalGradient``, ``FInferCorrectLayout``, ``FTVMStrategy``, or one
-            of the :attr:`rules`.
-        """
+        """Return an attribute that the operator's row says; None for others."""
         if name in self.rules:
             return self.rules[name]
         own = {
@@ -291,20 +264,7 @@ class RelayOp(Op):
         return Parameter(name, declared.kind.type_name, declared.doc, declared.given_default)
 
     def __call__(self, *args: Any, **attrs: Any) -> Call:
-        """Return the call of this operator.
-
-        Parameters
-        ----------
-        args : Expr or number
-            One for each input.
-        attrs
-            Attributes by name; those left out have their defaults.
-
-        Raises
-        ------
-        ArgumentError
-            If the number of arguments, or an attribute's name or value, does not fit.
-        """
+        """Return the call of this operator."""
         if len(args) != len(self.inputs):
             names = ", ".join(self.inputs) or "none"
             raise ArgumentError(f"{self.name}: takes {len(self.inputs)} arguments ({names}), got {len(args)}")
@@ -312,20 +272,7 @@ class RelayOp(Op):
         return Call(self, tuple(values), self.complete_attrs(attrs), span=mint_here(self.name))
 
     def argument(self, name: str, value: object) -> RelayExpr:
-        """Return the value of an input as an expression; a number becomes a constant.
-
-        Parameters
-        ----------
-        name : str
-            Name of the input, for errors.
-        value : RelayExpr, NDArray, numpy.ndarray or number
-            What was given for it.
-
-        Raises
-        ------
-        ArgumentError
-            If it is neither, or a list without tensors where there must be some.
-        """
+        """Return the value of an input as an expression; a number becomes a constant."""
         if self.inputs[name].is_list and isinstance(value, TupleWrapper):
             value = list(value)
         value = as_expr(value)
@@ -338,18 +285,7 @@ class RelayOp(Op):
         raise ArgumentError(f"{self.name}: {name} must be an expression, got {type(value).__name__} {show(value)}")
 
     def complete_attrs(self, given: Mapping[str, Any]) -> Attrs:
-        """Return the attributes of a call: those given, and the defaults of the others.
-
-        Parameters
-        ----------
-        given : mapping of str to object
-            Values by the names of attributes.
-
-        Raises
-        ------
-        ArgumentError
-            If one is unknown, its value does not fit, or a required one is missing.
-        """
+        """Return the attributes of a call: those given, and the defaults of the others."""
         if not given and not self.attributes:
             return NO_ATTRS
         return self.attrs_type.make(self.name, given)
@@ -378,13 +314,7 @@ def _derived_attr(op: RelayOp, name: str) -> object:
 
 
 def operator_of(call: Call) -> RelayOp:
-    """Return the operator that a call applies.
-
-    Raises
-    ------
-    ArgumentError
-        If the call applies a function or a constructor.
-    """
+    """Return the operator that a call applies."""
     if isinstance(call.op, RelayOp):
         return call.op
     raise ArgumentError(f"expected the call of an operator, got the call of a {type(call.op).__name__}")
@@ -425,17 +355,7 @@ def get(name: str) -> RelayOp:
 
 
 def call_op(name: str, *args: Any, **attrs: Any) -> Call:
-    """Return the call of an operator by name: neither passes nor gradients import operators.
-
-    Parameters
-    ----------
-    name : str
-        E.g. ``nn.conv2d``.
-    args : Expr or number
-        One for each input.
-    attrs
-        Attributes by name.
-    """
+    """Return the call of an operator by name: neither passes nor gradients import operators."""
     return get(name)(*args, **attrs)
 
 

@@ -103,8 +103,6 @@ class Prelude(TensorArrayLookup):
 
         Parameters
         ----------
-        xs : Var
-            The list.
         nil : Expr or None
             The value for an empty list; None if it is not covered.
         cons : callable

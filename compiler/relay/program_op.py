@@ -40,16 +40,9 @@ class ProgramOp(RelayOp):
 
         Parameters
         ----------
-        rel_name : str
-            ``Identity``, ``Broadcast``, ``BroadcastComp``, or a name for the function.
         type_rel_func : callable, optional
             From the argument types and the attributes (None for a call without any) to the result type.  Its
             exceptions propagate through type inference, as errors that are of their own class and ``TVMError`` too.
-
-        Raises
-        ------
-        ArgumentError
-            If no relation of that name exists and no function is given.
         """
         function = type_rel_func or get_global_func(f"tvm.relay.type_relation.{rel_name}", allow_missing=True)
         if function is None:
@@ -57,18 +50,7 @@ class ProgramOp(RelayOp):
         self.relation = _relation(rel_name, function)
 
     def set_attrs_type_key(self, key: str) -> None:
-        """Set the type key of the attributes, which can only be ``DictAttrs``.
-
-        Parameters
-        ----------
-        key : str
-            ``DictAttrs``.
-
-        Raises
-        ------
-        ArgumentError
-            For any other key.
-        """
+        """Set the type key of the attributes, which can only be ``DictAttrs``."""
         if key != "DictAttrs":
             raise ArgumentError(f"set_attrs_type_key: expected 'DictAttrs', got {show(key)}")
         RelayOp.set_attrs_type_key(self, key)  # zero-argument super() fails in slotted dataclasses

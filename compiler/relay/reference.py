@@ -13,13 +13,7 @@ __all__ = ["RefCreate", "RefRead", "RefWrite"]
 
 @node
 class RefCreate(Expr):
-    """A new mutable reference.
-
-    Parameters
-    ----------
-    value : Expr
-        What it holds at first.
-    """
+    """A new mutable reference."""
 
     children: ClassVar[tuple[str, ...]] = ("value",)
 

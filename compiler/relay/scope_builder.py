@@ -137,11 +137,6 @@ class ScopeBuilder:
     def get(self) -> Any:
         """Return what was built.
 
-        Returns
-        -------
-        Expr
-            The lets of the scope around its value.
-
         Raises
         ------
         ArgumentError

@@ -21,10 +21,6 @@ class BlockRows(NamedTuple):
 
     Parameters
     ----------
-    data : numpy.ndarray
-        The blocks, row by row.
-    indices : numpy.ndarray
-        The column of each, in blocks.
     indptr : numpy.ndarray
         Where each row of blocks begins, and where the last one ends.
     """
@@ -48,29 +44,13 @@ class SparseAnalysisResult(NamedTuple):
 
 
 def sparse_enough(matrix: Weight, blocksize: Sequence[int], threshold: float) -> bool:
-    """Return whether a matrix is made of whole blocks and has a share of zeros.
-
-    Parameters
-    ----------
-    blocksize : sequence of int
-        Rows and columns of a block.
-    threshold : float
-        The least share.
-    """
+    """Return whether a matrix is made of whole blocks and has a share of zeros."""
     blocks = matrix.ndim == 2 and all(n % b == 0 for n, b in zip(matrix.shape, blocksize, strict=True))
     return blocks and matrix.size > 0 and 1 - int(np.count_nonzero(matrix)) / matrix.size >= threshold
 
 
 def block_rows(matrix: Weight, blocksize: Sequence[int]) -> BlockRows:
-    """Return the blocks of a matrix that are not zero.
-
-    Parameters
-    ----------
-    matrix : numpy.ndarray
-        Made of whole blocks.
-    blocksize : sequence of int
-        Rows and columns of a block.
-    """
+    """Return the blocks of a matrix that are not zero."""
     rows, columns = (n // b for n, b in zip(matrix.shape, blocksize, strict=True))
     blocks = matrix.reshape(rows, blocksize[0], columns, blocksize[1]).transpose(0, 2, 1, 3)
     filled = blocks.any(axis=(2, 3))
@@ -86,10 +66,6 @@ def conv_matrix(weight: Weight, layout: str, kernel_size: int) -> Weight | None:
     ----------
     weight : numpy.ndarray
         HWIO in the layout NHWC, OIHW in NCHW.
-    layout : {"NHWC", "NCHW"}
-        Of the data.
-    kernel_size : int
-        The extents of the window.
 
     Returns
     -------

@@ -10,13 +10,7 @@ __all__ = ["define_gradients", "define_storage"]
 
 
 def define_storage(mod: IRModule) -> None:
-    """Add the type ``Storage``, of memory that no tensor is in yet, to a module.
-
-    Parameters
-    ----------
-    mod : IRModule
-        What it defines already stays.
-    """
+    """Add the type ``Storage``, of memory that no tensor is in yet, to a module."""
     if any(var.name_hint == "Storage" for var in mod.type_definitions):
         return
     storage = GlobalTypeVar("Storage")
@@ -24,10 +18,4 @@ def define_storage(mod: IRModule) -> None:
 
 
 def define_gradients(mod: IRModule) -> None:
-    """Add what gradients need to a module: nothing, as values that need not be computed yet are functions.
-
-    Parameters
-    ----------
-    mod : IRModule
-        Stays as it is.
-    """
+    """Add what gradients need to a module: nothing, as values that need not be computed yet are functions."""

@@ -104,8 +104,6 @@ class TensorArrayOps:
     ----------
     prelude : Prelude
         To whose module they are added.
-    dtype : str
-        Of the elements of the tensors.
     """
 
     def __init__(self, prelude: HasModule, dtype: str) -> None:
@@ -176,10 +174,6 @@ class StaticTensorArrayOps:
     ----------
     prelude : Prelude
         To whose module they are added.
-    dtype : str
-        Of the elements of the tensors.
-    shape : sequence of int or Any
-        Of the tensors.
     batch_dim : int, optional
         The extent of the first axis of what stacking makes, where it is known.
     """
@@ -228,13 +222,7 @@ class StaticTensorArrayOps:
         return constructor_of(self.prelude.mod, self.get_name("tensor_t"), self.get_name(canonical))
 
     def is_cached(self, name: str) -> bool:
-        """Return whether the module has a type or a function.
-
-        Parameters
-        ----------
-        name : str
-            Its full name.
-        """
+        """Return whether the module has a type or a function."""
         mod = self.prelude.mod
         return name in mod or any(var.name_hint == name for var in mod.type_definitions)
 

@@ -20,55 +20,21 @@ class TensorArrayLookup:
     mod: IRModule
 
     def get_name(self, canonical: str, dtype: str) -> str:
-        """Return what something is called for tensors of unknown rank.
-
-        Parameters
-        ----------
-        canonical : str
-            Its name without the data type, e.g. ``tensor_array_read`` or ``tensor_t``.
-        dtype : str
-            Of the elements.
-        """
+        """Return what something is called for tensors of unknown rank."""
         return dynamic_name(canonical, dtype)
 
     def get_global_var(self, canonical: str, dtype: str) -> GlobalVar:
-        """Return a function over tensors of unknown rank; the module gets all of them with the first one.
-
-        Parameters
-        ----------
-        canonical : str
-            Its name without the data type.
-        dtype : str
-            Of the elements.
-        """
+        """Return a function over tensors of unknown rank; the module gets all of them with the first one."""
         TensorArrayOps(self, dtype).register()
         return self.mod.get_global_var(self.get_name(canonical, dtype))
 
     def get_type(self, canonical: str, dtype: str) -> GlobalTypeVar:
-        """Return the type of tensors of unknown rank.
-
-        Parameters
-        ----------
-        canonical : str
-            ``tensor_t``.
-        dtype : str
-            Of the elements.
-        """
+        """Return the type of tensors of unknown rank."""
         TensorArrayOps(self, dtype).define_tensor_adt()
         return self.mod.get_global_type_var(self.get_name(canonical, dtype))  # type: ignore[no-any-return]
 
     def get_ctor(self, ty_name: str, canonical: str, dtype: str) -> Constructor:
-        """Return a constructor of a type.
-
-        Parameters
-        ----------
-        ty_name : str
-            The full name of the type.
-        canonical : str
-            The constructor's name without the data type.
-        dtype : str
-            Of the elements.
-        """
+        """Return a constructor of a type."""
         return constructor_of(self.mod, ty_name, self.get_name(canonical, dtype))
 
     def get_tensor_ctor(self, canonical: str, dtype: str) -> Constructor:
@@ -78,8 +44,6 @@ class TensorArrayLookup:
         ----------
         canonical : str
             ``tensor_nil``, or ``tensor0`` to ``tensor6`` by the rank.
-        dtype : str
-            Of the elements.
         """
         return self.get_ctor(self.get_type("tensor_t", dtype).name_hint, canonical, dtype)
 
@@ -90,12 +54,6 @@ class TensorArrayLookup:
         ----------
         canonical : str
             Its name without data type and shape.
-        dtype : str
-            Of the elements.
-        shape : sequence of int or Any
-            Of the tensors.
-        batch_dim : int, optional
-            As given to :class:`StaticTensorArrayOps`.
         """
         return static_name(canonical, dtype, shape, batch_dim)
 
@@ -108,27 +66,11 @@ class TensorArrayLookup:
         ----------
         canonical : str
             Its name without data type and shape.
-        dtype : str
-            Of the elements.
-        shape : sequence of int or Any
-            Of the tensors.
-        batch_dim : int, optional
-            As given to :class:`StaticTensorArrayOps`.
         """
         return self.mod.get_global_var(static_name(canonical, dtype, shape, batch_dim))
 
     def get_type_static(self, canonical: str, dtype: str, shape: Sequence[Any]) -> GlobalTypeVar:
-        """Return the type of tensors of a stated shape.
-
-        Parameters
-        ----------
-        canonical : str
-            ``tensor_t``.
-        dtype : str
-            Of the elements.
-        shape : sequence of int or Any
-            Of the tensors.
-        """
+        """Return the type of tensors of a stated shape."""
         return self.mod.get_global_type_var(static_name(canonical, dtype, shape))  # type: ignore[no-any-return]
 
     def get_ctor_static(self, ty_name: str, name: str, dtype: str, shape: Sequence[Any]) -> Constructor:
@@ -138,25 +80,9 @@ class TensorArrayLookup:
         ----------
         ty_name : str
             The type's name without data type and shape.
-        name : str
-            The constructor's name without them.
-        dtype : str
-            Of the elements.
-        shape : sequence of int or Any
-            Of the tensors.
         """
         return constructor_of(self.mod, static_name(ty_name, dtype, shape), static_name(name, dtype, shape))
 
     def get_tensor_ctor_static(self, name: str, dtype: str, shape: Sequence[Any]) -> Constructor:
-        """Return a constructor of tensors of a stated shape.
-
-        Parameters
-        ----------
-        name : str
-            ``tensor_nil`` or ``tensor_constructor``.
-        dtype : str
-            Of the elements.
-        shape : sequence of int or Any
-            Of the tensors.
-        """
+        """Return a constructor of tensors of a stated shape."""
         return self.get_ctor_static("tensor_t", name, dtype, shape)

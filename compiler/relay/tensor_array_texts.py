@@ -33,8 +33,6 @@ class Names:
     ----------
     of : callable
         From the name that is common to all kinds to the one of this kind.
-    tensor : str
-        The type of the tensors.
     parts : str
         The type of their parts along the first axis, of any length.
     write_parts : str

@@ -61,13 +61,7 @@ def metadata_text(constants: Sequence[NDArray]) -> str:
 
 
 def read_metadata(text: str) -> dict[str, list[Any]]:
-    """Return what a section holds by the kind of node: e.g. ``relay.Constant``, ``tir.SizeVar``, ``runtime.BoxInt``.
-
-    Raises
-    ------
-    ArgumentError
-        If the section is not of the form that TVM 0.19 writes.
-    """
+    """Return what a section holds by the kind of node: e.g. ``relay.Constant``, ``tir.SizeVar``, ``runtime.BoxInt``."""
     try:
         table = load_tvm_json(json.loads(text))
         return {str(kind): list(column) for kind, column in table.items()}
@@ -88,13 +82,7 @@ def _packed(value: NDArray) -> bytes:
 
 
 def unpacked(data: bytes) -> NDArray:
-    """Return the array that bytes in TVM's array format are.
-
-    Raises
-    ------
-    ValueError
-        If they are not of this format.
-    """
+    """Return the array that bytes in TVM's array format are."""
     magic, _, _, _, rank, code, bits, lanes = _HEAD.unpack_from(data)
     if magic != _MAGIC or lanes != 1:
         raise ValueError("an array has no valid header")

@@ -45,13 +45,7 @@ Dim = int | PrimExpr
 
 
 def ShapeVar(name: str) -> TypeVar:
-    """Return a variable that stands for an extent where a type stands.
-
-    Parameters
-    ----------
-    name : str
-        What it is called in texts.
-    """
+    """Return a variable that stands for an extent where a type stands."""
     return TypeVar(name, TypeKind.ShapeVar)
 
 
@@ -63,8 +57,6 @@ class TensorType(Type):
     ----------
     shape : sequence of int or PrimExpr
         The extents; symbolic ones are variables of integers, unknown ones ``relay.Any()``.
-    dtype : str
-        Of the elements.
 
     Raises
     ------
@@ -90,13 +82,7 @@ class TensorType(Type):
 
     @property
     def concrete_shape(self) -> tuple[int, ...]:
-        """The shape as ints.
-
-        Raises
-        ------
-        ArgumentError
-            If a dimension is symbolic.
-        """
+        """The shape as ints."""
         dims = self.dims
         if not all(isinstance(d, int) for d in dims):
             raise ArgumentError(f"concrete_shape: the shape of {self} is not fully known")
@@ -166,13 +152,7 @@ class TupleType(Type):
 
 @node
 class RefType(Type):
-    """A mutable reference.
-
-    Parameters
-    ----------
-    value : Type
-        Of what it holds.
-    """
+    """A mutable reference."""
 
     value: Type
 
@@ -214,18 +194,7 @@ def is_dynamic(tensor_type: TensorType) -> bool:
 
 
 def as_type(value: Any, what: str) -> Type:
-    """Return a type, or the type of a scalar of a data type's name.
-
-    Parameters
-    ----------
-    what : str
-        The argument that it is, for the message.
-
-    Raises
-    ------
-    ArgumentError
-        If ``value`` is neither.
-    """
+    """Return a type, or the type of a scalar of a data type's name."""
     if isinstance(value, Type):
         return value
     if isinstance(value, str):
@@ -234,13 +203,7 @@ def as_type(value: Any, what: str) -> Type:
 
 
 def tensor_types(types: Sequence[Type]) -> list[TensorType]:
-    """Return the tensor types of a sequence of types, those of nested tuples in their order.
-
-    Raises
-    ------
-    ArgumentError
-        If one is neither a tensor nor a tuple.
-    """
+    """Return the tensor types of a sequence of types, those of nested tuples in their order."""
     tensors: list[TensorType] = []
     for t in types:
         if isinstance(t, TensorType):

@@ -29,13 +29,7 @@ _C_TYPES: dict[tuple[str, int], CType] = {
 
 
 def c_type(dtype: str) -> CType:
-    """Return the C type that a scalar is passed as.
-
-    Raises
-    ------
-    DTypeError
-        If it cannot be passed by value.
-    """
+    """Return the C type that a scalar is passed as."""
     d = dt.parse(dtype)
     kind = _C_TYPES.get((d.code, d.bits))
     if kind is None or d.lanes != 1:
@@ -76,13 +70,7 @@ class Binder:
         self.c_types += [c_type(t) for t in signature.sizes.values()]
 
     def bind(self, args: tuple[object, ...]) -> list[CValue]:
-        """Return the C values for ``args``: addresses, scalars, then sizes.
-
-        Raises
-        ------
-        ArgumentError
-            If they do not fit; the message names the argument.
-        """
+        """Return the C values for ``args``: addresses, scalars, then sizes."""
         if len(args) != len(self._parameters):
             names = ", ".join(p.name for p in self._signature.parameters)
             raise ArgumentError(

@@ -69,18 +69,7 @@ TVMArrayHandle = ctypes.POINTER(TVMArray)
 
 
 def described_array(address: int, dtype: str, shape: tuple[int, ...], device: Device) -> ctypes._Pointer[TVMArray]:
-    """Return the address of the description of an array whose elements lie one after the other.
-
-    Parameters
-    ----------
-    address : int
-        Of its first element.
-
-    Returns
-    -------
-    TVMArrayHandle
-        It keeps the description alive, but not the elements.
-    """
+    """Return the address of the description of an array whose elements lie one after the other."""
     parsed = dt.parse(dtype)
     extents = (tvm_shape_index_t * len(shape))(*shape)
     code = DTYPE_CODES[parsed.code]

@@ -91,8 +91,6 @@ class ADT:
     ----------
     tag : int
         Number of the constructor within its type; 0 of a tuple.
-    fields : sequence
-        What the value is made of.
     name : str
         The constructor's name; empty of a tuple.
     """
@@ -126,17 +124,6 @@ def tuple_object(fields: Sequence[object] | None = None) -> ADT:
 
 def getitem_helper(obj: object, elem_getter: Callable[[int], Item], length: int, idx: int | slice) -> Item | list[Item]:
     """Return what an index or a slice stands for.
-
-    Parameters
-    ----------
-    obj : object
-        The container, for the error.
-    elem_getter : callable
-        From a position to the element.
-    length : int
-        How many elements there are.
-    idx : int or slice
-        Negative positions count from the end.
 
     Raises
     ------

@@ -23,18 +23,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class CudaDriver:
-    """Calls the driver, and raises where it reports an error.
-
-    Parameters
-    ----------
-    api : module
-        ``cuda.bindings.driver``: each function returns its status, then its results.
-
-    Raises
-    ------
-    TVMError
-        If the driver cannot be initialised.
-    """
+    """Calls the driver, and raises where it reports an error."""
 
     def __init__(self, api: ModuleType) -> None:
         self._api = api
@@ -61,13 +50,7 @@ class CudaDriver:
         return int(self._call("cuDeviceGetCount"))
 
     def attribute(self, device: int, name: str) -> int:
-        """Return an attribute of a device.
-
-        Parameters
-        ----------
-        name : str
-            As the driver calls it, without ``CU_DEVICE_ATTRIBUTE_``: ``MULTIPROCESSOR_COUNT``.
-        """
+        """Return an attribute of a device."""
         which = getattr(self._api.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}")
         return int(self._call("cuDeviceGetAttribute", which, self._call("cuDeviceGet", device)))
 
@@ -104,13 +87,7 @@ class CudaDriver:
         return int(free)
 
     def architecture(self, device: int) -> str:
-        """Return the architecture of a device.
-
-        Returns
-        -------
-        str
-            E.g. ``sm_90``.
-        """
+        """Return the architecture of a device."""
         major, minor = (self.attribute(device, f"COMPUTE_CAPABILITY_{which}") for which in ("MAJOR", "MINOR"))
         return f"sm_{major}{minor}"
 
@@ -134,13 +111,7 @@ class CudaDriver:
         return self._call("cuModuleGetFunction", program, name.encode())
 
     def allocate(self, size: int) -> SupportsInt:
-        """Return new memory of the device.
-
-        Parameters
-        ----------
-        size : int
-            In bytes.
-        """
+        """Return new memory of the device."""
         pointer: SupportsInt = self._call("cuMemAlloc", max(size, 1))
         return pointer
 
@@ -149,23 +120,11 @@ class CudaDriver:
         self._call("cuMemFree", pointer)
 
     def upload(self, pointer: SupportsInt, array: Array) -> None:
-        """Copy an array to the device.
-
-        Parameters
-        ----------
-        array : numpy.ndarray
-            Contiguous.
-        """
+        """Copy an array to the device."""
         self._call("cuMemcpyHtoD", pointer, array.ctypes.data, array.nbytes)
 
     def download(self, array: Array, pointer: SupportsInt) -> None:
-        """Copy an array from the device.
-
-        Parameters
-        ----------
-        array : numpy.ndarray
-            Contiguous; its elements are overwritten.
-        """
+        """Copy an array from the device."""
         self._call("cuMemcpyDtoH", array.ctypes.data, pointer, array.nbytes)
 
     def launch(
@@ -177,19 +136,7 @@ class CudaDriver:
         numbers: Sequence[Number] = (),
         shared_bytes: int = 0,
     ) -> None:
-        """Launch a kernel; it runs after those launched before.
-
-        Parameters
-        ----------
-        blocks, threads : sequence of int
-            The grid and a block along x, y and z.
-        pointers : sequence of CUdeviceptr
-            Its first arguments.
-        numbers : sequence of (str, int or float)
-            Its further arguments.
-        shared_bytes : int
-            Of the shared memory whose size the launch says.
-        """
+        """Launch a kernel; it runs after those launched before."""
         if shared_bytes > _UNASKED_SHARED_BYTES:
             limit = self._api.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
             self._call("cuFuncSetAttribute", kernel, limit, shared_bytes)
@@ -202,13 +149,7 @@ class CudaDriver:
         self._call("cuCtxSynchronize")
 
     def seconds(self, work: Callable[[], None]) -> float:
-        """Return how long the device takes for something, by its own clock.
-
-        Parameters
-        ----------
-        work : callable
-            Launches kernels.
-        """
+        """Return how long the device takes for something, by its own clock."""
         events: list[Any] = []
         try:
             for _ in range(2):
@@ -248,13 +189,7 @@ def why_no_driver() -> str:
 
 
 def find_driver() -> CudaDriver:
-    """Return the driver.
-
-    Raises
-    ------
-    UnavailableError
-        If there is none, or no device; the message says why.
-    """
+    """Return the driver."""
     driver = _search()
     if isinstance(driver, str):
         raise UnavailableError(f"cuda: {driver}")

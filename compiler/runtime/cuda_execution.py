@@ -32,12 +32,8 @@ class CudaExecution:
 
     Parameters
     ----------
-    plan : Launches
-        Its memory and its launches.
     code : bytes
         The kernels: a CUBIN, or PTX that ends with a zero byte.
-    device : int
-        Which one.
     """
 
     def __init__(self, plan: Launches, code: bytes, driver: CudaDriver, device: int = 0) -> None:
@@ -49,27 +45,13 @@ class CudaExecution:
         self._kernels = {name: driver.kernel(program, name) for name in {launch.kernel for launch in plan.launches}}
 
     def __call__(self, *arrays: Array) -> None:
-        """Run the function.
-
-        Parameters
-        ----------
-        *arrays : numpy.ndarray
-            Its arguments; those that it writes are overwritten.
-        """
+        """Run the function."""
         with self._on_device(arrays) as pointers:
             self._launch(pointers)
             self._driver.synchronize()
 
     def seconds(self, *arrays: Array, number: int = 10, repeat: int = 3) -> list[float]:
-        """Return how long a call takes on the device, without copies, by its own events.
-
-        Parameters
-        ----------
-        number : int
-            Calls that one measurement averages over.
-        repeat : int
-            Measurements; one call before them warms up.
-        """
+        """Return how long a call takes on the device, without copies, by its own events."""
         with self._on_device(arrays) as pointers:
 
             def calls() -> None:
@@ -120,8 +102,6 @@ class CudaFunction(Function):
 
     Parameters
     ----------
-    signature : Signature
-        The host's.
     execution : callable
         Returns the function on the device; called when the function is first called.
     """
@@ -172,13 +152,7 @@ def _write_back(arg: object, array: Array) -> None:
 
 
 def launch_on_cuda(host: Module, kernels: DeviceModule) -> None:
-    """Let the functions of a host's module that launch kernels run on the first CUDA device, if there is one.
-
-    Parameters
-    ----------
-    kernels : DeviceModule
-        What they launch.
-    """
+    """Let the functions of a host's module that launch kernels run on the first CUDA device, if there is one."""
     if kernels.type_key != "cuda" or not cuda().exist:
         return
     for name, plan in kernels.launches().items():

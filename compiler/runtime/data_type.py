@@ -69,13 +69,7 @@ class DataType(str):
 
     @property
     def lanes(self) -> int:
-        """How many elements a vector has, 1 for a scalar.
-
-        Raises
-        ------
-        DTypeError
-            If the processor says how many.
-        """
+        """How many elements a vector has, 1 for a scalar."""
         if dt.is_scalable(self):
             raise DTypeError(f"Can't fetch the lanes of a scalable vector at a compile time: {self}")
         return dt.lanes(self)

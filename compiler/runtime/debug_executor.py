@@ -75,8 +75,6 @@ class GraphModuleDebug(GraphModule):
             Of no effect: no measurement lasts no time, and nothing waits between them.
         sort_by_time : bool
             Whether the longest kernel is printed first; otherwise they keep the graph's order.
-        **input_dict : array_like or NDArray
-            Inputs by name.
         """
         if input_dict:
             self.set_input(None, None, **input_dict)
@@ -103,15 +101,7 @@ class GraphModuleDebug(GraphModule):
             self.debug_datum.remove()
 
     def profile(self, collectors: Sequence[MetricCollector] | None = None, **input_dict: ArrayLike) -> Report:
-        """Run the model once and return how long each kernel took.
-
-        Parameters
-        ----------
-        collectors : sequence of MetricCollector, optional
-            What measures beside the time.
-        **input_dict : array_like or NDArray
-            Inputs to set before, by name.
-        """
+        """Run the model once and return how long each kernel took."""
         self.set_input(None, None, **input_dict)
         self.module.run()  # what is done once only, is done
         nodes = self.module.graph.nodes
@@ -128,8 +118,6 @@ class GraphModuleDebug(GraphModule):
 
         Parameters
         ----------
-        number : int
-            Calls that one measurement averages over.
         repeat : int
             Measurements of each kernel.
         min_repeat_ms : int
@@ -158,19 +146,8 @@ class GraphModuleDebug(GraphModule):
 
         Parameters
         ----------
-        index : int
-            Number of the node.
-        number : int
-            Calls that one measurement averages over.
-        repeat : int
-            Measurements.
         min_repeat_ms : int
             A measurement lasts at least this many milliseconds: ``number`` grows until it does.
-
-        Returns
-        -------
-        BenchmarkResult
-            Zeros for a node that computes nothing.
 
         Raises
         ------
@@ -228,8 +205,6 @@ def create(
         What ``lib.get_graph_json()`` returns.
     libmod : Module
         The kernels, as ``lib.get_lib()`` returns them.
-    device : Device or sequence of Device
-        Where it runs; the first counts.
     dump_root : str or path, optional
         Where the folder of what a run leaves is made; a temporary one by default.
 

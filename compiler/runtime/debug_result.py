@@ -34,10 +34,6 @@ class DebugResult:
 
     Attributes
     ----------
-    root : str
-        Where the folder is.
-    path : str
-        The folder.
     nodes : list of dict
         The nodes with their shapes and the names of their inputs, as they are written.
     """

@@ -23,12 +23,6 @@ class DeviceKind:
     ----------
     number : int
         DLPack's; above 16 it is TVM's.
-    name : str
-        Under which devices of it are printed.
-    title : str
-        What its makers call it, with its article.
-    also : tuple of str
-        Kinds of targets and older names that mean it as well.
     """
 
     number: int
@@ -62,8 +56,6 @@ class Device:
     ----------
     device_type : int
         DLPack's number of the kind of device: 1 is the CPU.
-    device_id : int
-        Which one of that kind.
     """
 
     kDLCPU: ClassVar[int] = 1
@@ -201,11 +193,6 @@ class Device:
         operation : str
             What needs the memory, for the error.
 
-        Returns
-        -------
-        Device
-            This device.
-
         Raises
         ------
         ArgumentError
@@ -229,8 +216,6 @@ def device(dev_type: str | int, dev_id: int = 0) -> Device:
     ----------
     dev_type : str or int
         A name, e.g. ``cpu`` or ``llvm -mcpu=native``, or DLPack's number; ``cuda:1`` says which one of that kind.
-    dev_id : int
-        Which one of that kind.
 
     Raises
     ------

@@ -35,31 +35,14 @@ Launcher: TypeAlias = Callable[[str, tuple[object, ...], Mapping[str, int]], Non
 
 
 class KernelFunction(Function):
-    """A kernel; the functions of the host launch it.
-
-    Parameters
-    ----------
-    code : callable
-        Says why there is no machine code.
-    """
+    """A kernel; the functions of the host launch it."""
 
     def __init__(self, module: DeviceModule, signature: Signature, code: Callable[[], NativeCode]) -> None:
         super().__init__(module, signature, code)
         self._kernels = module
 
     def prepare(self, args: tuple[object, ...]) -> Callable[[], Returned]:
-        """Return what launches the kernel.
-
-        Parameters
-        ----------
-        args : tuple of object
-            Addresses and numbers, then the extents of the launch.
-
-        Raises
-        ------
-        UnavailableError
-            If the module has no launcher.
-        """
+        """Return what launches the kernel."""
         launcher = self._kernels.launcher
         if launcher is None:
             self._code()
@@ -83,20 +66,8 @@ class DeviceModule(Module):
 
     Parameters
     ----------
-    kind : str
-        The kind of module as TVM names it, e.g. ``cuda``.
-    signatures : sequence of Signature
-        Its kernels.
-    sources : mapping of str to callable
-        What :meth:`get_source` answers by format, the usual one first.
-    target : Target or str
-        Of a loaded module, as text.
     kernels : IRModule
         The loop IR of the kernels, as the code was made of it.
-    files : mapping of str to callable
-        What :meth:`save` writes by format, beside the sources.
-    launches : callable, optional
-        Returns what the functions of the host launch.
     machine_code : callable, optional
         Returns what NVIDIA's driver loads for an architecture; what the files have by default.
     arch : str
@@ -211,20 +182,7 @@ def _runs_on(built: str, arch: str) -> bool:
 
 
 def stored_kernels(content: bytes, path: str) -> DeviceModule:
-    """Return the module of kernels that a library holds.
-
-    Parameters
-    ----------
-    content : bytes
-        What :meth:`DeviceModule.stored_data` marked.
-    path : str
-        The library's, for the message.
-
-    Raises
-    ------
-    ArgumentError
-        If the content is damaged.
-    """
+    """Return the module of kernels that a library holds."""
     try:
         stored = msgspec.msgpack.decode(content, type=_StoredKernels)
     except msgspec.MsgspecError as error:

@@ -32,11 +32,6 @@ def register_object(type_key: str | Class | None = None) -> Any:
     ----------
     type_key : str or type, optional
         Its name; or the class, whose own name is taken.
-
-    Returns
-    -------
-    type
-        The class, or the decorator that registers one.
     """
     if isinstance(type_key, type):
         return register_object(type_key.__name__)(type_key)
@@ -54,18 +49,7 @@ def registered_object(type_key: str) -> type | None:
 
 
 def register_extension(cls: Class, fcreate: object = None) -> Class:
-    """Let objects of a class be arguments of functions of the runtime; here all objects may be.
-
-    Parameters
-    ----------
-    fcreate : callable, optional
-        Accepted for compatibility.
-
-    Returns
-    -------
-    type
-        ``cls``.
-    """
+    """Let objects of a class be arguments of functions of the runtime; here all objects may be."""
     return cls
 
 

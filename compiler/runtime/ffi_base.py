@@ -16,11 +16,5 @@ numeric_types = (int, float, np.generic, Number, Integral)
 
 
 def py_str(x: bytes) -> str:
-    """Return a text of bytes.
-
-    Parameters
-    ----------
-    x : bytes
-        In UTF-8.
-    """
+    """Return a text of bytes."""
     return x.decode("utf-8")

@@ -21,8 +21,6 @@ class Node(msgspec.Struct, kw_only=True, omit_defaults=True):
     ----------
     attrs : dict of str to str
         Of a call ``func_name``; of one that calls a reference also ``operator``, ``operator_attrs`` and ``nest``.
-    inputs : list of [int, int, int]
-        Node, output of it, version.
     """
 
     op: str
@@ -38,8 +36,6 @@ class Graph(msgspec.Struct, kw_only=True):
     ----------
     arg_nodes : list of int
         The nodes that are inputs or parameters.
-    heads : list of [int, int, int]
-        The outputs.
     attrs : dict
         ``shape``, ``dltype``, ``storage_id`` and ``device_index`` of every value, each after the name of its type.
     node_row_ptr : list of int
@@ -68,23 +64,11 @@ class Graph(msgspec.Struct, kw_only=True):
         return list(self.attrs["storage_id"][1])
 
     def value(self, entry: tuple[int, int, int]) -> int:
-        """Return the number of a value.
-
-        Parameters
-        ----------
-        entry : tuple of three int
-            Node, output of it, version.
-        """
+        """Return the number of a value."""
         return self.node_row_ptr[entry[0]] + entry[1]
 
     def to_json(self) -> str:
-        """Return the graph as text.
-
-        Returns
-        -------
-        str
-            JSON in TVM's layout.
-        """
+        """Return the graph as text."""
         return msgspec.json.format(msgspec.json.encode(self), indent=2).decode()
 
 
@@ -95,11 +79,6 @@ def parse_graph(text: str) -> Graph:
     ----------
     text : str
         JSON in TVM's layout.
-
-    Raises
-    ------
-    ArgumentError
-        If it is not one.
     """
     try:
         graph = msgspec.json.decode(text, type=Graph)

@@ -18,8 +18,6 @@ class GraphExecutorFactory(ExecutorFactoryModule):
 
     Parameters
     ----------
-    lib : Module
-        The kernels.
     name : str
         ``lib[name](dev)`` makes an executor.
     exporter : callable, optional
@@ -41,13 +39,7 @@ class GraphExecutorFactory(ExecutorFactoryModule):
         self._exporter = exporter
 
     def __getitem__(self, name: str) -> Callable[..., Any]:
-        """Return one of the model's functions: what makes an executor on a device, or what describes the model.
-
-        Raises
-        ------
-        ArgumentError
-            If there is none with that name.
-        """
+        """Return one of the model's functions: what makes an executor on a device, or what describes the model."""
         functions: dict[str, Callable[..., Any]] = {
             self.libmod_name: self._executor,
             "debug_create": self._debug_executor,
@@ -98,11 +90,6 @@ class GraphExecutorFactory(ExecutorFactoryModule):
 
     def export_library(self, file_name: str, **options: object) -> None:
         """Write graph, parameters and kernels to one file that ``tvm.runtime.load_module`` reads.
-
-        Parameters
-        ----------
-        **options
-            Accepted for compatibility.
 
         Raises
         ------

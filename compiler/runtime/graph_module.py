@@ -50,10 +50,6 @@ class GraphModule(ModelModule):
         ----------
         key : int or str, optional
             One input, by name or index.
-        value : NDArray, optional
-            Its value.
-        **params : NDArray
-            Further inputs by name.
 
         Raises
         ------
@@ -72,8 +68,6 @@ class GraphModule(ModelModule):
 
         Parameters
         ----------
-        key : int
-            Which output.
         value : NDArray
             Of the output's shape and type.
 
@@ -89,8 +83,6 @@ class GraphModule(ModelModule):
 
         Parameters
         ----------
-        other : GraphModule
-            Has inputs of the parameters' names.
         params_bytes : bytes or bytearray
             What ``save_param_dict`` wrote; only its names count.
 

@@ -57,8 +57,6 @@ class DeviceMemory:
 
     Attributes
     ----------
-    dtype : str
-        Of its elements.
     parameter : int or None
         Position among the function's parameters; None for memory that the function allocates.
     """
@@ -75,16 +73,12 @@ class Launch:
 
     Attributes
     ----------
-    kernel : str
-        Its name in the program.
     memory : tuple of int
         Positions in :attr:`Launches.memory` of what the kernel's pointers lead to, in the order of its parameters.
     numbers : tuple of (str, int or float)
         Its other parameters in their order: data type and value.
     blocks, threads : tuple of int
         Blocks of the grid and threads of a block along x, y and z.
-    shared_bytes : int
-        Shared memory of a block.
     dynamic_bytes : int
         The part of it whose size the launch says: scope ``shared.dyn``.
     """
@@ -153,17 +147,8 @@ def decode_launches(text: str, kernels: Mapping[str, Sequence[str]], path: str) 
 
     Parameters
     ----------
-    text : str
-        What :func:`encode_launches` returns.
     kernels : mapping of str to sequence of str
         The data types of the parameters of each kernel, ``handle`` for pointers.
-    path : str
-        The file's, for messages.
-
-    Raises
-    ------
-    ArgumentError
-        If the text is damaged, or launches what no device runs.
     """
     try:
         stored = msgspec.json.decode(text, type=_Stored)
@@ -184,20 +169,7 @@ def decode_launches(text: str, kernels: Mapping[str, Sequence[str]], path: str) 
 
 
 def require_fitting(functions: FunctionLaunches, signatures: Mapping[str, Signature], path: str) -> None:
-    """Reject launches that do not go with the functions of the host whose they are.
-
-    Parameters
-    ----------
-    signatures : mapping of str to Signature
-        The host's.
-    path : str
-        The file's, for messages.
-
-    Raises
-    ------
-    ArgumentError
-        If a function is missing, or has other parameters.
-    """
+    """Reject launches that do not go with the functions of the host whose they are."""
     for name, plan in functions.items():
         signature = signatures.get(name)
         if signature is None:

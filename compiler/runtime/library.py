@@ -47,8 +47,6 @@ class Description(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes
     ----------
-    triple : str
-        The machine that it is for.
     features : list of str
         What the CPU must be able to do, as LLVM names it.
     graph : str
@@ -74,13 +72,7 @@ def describe(description: Description) -> bytes:
 
 
 def read_description(data: bytes, path: str) -> Description:
-    """Return the description inside a file: of all modules that were linked into it.
-
-    Raises
-    ------
-    ArgumentError
-        If there is none, or it is damaged.
-    """
+    """Return the description inside a file: of all modules that were linked into it."""
     descriptions = []
     for content in find_all_marked(MARK, data, path, _LARGEST):
         try:
@@ -99,16 +91,6 @@ def library_content(object_code: bytes, name: str, attached: bytes = b"") -> byt
 
     Where the name ends like a shared library's, it is linked into one: by the system's linker, else by
     :mod:`compiler.runtime.shared_object`.  What neither can link stays object code; :func:`load_module` reads both.
-
-    Parameters
-    ----------
-    name : str
-        Of the file.
-
-    Raises
-    ------
-    BuildError
-        If the linker fails.
     """
     if not name.endswith((".so", ".dylib")):
         return object_code + attached
@@ -136,13 +118,7 @@ def _linked_by_system(object_code: bytes, attached: bytes) -> bytes | None:
 
 
 def _linked_in(folder: Path, linker: str, object_code: bytes, attached: bytes) -> bytes:
-    """Return a shared library that a linker makes in a folder.
-
-    Raises
-    ------
-    BuildError
-        If the linker fails.
-    """
+    """Return a shared library that a linker makes in a folder."""
     library, source = folder / "module.so", folder / "module.o"
     source.write_bytes(object_code)
     command = [linker, "-shared", "-o", str(library), str(source)]
@@ -168,15 +144,8 @@ def load_module(path: str | os.PathLike[str], fmt: str = "") -> Any:
 
     Parameters
     ----------
-    path : str or path-like
-        The file.
     fmt : str
         ``ll`` or ``bc`` of LLVM IR, which the file's ending says by default; any other file says itself what it is.
-
-    Returns
-    -------
-    Module, GraphExecutorFactory or AotLibrary
-        Of a model one of the last two.
 
     Raises
     ------
@@ -222,8 +191,6 @@ def load_static_library(path: str | os.PathLike[str], func_names: Sequence[str])
     ----------
     path : str or path-like
         A file that ``Module.save`` or ``export_library`` wrote.
-    func_names : sequence of str
-        The functions.
 
     Raises
     ------

@@ -28,8 +28,6 @@ class Machine:
     ----------
     processor : str
         The name of its processor in the words of the operating system.
-    cpu : str
-        LLVM's name of the processor.
     features : mapping of str to bool
         Whether it has each feature that LLVM detects, by LLVM's names.
     cores : int

@@ -21,13 +21,7 @@ _DIGEST = 32
 
 
 def marked(mark: bytes, content: bytes) -> bytes:
-    """Return content that :func:`find_marked` finds in a file.
-
-    Returns
-    -------
-    bytes
-        The mark, a length, a checksum, the content.
-    """
+    """Return content that :func:`find_marked` finds in a file."""
     return mark + len(content).to_bytes(8, "little") + hashlib.sha256(content).digest() + content
 
 
@@ -36,15 +30,8 @@ def find_marked(mark: bytes, data: bytes, path: str, largest: int, begin: int = 
 
     Parameters
     ----------
-    path : str
-        The file's, for the message.
     largest : int
         Bytes of the content, at most.
-
-    Raises
-    ------
-    ArgumentError
-        If it is damaged.
     """
     start = data.find(mark, begin)
     if start < 0:
@@ -63,15 +50,8 @@ def find_all_marked(mark: bytes, data: bytes, path: str, largest: int) -> Iterat
 
     Parameters
     ----------
-    path : str
-        The file's, for the message.
     largest : int
         Bytes of a content, at most.
-
-    Raises
-    ------
-    ArgumentError
-        If one is damaged.
     """
     begin = 0
     while (content := find_marked(mark, data, path, largest, begin)) is not None:

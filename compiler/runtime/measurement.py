@@ -24,13 +24,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkResult:
-    """Times of a measured function.
-
-    Parameters
-    ----------
-    results : sequence of float
-        Seconds a call, one value for each repeat.
-    """
+    """Times of a measured function."""
 
     results: Sequence[float]
 

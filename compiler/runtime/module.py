@@ -29,13 +29,7 @@ DEFAULT_NAME = "default_function"
 
 
 def write_exported(file_name: str, content: bytes) -> None:
-    """Write an exported library to a file.
-
-    Raises
-    ------
-    BuildError
-        If the file cannot be written.
-    """
+    """Write an exported library to a file."""
     try:
         Path(file_name).write_bytes(content)
     except OSError as exc:
@@ -129,13 +123,7 @@ class Module(timing.Timed):
         return self._exporter is not None
 
     def get_property_mask(self) -> int:
-        """Return what the module can do as bits.
-
-        Returns
-        -------
-        int
-            Of :class:`ModulePropertyMask`.
-        """
+        """Return what the module can do as bits."""
         return (
             ModulePropertyMask.BINARY_SERIALIZABLE * self.is_binary_serializable
             | ModulePropertyMask.RUNNABLE * self.is_runnable
@@ -204,13 +192,7 @@ class Module(timing.Timed):
         return self is other
 
     def implements_function(self, name: str, query_imports: bool = False) -> bool:
-        """Return whether the module has a function of a name.
-
-        Parameters
-        ----------
-        query_imports : bool
-            Whether to search imported modules, too.
-        """
+        """Return whether the module has a function of a name."""
         return self._find(name, query_imports) is not None
 
     def _find(self, name: str, query_imports: bool) -> Function | None:
@@ -233,8 +215,6 @@ class Module(timing.Timed):
         ----------
         name : str
             Name of the function; ``entry_name`` for the entry function.
-        query_imports : bool
-            Whether to search imported modules, too.
 
         Raises
         ------
@@ -282,8 +262,6 @@ class Module(timing.Timed):
         ----------
         file_name : str
             An object file (``.o``), a shared library (``.so``), or an archive (``.tar``).
-        **options
-            Ignored, for compatibility.
 
         Raises
         ------
@@ -312,8 +290,6 @@ class Module(timing.Timed):
 
         Parameters
         ----------
-        file_name : str
-            Path of the file.
         fmt : str
             ``ll``, ``bc``, ``asm``, ``o``, …; by default the file's extension.  ``load_module`` reads all formats but
             assembly.

@@ -42,13 +42,6 @@ class Function:
         -------
         int, float, bool, c_void_p or None
             The value of ``tir.ret``; None without one.
-
-        Raises
-        ------
-        ArgumentError
-            If the arguments do not match the signature; the function has not run then.
-        TVMError
-            If an assertion of the function fails.
         """
         run = self.prepare(args)
         instruments = active_instruments()
@@ -113,13 +106,6 @@ class Function:
 
     def device_seconds(self, args: tuple[object, ...], number: int, repeat: int) -> list[float] | None:
         """Measure calls by the clock of the device that runs them.
-
-        Parameters
-        ----------
-        number : int
-            The number of calls that each measurement averages.
-        repeat : int
-            The number of measurements.
 
         Returns
         -------

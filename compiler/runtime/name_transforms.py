@@ -12,11 +12,6 @@ __all__ = ["sanitize_name"]
 def sanitize_name(original_name: str) -> str:
     """Return a name whose characters may all stand in names of C.
 
-    Returns
-    -------
-    str
-        With underscores for characters that may not.
-
     Raises
     ------
     ArgumentError

@@ -15,19 +15,10 @@ def arguments_in_order(function: str, names: Sequence[str], args: Sequence[T], k
 
     Parameters
     ----------
-    function : str
-        What is called, for errors.
     names : sequence of str
         The parameters' names; those of one name have the value that is given by it.
-    args : sequence
-        Values of the first parameters.
     kwargs : mapping of str
         Values of the rest; those of other names are left out, so that all the weights of a model may be given.
-
-    Raises
-    ------
-    ArgumentError
-        If a parameter has no value or two, or there are more values than parameters.
     """
     given, rest = names[: len(args)], names[len(args) :]
     if len(args) > len(names) or not kwargs.keys() >= set(rest) or not kwargs.keys().isdisjoint(given):

@@ -72,13 +72,7 @@ def _libraries() -> tuple[ctypes.CDLL, ...]:
 
 
 def require_symbols(names: list[str]) -> None:
-    """Make C functions known to LLVM's linker.
-
-    Raises
-    ------
-    BuildError
-        If this process has no function of some name.
-    """
+    """Make C functions known to LLVM's linker."""
     for name in names:
         if binding.address_of_symbol(name):
             continue
@@ -98,20 +92,7 @@ def _let_call(variable: int) -> None:
 
 
 def compiled(data: bytes, path: str) -> bytes:
-    """Return the object code of LLVM IR that :meth:`compiler.runtime.module.Module.save` wrote.
-
-    Parameters
-    ----------
-    data : bytes
-        As text, or as bitcode.
-    path : str
-        The file that it comes from, for the error.
-
-    Raises
-    ------
-    ArgumentError
-        If LLVM cannot read it.
-    """
+    """Return the object code of LLVM IR that :meth:`compiler.runtime.module.Module.save` wrote."""
     target = _prepare()
     try:
         is_text = not data.startswith((b"BC\xc0\xde", b"\xde\xc0\x17\x0b"))
@@ -127,18 +108,7 @@ def compiled(data: bytes, path: str) -> bytes:
 
 
 class ObjectCode:
-    """Relocatable object code, linked into this process.
-
-    Parameters
-    ----------
-    code : bytes
-        An object file for this machine.
-
-    Raises
-    ------
-    BuildError
-        If it calls a function that there is not.
-    """
+    """Relocatable object code, linked into this process."""
 
     def __init__(self, code: bytes) -> None:
         target = _prepare()

@@ -30,18 +30,7 @@ _OF_ML_DTYPES = {theirs: ours for ours, theirs in _ML_DTYPES.items()}
 
 
 def numpy_dtype(dtype: str) -> np.dtype[Any]:
-    """Return NumPy's type for a scalar data type.
-
-    Parameters
-    ----------
-    dtype : str
-        E.g. ``float32``.
-
-    Raises
-    ------
-    DTypeError
-        If no array can hold it.
-    """
+    """Return NumPy's type for a scalar data type."""
     name = dt.element(dtype)
     if name in _ML_DTYPES:
         import ml_dtypes  # NumPy has none of these
@@ -77,11 +66,6 @@ def tvm_dtype(kind: np.dtype[Any]) -> str:
     ----------
     kind : numpy.dtype
         E.g. that of ``ml_dtypes.float8_e5m2``.
-
-    Returns
-    -------
-    str
-        As TVM spells it, e.g. ``e5m2_float8``.
     """
     if kind.names is not None and len(kind.names) == 1:
         return str(kind.names[0])
@@ -90,15 +74,7 @@ def tvm_dtype(kind: np.dtype[Any]) -> str:
 
 
 def aligned_empty(shape: tuple[int, ...], dtype: str) -> npt.NDArray[Any]:
-    """Return uninitialised memory that starts at a multiple of :data:`~compiler.ir.memory.ALIGNMENT`.
-
-    Parameters
-    ----------
-    shape : tuple of int
-        Extents.
-    dtype : str
-        Type of the elements.
-    """
+    """Return uninitialised memory that starts at a multiple of :data:`~compiler.ir.memory.ALIGNMENT`."""
     element = numpy_dtype(dtype)
     shape = (*shape, dt.lanes(dtype)) if dt.lanes(dtype) > 1 else tuple(shape)
     size = math.prod(map(int, shape)) * element.itemsize
@@ -123,15 +99,6 @@ class NDArray:
         The elements, in rows without gaps; the lanes of vectors are one more dimension.
     dtype : str
         Their type under TVM's name, e.g. ``float32``.
-    device : Device
-        Where they lie.
-
-    Attributes
-    ----------
-    shape : tuple of int
-        Extents of the dimensions, outermost first.
-    address : int
-        Address of the first element.
     """
 
     __slots__ = ("_memory", "address", "device", "dtype", "shape")
@@ -179,13 +146,7 @@ class NDArray:
         return self is other
 
     def view(self) -> npt.NDArray[Any]:
-        """Return the elements themselves, not a copy.
-
-        Returns
-        -------
-        numpy.ndarray
-            The memory of this array.
-        """
+        """Return the elements themselves, not a copy."""
         return self._memory
 
     def _create_view(self, shape: Sequence[int]) -> NDArray:
@@ -204,11 +165,6 @@ class NDArray:
         ----------
         source_array : array_like or NDArray
             Elements in the shape of this array; NumPy arrays have the lanes of vectors as one more dimension.
-
-        Returns
-        -------
-        NDArray
-            This array.
 
         Raises
         ------
@@ -236,11 +192,6 @@ class NDArray:
             An array of the same shape, or where to make one.
         mem_scope : str, optional
             The memory of a new array, as of :func:`empty`.
-
-        Returns
-        -------
-        NDArray
-            The array that was written.
 
         Raises
         ------
@@ -310,10 +261,6 @@ def empty(
 
     Parameters
     ----------
-    shape : int or sequence of int
-        Extents of the dimensions, outermost first.
-    dtype : str
-        Type of the elements.
     device : Device, optional
         Where it lies; the CPU by default.
     mem_scope : str, optional
@@ -366,15 +313,7 @@ _slab = _Slab()
 
 
 class ArrayType:
-    """Shape and data type of arrays that are made many times, worked out once.
-
-    Parameters
-    ----------
-    shape : tuple of int
-        Extents.
-    dtype : str
-        Type of the elements.
-    """
+    """Shape and data type of arrays that are made many times, worked out once."""
 
     __slots__ = ("_device", "_dtype", "_element", "_memory_shape", "_room", "_shape")
 
@@ -412,11 +351,6 @@ def array(arr: ArrayLike, device: Device | None = None, mem_scope: str | None = 
 
 def numpyasarray(values: npt.NDArray[Any]) -> NDArray:
     """Return an array that shares the memory of a NumPy array.
-
-    Parameters
-    ----------
-    values : numpy.ndarray
-        A C-contiguous array.
 
     Raises
     ------

@@ -57,11 +57,6 @@ class Relocation:
 class ObjectFile:
     """An ELF object file.
 
-    Parameters
-    ----------
-    code : bytes
-        Content of the file; see :func:`is_elf`.
-
     Attributes
     ----------
     machine : int

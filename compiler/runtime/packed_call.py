@@ -37,26 +37,14 @@ hold_while_forking(_lock)
 
 
 def dtype_bits(dtype: str) -> int:
-    """Return a data type as the four bytes of a DLTensor.
-
-    Returns
-    -------
-    int
-        Code, bits and lanes, from the lowest byte on.
-    """
+    """Return a data type as the four bytes of a DLTensor."""
     parsed = dt.parse(dtype)
     return DTYPE_CODES[parsed.code] | parsed.bits << 8 | parsed.lanes << 16
 
 
 @contextmanager
 def importing(functions: Mapping[str, Callable[..., object]]) -> Iterator[None]:
-    """Let the machine code that runs inside of the block find functions of other modules.
-
-    Parameters
-    ----------
-    functions : mapping of str to callable
-        By the names that it calls them by.
-    """
+    """Let the machine code that runs inside of the block find functions of other modules."""
     token = _IMPORTED.set(functions)
     try:
         yield
@@ -65,27 +53,7 @@ def importing(functions: Mapping[str, Callable[..., object]]) -> Iterator[None]:
 
 
 def call(name: str, args: list[Any], expected: ArgTypeCode = ArgTypeCode.INT) -> Any:
-    """Call a registered function.
-
-    Parameters
-    ----------
-    name : str
-        The name that it is registered under.
-    args : list of int, float, str, c_void_p or NDArray
-        Its arguments.
-    expected : ArgTypeCode
-        ``FLOAT`` where it may return a float.
-
-    Returns
-    -------
-    int, float or None
-        What it returns.
-
-    Raises
-    ------
-    TVMError
-        If no function has the name, or it returns anything else.
-    """
+    """Call a registered function."""
     function = _IMPORTED.get().get(name) or get_global_func(name)
     result = function(*args)  # type: ignore[misc]
     if isinstance(result, ctypes.c_void_p):
@@ -102,22 +70,7 @@ def call(name: str, args: list[Any], expected: ArgTypeCode = ArgTypeCode.INT) ->
 
 
 def call_traced(name: str, args: list[Any], is_float: bool) -> Any:
-    """Call a registered function with values to look at.
-
-    Parameters
-    ----------
-    name : str
-        The name that it is registered under.
-    args : list of int or float
-        The values; the last one is traced.
-    is_float : bool
-        Whether that is a float.
-
-    Returns
-    -------
-    int or float
-        What the function returns; the traced value where it returns nothing.
-    """
+    """Call a registered function with values to look at."""
     result = call(name, args, ArgTypeCode.FLOAT if is_float else ArgTypeCode.INT)
     return args[-1] if result is None else result
 

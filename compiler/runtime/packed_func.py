@@ -111,13 +111,7 @@ def convert(value: object) -> Any:
 
 
 def convert_key(key: object) -> object:
-    """Return the key of a mapping as an object of the runtime.
-
-    Parameters
-    ----------
-    key : object
-        Texts and nodes are keys; a number becomes a constant.
-    """
+    """Return the key of a mapping as an object of the runtime."""
     return key if isinstance(key, (str, Node)) else convert(key)
 
 
@@ -132,11 +126,6 @@ def register_func(func_name: str | Callable[..., Any], f: Function | None = None
         The function; without it, the decorator is returned.
     override : bool
         Replace a function that has the name already.
-
-    Returns
-    -------
-    callable
-        The function, or the decorator that registers one.
 
     Raises
     ------
@@ -201,13 +190,7 @@ def remove_global_func(name: str) -> None:
 
 
 def list_global_func_names() -> list[str]:
-    """Return the names that functions are registered under.
-
-    Returns
-    -------
-    list of str
-        In alphabetical order.
-    """
+    """Return the names that functions are registered under."""
     extension_point(FUNCTIONS).load_modules()
     return sorted(_REGISTRY)
 

@@ -28,11 +28,6 @@ _MAX_DIMENSIONS = 64
 def save_param_dict(params: Mapping[str, ArrayLike]) -> bytearray:
     """Return parameters as bytes, for :func:`load_param_dict`.
 
-    Parameters
-    ----------
-    params : mapping of str to NDArray or numpy.ndarray
-        Arrays by name.
-
     Raises
     ------
     ArgumentError
@@ -141,8 +136,6 @@ def save_param_dict_to_file(params: Mapping[str, ArrayLike], path: str | PathLik
 
     Parameters
     ----------
-    params : mapping of str to NDArray or numpy.ndarray
-        Arrays by name.
     path : str or path
         Where to; what is there already is overwritten.
     """

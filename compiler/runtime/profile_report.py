@@ -95,10 +95,6 @@ class Report:
     ----------
     calls : sequence of mapping of str to Metric or str
         In order: each by the names of columns, such as ``Name`` and ``Duration (us)``.
-    device_metrics : mapping of str to mapping of str to Metric or str
-        Of the whole run, by device.
-    configuration : mapping of str to Metric or str
-        What ran it.
     """
 
     def __init__(
@@ -136,13 +132,7 @@ class Report:
         return text
 
     def csv(self) -> str:
-        """Return the calls as comma-separated values, in order.
-
-        Returns
-        -------
-        str
-            The first line has the names of the columns.
-        """
+        """Return the calls as comma-separated values, in order."""
         columns = sorted({column for call in self.calls for column in call})
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")

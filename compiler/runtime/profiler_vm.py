@@ -28,10 +28,6 @@ class VirtualMachineProfiler(VirtualMachine):
     ----------
     exe : Executable or Module
         What ``relay.vm.compile`` returned, or a module that holds it.
-    device : Device
-        Where it runs.
-    memory_cfg : str, optional
-        Accepted for compatibility.
     """
 
     def __init__(self, exe: Executable | Module, device: Device, memory_cfg: object = None) -> None:
@@ -53,12 +49,6 @@ class VirtualMachineProfiler(VirtualMachine):
         ----------
         *args : array_like or NDArray
             Arguments in order.
-        func_name : str
-            The function.
-        collectors : sequence of MetricCollector, optional
-            What measures beside the time.
-        **kwargs : array_like or NDArray
-            Arguments by name.
         """
         self.invoke(func_name, *args, **kwargs)  # what is done once only, is done
         plain, self.executable = self.executable, self._timed

@@ -35,28 +35,11 @@ class MetricCollector(ABC):
     """Measures something beside the time of each call; programs derive their own."""
 
     def init(self, devices: Sequence[DeviceWrapper]) -> None:  # noqa: B027  # most need none
-        """Prepare for a run.
-
-        Parameters
-        ----------
-        devices : sequence of DeviceWrapper
-            Where it takes place.
-        """
+        """Prepare for a run."""
 
     @abstractmethod
     def start(self, device: Device) -> object:
-        """Begin to measure a call.
-
-        Parameters
-        ----------
-        device : Device
-            Where it runs.
-
-        Returns
-        -------
-        object
-            What :meth:`stop` needs to know.
-        """
+        """Begin to measure a call."""
 
     @abstractmethod
     def stop(self, started: object) -> Mapping[str, Value]:
@@ -66,11 +49,6 @@ class MetricCollector(ABC):
         ----------
         started : object
             What :meth:`start` returned.
-
-        Returns
-        -------
-        mapping of str to Metric or str
-            By the names of columns.
         """
 
 
@@ -79,12 +57,8 @@ class Profiler:
 
     Parameters
     ----------
-    device : Device
-        Where they run.
     executor : str
         What makes the calls, for the report: ``Graph`` or ``VM``.
-    collectors : sequence of MetricCollector, optional
-        What measures beside the time.
     """
 
     def __init__(self, device: Device, executor: str, collectors: Sequence[MetricCollector] | None = None) -> None:
@@ -99,15 +73,8 @@ class Profiler:
 
         Parameters
         ----------
-        call : callable
-            What is measured.
         **columns : str
             What the report says of it: ``Name`` and others; those that are empty are left out.
-
-        Returns
-        -------
-        object
-            What the call returned.
         """
         started = [(collector, collector.start(self.device)) for collector in self.collectors]
         began = time.perf_counter()
@@ -143,18 +110,7 @@ def _collectors(device: Device, collectors: Sequence[MetricCollector] | None) ->
 
 
 def argument_shapes(arrays: Sequence[object]) -> str:
-    """Return types and shapes of arguments as a report has them.
-
-    Parameters
-    ----------
-    arrays : sequence of object
-        What is not an array is left out.
-
-    Returns
-    -------
-    str
-        E.g. ``float32[1, 784], float32[784]``.
-    """
+    """Return types and shapes of arguments as a report has them."""
     return ", ".join(f"{a.dtype}[{', '.join(map(str, a.shape))}]" for a in arrays if isinstance(a, NDArray))
 
 
@@ -169,16 +125,8 @@ def profile_function(
 
     Parameters
     ----------
-    mod : Module
-        Has the function.
-    dev : Device
-        Where it runs.
-    collectors : sequence of MetricCollector
-        What measures.
     func_name : str, optional
         The entry function by default.
-    warmup_iters : int
-        Calls before the measured one.
 
     Returns
     -------

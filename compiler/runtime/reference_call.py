@@ -21,27 +21,7 @@ Arrays = npt.NDArray[Any] | tuple["Arrays", ...]
 def reference_call(
     attrs: Mapping[str, str], inputs: Sequence[NDArray], outputs: Sequence[NDArray]
 ) -> Callable[[], None]:
-    """Return what computes ``outputs`` from ``inputs``.
-
-    Parameters
-    ----------
-    attrs : mapping of str to str
-        Of a graph's node: ``operator``, and as JSON ``operator_attrs`` and ``nest``.
-    inputs, outputs : sequence of NDArray
-        The memory that is read and written at each call.
-
-    Returns
-    -------
-    callable
-        Takes and returns nothing.
-
-    Raises
-    ------
-    ArgumentError
-        If the operator has no reference.
-    TVMError
-        If there is no such operator.
-    """
+    """Return what computes ``outputs`` from ``inputs``."""
     op = Op.get(attrs["operator"])
     reference = op.reference
     if reference is None:

@@ -62,11 +62,6 @@ def link_shared_object(code: bytes) -> bytes:
     -------
     bytes
         What the system's loader opens; functions that are not in it are looked up in the process.
-
-    Raises
-    ------
-    BuildError
-        If the object file is for another machine, or needs what is not linked here, such as thread-local memory.
     """
     if not is_elf(code):
         raise BuildError("export_library: no linker is installed, and the built-in one only links ELF")

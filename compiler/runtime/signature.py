@@ -104,13 +104,7 @@ class SizeNames:
 
 
 def evaluate(size: Size, values: dict[str, int]) -> int | None:
-    """Return the value of a size, or None if a variable has no value yet.
-
-    Raises
-    ------
-    ArgumentError
-        If it divides by zero.
-    """
+    """Return the value of a size, or None if a variable has no value yet."""
     if isinstance(size, int):
         return size
     if isinstance(size, str):

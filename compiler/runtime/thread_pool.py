@@ -27,11 +27,6 @@ def config_threadpool(mode: int, nthreads: int, cpus: Sequence[str] = ()) -> Non
         0 means as many as there are cores; no more than that are used.
     cpus : sequence of str
         The numbers of the cores for the threads of the process, itself among them; without any, those that it has.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such mode, number or core.
     """
     if mode not in _MODES:
         modes = ", ".join(f"{number} ({text})" for number, text in _MODES.items())

@@ -127,11 +127,6 @@ def set_num_threads(count: int | None) -> None:
     ----------
     count : int or None
         From 1 to 1024; None means as many as there are cores.
-
-    Raises
-    ------
-    ArgumentError
-        If ``count`` is not a positive int.
     """
     if count is not None and (not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= 1024):
         raise ArgumentError(f"set_num_threads: count must be an int from 1 to 1024 or None, got {show(count)}")

@@ -39,8 +39,6 @@ class VirtualMachine(Timed):
     ----------
     exe : Executable or Module
         What ``relay.vm.compile`` returned, or a module that holds it.
-    device : Device
-        Where it runs.
     memory_cfg : str or dict, optional
         ``naive`` or ``pooled``, for each device if it is a dictionary; accepted as TVM does.
     """
@@ -69,13 +67,6 @@ class VirtualMachine(Timed):
     def get_input_index(self, input_name: str, func_name: str = "main") -> int:
         """Return the position of a parameter.
 
-        Parameters
-        ----------
-        input_name : str
-            The parameter's name.
-        func_name : str
-            The function.
-
         Returns
         -------
         int
@@ -89,12 +80,8 @@ class VirtualMachine(Timed):
 
         Parameters
         ----------
-        func_name : str
-            The function.
         *args : array_like or NDArray
             Arguments in order.
-        **kwargs : array_like or NDArray
-            Arguments by name.
         """
         self.invoke(func_name, *args, **kwargs)
 
@@ -107,12 +94,8 @@ class VirtualMachine(Timed):
 
         Parameters
         ----------
-        func_name : str
-            The function.
         *args : array_like or NDArray
             Arguments in order.
-        **kwargs : array_like or NDArray
-            Arguments by name.
         """
         self._inputs[func_name] = dict(enumerate(self._arguments(func_name, args, kwargs)))
 
@@ -121,8 +104,6 @@ class VirtualMachine(Timed):
 
         Parameters
         ----------
-        func_name : str
-            The function.
         *args : int or str, array_like or NDArray
             The parameter's position or name, and its value.
         **kwargs : array_like or NDArray
@@ -150,10 +131,6 @@ class VirtualMachine(Timed):
 
         Parameters
         ----------
-        func_name : str
-            The function.
-        input_args : mapping of str to array_like or NDArray
-            Its arguments by name.
         output_args : sequence of NDArray
             An array for each result: one, or as many as the tuple that is returned has fields.
 
@@ -176,17 +153,8 @@ class VirtualMachine(Timed):
 
         Parameters
         ----------
-        func_name : str
-            The function.
         *args : array_like or NDArray
             Arguments in order.
-        **kwargs : array_like or NDArray
-            Arguments by name.
-
-        Returns
-        -------
-        NDArray, ADT, Closure or Ref
-            A tuple is an :class:`ADT`.
 
         Raises
         ------
@@ -211,24 +179,11 @@ class VirtualMachine(Timed):
         ----------
         *args : array_like or NDArray
             Arguments in order.
-        **kwargs : array_like or NDArray
-            Arguments by name.
         """
         return self.invoke("main", *args, **kwargs)
 
     def get_function(self, name: str) -> Callable[..., Any]:
-        """Return a function by name.
-
-        Parameters
-        ----------
-        name : str
-            One of the executable's functions.
-
-        Returns
-        -------
-        callable
-            Takes the function's arguments.
-        """
+        """Return a function by name."""
         self._entry(name)
         return lambda *args: self.invoke(name, *args)
 
@@ -250,24 +205,12 @@ class VirtualMachine(Timed):
 
         Parameters
         ----------
-        device : Device
-            Where it runs.
         *args : array_like or NDArray
             Arguments in order.
-        func_name : str
-            The function.
-        repeat : int
-            Measurements.
-        number : int
-            Calls that one measurement averages over.
         end_to_end : bool
             Whether to measure the conversion of the arguments as well.
         min_repeat_ms : int, optional
             A measurement lasts at least this many milliseconds.
-        limit_zero_time_iterations, cooldown_interval_ms, repeats_to_cooldown : int
-            Accepted for compatibility.
-        **kwargs : array_like or NDArray
-            Arguments by name.
 
         Returns
         -------
@@ -343,10 +286,6 @@ class VirtualMachine(Timed):
 
         Parameters
         ----------
-        function : int
-            Number of the function.
-        args : tuple of NDArray, ADT, Closure or Ref
-            Values of its parameters.
         target : int
             The caller's register that the result is for.
         last : bool
@@ -365,13 +304,7 @@ class VirtualMachine(Timed):
         frames.append(Frame(self.executable.functions[function], args, target))
 
     def leave(self, value: Value) -> None:
-        """End the running call.
-
-        Parameters
-        ----------
-        value : NDArray, ADT, Closure or Ref
-            Its result.
-        """
+        """End the running call."""
         target = self._frames.pop().target
         if self._frames:
             self._frames[-1].registers[target] = value

@@ -36,12 +36,8 @@ class Executable:
         Functions that can be called from outside, by name.
     constants : list of NDArray or None
         None for those that were taken out.
-    kernels : list of callable
-        Take values and return one.
     dtypes : dict of str to list of str or None
         What arrays given to an entry are converted to.
-    lib : Module, optional
-        The machine code of the kernels.
     late_bound : dict of str to int
         The numbers of constants that were taken out, by name: a machine needs them back.
 
@@ -94,8 +90,6 @@ class Executable:
 
         Parameters
         ----------
-        bytecode : bytes or bytearray
-            The first part.
         lib : Module, optional
             The second part: the machine code.
 
@@ -145,11 +139,6 @@ class Executable:
     def load_late_bound_consts(self, path: str | PathLike[str]) -> None:
         """Give the program the constants back that :meth:`move_late_bound_consts` wrote.
 
-        Parameters
-        ----------
-        path : str or path
-            The file.
-
         Raises
         ------
         ArgumentError
@@ -179,11 +168,6 @@ class Executable:
 
     def get_function_params(self, func_name: str) -> list[str]:
         """Return the names of a function's parameters.
-
-        Parameters
-        ----------
-        func_name : str
-            A global function of the program.
 
         Raises
         ------

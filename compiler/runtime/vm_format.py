@@ -72,27 +72,7 @@ def _row(instruction: Instruction) -> tuple[str, list[Any]]:
 
 
 def loaded_program(program: Executable, data: bytes, lib: Module | None) -> Executable:
-    """Fill a program with what was saved.
-
-    Parameters
-    ----------
-    program : Executable
-        An empty one.
-    data : bytes
-        What :func:`saved_program` returned.
-    lib : Module, optional
-        The machine code of the kernels.
-
-    Returns
-    -------
-    Executable
-        ``program``.
-
-    Raises
-    ------
-    ArgumentError
-        If the bytes are not a program.
-    """
+    """Fill a program with what was saved."""
     try:
         saved = msgspec.msgpack.decode(data, type=_Program)
     except (msgspec.MsgspecError, ValueError) as exc:

@@ -25,14 +25,8 @@ class VMFunction:
 
     Parameters
     ----------
-    name : str
-        Of the function.
     params : tuple of str
         Names of the parameters, which are in the first registers.
-    registers : int
-        How many there are.
-    instructions : list of Instruction
-        What it does.
     is_global : bool
         Whether it is a function of the module, and no inner one.
     """
@@ -45,17 +39,7 @@ class VMFunction:
 
 
 class Frame:
-    """A call that runs: its function, its registers, and where it is.
-
-    Parameters
-    ----------
-    function : VMFunction
-        What runs.
-    args : tuple of NDArray, ADT, Closure or Ref
-        Values of its parameters.
-    target : int
-        The caller's register that the result is for.
-    """
+    """A call that runs: its function, its registers, and where it is."""
 
     __slots__ = ("at", "function", "registers", "target")
 
@@ -73,20 +57,7 @@ class Instruction:
     target: int
 
     def execute(self, machine: VirtualMachine, frame: Frame) -> None:
-        """Do what the instruction is for.
-
-        Parameters
-        ----------
-        machine : VirtualMachine
-            What runs.
-        frame : Frame
-            The running call.
-
-        Raises
-        ------
-        TVMError
-            If the program fails.
-        """
+        """Do what the instruction is for."""
         raise NotImplementedError(type(self).__name__)
 
 

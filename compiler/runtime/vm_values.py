@@ -30,13 +30,7 @@ class Closure:
 
 
 class Ref:
-    """A mutable cell.
-
-    Parameters
-    ----------
-    value : NDArray, ADT, Closure or Ref
-        What it holds.
-    """
+    """A mutable cell."""
 
     __slots__ = ("value",)
 

@@ -39,8 +39,6 @@ def assembly_summary(text: str, part: Sequence[str] | None = None) -> dict[str, 
 
     Parameters
     ----------
-    text : str
-        Assembly as printed by LLVM.
     part : sequence of str, optional
         The lines to count, such as those of a loop; by default all.
 
@@ -77,13 +75,7 @@ def assembly_summary(text: str, part: Sequence[str] | None = None) -> dict[str, 
 
 
 def is_spill(mnemonic: str, operands: str, architecture: str) -> bool:
-    """Return whether an instruction spills a vector register to the stack or reloads it.
-
-    Parameters
-    ----------
-    architecture : str
-        The architecture of a target triple.
-    """
+    """Return whether an instruction spills a vector register to the stack or reloads it."""
     if architecture not in _STACK or instruction_kind(mnemonic, architecture) not in ("move", "load", "store"):
         return False
     return re.search(_STACK[architecture], operands) is not None and bool(re.search(_VECTOR[architecture], operands))

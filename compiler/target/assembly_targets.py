@@ -17,10 +17,6 @@ class AssemblyTarget:
 
     Attributes
     ----------
-    key : str
-        Its name in links.
-    name : str
-        Its label in the selector.
     triple, cpu, attrs : str
         The options ``-mtriple``, ``-mcpu`` and ``-mattr`` of its target; empty ones are omitted.
     """
@@ -67,13 +63,7 @@ _TABLE = (
 
 
 def assembly_targets() -> dict[str, AssemblyTarget]:
-    """Return all targets of the selector by key.
-
-    Returns
-    -------
-    dict of str to AssemblyTarget
-        The code as it was built comes first.
-    """
+    """Return all targets of the selector by key."""
     return {row.key: row for row in _TABLE}
 
 

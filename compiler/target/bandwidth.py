@@ -28,8 +28,6 @@ class Bandwidth:
 
     Attributes
     ----------
-    seconds : float
-        Duration of the fastest copy.
     bytes : int
         The number of bytes that it transferred between the caches and memory.
     """
@@ -53,11 +51,6 @@ def measure_bandwidth(threads: int = 1, caches: Sequence[CacheLevel] = ()) -> Ba
     ----------
     caches : sequence of CacheLevel
         The caches of this machine: the arrays are twice as large as the largest of them, within their bounds.
-
-    Raises
-    ------
-    ArgumentError
-        If ``threads`` is not positive.
     """
     if threads < 1:
         raise ArgumentError(f"measure_bandwidth: threads must be positive, got {threads}")

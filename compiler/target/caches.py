@@ -25,11 +25,6 @@ def machine_caches(folder: Path | None = None) -> tuple[CacheLevel, ...]:
     ----------
     folder : Path, optional
         A directory with a subdirectory per cache, as in Linux; by default this machine's.
-
-    Returns
-    -------
-    tuple of CacheLevel
-        The fastest first; empty if unknown, or if the levels differ in line size.
     """
     entries = (folder or this_machine().caches).glob("index*")
     levels = [level for entry in entries if (level := _level(entry)) is not None]

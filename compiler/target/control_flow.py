@@ -25,12 +25,8 @@ class Jump:
 
     Attributes
     ----------
-    target : int
-        The index of the target block.
     kind : str
         ``"true"`` or ``"false"`` of a conditional branch, ``"next"`` if unconditional, ``"case"`` of a switch.
-    back : bool
-        Whether it is a back edge.
     """
 
     target: int
@@ -48,8 +44,6 @@ class Block:
         Its label; an unlabelled block has the name of the preceding one with a ``+``.
     first, last : int
         The numbers of its first and last line.
-    depth : int
-        Its loop depth.
     hot : bool
         Whether it is in the hot loop of its function, the most deeply nested loop with the most instructions.
     """
@@ -109,8 +103,6 @@ def control_flow(lines: Sequence[str], language: str) -> list[FlowGraph]:
     ----------
     lines : sequence of str
         LLVM IR, or assembly of x86-64, AArch64 or RISC-V, as printed by LLVM.
-    language : str
-        ``"llvm"``, or ``"gas"`` for assembly.
 
     Returns
     -------

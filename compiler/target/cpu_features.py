@@ -38,11 +38,6 @@ def has_sse41(triple: str, cpu: str, features: str) -> bool:
     """Return whether LLVM uses SSE 4.1 for a CPU.
 
     It is detected by compiling an expression that one of its instructions computes.
-
-    Parameters
-    ----------
-    triple, cpu, features : str
-        As in :func:`~compiler.target.llvm_machine.target_machine`.
     """
     if not triple.startswith(("x86_64", "i686")):
         return False
@@ -55,11 +50,6 @@ def converts_halves(triple: str, cpu: str, features: str) -> bool:
 
     On x86 without F16C, functions of a library convert, which take and return numbers in SSE2's registers; LLVM passes
     them elsewhere where a target does without SSE2.
-
-    Parameters
-    ----------
-    triple, cpu, features : str
-        As in :func:`~compiler.target.llvm_machine.target_machine`.
     """
     if not triple.startswith(("x86_64", "i686")) or int16_vector_bits(triple, cpu, features):
         return True
@@ -71,16 +61,6 @@ def int16_vector_bits(triple: str, cpu: str, features: str) -> int:
     """Return the width in bits of the vectors that LLVM uses for 16-bit integers on x86.
 
     It may be less than for floats: AVX lacks 256-bit integer vectors, and AVX-512F those of 16-bit integers.
-
-    Parameters
-    ----------
-    triple, cpu, features : str
-        As in :func:`~compiler.target.llvm_machine.target_machine`.
-
-    Returns
-    -------
-    int
-        0 for other architectures, and without SSE2.
     """
     if not triple.startswith(("x86_64", "i686")):
         return 0

@@ -84,12 +84,8 @@ def nearest_cpus(architecture: str, cpu: str, features: str, among: Iterable[str
     ----------
     architecture : str
         First part of a target triple, such as ``x86_64``.
-    cpu : str
-        LLVM's name of the CPU.
     features : str
         Comma-separated features that it has beside those of its name, each prefixed by ``+`` or ``-``.
-    among : iterable of str
-        LLVM's names of the CPUs to sort.
 
     Returns
     -------
@@ -120,11 +116,6 @@ def ask_llvm(architecture: str) -> dict[str, frozenset[str]]:
 
     LLVM inlines a function only where the caller has all features of the callee, so that a caller for each CPU, which
     calls a function for each feature, tells them.
-
-    Parameters
-    ----------
-    architecture : str
-        One of :data:`ARCHITECTURES`.
     """
     triple, base = TRIPLES[architecture], ARCHITECTURES[architecture]
     listed = re.findall(r"^  (\S+)\s+- ", _child(_LIST, triple)[1].partition("Available features")[2], re.MULTILINE)

@@ -78,16 +78,6 @@ def cpus(architecture: str) -> tuple[str, ...]:
     ----------
     architecture : str
         First part of a target triple, such as ``x86_64``.
-
-    Returns
-    -------
-    tuple of str
-        Sorted.
-
-    Raises
-    ------
-    TargetError
-        If the architecture is not one of :data:`TRIPLES`.
     """
     _check(architecture)
     if binding.llvm_version_info == cpu_names.LLVM:
@@ -102,16 +92,6 @@ def ask_llvm(architecture: str) -> tuple[str, ...]:
     ----------
     architecture : str
         First part of a target triple, such as ``x86_64``.
-
-    Returns
-    -------
-    tuple of str
-        Sorted.
-
-    Raises
-    ------
-    TargetError
-        If the architecture is not one of :data:`TRIPLES`.
     """
     _check(architecture)
     command = [sys.executable, "-c", _ASK, TRIPLES[architecture]]

@@ -25,13 +25,7 @@ _LIMITS: dict[str, dict[str, int]] = {
 
 
 def device_limits(target: Target) -> dict[str, int]:
-    """Return the limits of kernels for a target, under the names of ``verify_gpu_code``.
-
-    Parameters
-    ----------
-    target : Target
-        Its attributes override the defaults of its kind.
-    """
+    """Return the limits of kernels for a target, under the names of ``verify_gpu_code``."""
     threads = int(target.attrs.get("max_threads_per_block", target.max_num_threads))
     limits = {**_LIMITS.get(target.kind, {}), "max_threads_per_block": threads}
     limits |= {

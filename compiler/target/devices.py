@@ -74,48 +74,22 @@ def cuda(model: str = "unknown", arch: str | None = None, options: Options = Non
         The model, e.g. ``1080ti``.
     arch : str, optional
         The architecture, e.g. ``sm_61``.
-    options : str or list of str, optional
-        Further options.
     """
     return _made("cuda", f"-model={model}", *([f"-arch={arch}"] if arch else []), options=options)
 
 
 def rocm(model: str = "unknown", options: Options = None) -> Target:
-    """Return the target of an AMD GPU.
-
-    Parameters
-    ----------
-    model : str
-        The model.
-    options : str or list of str, optional
-        Further options.
-    """
+    """Return the target of an AMD GPU."""
     return _made("rocm", f"-model={model}", options=options)
 
 
 def mali(model: str = "unknown", options: Options = None) -> Target:
-    """Return the target of an ARM Mali GPU of the Midgard generation.
-
-    Parameters
-    ----------
-    model : str
-        The model.
-    options : str or list of str, optional
-        Further options.
-    """
+    """Return the target of an ARM Mali GPU of the Midgard generation."""
     return _made("opencl", "-device=mali", f"-model={model}", options=options)
 
 
 def bifrost(model: str = "unknown", options: Options = None) -> Target:
-    """Return the target of an ARM Mali GPU of the Bifrost generation.
-
-    Parameters
-    ----------
-    model : str
-        The model.
-    options : str or list of str, optional
-        Further options.
-    """
+    """Return the target of an ARM Mali GPU of the Bifrost generation."""
     return _made("opencl", "-device=bifrost", f"-model={model}", options=options)
 
 
@@ -124,12 +98,6 @@ def adreno(model: str = "unknown", options: Options = None, cfg: str | None = No
 
     Parameters
     ----------
-    model : str
-        The model.
-    options : str or list of str, optional
-        Further options.
-    cfg : str, optional
-        Accepted for compatibility.
     backend : str
         ``opencl`` or ``vulkan``.
     """
@@ -137,28 +105,12 @@ def adreno(model: str = "unknown", options: Options = None, cfg: str | None = No
 
 
 def intel_graphics(model: str = "unknown", options: Options = None) -> Target:
-    """Return the target of an Intel GPU.
-
-    Parameters
-    ----------
-    model : str
-        The model.
-    options : str or list of str, optional
-        Further options.
-    """
+    """Return the target of an Intel GPU."""
     return _made("opencl", "-device=intel_graphics", f"-model={model} -thread_warp_size=16", options=options)
 
 
 def opengl(model: str = "unknown", options: Options = None) -> Target:
-    """Return an OpenCL target, as OpenGL is no longer supported by TVM.
-
-    Parameters
-    ----------
-    model : str
-        The model.
-    options : str or list of str, optional
-        Further options.
-    """
+    """Return an OpenCL target, as OpenGL is no longer supported by TVM."""
     return _made("opencl", f"-model={model}", options=options)
 
 
@@ -177,13 +129,7 @@ def arm_cpu(model: str = "unknown", options: Options = None) -> Target:
 
 
 def rasp(options: Options = None) -> Target:
-    """Return the target of a Raspberry Pi 3: ``arm_cpu("rasp3b")``.
-
-    Parameters
-    ----------
-    options : str or list of str, optional
-        Further options.
-    """
+    """Return the target of a Raspberry Pi 3: ``arm_cpu("rasp3b")``."""
     return arm_cpu("rasp3b", options)
 
 
@@ -208,8 +154,6 @@ def micro(model: str = "unknown", options: Options = None) -> Target:
     ----------
     model : str
         The chip, e.g. ``nrf52840``.
-    options : str or list of str, optional
-        Further options.
     """
     return _made("c", "-keys=arm_cpu,cpu", f"-model={model}", _MICRO_BOARDS.get(model, ""), options=options)
 
@@ -221,8 +165,6 @@ def stm32(series: str = "unknown", options: Options = None) -> Target:
     ----------
     series : str
         E.g. ``stm32F7xx``.
-    options : str or list of str, optional
-        Further options.
     """
     return _made("c", "-keys=arm_cpu,cpu -device=arm_cpu", f"-model={series}", options=options)
 
@@ -247,10 +189,6 @@ def hexagon(
         Bytes of its vectors, 64 or 128; 0 where it has none.
     use_qfloat, use_ieee_fp : bool
         Whether vectors may hold floats of Qualcomm's own format, and of the usual one.
-    llvm_options : str
-        More options of LLVM.
-    num_cores : int
-        The number of cores.
     vtcm_capacity : int
         The size of its tightly coupled memory in bytes.
 
@@ -276,13 +214,5 @@ def hexagon(
 
 
 def vta(model: str = "unknown", options: Options = None) -> Target:
-    """Return the target of a VTA accelerator.
-
-    Parameters
-    ----------
-    model : str
-        The model.
-    options : str or list of str, optional
-        Further options.
-    """
+    """Return the target of a VTA accelerator."""
     return _made("ext_dev", "-keys=vta,cpu -device=vta", f"-model={model}", options=options)

@@ -15,11 +15,6 @@ __all__ = ["GenericFunc", "generic_func", "get_native_generic_func", "override_n
 class GenericFunc:
     """A function that dispatches on the keys of the current target.
 
-    Parameters
-    ----------
-    name : str
-        Name, for messages.
-
     Attributes
     ----------
     default : callable or None
@@ -37,23 +32,7 @@ class GenericFunc:
         return not self._variants
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
-        """Call the implementation for the current target.
-
-        Parameters
-        ----------
-        *args, **kwargs
-            Arguments of the implementation.
-
-        Returns
-        -------
-        object
-            Its result.
-
-        Raises
-        ------
-        ArgumentError
-            If there is neither an implementation for the target nor a default.
-        """
+        """Call the implementation for the current target."""
         target = Target.current()
         for key in target.keys if target is not None else ():
             if key in self._variants:
@@ -97,13 +76,6 @@ class GenericFunc:
             The implementation; or the keys, in which case a decorator is returned.
         key_list : str or sequence of str, optional
             The target keys, e.g. ``["cuda", "gpu"]``.
-        allow_override : bool
-            Whether existing implementations may be replaced.
-
-        Returns
-        -------
-        callable
-            The implementation, or a decorator.
 
         Raises
         ------
@@ -149,11 +121,6 @@ def override_native_generic_func(func_name: str) -> Callable[[Callable[..., obje
 
 def generic_func(fdefault: Callable[..., object]) -> GenericFunc:
     """Create a generic function with a default implementation.
-
-    Returns
-    -------
-    GenericFunc
-        Its ``register`` adds implementations.
 
     Examples
     --------

@@ -29,12 +29,8 @@ class VDevice(GlobalInfo):
 
     Parameters
     ----------
-    target : Target, str or dict, optional
-        The target of the device.
     vdevice_id : int
         The index among devices of the same kind.
-    memory_scope : str
-        The memory scope.
     """
 
     target: TargetLike | None = None

@@ -68,13 +68,7 @@ class GpuDevice:
         return None if peak is None else replace(self, flops=peak)
 
     def attainable(self, intensity: float) -> float:
-        """Return the attainable operations per second according to the roofline model.
-
-        Parameters
-        ----------
-        intensity : float
-            Operations per byte transferred.
-        """
+        """Return the attainable operations per second according to the roofline model."""
         return min(self.flops, intensity * self.bandwidth)
 
     def waves(self, blocks: int, resident: int) -> Waves:
@@ -82,8 +76,6 @@ class GpuDevice:
 
         Parameters
         ----------
-        blocks : int
-            The number of blocks of the launch.
         resident : int
             The maximum number of resident blocks per processor; at least 1.
         """

@@ -20,20 +20,7 @@ _NEEDS = (
 
 
 def require_host_can_run(target: Target, assembly: str) -> None:
-    """Check that this CPU supports the instructions of x86 code; other architectures are not checked.
-
-    Parameters
-    ----------
-    target : Target
-        The target of the code.
-    assembly : str
-        The code.
-
-    Raises
-    ------
-    BuildError
-        If it does not: running the code would kill the process.
-    """
+    """Check that this CPU supports the instructions of x86 code; other architectures are not checked."""
     if not target.triple.startswith("x86_64"):
         return
     for pattern, features in _NEEDS:

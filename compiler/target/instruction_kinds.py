@@ -127,13 +127,6 @@ _BY_ARCHITECTURE = {
 def instruction_kind(mnemonic: str, architecture: str = "x86_64") -> str | None:
     """Return the kind of a machine instruction.
 
-    Parameters
-    ----------
-    mnemonic : str
-        E.g. ``vfmadd231ps``.
-    architecture : str
-        The architecture of a target triple.
-
     Returns
     -------
     str or None
@@ -144,18 +137,7 @@ def instruction_kind(mnemonic: str, architecture: str = "x86_64") -> str | None:
 
 
 def architecture_of(text: str) -> str:
-    """Detect the architecture of assembly from its registers and mnemonics.
-
-    Parameters
-    ----------
-    text : str
-        Assembly.
-
-    Returns
-    -------
-    str
-        The architecture of a target triple.
-    """
+    """Detect the architecture of assembly from its registers and mnemonics."""
     if re.search(r"%[re]?[abcds][xip]\b|%[xyz]mm\d", text):
         return "x86_64"
     if re.search(r"\blocal\.get\b|\bend_function\b", text):

@@ -17,14 +17,10 @@ class KindFacts:
 
     Attributes
     ----------
-    doc : str
-        A short description.
     keys : tuple of str
         The keys of targets of this kind.
     options : mapping of str to type
         The options besides those of all kinds; ``list`` for comma-separated words.
-    defaults : mapping of str to int
-        The default values of options.
     """
 
     doc: str
@@ -151,13 +147,7 @@ class TargetKind(str):
 
 
 def kind_named(name: str) -> TargetKind:
-    """Look up a target kind by name.
-
-    Raises
-    ------
-    TargetError
-        If the kind is unknown; the message suggests the nearest one.
-    """
+    """Look up a target kind by name."""
     if name not in KINDS:
         near = difflib.get_close_matches(name, KINDS, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(KINDS)}"
@@ -166,23 +156,7 @@ def kind_named(name: str) -> TargetKind:
 
 
 def option_type(kind: TargetKind, key: str) -> type:
-    """Return the type of a target option.
-
-    Parameters
-    ----------
-    key : str
-        The option, without leading dashes.
-
-    Returns
-    -------
-    type
-        ``str``, ``int``, ``bool``, or ``list`` for comma-separated words.
-
-    Raises
-    ------
-    TargetError
-        If the kind has no such option; the message suggests the nearest one.
-    """
+    """Return the type of a target option."""
     value_type = KINDS[kind].options.get(key) or _COMMON.get(key)
     if value_type is None:
         near = difflib.get_close_matches(key, kind.options, n=1)

@@ -32,13 +32,7 @@ def architecture(triple: str) -> str:
 
 
 def host_attributes() -> tuple[str, ...]:
-    """Return this machine's features for LLVM, which is told to use 512-bit vectors where the CPU has them.
-
-    Returns
-    -------
-    tuple of str
-        Each prefixed by ``+`` or ``-``.
-    """
+    """Return this machine's features for LLVM, which is told to use 512-bit vectors where the CPU has them."""
     features = this_machine().features
     names = [f"{'+' if present else '-'}{name}" for name, present in sorted(features.items())]
     # LLVM prefers 256-bit vectors on several CPUs that run 512-bit ones at full speed.

@@ -38,17 +38,8 @@ def target_machine(triple: str, cpu: str, features: str, opt_level: int) -> bind
         The target triple, such as ``x86_64-unknown-linux-gnu``.
     cpu : str
         LLVM's name of the CPU; empty for the generic CPU of the architecture.
-    features : str
-        Comma-separated features, each prefixed by ``+`` or ``-``.
     opt_level : int
         The optimisation level of LLVM's code generator, 0 to 3.
-
-    Raises
-    ------
-    BuildError
-        If LLVM has no back end for the triple.
-    TargetError
-        If LLVM does not know the CPU or a feature.
     """
     initialize()
     try:
@@ -90,8 +81,6 @@ def data_layout(triple: str, cpu: str, features: str, opt_level: int) -> str:
 
     Parameters
     ----------
-    triple, cpu, features : str
-        As in :func:`target_machine`.
     opt_level : int
         The optimisation level of LLVM's code generator, 0 to 3.
     """
@@ -99,14 +88,6 @@ def data_layout(triple: str, cpu: str, features: str, opt_level: int) -> str:
 
 
 def emitted_for(program: str, triple: str, cpu: str, features: str) -> str:
-    """Compile a program to assembly, to detect the features that LLVM uses for a CPU.
-
-    Parameters
-    ----------
-    program : str
-        LLVM IR without a triple.
-    triple, cpu, features : str
-        As in :func:`target_machine`.
-    """
+    """Compile a program to assembly, to detect the features that LLVM uses for a CPU."""
     machine = target_machine(triple, cpu, features, 2)
     return str(machine.emit_assembly(binding.parse_assembly(f'target triple = "{triple}"\n{program}')))

@@ -12,49 +12,18 @@ _CPUS = ("cortex-m0", "cortex-m0plus", "cortex-m3", *_WITH_DSP)
 
 
 def split_cpu(mcpu: str) -> tuple[str, list[str]]:
-    """Split the name of a processor into its base name and its extensions.
-
-    Parameters
-    ----------
-    mcpu : str
-        E.g. ``cortex-m33+nodsp``.
-
-    Returns
-    -------
-    name : str
-    extensions : list of str
-        The extensions with their signs: ``+nodsp``.
-    """
+    """Split the name of a processor into its base name and its extensions."""
     name, *extensions = mcpu.split("+")
     return name, [f"+{extension}" for extension in extensions]
 
 
 def is_m_profile(mcpu: str) -> bool:
-    """Return whether a processor is of the M profile.
-
-    Parameters
-    ----------
-    mcpu : str
-        Its name, possibly with extensions.
-    """
+    """Return whether a processor is of the M profile."""
     return split_cpu(mcpu)[0] in _CPUS
 
 
 def m_profile_features(mcpu: str, mattr: Sequence[str]) -> dict[str, bool]:
-    """Return the features of an M-profile processor.
-
-    Parameters
-    ----------
-    mcpu : str
-        Its name, possibly with extensions.
-    mattr : sequence of str
-        Features with their signs.
-
-    Returns
-    -------
-    dict of str to bool
-        ``has_dsp`` (the DSP extension) and ``has_mve`` (the vector extension).
-    """
+    """Return the features of an M-profile processor."""
     name, extensions = split_cpu(mcpu)
     stated = {*extensions, *mattr}
     has_dsp = name in _WITH_DSP and stated.isdisjoint({"+nodsp", "-dsp"})

@@ -51,15 +51,7 @@ class PoolInfoProperties:
 
 @dataclass(frozen=True)
 class PoolInfo:
-    """A memory pool.
-
-    Parameters
-    ----------
-    pool_name : str
-        The name of the pool.
-    targets : sequence of Target
-        The targets that can access it.
-    """
+    """A memory pool."""
 
     pool_name: str
     targets: Sequence[Target]
@@ -74,10 +66,6 @@ class WorkspacePoolInfo(PoolInfo):
 
     Parameters
     ----------
-    pool_name : str
-        The name of the pool.
-    targets : sequence of Target
-        The targets that can access it.
     pool_info_properties : PoolInfoProperties, optional
         Its size and speed; the fields are also attributes of the pool.
     """
@@ -94,12 +82,8 @@ class ConstantInfo:
 
     Parameters
     ----------
-    name_hint : str
-        The name of the constant.
     byte_offset : int
         Its offset in the pool, in bytes.
-    data : NDArray
-        Its value.
     """
 
     name_hint: str
@@ -113,12 +97,6 @@ class ConstantPoolInfo(PoolInfo):
 
     Parameters
     ----------
-    pool_name : str
-        The name of the pool.
-    targets : sequence of Target
-        The targets that can access it.
-    constant_info_arr : sequence of ConstantInfo, optional
-        The constants in the pool.
     pool_info_properties : PoolInfoProperties, optional
         Its size and speed; the fields are also attributes of the pool.
     """

@@ -61,11 +61,6 @@ def describe(target: str | Mapping[str, object]) -> Description:
     ----------
     target : str or mapping
         ``llvm -mcpu=haswell``, the same as a mapping or as JSON, or a tag such as ``nvidia/jetson-nano``.
-
-    Raises
-    ------
-    TargetError
-        If a kind or option is unknown, or a value is invalid.
     """
     if isinstance(target, Mapping):
         return _of_mapping(target)
@@ -180,13 +175,7 @@ def _is_arm(made: Description) -> bool:
 
 
 def option_text(key: str, value: object) -> str:
-    """Format an option as in a target string.
-
-    Returns
-    -------
-    str
-        E.g. ``-mattr=+avx2,+fma``.
-    """
+    """Format an option as in a target string."""
     if isinstance(value, list):
         return f"-{key}={','.join(map(str, value))}"
     text = str(int(value)) if isinstance(value, bool) else str(value)

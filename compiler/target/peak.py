@@ -70,18 +70,6 @@ def measure_peak(dtype: str = "float32", threads: int = 1) -> float:
     ----------
     dtype : str
         ``float32`` or ``float64``.
-    threads : int
-        The number of threads.
-
-    Returns
-    -------
-    float
-        GFLOP/s; a fused multiply-add counts as two operations.
-
-    Raises
-    ------
-    ArgumentError
-        If ``dtype`` is not supported, or ``threads`` is not positive.
     """
     if dtype not in _BITS:
         raise ArgumentError(f"measure_peak: dtype must be one of {', '.join(_BITS)}, got {dtype!r}")

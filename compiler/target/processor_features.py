@@ -81,18 +81,7 @@ _PROBES = {"x86_64": _X86, "i686": _X86, "aarch64": _AARCH64, "arm64": _AARCH64}
 
 @cache
 def used_features(triple: str, cpu: str, features: str) -> frozenset[str]:
-    """Return the features that LLVM uses for a machine, among those that can be detected.
-
-    Parameters
-    ----------
-    triple, cpu, features : str
-        As in :func:`~compiler.target.llvm_machine.target_machine`.
-
-    Returns
-    -------
-    frozenset of str
-        LLVM's names of the features; empty for unknown architectures.
-    """
+    """Return the features that LLVM uses for a machine, among those that can be detected."""
     probes = _PROBES.get(triple.split("-")[0], {})
     return frozenset(
         feature

@@ -12,13 +12,7 @@ __all__ = ["list_tags", "register_tag"]
 
 
 def list_tags() -> dict[str, Target]:
-    """Return all tags with their targets.
-
-    Returns
-    -------
-    dict of str to Target
-        The targets by their tags, such as ``nvidia/jetson-nano``.
-    """
+    """Return all tags with their targets."""
     return {name: Target(name) for name in tag_names()}
 
 
@@ -27,8 +21,6 @@ def register_tag(name: str, config: Mapping[str, object], override: bool = False
 
     Parameters
     ----------
-    name : str
-        The tag.
     config : mapping of str to object
         The kind and the options, as in the constructor of a target.
     override : bool

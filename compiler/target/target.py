@@ -159,11 +159,6 @@ class Target(TargetAttributes):
         host : Target, str, dict or None
             By default the host of ``target``.
 
-        Returns
-        -------
-        tuple of two Target or None
-            The target with its host, and the host.
-
         Raises
         ------
         AssertionError
@@ -269,13 +264,7 @@ class Target(TargetAttributes):
 
     @staticmethod
     def list_kinds() -> list[str]:
-        """Return the names of all target kinds.
-
-        Returns
-        -------
-        list of str
-            ``llvm`` first.
-        """
+        """Return the names of all target kinds."""
         return list(KINDS)
 
     @staticmethod

@@ -137,11 +137,6 @@ class TargetAttributes:
         ----------
         dtype : str
             A scalar type, such as ``float32``.
-
-        Returns
-        -------
-        int
-            1 for a target without vector registers.
         """
         return max(self.vector_bits // dt.bits(dtype), 1)
 

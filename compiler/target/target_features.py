@@ -17,13 +17,6 @@ class TargetFeatures:
 
     Arm processors have ``is_aarch64``, ``has_asimd``, ``has_dotprod``, ``has_fp16_simd``, ``has_matmul_i8``,
     ``has_sve`` and ``has_sme``; those of the M profile ``has_dsp`` and ``has_mve``.
-
-    Parameters
-    ----------
-    triple, cpu, features : str
-        LLVM's names of the machine.
-    known : mapping of str to bool
-        Features that are known without asking LLVM.
     """
 
     def __init__(self, triple: str, cpu: str, features: str, known: Mapping[str, bool]) -> None:

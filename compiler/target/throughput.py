@@ -50,8 +50,6 @@ class Port:
 
     Attributes
     ----------
-    name : str
-        Its name in LLVM's model.
     cycles : float
         The cycles per iteration in which it is busy.
     """
@@ -66,14 +64,8 @@ class Throughput:
 
     Attributes
     ----------
-    cpu : str
-        The processor whose model was used.
     asked : str
         The processor that was asked for; another one than ``cpu`` if the tool has no model of it.
-    instructions : int
-        Instructions per iteration.
-    cycles : float
-        Average cycles per iteration.
     ports : tuple of Port
         The ports in use, the busiest first.
     bottleneck : str
@@ -121,13 +113,7 @@ class _Report(msgspec.Struct):
 
 
 def find_llvm_mca() -> str:
-    """Return the path of ``llvm-mca``.
-
-    Raises
-    ------
-    UnavailableError
-        If it is not installed; the message has instructions.
-    """
+    """Return the path of ``llvm-mca``."""
     beside = Path(sys.executable).parent
     path = shutil.which("llvm-mca", path=str(beside)) or shutil.which("llvm-mca")
     if path is None:
@@ -140,8 +126,6 @@ def analyse_loop(lines: Sequence[str], triple: str, cpu: str, features: str = ""
 
     Parameters
     ----------
-    lines : sequence of str
-        Its assembly, in order of execution.
     triple : str
         The target triple, such as ``x86_64-unknown-linux-gnu``.
     cpu : str
@@ -149,13 +133,6 @@ def analyse_loop(lines: Sequence[str], triple: str, cpu: str, features: str = ""
         nearest processor is used, and named in the result.
     features : str
         Comma-separated features that it has beside those of its name, each prefixed by ``+`` or ``-``.
-
-    Raises
-    ------
-    UnavailableError
-        If ``llvm-mca`` is not installed.
-    BuildError
-        If it cannot parse the code, has no model of a processor that runs it, or the loop is too long.
     """
     if len(lines) > MAX_INSTRUCTIONS:
         raise BuildError(f"the throughput of at most {MAX_INSTRUCTIONS:,} instructions is analysed, got {len(lines):,}")

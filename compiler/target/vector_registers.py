@@ -28,23 +28,12 @@ def vector_bits(triple: str, cpu: str, features: str) -> int:
 
     It is detected by compiling a sum that is wider than any register, as it depends on features such as
     ``prefer-256-bit``.
-
-    Parameters
-    ----------
-    triple, cpu, features : str
-        As in :func:`~compiler.target.llvm_machine.target_machine`.
     """
     return int(assembly_summary(emitted_for(_WIDE_SUM, triple, cpu, features))["vector bits"])
 
 
 def vector_registers(triple: str, cpu: str, features: str) -> int:
-    """Return the number of vector registers of a CPU.
-
-    Parameters
-    ----------
-    triple, cpu, features : str
-        As in :func:`~compiler.target.llvm_machine.target_machine`.
-    """
+    """Return the number of vector registers of a CPU."""
     architecture = triple.split("-")[0]
     if architecture == "x86_64" and vector_bits(triple, cpu, features) >= 512:
         return 2 * _REGISTERS[architecture]

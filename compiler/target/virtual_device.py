@@ -30,8 +30,6 @@ class VirtualDevice:
     ----------
     device : Device or int, optional
         The device, or a DLPack device type; unconstrained by default.
-    target : Target, optional
-        The target of its code.
     memory_scope : str
         The memory scope; unconstrained if empty.
     """
@@ -71,8 +69,6 @@ class VirtualDevice:
             The DLPack device type; -1 if unconstrained.
         virtual_device_id : int
             The index among devices of this type; -1 if unconstrained.
-        target : Target or str, optional
-            The target of its code.
         memory_scope : str
             The memory scope; unconstrained if empty.
         """
@@ -121,11 +117,6 @@ def as_virtual_device(value: object) -> VirtualDevice:
     ----------
     value : VirtualDevice, Device, str or int
         A string is the name of a device type, an int a DLPack device type.
-
-    Raises
-    ------
-    ArgumentError
-        If it is not one of them.
     """
     if isinstance(value, VirtualDevice):
         return value
@@ -195,8 +186,6 @@ def make_compilation_config(
     ----------
     ctxt : PassContext
         Its option ``relay.fallback_device_type`` is the default device type of kernels.
-    target : Target, str, sequence of them, or mapping of device types to them
-        The targets of kernels.
     target_host : Target or str, optional
         The target of host code; ``llvm`` by default.
     """

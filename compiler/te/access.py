@@ -54,21 +54,7 @@ class BoundsWarning(UserWarning):
 
 @dataclass(frozen=True, slots=True)
 class OutsideRead:
-    """A read that no condition guards, and that is certain to leave its tensor.
-
-    Attributes
-    ----------
-    tensor : DataProducer
-        What is read.
-    dimension : int
-        Which index leaves it.
-    low : int
-        The smallest value of the index.
-    message : str
-        Says so.
-    place : (str, int), optional
-        The user's file and line.
-    """
+    """A read that no condition guards, and that is certain to leave its tensor."""
 
     tensor: DataProducer
     dimension: int
@@ -89,15 +75,6 @@ def keep_inside(
 ) -> tuple[tuple[PrimExpr, ...], tuple[OutsideRead, ...]]:
     """Return the body of a computation with a guard around each read that may leave its tensor.
 
-    Parameters
-    ----------
-    name : str
-        The computation, for messages.
-    axes : sequence of IterVar
-        Its axes; those of a reduction are part of ``body``.
-    body : tuple of PrimExpr
-        One expression for each output.
-
     Returns
     -------
     body : tuple of PrimExpr
@@ -105,11 +82,6 @@ def keep_inside(
     outside : tuple of OutsideRead
         The reads that no condition guards and that are certain to leave their tensor: the index is linear in the axes,
         so that its smallest and its largest value do occur.
-
-    Raises
-    ------
-    DTypeError
-        If an index is not a scalar integer.
     """
     first = body[0]
     reads = _Reads(name, [*axes, *first.axis] if isinstance(first, Reduce) else list(axes))

@@ -28,17 +28,10 @@ def reduce_axis(dom: AxisDomain, name: str = "rv", thread_tag: str = "", span: o
     ----------
     dom : (int or PrimExpr, int or PrimExpr) or Range
         Its values: from the first one to the one before the second.
-    name : str
-        The name of its loop.
     thread_tag : str
         Empty; a reduction loop becomes one of threads by ``Stage.bind``.
     span : object
         Ignored; the origin is the user's line.
-
-    Returns
-    -------
-    IterVar
-        An axis of kind ``CommReduce``.
 
     Raises
     ------
@@ -75,11 +68,6 @@ def thread_axis(dom: AxisDomain | str | None = None, tag: str = "", name: str = 
     span : object
         Ignored; the origin is the user's line.
 
-    Returns
-    -------
-    IterVar
-        An axis of kind ``ThreadIndex``, for ``Stage.bind``.
-
     Raises
     ------
     ArgumentError
@@ -101,8 +89,6 @@ def var(name: str = "tindex", dtype: str = "int32", span: object = None) -> Var:
     ----------
     name : str
         Its name in the code that is generated.
-    dtype : str
-        Its data type.
     span : object
         Ignored; the origin is the user's line.
 
@@ -123,8 +109,6 @@ def size_var(name: str = "size", dtype: str = "int32", span: object = None) -> S
     ----------
     name : str
         Its name in the code that is generated.
-    dtype : str
-        Its data type.
     span : object
         Ignored; the origin is the user's line.
 

@@ -50,11 +50,6 @@ def definitions_of_blocks(func: PrimFunc) -> dict[Buffer, Tensor]:
     -------
     dict of Buffer to Tensor
         Of the parameters and of the buffers that are allocated; what no block stores is a placeholder.
-
-    Raises
-    ------
-    NotDefinitions
-        If a block is something else.
     """
     blocks = list(_blocks(func.body))
     written = {_store(realize.block).buffer for realize in blocks}

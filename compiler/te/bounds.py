@@ -40,8 +40,6 @@ class Bounds:
     ----------
     domains : dict of IterVar to Range
         The domains of the axes of all stages, their loops included.
-    analyzer : Analyzer
-        Knows the ranges of all loops.
     attach_path : dict of Operation to list of IterVar
         The loops that a stage is computed in, innermost first.
     """
@@ -52,23 +50,7 @@ class Bounds:
 
 
 def infer_bound(schedule: Schedule) -> Bounds:
-    """Infer the domains of all axes of a normalized schedule.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        What ``Schedule.normalize`` returns.
-
-    Returns
-    -------
-    Bounds
-        The domains, the analyzer that knows them, and the places of the stages.
-
-    Raises
-    ------
-    ScheduleError
-        If a stage is computed where some of its consumers cannot see it.
-    """
+    """Infer the domains of all axes of a normalized schedule."""
     bounds = Bounds()
     readers: dict[Operation, list[Stage]] = defaultdict(list)
     for stage in schedule.stages:

@@ -17,20 +17,7 @@ Body = tuple[PrimExpr, ...]
 
 
 def map_body(body: Body, f: Callable[[PrimExpr], PrimExpr]) -> Body:
-    """Apply ``f`` to the expressions of a body: inside of a reduction, to each part of it once.
-
-    Parameters
-    ----------
-    body : tuple of PrimExpr
-        The body of a compute operation.
-    f : callable
-        Returns the new expression, or the same one.
-
-    Returns
-    -------
-    tuple of PrimExpr
-        ``body`` itself where ``f`` changes nothing.
-    """
+    """Apply ``f`` to the expressions of a body: inside of a reduction, to each part of it once."""
     first = body[0]
     if not isinstance(first, Reduce):
         new = tuple(f(e) for e in body)
@@ -51,15 +38,8 @@ def substitute_body(body: Body, values: Mapping[Var, PrimExpr]) -> Body:
 
     Parameters
     ----------
-    body : tuple of PrimExpr
-        The body of a compute operation.
     values : mapping of Var to PrimExpr
         What stands for some variables, such as the axes of the operation.
-
-    Returns
-    -------
-    tuple of PrimExpr
-        Axes of the reduction whose domains change are new ones, with the same variable.
     """
     new = map_body(body, lambda e: substitute(e, values))
     first = new[0]

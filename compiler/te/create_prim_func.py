@@ -68,15 +68,7 @@ def create_prim_func(ops: Sequence[Tensor | Var], index_dtype_override: str | No
 
 
 class _Blocks:
-    """Makes the blocks of some operations.
-
-    Parameters
-    ----------
-    args : sequence of Tensor or Var
-        The parameters of the function.
-    types : IndexTypes
-        What loops and indices are of.
-    """
+    """Makes the blocks of some operations."""
 
     def __init__(self, args: Sequence[Tensor | Var], types: IndexTypes) -> None:
         self._args = args

@@ -36,23 +36,8 @@ def reduce_across_threads(
 
     Parameters
     ----------
-    combiner : CommReducer
-        The reduction, of one value or of several at once.
-    source : sequence of PrimExpr
-        The values that one thread contributes.
-    condition : PrimExpr
-        Where it does not hold, a thread contributes the identity.
-    threads : sequence of Var
-        The threads to reduce over.
     serial_loops : callable, optional
         Puts the reduction loops that each thread carries out by itself around a statement.
-    finish : callable
-        Stores the results; the first of the threads does so.
-
-    Returns
-    -------
-    Stmt
-        It uses the intrinsic ``tvm_thread_allreduce`` and realizes the temporaries that it needs.
     """
     steps: list[Stmt] = []
     buffers: list[Buffer] = []

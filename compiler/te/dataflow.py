@@ -43,20 +43,7 @@ def depends_on(consumer: Operation, producer: Operation) -> bool:
 
 
 def replace_inputs(op: Operation, mapping: Mapping[Tensor, Tensor]) -> Operation:
-    """Return the operation with some tensors read instead of others.
-
-    Parameters
-    ----------
-    op : Operation
-        What reads.
-    mapping : mapping of Tensor to Tensor
-        What to read instead of some tensors.
-
-    Returns
-    -------
-    Operation
-        ``op`` itself if it reads none of them.
-    """
+    """Return the operation with some tensors read instead of others."""
     return op.with_inputs(mapping) if any(t in mapping for t in op.input_tensors) else op
 
 
@@ -67,12 +54,8 @@ def rewrite_dataflow(
 
     Parameters
     ----------
-    stages : iterable of Stage
-        In the order of the data.
     rewrite : callable
         ``rewrite(stage)`` returns the new operation, or the stage's own to keep it.
-    mapping : dict of Tensor to Tensor, optional
-        What to read instead of some tensors from the start.
     """
     replaced = mapping or {}
     for stage in stages:

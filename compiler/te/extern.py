@@ -35,16 +35,8 @@ class ExternOp(Operation):
     ----------
     name : str
         The name of its tensors, which have ``.v0``, ``.v1``, … added where there are several.
-    tag : str
-        What kind of computation it is.
-    attrs : mapping of str to object
-        Further annotations.
-    inputs : tuple of Tensor
-        What it reads.
     input_placeholders, output_placeholders : tuple of Buffer
         The buffers that stand for its inputs and outputs in the statement.
-    body : Stmt
-        What computes the outputs.
     """
 
     inputs: tuple[Tensor, ...]
@@ -102,17 +94,6 @@ def bind_buffer(buffer: Buffer, tensor: Tensor, region: Sequence[Range], body: S
     ----------
     buffer : Buffer
         What the statement reads or writes; variables in its strides and its offset get their values here.
-    tensor : Tensor
-        What it stands for.
-    region : sequence of Range
-        Which elements of the tensor, a range for each dimension.
-    body : Stmt
-        The statement.
-
-    Returns
-    -------
-    Stmt
-        An attribute ``buffer_bind_scope``; flattening of storage resolves it.
     """
     box = [e for r in region for e in (r.min, r.extent)]
     return AttrStmt((buffer, tensor), "buffer_bind_scope", tvm_tuple(*box), body)
@@ -135,8 +116,6 @@ def extern(
     ----------
     shape : tuple of int or PrimExpr, or list of such tuples
         The shape of the output, or of each of several.
-    inputs : sequence of Tensor
-        What is read.
     fcompute : callable
         ``fcompute(ins, outs)`` takes lists of buffers and returns a call or a statement.
     name : str
@@ -145,10 +124,6 @@ def extern(
         The data types of the outputs; that of the inputs by default.
     in_buffers, out_buffers : Buffer or sequence of Buffer, optional
         What ``fcompute`` is given in place of compact buffers.
-    tag : str
-        What kind of computation it is.
-    attrs : mapping of str to object, optional
-        Further annotations, which the operation carries.
 
     Returns
     -------
@@ -201,13 +176,6 @@ def extern_primfunc(
         It writes its other buffers, and reads none of these.
     name : str
         The name of the outputs in the code that is generated.
-    tag : str
-        What kind of computation it is.
-
-    Returns
-    -------
-    Tensor or list of Tensor
-        One for each buffer that the function writes.
 
     Raises
     ------

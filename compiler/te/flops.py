@@ -36,13 +36,7 @@ _ARITHMETIC = (Add, Sub, Mul, Div, Min, Max)
 
 
 class _Count(Visitor):
-    """Adds up the operations that one evaluation of an expression makes.
-
-    Parameters
-    ----------
-    integers : bool
-        Whether operations of integers count.
-    """
+    """Adds up the operations that one evaluation of an expression makes."""
 
     def __init__(self, integers: bool) -> None:
         self._integers = integers
@@ -100,11 +94,6 @@ def operation_flops(op: Operation) -> int | None:
     ----------
     op : Operation
         Placeholders count nothing; a reduction counts its source and its combiner once for each reduced element.
-
-    Returns
-    -------
-    int or None
-        Operations of computing all elements once.
     """
     if not isinstance(op, ComputeOp):
         return 0
@@ -126,11 +115,6 @@ def schedule_flops(schedule: Schedule) -> int | None:
 
     The operations are those of the definition: what a schedule added (caches, partial reductions) is traced back to
     the original tensors through ``schedule.outputs``.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        What is computed.
 
     Returns
     -------

@@ -21,13 +21,6 @@ __all__ = ["Group", "common_group", "enclosing_groups", "operations_between", "r
 class Group(RecordedStage):
     """Stages that are computed at one place; made by ``Schedule.create_group``, and for the steps of each scan.
 
-    Parameters
-    ----------
-    name : str
-        What it is called in records.
-    group : Group, optional
-        The group that it is a part of.
-
     Attributes
     ----------
     attach_ivar : IterVar, optional
@@ -57,22 +50,7 @@ class Group(RecordedStage):
 
     @primitive
     def compute_at(self, parent: Stage, scope: IterVar) -> None:
-        """Compute the stages of the group inside a loop of a stage that reads them.
-
-        Parameters
-        ----------
-        parent : Stage
-            A stage outside of the group, which reads it.
-        scope : IterVar
-            One of its loops.
-
-        Raises
-        ------
-        ArgumentError
-            If ``parent`` is not a stage.
-        ScheduleError
-            If ``scope`` is not a loop of ``parent``, or that is not in the group around this one.
-        """
+        """Compute the stages of the group inside a loop of a stage that reads them."""
         if not isinstance(parent, RecordedStage) or isinstance(parent, Group):
             raise ArgumentError(f"compute_at: parent must be a stage, such as s[C], got {show(parent)} ({self})")
         parent.require_leaf("compute_at", scope)
@@ -127,20 +105,7 @@ def require_same_group(member: Stage | Group, parent: Stage) -> None:
 
 
 def operations_between(outputs: Sequence[Tensor], inputs: Sequence[Tensor], include_inputs: bool) -> list[Operation]:
-    """Return the operations on the paths from some tensors to others.
-
-    Parameters
-    ----------
-    outputs, inputs : sequence of Tensor
-        Where the paths end and begin.
-    include_inputs : bool
-        Whether the operations of ``inputs`` are among them.
-
-    Returns
-    -------
-    list of Operation
-        Each after what it reads.
-    """
+    """Return the operations on the paths from some tensors to others."""
     begins = {t.op for t in inputs}
     reaches: dict[Operation, bool] = {}
     todo = [(t.op, False) for t in outputs]

@@ -29,23 +29,10 @@ def bound_predicates(
 
     Parameters
     ----------
-    stage : StageState
-        The stage whose loops are guarded.
     domains : dict of IterVar to Range
         The domains from bound inference; those of an operation's own axes can exceed the axes' declared ones.
-    values : dict of IterVar to PrimExpr
-        Every axis as a function of the loops.
-    analyzer : Analyzer
-        Knows the ranges of the loops.
-    skip : set of IterVar
-        Axes without guards.
     skip_own_domain : bool
         Whether elements outside of the declared shape, but inside of the inferred domain, may be computed.
-
-    Returns
-    -------
-    list of PrimExpr
-        Conditions of dtype ``bool``; those that can be proved are left out.
     """
     predicates: list[PrimExpr] = []
     over = axes_to_guard(stage, domains, analyzer)

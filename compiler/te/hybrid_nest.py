@@ -36,16 +36,8 @@ class HybridNest(StageLoops):
 
     Parameters
     ----------
-    stage : Stage
-        A stage of a normalized schedule that a hybrid script describes.
-    domains : dict of IterVar to Range
-        The result of bound inference, for the axes of all stages.
-    analyzer : Analyzer
-        Knows the ranges of all loops.
     with_attached : callable
         ``with_attached(axis, body)`` puts the stages that are computed at a loop in front of the loop's body.
-    keep_trivial_loops : bool
-        Whether loops of one iteration stay loops.
     """
 
     def __init__(
@@ -66,13 +58,7 @@ class HybridNest(StageLoops):
         self.unchanged = rebased | set(self.op.loop_axes)
 
     def build(self) -> Stmt:
-        """Return the statement that computes the stage.
-
-        Raises
-        ------
-        ScheduleError
-            If loops were fused or reordered that do not stand directly in each other.
-        """
+        """Return the statement that computes the stage."""
         with derived_from(self.op.span):
             roots = derived_axes(self.stage, set(self.op.loop_axes))
             alone = [axis for axis in self.stage.leaf_iter_vars if axis not in roots]

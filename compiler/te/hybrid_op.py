@@ -29,10 +29,6 @@ class HybridOp(Operation):
     ----------
     name : str
         The name of its tensors, which have ``.v0``, ``.v1``, … added where there are several.
-    tag : str
-        What kind of computation it is.
-    attrs : mapping of str to object
-        Further annotations.
     inputs : tuple of Tensor
         What it reads, or changes in place.
     output_placeholders : tuple of Tensor

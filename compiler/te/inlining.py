@@ -23,21 +23,6 @@ def with_inlined(reader: Operation, inlined: Set[Operation]) -> Operation:
 
     The body of an inlined operation is visited once for all reads of the same element, so that the time is linear in
     the size of the operations, and values that are read several times stay shared.
-
-    Parameters
-    ----------
-    inlined : set of Operation
-        They may read each other.
-
-    Returns
-    -------
-    Operation
-        ``reader`` itself if it reads none of them.
-
-    Raises
-    ------
-    ScheduleError
-        If it reads one as a whole, as an extern operation does.
     """
     read = [t.op for t in reader.input_tensors if t.op in inlined]
     if not read:

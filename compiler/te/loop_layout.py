@@ -24,8 +24,6 @@ class Layout:
     ----------
     axes : tuple of IterVar
         The loops over elements, in their order; reduction loops are not among them.
-    domains : tuple of Range
-        What they run over.
     values : dict of IterVar to PrimExpr
         The operation's own axes as functions of ``axes``.
     indices : tuple of PrimExpr
@@ -42,23 +40,7 @@ class Layout:
 
 
 def loop_layout(stage: Stage) -> Layout:
-    """Return the layout that the loops of ``stage`` make.
-
-    Parameters
-    ----------
-    stage : Stage
-        A stage that computes something.
-
-    Returns
-    -------
-    Layout
-        One dimension for each loop over elements.
-
-    Raises
-    ------
-    ScheduleError
-        If a loop is made of elements and of a reduction.
-    """
+    """Return the layout that the loops of ``stage`` make."""
     own = tuple(a for a in stage.op.axis if a.iter_type != IterVar.DimInfo)
     mixed = derived_axes(stage, set(own)) & derived_axes(stage, set(stage.op.reduce_axis))
     if not mixed.isdisjoint(stage.leaf_iter_vars):

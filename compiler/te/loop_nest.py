@@ -54,16 +54,8 @@ class StageLoops:
 
     Parameters
     ----------
-    stage : Stage
-        A stage of a normalized schedule.
-    domains : dict of IterVar to Range
-        The result of bound inference, for the axes of all stages.
-    analyzer : Analyzer
-        Knows the ranges of all loops.
     with_attached : callable
         ``with_attached(axis, body)`` puts the stages that are computed at a loop in front of the loop's body.
-    keep_trivial_loops : bool
-        Whether loops of one iteration stay loops.
     """
 
     def __init__(
@@ -86,15 +78,8 @@ class StageLoops:
 
         Parameters
         ----------
-        axes : sequence of IterVar
-            Loops of the stage.
         suffix : str
             What the names of the loops have added; nothing is computed inside of such loops.
-
-        Returns
-        -------
-        LoopNest
-            The loops, and the value of each axis in them.
         """
         nest = LoopNest()
         for axis in axes:
@@ -218,22 +203,12 @@ class ComputeNest(StageLoops):
 
     Parameters
     ----------
-    stage : Stage
-        A stage of a normalized schedule that computes something.
-    domains : dict of IterVar to Range
-        The result of bound inference, for the axes of all stages.
-    analyzer : Analyzer
-        Knows the ranges of all loops.
     with_attached : callable
         ``with_attached(axis, body)`` puts the stages that are computed at a loop in front of the loop's body.
-    store : callable
-        ``store(op, index, value, indices)`` is the statement that stores an element.
     load : callable
         ``load(op, index, indices)`` is the expression that reads an element of the stage itself.
     has_room_for_domain : bool
         Whether the buffer stored to has room for the whole domain, and not just for the declared shape.
-    keep_trivial_loops : bool
-        Whether loops of one iteration stay loops.
     """
 
     def __init__(

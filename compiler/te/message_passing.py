@@ -40,12 +40,8 @@ def pass_down_domain(stage: StageState, domains: Domains, analyzer: Analyzer, *,
 
     Parameters
     ----------
-    stage : StageState
-        The stage whose relations are followed.
     domains : dict of IterVar to Range
         Domains of some axes, to begin with those of the operation; it is added to.
-    analyzer : Analyzer
-        Simplifies extents.
     as_asked : bool
         Whether loops are as long as the schedule asked for, even beyond the axis that they are made of: one that is not
         bound yet may be bound to more threads than there are elements.
@@ -74,10 +70,6 @@ def pass_up_index(stage: StageState, domains: Domains, values: Values) -> None:
 
     Parameters
     ----------
-    stage : StageState
-        The stage whose relations are followed.
-    domains : dict of IterVar to Range
-        The domains of all its axes.
     values : dict of IterVar to PrimExpr
         Values of some axes, to begin with the loops; it is added to.
     """
@@ -102,14 +94,8 @@ def pass_up_domain(stage: StageState, domains: Domains, sets: Sets, analyzer: An
 
     Parameters
     ----------
-    stage : StageState
-        The stage whose relations are followed.
-    domains : dict of IterVar to Range
-        The domains of all its axes.
     sets : dict of IterVar to IntervalSet
         What each loop runs over; it is added to.
-    analyzer : Analyzer
-        Knows the ranges of all loops.
     """
     for relation in reversed(stage.relations):
         if all(_covers(sets[child], domains[child], analyzer) for child in relation.children):

@@ -52,10 +52,6 @@ class NumPyProgram:
     ----------
     values : list
         Of each slot, what it holds before the first step: an input, a view of one, or None.
-    outputs : sequence of int
-        Slots of the results.
-    source : str
-        The program as an expression of Python, shortened.
     """
 
     def __init__(self, steps: Sequence[_Step], values: list[Any], outputs: Sequence[int], source: str) -> None:
@@ -65,13 +61,7 @@ class NumPyProgram:
         self.source = source
 
     def __call__(self) -> list[Array]:
-        """Compute the outputs from the inputs that the program was recorded with.
-
-        Returns
-        -------
-        list of ndarray
-            One for each output; the next call may write to the same memory.
-        """
+        """Compute the outputs from the inputs that the program was recorded with."""
         values = list(self._values)
         with np.errstate(all="ignore"):
             for step in self._steps:
@@ -84,11 +74,6 @@ class Tape:
     """Makes calls of NumPy at once, and remembers those that depend on the inputs.
 
     A value is recognised by its identity, so every value that was recorded stays alive as long as the tape.
-
-    Parameters
-    ----------
-    inputs : mapping of object to ndarray
-        Arrays that calls may depend on, by what has a ``name``.
     """
 
     def __init__(self, inputs: Mapping[Any, Array]) -> None:
@@ -106,15 +91,8 @@ class Tape:
 
         Parameters
         ----------
-        function : callable
-            Of NumPy, or one that calls NumPy alone.
         args, keywords
             Values, of which arrays that were recorded are recognised; keywords are constants.
-
-        Returns
-        -------
-        object
-            What the function returned.
         """
         with np.errstate(all="ignore"):
             value = function(*args, **keywords)
@@ -126,15 +104,7 @@ class Tape:
         return array
 
     def view(self, function: Callable[..., Array], array: Array, *args: object) -> Array:
-        """Make a view of an array; a view of an input is made once, before the program runs.
-
-        Parameters
-        ----------
-        function : callable
-            Returns a view of its first argument.
-        args
-            Constants.
-        """
+        """Make a view of an array; a view of an input is made once, before the program runs."""
         value = function(array, *args)
         name = self._views.get(self._slots.get(id(array), -1))
         if name is not None:
@@ -221,14 +191,6 @@ def _constant(value: object) -> str:
 
 
 def strided_view(array: Array, offset: int, shape: Sequence[int], strides: Sequence[int]) -> Array:
-    """Return the view of a C-contiguous array that begins at an element, read-only.
-
-    Parameters
-    ----------
-    offset : int
-        Of the first element, in elements.
-    strides : sequence of int
-        In bytes.
-    """
+    """Return the view of a C-contiguous array that begins at an element, read-only."""
     start = array.reshape(-1)[offset:] if array.size else array
     return as_strided(start, shape, strides, writeable=False)

@@ -83,18 +83,6 @@ def evaluate(outputs: Sequence[Tensor], inputs: Mapping[Tensor, Array]) -> list[
     ----------
     outputs : sequence of Tensor
         What to compute; shapes must be constant.
-    inputs : mapping of Tensor to ndarray
-        The placeholders' values.
-
-    Returns
-    -------
-    list of ndarray
-        One for each output, C-contiguous, of its tensor's dtype.
-
-    Raises
-    ------
-    NoNumPyProgram
-        If some operation needs a temporary that is too large, or has no NumPy counterpart.
     """
     return numpy_program(outputs, inputs)[0]
 
@@ -106,8 +94,6 @@ def numpy_program(outputs: Sequence[Tensor], inputs: Mapping[Tensor, Array]) -> 
     ----------
     outputs : sequence of Tensor
         What to compute; shapes must be constant.
-    inputs : mapping of Tensor to ndarray
-        The placeholders' values.
 
     Returns
     -------
@@ -115,11 +101,6 @@ def numpy_program(outputs: Sequence[Tensor], inputs: Mapping[Tensor, Array]) -> 
         One for each output, C-contiguous, of its tensor's dtype.
     NumPyProgram
         Computes them again from the same inputs, without a look at the expression.
-
-    Raises
-    ------
-    NoNumPyProgram
-        If some operation needs a temporary that is too large, or has no NumPy counterpart.
     """
     values = _Values(inputs)
     arrays = [values.of(tensor) for tensor in outputs]

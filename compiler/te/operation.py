@@ -51,16 +51,8 @@ class PlaceholderOp(Operation):
 
     Attributes
     ----------
-    name : str
-        The name of its tensor.
-    tag : str
-        Empty.
-    attrs : mapping of str to object
-        Empty.
     shape : tuple of PrimExpr
         Extent of each dimension.
-    dtype : str
-        The data type of the elements.
     """
 
     shape: tuple[PrimExpr, ...]
@@ -85,8 +77,6 @@ class ComputeOp(BaseComputeOp):
         The name of its tensors, which have ``.v0``, ``.v1``, … added where there are several.
     tag : str
         What kind of computation it is, for ``topi``'s schedules.
-    attrs : mapping of str to object
-        Further annotations.
     axes : tuple of IterVar
         One for each dimension.
     body : tuple of PrimExpr
@@ -228,11 +218,6 @@ def placeholder(shape: Shape, dtype: str | None = None, name: str = "placeholder
     name : str
         Its name in the code that is generated.
 
-    Returns
-    -------
-    Tensor
-        The output of a :class:`PlaceholderOp`.
-
     Raises
     ------
     DTypeError
@@ -271,8 +256,6 @@ def compute(
         Its name in the code that is generated.
     tag : str
         What kind of computation it is, for ``topi``'s schedules.
-    attrs : mapping of str to object, optional
-        Further annotations, which the operation carries.
     varargs_names : sequence of str, optional
         Names of the axes of a ``*args`` parameter of ``fcompute``.
 

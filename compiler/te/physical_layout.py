@@ -54,19 +54,8 @@ class PhysicalLayout:
 
         Parameters
         ----------
-        name : str
-            The tensor's, for the error.
-        region : sequence of Range
-            One for each dimension, in elements.
         shape : sequence of PrimExpr
             The shape of the tensor, over which the maps are one to one.
-        analyzer : Analyzer
-            Knows the ranges of the variables in the region.
-
-        Raises
-        ------
-        LoweringError
-            If the region is larger than the tensor.
         """
         for bound, dim in zip(region, shape, strict=True):
             if not analyzer.can_prove(bound.extent <= dim):

@@ -23,25 +23,15 @@ class Primitive:
 
     Attributes
     ----------
-    name : str
-        The method, e.g. ``split``.
     label : str
         The call and its result, e.g. ``split(i, factor=32) -> i.outer, i.inner``.
     stage : str
         The stage that it was called on; empty for methods of the schedule.
-    line : int or None
-        The user's line.
     index : int or None
         Which stage it was called on, counted at the time of the call; -1, -2, … for groups, None for methods of the
         schedule.
-    kwargs : dict of str to object
-        The arguments, as they were passed.
-    result : object
-        What the call returned.
     operations : tuple of Operation
         The operations of all stages after the call.
-    span : Span
-        The origin of the call.
     """
 
     name: str
@@ -57,15 +47,7 @@ class Primitive:
 
 
 class RecordedStage:
-    """The base of stages and groups of them: what recording reads of them.
-
-    Attributes
-    ----------
-    schedule : Recorder
-        The schedule that it belongs to.
-    op : Operation
-        What it computes.
-    """
+    """The base of stages and groups of them: what recording reads of them."""
 
     schedule: Recorder
     op: Operation
@@ -189,13 +171,7 @@ def _applying(owner: RecordedStage | Recorder, schedule: Recorder) -> Iterator[N
 
 
 def primitives_of(owner: type) -> dict[str, Callable[..., Any]]:
-    """Return the primitives of a class, by name: those of its methods whose calls are recorded.
-
-    Parameters
-    ----------
-    owner : type
-        The class of schedules, or that of stages.
-    """
+    """Return the primitives of a class, by name: those of its methods whose calls are recorded."""
     methods = {name: getattr(owner, name) for name in dir(owner)}
     return {name: method for name, method in methods.items() if inspect.isfunction(method) and method in _PRIMITIVES}
 
@@ -211,13 +187,7 @@ class PrimitiveRegistry:
         self._owner: type | None = None
 
     def register(self, function: F) -> F:
-        """Make a function, whose first parameter is a stage, a primitive.
-
-        Raises
-        ------
-        TypeError
-            If there is a primitive of that name.
-        """
+        """Make a function, whose first parameter is a stage, a primitive."""
         name = function.__name__
         if name in self.methods or (self._owner is not None and hasattr(self._owner, name)):
             raise TypeError(f"primitive {name!r} is already registered")

@@ -28,10 +28,6 @@ def replay_onto(
 
     Parameters
     ----------
-    schedule : ScheduleState
-        A fresh schedule of the same outputs.
-    primitives : sequence of Primitive
-        What was applied to the original, in order.
     definitions : mapping of Operation to Operation, optional
         What stands for the operations of the original, where the schedule is one of other outputs.
 

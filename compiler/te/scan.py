@@ -46,16 +46,10 @@ class ScanOp(Operation):
     ----------
     name : str
         The name of its tensors, which have ``.v0``, ``.v1``, … added where there are several.
-    tag : str
-        What kind of computation it is.
-    attrs : mapping of str to object
-        Further annotations.
     scan_axis : IterVar
         The steps; it begins after the initial elements.
     spatial_axis_ : tuple of IterVar
         One for each dimension of each output but the first.
-    init : tuple of Tensor
-        The initial elements.
     update : tuple of Tensor
         What computes the elements of a step.
     state_placeholder : tuple of Tensor
@@ -107,18 +101,7 @@ class ScanOp(Operation):
             )
 
     def spatial_axes(self, index: int) -> tuple[IterVar, ...]:
-        """Return the axes of an output but the first one.
-
-        Parameters
-        ----------
-        index : int
-            Which output.
-
-        Returns
-        -------
-        tuple of IterVar
-            One for each dimension but the first.
-        """
+        """Return the axes of an output but the first one."""
         begin = sum(t.ndim - 1 for t in self.update[:index])
         return self.spatial_axis_[begin : begin + self.update[index].ndim - 1]
 
@@ -184,10 +167,6 @@ def scan(
         a step then, although they do not read the state.
     name : str
         The name of the results in the code that is generated.
-    tag : str
-        What kind of computation it is.
-    attrs : mapping of str to object, optional
-        Further annotations, which the operation carries.
 
     Returns
     -------
@@ -268,11 +247,6 @@ def _check(init: Sequence[Tensor], update: Sequence[Tensor], state: Sequence[Ten
 def scan_body(op: ScanOp) -> list[Operation]:
     """Return the operations that a step carries out.
 
-    Parameters
-    ----------
-    op : ScanOp
-        The scan.
-
     Returns
     -------
     list of Operation
@@ -332,11 +306,6 @@ def _in_order(outputs: Sequence[Operation], stop: set[Operation]) -> list[Operat
 
 def fixed_axes(op: ScanOp) -> dict[IterVar, bool]:
     """Return for each spatial axis whether a part of it depends on the same part of the state only.
-
-    Parameters
-    ----------
-    op : ScanOp
-        The scan.
 
     Returns
     -------

@@ -25,12 +25,6 @@ class ScanNest(StageLoops):
 
     Parameters
     ----------
-    stage : Stage
-        The scan, in a normalized schedule.
-    domains : dict of IterVar to Range
-        The result of bound inference, for the axes of all stages.
-    analyzer : Analyzer
-        Knows the ranges of all loops.
     with_attached : callable
         ``with_attached(axis, body)`` puts the stages that are computed at a loop in front of the loop's body.
     """

@@ -46,13 +46,7 @@ class Schedule(ScheduleState):
         return load_json, (save_json(self),)
 
     def record(self, primitive: Primitive) -> None:
-        """Record an applied primitive, and notify the instruments.
-
-        Parameters
-        ----------
-        primitive : Primitive
-            The call and its result.
-        """
+        """Record an applied primitive, and notify the instruments."""
         self.primitives.append(primitive)
         for instrument in active_instruments():
             instrument.primitive_applied(self, primitive)
@@ -109,8 +103,6 @@ class Schedule(ScheduleState):
             What is copied: a placeholder, or the output of a stage.
         scope : str
             Storage scope of the copy, e.g. ``local``.
-        readers : Tensor, Operation or list of them
-            What shall read the copy instead.
 
         Returns
         -------
@@ -145,8 +137,6 @@ class Schedule(ScheduleState):
 
         Parameters
         ----------
-        tensor : Tensor or list of Tensor
-            All outputs of one operation.
         scope : str
             Storage scope of the buffer, e.g. ``local``.
 
@@ -177,10 +167,6 @@ class Schedule(ScheduleState):
 
         Parameters
         ----------
-        outputs : Tensor or list of Tensor
-            The last stages of the group.
-        inputs : Tensor or list of Tensor
-            Where it begins.
         include_inputs : bool
             Whether the stages of ``inputs`` belong to it.
 
@@ -213,8 +199,6 @@ class Schedule(ScheduleState):
 
         Parameters
         ----------
-        tensor : Tensor
-            A reduction.
         axis : IterVar
             One of its reduction loops; it becomes a dimension of the partial results.
         factor_axis : int

@@ -37,15 +37,9 @@ class StatementBuilder:
 
     Parameters
     ----------
-    schedule : Schedule
-        A normalized schedule.
-    bounds : Bounds
-        The result of bound inference for it.
     arguments : set of Tensor, optional
         The tensors that are parameters of the function, whose buffers have no room outside of their shapes; where it
         is not given, no buffer has.
-    keep_trivial_loops : bool
-        Whether loops of one iteration stay loops.
     """
 
     def __init__(
@@ -184,13 +178,7 @@ def _load(op: ComputeOp, index: int, indices: tuple[PrimExpr, ...]) -> PrimExpr:
 
 
 class ThreadMerger(TensorMutator):
-    """Names each thread axis once: inner stages share the threads around them.
-
-    Parameters
-    ----------
-    tensors : mapping of Tensor to Tensor, optional
-        What stands for some tensors in the result.
-    """
+    """Names each thread axis once: inner stages share the threads around them."""
 
     def __init__(self, tensors: Mapping[Tensor, Tensor] | None = None) -> None:
         super().__init__(tensors)

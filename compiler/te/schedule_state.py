@@ -61,25 +61,7 @@ class ScheduleState:
         return self
 
     def __getitem__(self, key: Tensor | Operation | Stage) -> Stage:
-        """Return the stage of a tensor or an operation.
-
-        Parameters
-        ----------
-        key : Tensor, Operation or Stage
-            What the stage computes, now or before a primitive rewrote it.
-
-        Returns
-        -------
-        Stage
-            The stage that computes it.
-
-        Raises
-        ------
-        ArgumentError
-            If ``key`` is neither tensor nor operation.
-        ScheduleError
-            If the schedule has no such stage.
-        """
+        """Return the stage of a tensor or an operation."""
         stage = self.find(key)
         if stage is None:
             if not isinstance(key, (Tensor, Operation)):
@@ -171,8 +153,6 @@ class ScheduleState:
 
         Parameters
         ----------
-        name : str
-            The primitive.
         kept_before : int
             How many states were kept when it began; where those it called were kept, itself is not.
         """

@@ -64,20 +64,10 @@ IterVarRelation = Relation
 def InferBound(schedule: Schedule) -> Map[IterVar, Range]:
     """Infer the domains of all axes of a schedule.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        One without inlined stages, such as ``Schedule.normalize`` returns.
-
     Returns
     -------
     Map of IterVar to Range
         The domain of each axis of each stage, of its loops and of the threads that carry them.
-
-    Raises
-    ------
-    ScheduleError
-        If a stage is inlined, or computed where some of its readers cannot see it.
 
     Examples
     --------
@@ -99,27 +89,7 @@ def InferBound(schedule: Schedule) -> Map[IterVar, Range]:
 
 
 def ScheduleOps(schedule: Schedule, dom_map: Mapping[IterVar, Range], debug_keep_trivial_loop: bool = False) -> Stmt:
-    """Return the loops that a schedule describes, which store to tensors.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        The schedule.
-    dom_map : mapping of IterVar to Range
-        The domains of its axes, from :func:`InferBound`.
-    debug_keep_trivial_loop : bool
-        Whether loops of one iteration stay loops.
-
-    Returns
-    -------
-    Stmt
-        ``ProducerStore``, ``ProducerLoad`` and ``ProducerRealize`` name the tensors as the user defined them.
-
-    Raises
-    ------
-    ScheduleError
-        If ``transform_layout`` was applied to a stage: tensors have no layouts, buffers have.
-    """
+    """Return the loops that a schedule describes, which store to tensors."""
     _check_schedule("ScheduleOps", schedule)
     for stage in schedule.stages:
         if stage.layout_transforms:
@@ -141,49 +111,14 @@ def ScheduleOps(schedule: Schedule, dom_map: Mapping[IterVar, Range], debug_keep
 def SchedulePostProcToPrimFunc(
     arg_list: Sequence[Argument], body: Stmt, extern_buffer: Binds | None = None
 ) -> PrimFunc:
-    """Return a function of a statement over tensors, with a buffer for each of them.
-
-    Parameters
-    ----------
-    arg_list : sequence of Tensor, Buffer or Var
-        The parameters of the function.
-    body : Stmt
-        What :func:`ScheduleOps` returned.
-    extern_buffer : mapping of Tensor to Buffer, optional
-        Buffers that stand for some tensors.
-
-    Returns
-    -------
-    PrimFunc
-        Its buffers have as many dimensions as their tensors.
-
-    Raises
-    ------
-    LoweringError
-        If a tensor is read that is neither realized nor a parameter.
-    """
+    """Return a function of a statement over tensors, with a buffer for each of them."""
     return statement_to_prim_func(list(arg_list), body, extern_buffer)
 
 
 def SchedulePostProcRewriteForTensorCore(
     stmt: Stmt, schedule: Schedule, extern_buffer: Mapping[Tensor, Buffer] | None = None
 ) -> Stmt:
-    """Refuse to rewrite loops for the tensor cores of a GPU.
-
-    Parameters
-    ----------
-    stmt : Stmt
-        The loops.
-    schedule : Schedule
-        What they were made from.
-    extern_buffer : mapping of Tensor to Buffer, optional
-        Buffers that stand for some tensors.
-
-    Raises
-    ------
-    UnavailableError
-        Always: code is generated for CPUs.
-    """
+    """Refuse to rewrite loops for the tensor cores of a GPU."""
     raise UnavailableError(
         "SchedulePostProcRewriteForTensorCore: tensor cores are not inferred from a schedule;"
         " tensorize it with the intrinsics of tvm.topi.cuda.tensor_intrin"
@@ -191,18 +126,7 @@ def SchedulePostProcRewriteForTensorCore(
 
 
 def VerifyCompactBuffer(stmt: Stmt) -> bool:
-    """Return whether all buffers that a statement over tensors makes may be compact.
-
-    Parameters
-    ----------
-    stmt : Stmt
-        What :func:`ScheduleOps` returned.
-
-    Returns
-    -------
-    bool
-        False where a buffer is bound to another one, whose strides may be any.
-    """
+    """Return whether all buffers that a statement over tensors makes may be compact."""
     verifier = _BindsBuffers()
     verifier.visit(stmt)
     return not verifier.binds
@@ -217,46 +141,17 @@ class _BindsBuffers(Visitor):
 
 
 def CreateReadGraph(ops: Sequence[Operation]) -> Map[Operation, Array[Tensor]]:
-    """Return what each operation reads.
-
-    Parameters
-    ----------
-    ops : sequence of Operation
-        The outputs.
-
-    Returns
-    -------
-    Map of Operation to Array of Tensor
-        For the outputs, and for all that they depend on.
-    """
+    """Return what each operation reads."""
     return Map({op: Array(op.input_tensors) for op in post_dfs_order(ops)})
 
 
 def PostDFSOrder(outputs: Sequence[Operation], g: Mapping[Operation, Sequence[Tensor]]) -> Array[Operation]:
-    """Return the operations of a graph, each after those that it reads.
-
-    Parameters
-    ----------
-    outputs : sequence of Operation
-        Where the order ends.
-    g : mapping of Operation to sequence of Tensor
-        What each operation reads, from :func:`CreateReadGraph`.
-
-    Returns
-    -------
-    Array of Operation
-        Those of ``g`` that the outputs depend on.
-    """
+    """Return the operations of a graph, each after those that it reads."""
     return Array(op for op in post_dfs_order(outputs) if op in g)
 
 
 def CreateAttachPath(schedule: Schedule) -> Map[Operation, Array[IterVar]]:
     """Return the loops that each operation is computed in.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        The schedule.
 
     Returns
     -------
@@ -268,28 +163,12 @@ def CreateAttachPath(schedule: Schedule) -> Map[Operation, Array[IterVar]]:
 
 
 def ScanGetBody(scan_op: Operation) -> Array[Operation]:
-    """Return the operations that a step of a scan carries out.
-
-    Parameters
-    ----------
-    scan_op : ScanOp
-        The operation of what ``te.scan`` returned.
-
-    Returns
-    -------
-    Array of Operation
-        The scan itself first.
-    """
+    """Return the operations that a step of a scan carries out."""
     return Array((scan_op, *reversed(scan_body(_scan("ScanGetBody", scan_op)))))
 
 
 def ScanFixPointAnalysis(scan_op: Operation) -> Map[IterVar, PrimExpr]:
     """Return which dimensions of a scan's state each step needs at the indices alone that it computes.
-
-    Parameters
-    ----------
-    scan_op : ScanOp
-        The operation of what ``te.scan`` returned.
 
     Returns
     -------
@@ -307,35 +186,17 @@ def _scan(name: str, op: object) -> ScanOp:
 
 
 def AutoInlineElemWise(schedule: Schedule) -> None:
-    """Inline the stages that read only the elements at their own indices, the outputs left out.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        Stages that were scheduled already stay.
-    """
+    """Inline the stages that read only the elements at their own indices, the outputs left out."""
     _auto_inline("AutoInlineElemWise", schedule, _elementwise)
 
 
 def AutoInlineBroadcast(schedule: Schedule) -> None:
-    """Inline the stages that read elements at some of their own indices, in order, the outputs left out.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        Stages that were scheduled already stay.
-    """
+    """Inline the stages that read elements at some of their own indices, in order, the outputs left out."""
     _auto_inline("AutoInlineBroadcast", schedule, _broadcast)
 
 
 def AutoInlineInjective(schedule: Schedule) -> None:
-    """Inline the stages that reduce nothing, the outputs left out.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        Stages that were scheduled already stay.
-    """
+    """Inline the stages that reduce nothing, the outputs left out."""
     _auto_inline("AutoInlineInjective", schedule, lambda op: True)
 
 

@@ -29,18 +29,7 @@ MIN_TREE = 1024
 
 
 def shared_values_named(e: PrimExpr) -> PrimExpr:
-    """Return an expression whose tree is about as large as the expression.
-
-    Parameters
-    ----------
-    e : PrimExpr
-        Without reductions.
-
-    Returns
-    -------
-    PrimExpr
-        ``e`` itself where its tree is small, or few of its values are shared.
-    """
+    """Return an expression whose tree is about as large as the expression."""
     order: list[PrimExpr] = []
     post_order_visit(e, order.append)
     sizes: dict[Node, int] = {}
@@ -52,15 +41,7 @@ def shared_values_named(e: PrimExpr) -> PrimExpr:
 
 
 class _Naming:
-    """Names the values of one expression.
-
-    Parameters
-    ----------
-    order : sequence of PrimExpr
-        All of its nodes, operands first.
-    sizes : mapping of Node to int
-        How many nodes the tree of each has.
-    """
+    """Names the values of one expression."""
 
     def __init__(self, order: Iterable[PrimExpr], sizes: dict[Node, int]) -> None:
         self._uses: Counter[Node] = Counter()

@@ -11,13 +11,7 @@ __all__ = ["SpecializedCondition"]
 
 
 class SpecializedCondition:
-    """A conjunction of conditions on shapes; current within a ``with`` block.
-
-    Parameters
-    ----------
-    conditions : PrimExpr or sequence of PrimExpr
-        All of them must hold.
-    """
+    """A conjunction of conditions on shapes; current within a ``with`` block."""
 
     def __init__(self, conditions: PrimExpr | bool | Sequence[PrimExpr | bool]) -> None:
         given = conditions if isinstance(conditions, (list, tuple)) else [conditions]

@@ -31,8 +31,6 @@ class Stage(StageStorage):
     ----------
     schedule : Schedule
         The schedule that the stage belongs to.
-    op : Operation
-        What it computes.
 
     Attributes
     ----------
@@ -69,17 +67,10 @@ class Stage(StageStorage):
 
         Parameters
         ----------
-        x_parent, y_parent : IterVar
-            Two loops of this stage.
         x_factor, y_factor : int or PrimExpr, optional
             Size of a tile in iterations of each loop.
         x_nparts, y_nparts : int or PrimExpr, optional
             The number of tiles along each loop; for each of the two, either this or the size must be given.
-
-        Returns
-        -------
-        x_outer, y_outer, x_inner, y_inner : IterVar
-            The four loops, from the outermost to the innermost.
         """
         x_outer, x_inner = self.split(x_parent, factor=x_factor, nparts=x_nparts)
         y_outer, y_inner = self.split(y_parent, factor=y_factor, nparts=y_nparts)
@@ -192,8 +183,6 @@ class Stage(StageStorage):
 
         Parameters
         ----------
-        ivar : IterVar
-            A loop of this stage.
         thread_ivar : IterVar
             The thread axis; if it has an extent, it must be that of the loop.
 
@@ -224,8 +213,6 @@ class Stage(StageStorage):
 
         Parameters
         ----------
-        var : IterVar
-            A loop of this stage.
         pragma_type : str
             What is asked for; passes read it as the attribute ``pragma_<pragma_type>``.  ``unroll`` and ``vectorize``
             are the primitives of these names.
@@ -260,8 +247,6 @@ class Stage(StageStorage):
 
         Parameters
         ----------
-        var : IterVar
-            A loop of this stage.
         tensor_intrin : TensorIntrin
             Made by ``te.decl_tensor_intrin``.
 

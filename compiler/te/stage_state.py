@@ -42,8 +42,6 @@ class IterVarAttr:
 
     Attributes
     ----------
-    iter_type : int, optional
-        ``IterVar.Vectorized``, ``Unrolled`` or ``Parallelized``.
     bind_thread : IterVar, optional
         The thread axis that carries the loop.
     pragmas : tuple of (str, PrimExpr)
@@ -54,8 +52,6 @@ class IterVarAttr:
         What computes the loop and all inside of it.
     prefetches : tuple of (Tensor, PrimExpr)
         What is fetched early, and how many iterations.
-    span : Span
-        The origins of the annotations.
     """
 
     iter_type: int | None = None
@@ -98,10 +94,6 @@ class StageState(RecordedStage):
         Every axis that ever was, and the loops from the outermost to the innermost.
     relations : list of Relation
         How its axes are made from one another, in the order in which the primitives made them.
-    group : Group, optional
-        What it is placed together with.
-    attach_type, attach_stage, attach_ivar
-        Where the stage is computed.
     place_span : Span
         The line of the schedule that put it there.
     scope : str

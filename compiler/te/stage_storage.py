@@ -32,18 +32,6 @@ class StageStorage(StageState):
         ::
 
             B = T.Buffer((8,))            →               B = T.Buffer((8,), scope="local")
-
-        Parameters
-        ----------
-        scope : str
-            ``global``, ``shared``, ``warp``, ``local`` or another scope that the target knows.
-
-        Raises
-        ------
-        ArgumentError
-            If ``scope`` is not a string.
-        ScheduleError
-            If this stage is a placeholder.
         """
         if not isinstance(scope, str):
             raise ArgumentError(f"set_scope: scope must be a string, got {show(scope)} ({self})")
@@ -58,22 +46,6 @@ class StageStorage(StageState):
 
             T.realize(B[0:4, 0:30])       →               T.attr(B, "buffer_dim_align", T.tvm_tuple(0, 32, 1))
                                                           T.realize(B[0:4, 0:30])
-
-        Parameters
-        ----------
-        axis : IterVar
-            The dimension: one of ``s[B].op.axis``.
-        factor : int
-            The stride is a multiple of so many elements, …
-        offset : int
-            … and so many elements.
-
-        Raises
-        ------
-        ArgumentError
-            If ``factor`` is not positive, or ``offset`` is negative.
-        ScheduleError
-            If ``axis`` is not a dimension of this stage.
         """
         if position(list(self.op.axis), axis) < 0:
             raise ScheduleError(f"storage_align: axis must be one of s[{self.op.name}].op.axis, got {show(axis)}")
@@ -105,14 +77,6 @@ class StageStorage(StageState):
         list of IterVar or None
             The loops over the new dimensions, from the outermost to the innermost; None for a stage other than a
             computation of elements, whose loops stay as they are.
-
-        Raises
-        ------
-        ArgumentError
-            If ``mapping_function`` is not a function, or of another number of indices than there are dimensions.
-        ScheduleError
-            If two elements were to lie in the same place, places of a stage that is computed were left over, or one
-            of its loops over elements has been split or fused.
         """
         if not callable(mapping_function):
             got = f"got {show(mapping_function)} ({self})"
@@ -167,18 +131,6 @@ class StageStorage(StageState):
 
             B[i] = A[i]                   →               if threadIdx_x == 0:
                                                               B[i] = A[i]
-
-        Parameters
-        ----------
-        predicate : PrimExpr
-            The condition, of dtype ``bool``.
-
-        Raises
-        ------
-        ArgumentError
-            If ``predicate`` is not of type ``bool``.
-        ScheduleError
-            If this stage is a placeholder.
         """
         self._must_be_computed("set_store_predicate")
         condition = convert(predicate)
@@ -196,11 +148,6 @@ class StageStorage(StageState):
                 fill B with part k        →               for k in range(8):
                 use B                                         fill the other B with part k + 1
                                                               use B, and turn to the other one
-
-        Raises
-        ------
-        ScheduleError
-            If this stage is an output or a placeholder.
         """
         self._must_be_computed("double_buffer")
         if self.is_output:
@@ -212,11 +159,6 @@ class StageStorage(StageState):
         """Keep the rows that the next iteration reads again, instead of recomputing them.
 
         For a stage that is computed in a loop of its reader, where the windows that are read overlap.
-
-        Raises
-        ------
-        ScheduleError
-            If this stage is an output or a placeholder.
         """
         self._must_be_computed("rolling_buffer")
         if self.is_output:
@@ -232,22 +174,6 @@ class StageStorage(StageState):
             for i in range(64):                           for i in range(64):
                 B[i] = A[i]               →                   prefetch A[i + 2]
                                                               B[i] = A[i]
-
-        Parameters
-        ----------
-        tensor : Tensor
-            One that this stage reads.
-        var : IterVar
-            A loop of this stage.
-        offset : int or PrimExpr
-            How many iterations ahead.
-
-        Raises
-        ------
-        ArgumentError
-            If ``tensor`` is not a tensor, or ``offset`` no integer.
-        ScheduleError
-            If ``var`` is not a loop of this stage, or the stage does not read ``tensor``.
         """
         self.require_leaf("prefetch", var)
         if not isinstance(tensor, Tensor):

@@ -20,13 +20,7 @@ _CURRENT: ContextVar[TagScope | None] = ContextVar("tag", default=None)
 
 
 class TagScope:
-    """Gives a tag to the operations that are declared inside; a context manager and a decorator.
-
-    Parameters
-    ----------
-    tag : str
-        The tag.
-    """
+    """Gives a tag to the operations that are declared inside; a context manager and a decorator."""
 
     def __init__(self, tag: str) -> None:
         self.tag = tag
@@ -65,11 +59,6 @@ def tag_scope(tag: str) -> TagScope:
     tag : str
         What kind of computation they are, for schedules to know them by.
 
-    Returns
-    -------
-    TagScope
-        A context manager, which is a decorator as well.
-
     Raises
     ------
     ArgumentError
@@ -86,25 +75,7 @@ def tag_scope(tag: str) -> TagScope:
 
 
 def current_tag(operation: str, tag: str) -> str:
-    """Return the tag of an operation that is declared now: its own, or that of the scope around.
-
-    Parameters
-    ----------
-    operation : str
-        What declares it, for errors.
-    tag : str
-        Its own tag, empty for none.
-
-    Returns
-    -------
-    str
-        One of the two.
-
-    Raises
-    ------
-    ArgumentError
-        If there are two.
-    """
+    """Return the tag of an operation that is declared now: its own, or that of the scope around."""
     current = _CURRENT.get()
     scope = "" if current is None else current.tag
     if scope and tag and tag not in _OF_OPERATORS:

@@ -44,10 +44,6 @@ class Operation(Node):
     ----------
     name : str
         The name of its tensors, which have ``.v0``, ``.v1``, … added where there are several.
-    tag : str
-        What kind of computation it is.
-    attrs : mapping of str to object
-        Further annotations.
     outputs : tuple of Tensor
         What it holds or computes.
     """
@@ -60,18 +56,7 @@ class Operation(Node):
     outputs: tuple[Tensor, ...] = field(init=False)
 
     def output(self, index: int) -> Tensor:
-        """Return one of the tensors that the operation computes.
-
-        Parameters
-        ----------
-        index : int
-            Which one.
-
-        Returns
-        -------
-        Tensor
-            The output.
-        """
+        """Return one of the tensors that the operation computes."""
         return self.outputs[index]
 
     @property
@@ -124,12 +109,8 @@ class Operation(Node):
 
         Parameters
         ----------
-        producer : Operation
-            What is read.
         sets : mapping of Var to IntervalSet
             What the axes of this operation run over.
-        analyzer : Analyzer
-            Knows the ranges of all loops.
 
         Returns
         -------
@@ -139,37 +120,11 @@ class Operation(Node):
         return []
 
     def domains_for(self, regions: list[Region], analyzer: Analyzer) -> dict[IterVar, Range]:
-        """Return the domains of the axes that provide some elements.
-
-        Parameters
-        ----------
-        regions : list of (Tensor, list of IntervalSet)
-            What is read of the outputs.
-        analyzer : Analyzer
-            Knows the ranges of all loops.
-
-        Returns
-        -------
-        dict of IterVar to Range
-            For each of ``root_iter_vars``.
-        """
+        """Return the domains of the axes that provide some elements."""
         return {}
 
     def realized(self, index: int, domains: Mapping[IterVar, Range]) -> tuple[Range, ...]:
-        """Return the elements of an output that exist while the axes run over some domains.
-
-        Parameters
-        ----------
-        index : int
-            Which output.
-        domains : mapping of IterVar to Range
-            Has the domains of the axes.
-
-        Returns
-        -------
-        tuple of Range
-            One for each dimension.
-        """
+        """Return the elements of an output that exist while the axes run over some domains."""
         return tuple(Range(0, extent) for extent in self.outputs[index].shape)
 
 
@@ -213,23 +168,7 @@ class Tensor(DataProducer, ExprOperators):
         return self.op.axis
 
     def __call__(self, *indices: ExprLike) -> PrimExpr:
-        """Return the element at ``indices`` as an expression.
-
-        Parameters
-        ----------
-        *indices : int, PrimExpr or IterVar
-            One for each dimension.
-
-        Returns
-        -------
-        PrimExpr
-            A read of the element, of the tensor's dtype.
-
-        Raises
-        ------
-        BoundError
-            If the number of indices is not the number of dimensions.
-        """
+        """Return the element at ``indices`` as an expression."""
         if len(indices) != self.ndim:
             raise BoundError(f"{self.name}: expected {counted(self.ndim, 'index', 'indices')}, got {len(indices)}")
         return ProducerLoad(self, as_exprs(indices))
@@ -239,11 +178,6 @@ class Tensor(DataProducer, ExprOperators):
 
     def asobject(self) -> PrimExpr:
         """Return the only element of a tensor without dimensions; expressions ask for it.
-
-        Returns
-        -------
-        PrimExpr
-            A read of the element.
 
         Raises
         ------
@@ -327,15 +261,7 @@ class IntrinsicCall(ABC):
     def operation(
         self, name: str, tag: str, attrs: Mapping[str, Any], axes: Sequence[IterVar], shape: Sequence[PrimExpr]
     ) -> Operation:
-        """Return the operation that calls the intrinsic once for each value of some axes.
-
-        Parameters
-        ----------
-        axes : sequence of IterVar
-            Of the first dimensions.
-        shape : sequence of PrimExpr
-            Extents of all dimensions.
-        """
+        """Return the operation that calls the intrinsic once for each value of some axes."""
 
 
 register_codec(
@@ -351,8 +277,6 @@ class TensorSlice(ExprOperators):
 
     Parameters
     ----------
-    tensor : Tensor
-        What is read.
     indices : tuple of (int, PrimExpr, IterVar or slice)
         One for each of the first dimensions; with slices it is a region, for the call of an intrinsic.
     """
@@ -372,11 +296,6 @@ class TensorSlice(ExprOperators):
     def asobject(self) -> PrimExpr:
         """Return the element as an expression; all indices must be there.
 
-        Returns
-        -------
-        PrimExpr
-            A read of the element.
-
         Raises
         ------
         ArgumentError
@@ -393,11 +312,6 @@ class TensorSlice(ExprOperators):
 
     def region(self) -> tuple[Range, ...]:
         """Return the elements that the indices stand for.
-
-        Returns
-        -------
-        tuple of Range
-            One for each dimension.
 
         Raises
         ------

@@ -29,20 +29,12 @@ class TensorComputeOp(BaseComputeOp):
     ----------
     name : str
         The name of its tensors, which have ``.v0``, ``.v1``, … added where there are several.
-    tag : str
-        What kind of computation it is.
-    attrs : mapping of str to object
-        Further annotations.
     axes : tuple of IterVar
         One for each dimension; those that the intrinsic computes are not loops.
     reduce_axes : tuple of IterVar
         Over what the calls add to the outputs.
     schedulable_ndim : int
         How many of the first dimensions are loops.
-    intrin : TensorIntrin
-        What is called.
-    inputs : tuple of Tensor
-        What the intrinsic reads.
     input_regions : tuple of tuple of Range
         Which elements of each, as functions of the axes.
     """
@@ -82,13 +74,7 @@ class TensorComputeOp(BaseComputeOp):
         return tuple(e for r in ranges for e in (r.min, r.extent))
 
     def output_region(self) -> tuple[Range, ...]:
-        """Return the elements of an output that one call computes.
-
-        Returns
-        -------
-        tuple of Range
-            One for each dimension, as functions of the axes.
-        """
+        """Return the elements of an output that one call computes."""
         first = [Range.from_min_extent(a.var, const(1, a.var.dtype)) for a in self.axes[: self.schedulable_ndim]]
         return (*first, *(domain(a) for a in self.axes[self.schedulable_ndim :]))
 

@@ -29,16 +29,8 @@ class TensorIntrin(Node):
 
     Attributes
     ----------
-    op : Operation
-        What it computes.
-    inputs : tuple of Tensor
-        The placeholders that this reads.
     buffers : tuple of Buffer
         What stands for the inputs and then for the outputs in the statements.
-    scalar_params : tuple of Var
-        Numbers that it takes.
-    body : Stmt or None
-        Computes the outputs.
     reduce_init, reduce_update : Stmt or None
         For a reduction: stores the initial values, and adds to the outputs.
     """
@@ -63,18 +55,6 @@ class TensorIntrin(Node):
         ----------
         *args : TensorSlice, PrimExpr or int
             Regions such as ``A[i, 0:16]`` for the inputs, and numbers for the scalar parameters, in their orders.
-        reduce_axis : IterVar or sequence of IterVar
-            Over what the calls add to the outputs.
-
-        Returns
-        -------
-        TensorIntrinCall
-            For the function that ``te.compute`` is given to return.
-
-        Raises
-        ------
-        ArgumentError
-            If there are not as many regions and numbers as the intrinsic takes.
         """
         regions = tuple(a for a in args if isinstance(a, TensorSlice))
         scalars = as_exprs([a for a in args if not isinstance(a, TensorSlice)])
@@ -103,19 +83,7 @@ class TensorIntrin(Node):
 
 
 class TensorIntrinCall(IntrinsicCall):
-    """The call of an intrinsic on regions of tensors.
-
-    Parameters
-    ----------
-    intrin : TensorIntrin
-        What is called.
-    slices : tuple of TensorSlice
-        The regions.
-    scalar_inputs : tuple of PrimExpr
-        The values of its scalar parameters.
-    reduce_axis : tuple of IterVar
-        Over what the calls add to the outputs.
-    """
+    """The call of an intrinsic on regions of tensors."""
 
     def __init__(
         self,
@@ -160,8 +128,6 @@ def decl_tensor_intrin(
         ``fcompute(ins, outs)`` takes lists of buffers, and with ``scalar_params`` the list of these; it returns a call
         or a statement, or three of them: the whole computation, the initial values of a reduction (None if the whole
         computation of the first part stands for it), and the update.
-    name : str
-        What it is called in messages.
     binds : mapping of Tensor to Buffer, optional
         Buffers for some inputs and outputs, e.g. with strides that are variables; compact ones by default.
     scalar_params : sequence of Var, optional

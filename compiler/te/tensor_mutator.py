@@ -14,13 +14,7 @@ __all__ = ["TensorMutator"]
 
 
 class TensorMutator(Mutator):
-    """Puts tensors in place of others, in reads, stores and realizations.
-
-    Parameters
-    ----------
-    tensors : mapping of Tensor to Tensor, optional
-        What stands for some tensors in the result.
-    """
+    """Puts tensors in place of others, in reads, stores and realizations."""
 
     def __init__(self, tensors: Mapping[Tensor, Tensor] | None = None) -> None:
         self._tensors = tensors or {}

@@ -44,8 +44,6 @@ class TensorizedRegion:
     ----------
     axes : dict of IterVar to Range
         The values of each axis of the operation.
-    inputs : dict of Tensor to tuple of Range
-        The elements of each input.
     """
 
     axes: dict[IterVar, Range]
@@ -62,22 +60,7 @@ def tensorized_loop(stage: Stage) -> int | None:
 
 
 def infer_tensorized_region(stage: Stage, domains: Domains, analyzer: Analyzer) -> TensorizedRegion:
-    """Return what the tensorized loop of a stage and those inside of it cover.
-
-    Parameters
-    ----------
-    stage : Stage
-        One of a normalized schedule, with a tensorized loop.
-    domains : dict of IterVar to Range
-        The result of bound inference.
-    analyzer : Analyzer
-        Knows the ranges of the loops.
-
-    Returns
-    -------
-    TensorizedRegion
-        In terms of the loops outside.
-    """
+    """Return what the tensorized loop of a stage and those inside of it cover."""
     at = tensorized_loop(stage)
     assert at is not None
     sets: Sets = {}
@@ -104,23 +87,6 @@ def matched_body(op: ComputeOp, region: TensorizedRegion, intrin: TensorIntrin) 
     """Return the body of an operation as one over the axes and the inputs of an intrinsic.
 
     Leading dimensions with one element may be missing from the intrinsic's regions.
-
-    Parameters
-    ----------
-    op : ComputeOp
-        What is tensorized.
-    region : TensorizedRegion
-        What one call of the intrinsic computes.
-
-    Returns
-    -------
-    tuple of PrimExpr
-        One for each output; equal to the intrinsic's own where that computes the same.
-
-    Raises
-    ------
-    ScheduleError
-        If the intrinsic has more dimensions, axes or inputs, or dimensions that it lacks have several elements.
     """
     computes = _computation(intrin)
     values: dict[Var, PrimExpr] = {}
@@ -151,17 +117,8 @@ def check_match(stage: Stage, region: TensorizedRegion, intrin: TensorIntrin, va
 
     Parameters
     ----------
-    stage : Stage
-        What is tensorized.
-    region : TensorizedRegion
-        What one call of the intrinsic computes.
     values : mapping of Var to PrimExpr
         What the axes of the stage are in the loops: the definition of the intrinsic may use them.
-
-    Raises
-    ------
-    ScheduleError
-        With both expressions.
     """
     op = stage.op
     if not isinstance(op, ComputeOp):

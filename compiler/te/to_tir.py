@@ -42,17 +42,6 @@ def schedule_to_prim_func(
 ) -> PrimFunc:
     """Return the loops that a schedule describes.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        What to compute, and how.
-    args : sequence of Tensor, Buffer or Var
-        The parameters of the function, in order.
-    name : str
-        The function's global symbol.
-    binds : mapping of Tensor to Buffer, optional
-        Buffers to use for some tensors.
-
     Returns
     -------
     PrimFunc
@@ -83,22 +72,7 @@ def _layouts(schedule: Schedule) -> dict[Tensor, PhysicalLayout]:
 
 
 def statement_to_prim_func(args: Sequence[Argument], body: Stmt, binds: Binds | None = None) -> PrimFunc:
-    """Return a function whose body is a statement over tensors.
-
-    Parameters
-    ----------
-    args : sequence of Tensor, Buffer or Var
-        The parameters of the function, in order.
-    body : Stmt
-        Stores to tensors and realizes those that are not parameters.
-    binds : mapping of Tensor to Buffer, optional
-        Buffers to use for some tensors.
-
-    Returns
-    -------
-    PrimFunc
-        The statement over buffers.
-    """
+    """Return a function whose body is a statement over tensors."""
     parameters = Parameters(args, binds or {}, {}, {})
     return parameters.function(_ToBuffers(parameters.buffers, {}, {}, {}, Analyzer()).visit(body), "main")
 
@@ -108,12 +82,6 @@ class Parameters:
 
     Parameters
     ----------
-    args : sequence of Tensor, Buffer or Var
-        The parameters, as the user gives them.
-    binds : mapping of Tensor to Buffer
-        Buffers to use for some tensors.
-    current : mapping of Tensor to Tensor
-        What is computed in place of the user's tensors.
     layouts : mapping of Tensor to PhysicalLayout
         The layouts of those whose buffers have others than they.
     """

@@ -41,16 +41,8 @@ class AOTTestModel:
 
     Parameters
     ----------
-    inputs, outputs : mapping of str to array
-        By name; outputs in the order of the results.
     output_tolerance : float, optional
         How far each element may be off, relatively and absolutely; equal integers and close floats when left out.
-    name : str
-        What the model is built under.
-    params : mapping of str to array, optional
-        Constant parameters.
-    extra_memory_in_bytes : int
-        Accepted as TVM does: memory is planned here.
     """
 
     module: IRModule | Function
@@ -70,8 +62,6 @@ class AOTTestRunner:
     ----------
     makefile, prologue, epilogue, includes, parameters : optional
         Accepted as TVM does: they belong to the program that its C runtime runs.
-    pass_config : mapping of str to object
-        The configuration of the passes.
     """
 
     makefile: str = "default"
@@ -105,25 +95,7 @@ def compile_models(
     schedule_name: str | None = None,
     runtime: Runtime | None = None,
 ) -> list[AOTCompiledTestModel]:
-    """Compile models ahead of time.
-
-    Parameters
-    ----------
-    interface_api : str
-        ``packed`` or ``c``.
-    use_unpacked_api : bool
-        Whether kernels get bare pointers.
-    workspace_byte_alignment, constant_byte_alignment : int
-        In bytes.
-    enable_op_fusion : bool
-        Whether operators are fused.
-    pass_config : mapping of str to object, optional
-        The configuration of the passes.
-    use_runtime_executor, workspace_memory_pools, constant_memory_pools, schedule_name : optional
-        Accepted as TVM does.
-    runtime : Runtime, optional
-        That of C when left out.
-    """
+    """Compile models ahead of time."""
     options: dict[str, bool | int | str] = {
         "interface-api": interface_api,
         "unpacked-api": use_unpacked_api,
@@ -170,21 +142,8 @@ def run_and_check(
     ----------
     test_dir : str, optional
         Where the libraries are written; a folder that is removed when left out.
-    runner, interface_api, debug_calculated_workspaces, workspace_byte_alignment, constant_byte_alignment, data_linkage,
     verbose, use_workspace_io, debug_last_error, checker : optional
         Accepted as TVM does: they belong to the program that its C runtime runs.
-
-    Returns
-    -------
-    bool
-        True.
-
-    Raises
-    ------
-    ArgumentError
-        If a model has another number of outputs than it should.
-    AssertionError
-        If an output differs.
     """
     with tempfile.TemporaryDirectory() as folder:
         for compiled in models:
@@ -233,26 +192,8 @@ def compile_and_run(
 
     Parameters
     ----------
-    runner : AOTTestRunner, optional
-        Its configuration of the passes is used.
-    interface_api, use_unpacked_api, workspace_byte_alignment, constant_byte_alignment, enable_op_fusion, target
-        As for :func:`compile_models`.
-    test_dir : str, optional
-        As for :func:`run_and_check`.
     target_opts : mapping of str to object, optional
         Options that are added to the target.
-    debug_calculated_workspaces, data_linkage, use_runtime_executor, verbose, schedule_name, **options
-        Accepted as TVM does.
-
-    Returns
-    -------
-    bool
-        True.
-
-    Raises
-    ------
-    AssertionError
-        If an output differs.
     """
     for key, value in (target_opts or {}).items():
         target = f"{target} {key}={value}"

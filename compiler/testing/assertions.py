@@ -24,8 +24,6 @@ def assert_allclose(
     ----------
     actual, desired : numpy.ndarray, NDArray or array_like
         The arrays, or what NumPy makes one of.
-    rtol : float
-        Relative tolerance.
     atol : float
         Absolute tolerance, in units of the elements.
     verbose : bool

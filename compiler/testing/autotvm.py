@@ -57,38 +57,20 @@ def matmul(N: int, L: int, M: int, dtype: str) -> tuple[Schedule, list[Tensor]]:
 
 @autotvm.template("testing/bad_matmul")
 def bad_matmul(N: int, L: int, M: int, dtype: str) -> tuple[Schedule, list[Tensor]]:
-    """Return a product that reads one row too many for a target of the key ``bad_device``, else a right one.
-
-    Parameters
-    ----------
-    N, L, M : int
-        As those of :func:`matmul`.
-    """
+    """Return a product that reads one row too many for a target of the key ``bad_device``, else a right one."""
     target = Target.current()
     bad = target is not None and "bad_device" in target.keys
     return _product(N, L, M, L + bad, dtype)
 
 
 def get_sample_task(n: int = 128) -> tuple[Task, Target]:
-    """Return the task of multiplying square matrices.
-
-    Parameters
-    ----------
-    n : int
-        Their rows.
-    """
+    """Return the task of multiplying square matrices."""
     target = Target("llvm")
     return autotvm.task.create("testing/matmul", args=(n, n, n, "float32"), target=target), target
 
 
 def get_sample_records(n: int) -> list[tuple[MeasureInput, MeasureResult]]:
-    """Return records of that task that say made-up times: a second for the first one, two for the second one …
-
-    Parameters
-    ----------
-    n : int
-        How many.
-    """
+    """Return records of that task that say made-up times: a second for the first one, two for the second one …"""
     task, target = get_sample_task()
     assert task.config_space is not None
     configs = [task.config_space.get(i) for i in range(n)]

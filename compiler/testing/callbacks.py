@@ -27,13 +27,7 @@ Value = TypeVar("Value")
 
 
 def echo(value: Value) -> Value:
-    """Return a value.
-
-    Returns
-    -------
-    object
-        The same.
-    """
+    """Return a value."""
     return value
 
 
@@ -42,30 +36,13 @@ def nop(*args: object) -> None:
 
 
 def identity_after(x: Value, sleep: float) -> Value:
-    """Return a value after a while.
-
-    Parameters
-    ----------
-    sleep : float
-        Seconds.
-
-    Returns
-    -------
-    object
-        ``x``.
-    """
+    """Return a value after a while."""
     time.sleep(sleep)
     return x
 
 
 def test_wrap_callback(callback: Callable[[], object]) -> PackedFunc:
-    """Return a function that calls another one.
-
-    Returns
-    -------
-    PackedFunc
-        Takes and returns nothing.
-    """
+    """Return a function that calls another one."""
 
     def wrapped() -> None:
         callback()
@@ -130,16 +107,6 @@ def ErrorTest(x: int, y: int) -> None:
 
 def device_test(dev: Device, device_type: int, device_id: int) -> Device:
     """Check what a device says of itself.
-
-    Parameters
-    ----------
-    device_type, device_id : int
-        What its numbers must be.
-
-    Returns
-    -------
-    Device
-        The same.
 
     Raises
     ------

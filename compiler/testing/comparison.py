@@ -62,17 +62,7 @@ class CompareBeforeAfter:
             cls.transform = _as_fixture(vars(cls)["transform"], lambda value: value)  # type: ignore[attr-defined]
 
     def test_compare(self, before: Program, expected: Expected, transform: Transform) -> None:
-        """Check that ``transform`` makes ``expected`` of ``before``.
-
-        Parameters
-        ----------
-        before : PrimFunc or IRModule
-            The program.
-        expected : PrimFunc, IRModule or class of exceptions
-            What becomes of it.
-        transform : Pass or callable
-            From a module to a module.
-        """
+        """Check that ``transform`` makes ``expected`` of ``before``."""
         if isinstance(expected, type):
             with pytest.raises(expected):
                 transform(_module(before))

@@ -36,11 +36,6 @@ class Transformation(Protocol):
 def assert_prim_expr_equal(lhs: PrimExpr, rhs: PrimExpr) -> None:
     """Check that two expressions have one value whatever their variables are.
 
-    Parameters
-    ----------
-    lhs, rhs : PrimExpr
-        Of numbers.
-
     Raises
     ------
     AssertionError
@@ -55,12 +50,8 @@ def check_bool_expr_is_true(bool_expr: PrimExpr, vranges: Ranges, cond: PrimExpr
 
     Parameters
     ----------
-    bool_expr : PrimExpr
-        What must hold.
     vranges : mapping of Var to Range
         The values of each variable, all of which are tried: constants.
-    cond : PrimExpr, optional
-        What is assumed.
 
     Raises
     ------

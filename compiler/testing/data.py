@@ -25,11 +25,6 @@ def get_dtype_range(dtype: str) -> tuple[float, float]:
     dtype : str
         An integer or floating-point type of NumPy.
 
-    Returns
-    -------
-    tuple of two int, or of two float
-        Of the infinities nothing is said.
-
     Raises
     ------
     ArgumentError
@@ -57,12 +52,8 @@ def generate_ref_data(
     ----------
     mod : IRModule
         Its function ``main`` is the graph; the attribute ``output_tensor_names`` of that names the outputs.
-    input_data : mapping of str to array
-        The inputs by name.
     params : mapping of str to array, optional
         Constant parameters of ``main``.
-    target : str or Target
-        What code is generated for.
 
     Returns
     -------

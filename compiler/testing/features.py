@@ -122,11 +122,6 @@ class Feature:
         support_required : str
             ``compile-only`` or ``compile-and-run``.
 
-        Returns
-        -------
-        callable
-            From a test to the marked test.
-
         Raises
         ------
         ArgumentError
@@ -222,11 +217,6 @@ def requires_package(*packages: str) -> Callable[[Test], Test]:
     ----------
     *packages : str
         Names of modules; a test is skipped unless all can be imported.
-
-    Returns
-    -------
-    callable
-        From a test to the marked test.
     """
     lacking = [name for name in packages if importlib.util.find_spec(name) is None]
     reason = f"not installed: {', '.join(lacking)}" if lacking else "installed"
@@ -234,18 +224,7 @@ def requires_package(*packages: str) -> Callable[[Test], Test]:
 
 
 def requires_cuda_compute_version(major_version: int, minor_version: int = 0) -> Callable[[Test], Test]:
-    """Return the decorator of tests that need a GPU of at least a version; there is none here.
-
-    Parameters
-    ----------
-    major_version, minor_version : int
-        Of the compute capability.
-
-    Returns
-    -------
-    callable
-        From a test to the marked test.
-    """
+    """Return the decorator of tests that need a GPU of at least a version; there is none here."""
     reason = f"no GPU of compute version {major_version}.{minor_version} here"
     return lambda test: pytest.mark.skip(reason=reason)(test)
 
@@ -253,18 +232,7 @@ def requires_cuda_compute_version(major_version: int, minor_version: int = 0) ->
 def requires_nvcc_version(
     major_version: int, minor_version: int = 0, release_version: int = 0
 ) -> Callable[[Test], Test]:
-    """Return the decorator of tests that need NVIDIA's compiler; it is not used here.
-
-    Parameters
-    ----------
-    major_version, minor_version, release_version : int
-        The least version.
-
-    Returns
-    -------
-    callable
-        From a test to the marked test.
-    """
+    """Return the decorator of tests that need NVIDIA's compiler; it is not used here."""
     reason = f"no nvcc {major_version}.{minor_version}.{release_version} here"
     return lambda test: pytest.mark.skip(reason=reason)(test)
 
@@ -281,11 +249,6 @@ def skip_if_32bit(reason: str | Test) -> Any:
     ----------
     reason : str or callable
         Why, as ``@skip_if_32bit(reason="…")``; or the test itself, as ``@skip_if_32bit``.
-
-    Returns
-    -------
-    callable
-        The marked test, or the decorator that marks one.
     """
     narrow = struct.calcsize("P") == 4
     if not isinstance(reason, str):
@@ -294,50 +257,26 @@ def skip_if_32bit(reason: str | Test) -> Any:
 
 
 def skip_if_wheel_test(test: Test) -> Test:
-    """Skip a test where only an installed package is tested, without the sources' own files.
-
-    Returns
-    -------
-    callable
-        The marked test.
-    """
+    """Skip a test where only an installed package is tested, without the sources' own files."""
     on = strtobool(os.environ.get("WHEEL_TEST") or "off")
     marked: Test = pytest.mark.skipif(on, reason="the installed package is tested")(test)
     return marked
 
 
 def skip_if_no_reference_system(test: Test) -> Test:
-    """Skip a test that needs the simulator of an Arm board, which is not used here.
-
-    Returns
-    -------
-    callable
-        The marked test.
-    """
+    """Skip a test that needs the simulator of an Arm board, which is not used here."""
     marked: Test = pytest.mark.skip(reason="there is no reference system here")(test)
     return marked
 
 
 def uses_gpu(test: Test) -> Test:
-    """Mark a test that uses a GPU where there is one; it runs in any case.
-
-    Returns
-    -------
-    callable
-        The marked test.
-    """
+    """Mark a test that uses a GPU where there is one; it runs in any case."""
     marked: Test = pytest.mark.gpu(test)
     return marked
 
 
 def uses_multi_gpu(test: Test) -> Test:
-    """Mark a test that uses several GPUs where there are some; it runs in any case.
-
-    Returns
-    -------
-    callable
-        The marked test.
-    """
+    """Mark a test that uses several GPUs where there are some; it runs in any case."""
     marked: Test = pytest.mark.multi_gpu(test)
     return marked
 

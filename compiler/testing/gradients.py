@@ -28,8 +28,6 @@ def check_numerical_grads(
     ----------
     function : callable
         From the inputs, by position or by name as ``input_values`` has them, to a number.
-    input_values : sequence of array, or mapping of str to array
-        Where the gradients were taken.
     grad_values : sequence of array, or mapping of str to array
         The gradient with respect to each input, of its shape; by position there may be fewer than inputs, of which the
         others are not differentiated.

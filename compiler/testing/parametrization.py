@@ -52,8 +52,6 @@ def parameter(
 
     Parameters
     ----------
-    *values : object
-        The values.
     ids : sequence of str, optional
         How the values are called in the names of tests.
     by_dict : mapping of str to object, optional
@@ -136,11 +134,6 @@ def parametrize_targets(*args: str | Test) -> Any:
         The targets; those that cannot run here are skipped.  Without any, ``@parametrize_targets`` alone, the test runs
         on the usual ones, as each test does that has an argument ``target``.
 
-    Returns
-    -------
-    callable
-        The test, or the decorator that marks one.
-
     Examples
     --------
     >>> @tvm.testing.parametrize_targets("llvm", "llvm -mcpu=skylake-avx512")
@@ -159,11 +152,6 @@ def exclude_targets(*args: str) -> Callable[[Test], Test]:
     ----------
     *args : str
         Targets or kinds of them.
-
-    Returns
-    -------
-    callable
-        From a test to the marked test.
     """
     return lambda test: getattr(pytest.mark, EXCLUDED)(*args)(test)
 
@@ -175,11 +163,6 @@ def known_failing_targets(*args: str) -> Callable[[Test], Test]:
     ----------
     *args : str
         Targets or kinds of them.
-
-    Returns
-    -------
-    callable
-        From a test to the marked test.
     """
     return lambda test: getattr(pytest.mark, KNOWN_FAILING)(*args)(test)
 
@@ -191,13 +174,6 @@ def skip_parameterizations(*skip_params: str, reason: str) -> Callable[[Test], T
     ----------
     *skip_params : str
         What stands in brackets in the names of those runs, e.g. ``llvm-float16``.
-    reason : str
-        Why.
-
-    Returns
-    -------
-    callable
-        From a test to the marked test.
     """
     return lambda test: getattr(pytest.mark, SOME_RUNS)(skip_params, pytest.mark.skip(reason=reason))(test)
 
@@ -209,13 +185,6 @@ def xfail_parameterizations(*xfail_params: str, reason: str) -> Callable[[Test],
     ----------
     *xfail_params : str
         What stands in brackets in the names of those runs, e.g. ``llvm-float16``.
-    reason : str
-        Why.
-
-    Returns
-    -------
-    callable
-        From a test to the marked test.
     """
     return lambda test: getattr(pytest.mark, SOME_RUNS)(xfail_params, pytest.mark.xfail(reason=reason))(test)
 
@@ -223,22 +192,7 @@ def xfail_parameterizations(*xfail_params: str, reason: str) -> Callable[[Test],
 def target_params(
     targets: Iterable[str] | None = None, excluded: Iterable[str] = (), failing: Iterable[str] = ()
 ) -> list[Any]:
-    """Return the targets of a test as parameters of pytest, with their marks.
-
-    Parameters
-    ----------
-    targets : iterable of str, optional
-        The usual ones by default.
-    excluded : iterable of str
-        Targets or kinds that are left out.
-    failing : iterable of str
-        Targets or kinds on which the test is expected to fail.
-
-    Returns
-    -------
-    list of pytest.param
-        Those that cannot run here are skipped.
-    """
+    """Return the targets of a test as parameters of pytest, with their marks."""
     left_out, expected = set(excluded), set(failing)
     params = []
     for target in requested_targets() if targets is None else targets:
@@ -263,11 +217,6 @@ def fixture(func: Fixture | None = None, *, cache_return_value: bool = False) ->
     cache_return_value : bool
         Call it once for the same arguments; each test gets a deep copy of the value.  The environment variable
         ``TVM_TEST_DISABLE_CACHE`` turns this off.
-
-    Returns
-    -------
-    fixture
-        Or, without a function, the decorator that makes one.
 
     Examples
     --------
@@ -321,13 +270,7 @@ _COPY_METHODS = ("__deepcopy__", "__getnewargs__", "__getnewargs_ex__", "__getst
 
 
 def _require_copyable(value: object) -> None:
-    """Reject a value whose class does not say how it is copied: a generator, or an object that holds a resource.
-
-    Raises
-    ------
-    TypeError
-        Naming the class.
-    """
+    """Reject a value whose class does not say how it is copied: a generator, or an object that holds a resource."""
     if isinstance(value, (list, tuple, set, frozenset)):
         for item in value:
             _require_copyable(item)

@@ -29,13 +29,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Give a test its targets and its correlated parameters.
-
-    Parameters
-    ----------
-    metafunc : pytest.Metafunc
-        The test that is collected.
-    """
+    """Give a test its targets and its correlated parameters."""
     _parametrize_groups(metafunc)
     if "target" in metafunc.fixturenames and not _has_own_values(metafunc, "target"):
         params = target_params(
@@ -46,13 +40,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the runs of tests that are skipped, or expected to fail, by the values of their parameters.
-
-    Parameters
-    ----------
-    items : list of pytest.Item
-        All runs that were collected.
-    """
+    """Mark the runs of tests that are skipped, or expected to fail, by the values of their parameters."""
     for item in items:
         values = item.name.partition("[")[2].rstrip("]")
         for mark in list(item.iter_markers(SOME_RUNS)):

@@ -41,35 +41,17 @@ def register_ffi() -> None:
 
 
 def call_py_ffi(arg: object) -> object:
-    """Call a function that was registered by :func:`register_ffi`.
-
-    Returns
-    -------
-    object
-        The argument.
-    """
+    """Call a function that was registered by :func:`register_ffi`."""
     return _call("testing.identity_py", arg)
 
 
 def call_cpp_ffi(arg: object) -> object:
-    """Call a function of the runtime.
-
-    Returns
-    -------
-    object
-        The argument.
-    """
+    """Call a function of the runtime."""
     return _call("testing.echo", arg)
 
 
 def call_cpp_py_ffi(arg: object) -> object:
-    """Call a function of the runtime with what a registered function returns.
-
-    Returns
-    -------
-    object
-        The argument.
-    """
+    """Call a function of the runtime with what a registered function returns."""
     return call_cpp_ffi(call_py_ffi(arg))
 
 
@@ -90,13 +72,7 @@ def slow_summation(n: int) -> int:
 
 
 def timeout_job(n: float) -> None:
-    """Sleep half as long again as is asked for.
-
-    Parameters
-    ----------
-    n : float
-        Seconds.
-    """
+    """Sleep half as long again as is asked for."""
     time.sleep(n * 1.5)
 
 

@@ -14,13 +14,7 @@ __all__ = ["batch_matmul_nkkm", "conv1d_nlc", "conv2d_nhwc", "matmul", "matmul_r
 def matmul(
     n: int, m: int, k: int, in_dtype: str = "float32", out_dtype: str = "float32"
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the operands and the product of an ``n × k`` and a ``k × m`` matrix.
-
-    Parameters
-    ----------
-    in_dtype, out_dtype : str
-        Of the elements of the operands, and of the sums.
-    """
+    """Return the operands and the product of an ``n × k`` and a ``k × m`` matrix."""
     a = te.placeholder((n, k), name="A", dtype=in_dtype)
     b = te.placeholder((k, m), name="B", dtype=in_dtype)
     at = te.reduce_axis((0, k), name="k")
@@ -33,13 +27,7 @@ def matmul(
 def matmul_relu(
     n: int, m: int, k: int, in_dtype: str = "float32", out_dtype: str = "float32"
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the operands of a product of matrices, and its elements with zeros for the negative ones.
-
-    Parameters
-    ----------
-    n, m, k, in_dtype, out_dtype
-        As for :func:`matmul`.
-    """
+    """Return the operands of a product of matrices, and its elements with zeros for the negative ones."""
     a, b, c = matmul(n, m, k, in_dtype, out_dtype)
     return a, b, relu(c)
 
@@ -47,13 +35,7 @@ def matmul_relu(
 def batch_matmul_nkkm(
     B: int, N: int, M: int, K: int, in_dtype: str = "float32", out_dtype: str = "float32"
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the operands and the products of ``B`` pairs of an ``N × K`` and a ``K × M`` matrix.
-
-    Parameters
-    ----------
-    in_dtype, out_dtype : str
-        Of the elements of the operands, and of the sums.
-    """
+    """Return the operands and the products of ``B`` pairs of an ``N × K`` and a ``K × M`` matrix."""
     x = te.placeholder((B, N, K), name="X", dtype=in_dtype)
     y = te.placeholder((B, K, M), name="Y", dtype=in_dtype)
     k = te.reduce_axis((0, K), name="k")
@@ -78,15 +60,7 @@ def conv1d_nlc(
     in_dtype: str = "float32",
     out_dtype: str = "float32",
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return data, weights and result of a convolution along one dimension, channels last.
-
-    Parameters
-    ----------
-    N, L, CI, CO : int
-        Batch, length, and channels of the data and of the result.
-    in_dtype, out_dtype : str
-        Of the elements of the operands, and of the sums.
-    """
+    """Return data, weights and result of a convolution along one dimension, channels last."""
     data = te.placeholder((N, L, CI), name="inputs", dtype=in_dtype)
     weight = te.placeholder((kernel_size, CI // groups, CO), name="weight", dtype=in_dtype)
     length = _length(L, kernel_size, stride, padding, dilation)
@@ -121,8 +95,6 @@ def conv2d_nhwc(
     ----------
     N, H, W, CI, CO : int
         Batch, height, width, and channels of the data and of the result.
-    in_dtype, out_dtype : str
-        Of the elements of the operands, and of the sums.
     """
     data = te.placeholder((N, H, W, CI), name="inputs", dtype=in_dtype)
     weight = te.placeholder((kernel_size, kernel_size, CI // groups, CO), name="weight", dtype=in_dtype)
@@ -140,13 +112,7 @@ def conv2d_nhwc(
 
 
 def norm_bmn(B: int, M: int, N: int) -> tuple[Tensor, Tensor]:
-    """Return matrices, and the square root of the sum of squares of each.
-
-    Parameters
-    ----------
-    B, M, N : int
-        How many matrices, rows and columns.
-    """
+    """Return matrices, and the square root of the sum of squares of each."""
     a = te.placeholder((B, M, N), name="A")
     i, j = te.reduce_axis((0, M), name="i"), te.reduce_axis((0, N), name="j")
     c = te.compute((B,), lambda b: te.sum(a[b, i, j] * a[b, i, j], axis=[i, j]), name="C")

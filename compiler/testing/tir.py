@@ -24,8 +24,6 @@ class _MatrixUnit:
 
     Attributes
     ----------
-    warp_size : int
-        Threads that carry out one instruction.
     pads_rows : bool
         Whether rows of shared memory are padded, so that threads read from different banks.
     """
@@ -64,22 +62,12 @@ def mma_schedule(
     ----------
     workload : PrimFunc
         With the block ``C`` in loops over rows, columns and the reduction.
-    k_inner : int
-        The extent of an instruction's reduction.
-    in_dtype : str
-        The data type of the operands.
     b_transposed : bool
         Whether the second operand has a row for each column of the result.
     i_factors, j_factors : sequence of int
         The five loops over tiles of rows and columns: two of blocks, one of warps, two of each warp.
     k_factors : sequence of int
         The three loops over tiles of the reduction: what is fetched to shared memory, to registers, and the rest.
-    index_map_A, index_map_B, index_map_C : callable
-        Where a warp's threads hold the elements of each matrix.
-    ldmatrix_a_intrin, ldmatrix_b_intrin, mma_intrin, mma_fill_intrin, mma_store_intrin : str
-        Names of tensor intrinsics.
-    shared_scope : str
-        ``shared`` or ``shared.dyn``.
     """
     tiling = _Tiling(k_inner, in_dtype, b_transposed, i_factors, j_factors, k_factors, shared_scope)
     maps = (index_map_A, index_map_B, index_map_C)
@@ -105,17 +93,7 @@ def mfma_schedule(
     mfma_store_intrin: str,
     shared_scope: str = "shared",
 ) -> Schedule:
-    """Return a schedule of a product of matrices for the matrix cores of AMD's GPUs.
-
-    Parameters
-    ----------
-    workload, k_inner, in_dtype, b_transposed, i_factors, j_factors, k_factors, index_map_A, index_map_B, index_map_C
-        As for :func:`mma_schedule`.
-    ldmatrix_a_intrin, ldmatrix_b_intrin, mfma_intrin, mfma_fill_intrin, mfma_store_intrin : str
-        Names of tensor intrinsics.
-    shared_scope : str
-        ``shared`` or ``shared.dyn``.
-    """
+    """Return a schedule of a product of matrices for the matrix cores of AMD's GPUs."""
     tiling = _Tiling(k_inner, in_dtype, b_transposed, i_factors, j_factors, k_factors, shared_scope)
     maps = (index_map_A, index_map_B, index_map_C)
     intrinsics = (ldmatrix_a_intrin, ldmatrix_b_intrin, mfma_intrin, mfma_fill_intrin, mfma_store_intrin)

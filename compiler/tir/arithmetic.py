@@ -51,11 +51,6 @@ def add(lhs: ExprLike, rhs: ExprLike) -> PrimExpr:
     ----------
     lhs, rhs : PrimExpr
         Numbers, or vectors of them, brought to one type.
-
-    Returns
-    -------
-    PrimExpr
-        Of their common type.
     """
     return binary(Add, lhs, rhs)
 
@@ -67,11 +62,6 @@ def subtract(lhs: ExprLike, rhs: ExprLike) -> PrimExpr:
     ----------
     lhs, rhs : PrimExpr
         Numbers, or vectors of them, brought to one type.
-
-    Returns
-    -------
-    PrimExpr
-        Of their common type.
     """
     return binary(Sub, lhs, rhs)
 
@@ -83,11 +73,6 @@ def multiply(lhs: ExprLike, rhs: ExprLike) -> PrimExpr:
     ----------
     lhs, rhs : PrimExpr
         Numbers, or vectors of them, brought to one type.
-
-    Returns
-    -------
-    PrimExpr
-        Of their common type.
     """
     return binary(Mul, lhs, rhs)
 
@@ -99,27 +84,12 @@ def div(a: ExprLike, b: ExprLike) -> PrimExpr:
     ----------
     a, b : PrimExpr
         Numbers, or vectors of them, brought to one type.
-
-    Returns
-    -------
-    PrimExpr
-        Of their common type.
     """
     return binary(Div, a, b)
 
 
 def truncdiv(a: ExprLike, b: ExprLike) -> PrimExpr:
     """Return the integer quotient rounded towards zero, as in C.
-
-    Parameters
-    ----------
-    a, b : PrimExpr
-        Integers, brought to one type.
-
-    Returns
-    -------
-    PrimExpr
-        Of their common type.
 
     Raises
     ------
@@ -132,16 +102,6 @@ def truncdiv(a: ExprLike, b: ExprLike) -> PrimExpr:
 def truncmod(a: ExprLike, b: ExprLike) -> PrimExpr:
     """Return the remainder of :func:`truncdiv`; it has the sign of ``a``.
 
-    Parameters
-    ----------
-    a, b : PrimExpr
-        Integers, brought to one type.
-
-    Returns
-    -------
-    PrimExpr
-        Of their common type.
-
     Raises
     ------
     DTypeError
@@ -153,16 +113,6 @@ def truncmod(a: ExprLike, b: ExprLike) -> PrimExpr:
 def floordiv(a: ExprLike, b: ExprLike) -> PrimExpr:
     """Return the integer quotient rounded towards minus infinity, as Python's ``//``.
 
-    Parameters
-    ----------
-    a, b : PrimExpr
-        Integers, brought to one type.
-
-    Returns
-    -------
-    PrimExpr
-        Of their common type.
-
     Raises
     ------
     DTypeError
@@ -173,16 +123,6 @@ def floordiv(a: ExprLike, b: ExprLike) -> PrimExpr:
 
 def floormod(a: ExprLike, b: ExprLike) -> PrimExpr:
     """Return the remainder of :func:`floordiv`, as Python's ``%``; it has the sign of ``b``.
-
-    Parameters
-    ----------
-    a, b : PrimExpr
-        Integers, brought to one type.
-
-    Returns
-    -------
-    PrimExpr
-        Of their common type.
 
     Raises
     ------
@@ -200,11 +140,6 @@ def indexdiv(a: ExprLike, b: ExprLike) -> PrimExpr:
     a, b : PrimExpr
         Integers that are not negative, brought to one type.
 
-    Returns
-    -------
-    PrimExpr
-        Of their common type.
-
     Raises
     ------
     DTypeError
@@ -221,11 +156,6 @@ def indexmod(a: ExprLike, b: ExprLike) -> PrimExpr:
     a, b : PrimExpr
         Integers that are not negative, brought to one type.
 
-    Returns
-    -------
-    PrimExpr
-        Of their common type.
-
     Raises
     ------
     DTypeError
@@ -236,16 +166,6 @@ def indexmod(a: ExprLike, b: ExprLike) -> PrimExpr:
 
 def ceildiv(lhs: ExprLike, rhs: ExprLike) -> PrimExpr:
     """Return the integer quotient rounded towards plus infinity.
-
-    Parameters
-    ----------
-    lhs, rhs : PrimExpr
-        Integers, brought to one type.
-
-    Returns
-    -------
-    PrimExpr
-        Of their common type.
 
     Raises
     ------
@@ -271,11 +191,6 @@ def all(*args: ExprLike) -> PrimExpr:
     *args : PrimExpr
         Conditions of type ``bool``, at least one.
 
-    Returns
-    -------
-    PrimExpr
-        Of type ``bool``.
-
     Raises
     ------
     DTypeError
@@ -291,11 +206,6 @@ def any(*args: ExprLike) -> PrimExpr:
     ----------
     *args : PrimExpr
         Conditions of type ``bool``, at least one.
-
-    Returns
-    -------
-    PrimExpr
-        Of type ``bool``.
 
     Raises
     ------
@@ -321,16 +231,6 @@ def _logic(name: str, kind: type[BinaryOp], args: tuple[ExprLike, ...]) -> PrimE
 def bitwise_and(x: ExprLike, y: ExprLike) -> PrimExpr:
     """Return the bits set in both integers.
 
-    Parameters
-    ----------
-    x, y : PrimExpr
-        Integers, brought to one type.
-
-    Returns
-    -------
-    PrimExpr
-        Of their common type.
-
     Raises
     ------
     DTypeError
@@ -341,16 +241,6 @@ def bitwise_and(x: ExprLike, y: ExprLike) -> PrimExpr:
 
 def bitwise_or(x: ExprLike, y: ExprLike) -> PrimExpr:
     """Return the bits set in either integer.
-
-    Parameters
-    ----------
-    x, y : PrimExpr
-        Integers, brought to one type.
-
-    Returns
-    -------
-    PrimExpr
-        Of their common type.
 
     Raises
     ------
@@ -363,16 +253,6 @@ def bitwise_or(x: ExprLike, y: ExprLike) -> PrimExpr:
 def bitwise_xor(x: ExprLike, y: ExprLike) -> PrimExpr:
     """Return the bits set in exactly one of two integers.
 
-    Parameters
-    ----------
-    x, y : PrimExpr
-        Integers, brought to one type.
-
-    Returns
-    -------
-    PrimExpr
-        Of their common type.
-
     Raises
     ------
     DTypeError
@@ -383,16 +263,6 @@ def bitwise_xor(x: ExprLike, y: ExprLike) -> PrimExpr:
 
 def bitwise_not(x: ExprLike) -> PrimExpr:
     """Return an integer with all bits inverted.
-
-    Parameters
-    ----------
-    x : PrimExpr
-        An integer.
-
-    Returns
-    -------
-    PrimExpr
-        Of the type of ``x``.
 
     Raises
     ------
@@ -410,11 +280,6 @@ def shift_left(x: ExprLike, y: ExprLike) -> PrimExpr:
     x, y : PrimExpr
         Integers, brought to one type; ``y`` is not negative.
 
-    Returns
-    -------
-    PrimExpr
-        Of their common type.
-
     Raises
     ------
     DTypeError
@@ -430,11 +295,6 @@ def shift_right(x: ExprLike, y: ExprLike) -> PrimExpr:
     ----------
     x, y : PrimExpr
         Integers, brought to one type; ``y`` is not negative.
-
-    Returns
-    -------
-    PrimExpr
-        Of their common type.
 
     Raises
     ------

@@ -38,8 +38,6 @@ class MatchBufferRegion(Node):
     ----------
     buffer : Buffer
         Defined in the block; its variables get the values that the region has.
-    source : BufferRegion
-        The elements that it stands for.
 
     Raises
     ------
@@ -90,18 +88,12 @@ class Block(Stmt):
         Its axes; a :class:`BlockRealize` says which values they have.
     reads, writes : sequence of BufferRegion
         The elements that the body reads and writes.
-    name_hint : str
-        What it is called in texts.
-    body : Stmt
-        What is computed.
     init : Stmt, optional
         Runs before the first iteration of the reduction axes.
     alloc_buffers : sequence of Buffer
         Buffers whose memory exists within the block.
     match_buffers : sequence of MatchBufferRegion
         Buffers that stand for regions of others.
-    annotations : mapping of str to object
-        Hints for passes.
     """
 
     children: ClassVar[tuple[str, ...]] = ("iter_vars", "reads", "writes", "match_buffers", "init", "body")
@@ -176,11 +168,6 @@ def _condition(value: ExprLike) -> PrimExpr:
 def reduction_begins(block: Block) -> PrimExpr | None:
     """Return whether the reduction axes of a block have their first values: where its initial values are set.
 
-    Parameters
-    ----------
-    block : Block
-        With an initial value or without.
-
     Returns
     -------
     PrimExpr or None
@@ -213,11 +200,6 @@ def memory_extents(buffer: Buffer) -> tuple[PrimExpr, ...]:
     """Return how much memory a buffer takes that a block allocates: its shape, with the gaps of its strides.
 
     For example (4, 17) for a shape of (4, 16) with strides (17, 1).
-
-    Returns
-    -------
-    tuple of PrimExpr
-        In elements; one row where the strides are not multiples of each other.
     """
     if not buffer.strides:
         return buffer.shape
@@ -236,11 +218,6 @@ def element_of(region: BufferRegion, indices: Sequence[PrimExpr]) -> tuple[PrimE
     ----------
     indices : sequence of PrimExpr
         One for each of the last dimensions; the ones before have one element.
-
-    Returns
-    -------
-    tuple of PrimExpr
-        One for each dimension of the buffer.
     """
     leading = len(region.region) - len(indices)
     rest = [bound.min + index for bound, index in zip(region.region[leading:], indices, strict=True)]
@@ -253,13 +230,7 @@ def matched_values(match: MatchBufferRegion) -> dict[Var, PrimExpr]:
 
 
 def matched_pairs(match: MatchBufferRegion) -> list[tuple[PrimExpr, PrimExpr]]:
-    """Return what the pointer, offset, strides and shape of a matched buffer must be, as pairs.
-
-    Returns
-    -------
-    list of (PrimExpr, PrimExpr)
-        What the buffer says, mostly a variable, and the value that its region has.
-    """
+    """Return what the pointer, offset, strides and shape of a matched buffer must be, as pairs."""
     inner, outer, region = match.buffer, match.source.buffer, match.source.region
     strides = outer.strides or compact_strides(outer.shape)
     offset = outer.elem_offset

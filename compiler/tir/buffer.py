@@ -49,16 +49,10 @@ class Buffer(Node):
 
     Parameters
     ----------
-    data : Var
-        The pointer.
-    dtype : str
-        Type of one element.
     shape, strides : tuple of PrimExpr
         In elements; empty strides mean compact rows.
     elem_offset : PrimExpr
         Offset of the first element from ``data``, in elements.
-    name : str
-        Name, for printing.
     data_alignment : int
         Alignment of ``data`` in bytes; if not positive, the alignment of the runtime's arrays.
     offset_factor : int
@@ -97,13 +91,7 @@ class Buffer(Node):
         return kind.storage_scope if isinstance(kind, PointerType) else "global"
 
     def scope(self) -> str:
-        """Return the storage scope.
-
-        Returns
-        -------
-        str
-            E.g. ``global`` or ``local``.
-        """
+        """Return the storage scope."""
         return self.storage_scope
 
     def vload(self, begin: ExprLike, dtype: str | None = None, predicate: PrimExpr | None = None) -> BufferLoad:
@@ -157,19 +145,12 @@ class Buffer(Node):
         access_mask : str or int
             What the function does with the elements: ``"r"``, ``"w"`` or ``"rw"``; or the sum of ``Buffer.READ`` and
             ``Buffer.WRITE``.
-        ptr_type : str
-            The data type of the result.
         content_lanes : int
             How many elements the pointer steps over at once.
         offset : int or PrimExpr
             The element that it points to, in elements from the first one.
         extent : int or PrimExpr, optional
             How many elements may be accessed; the rest of the buffer by default.
-
-        Returns
-        -------
-        Call
-            Of ``tvm_access_ptr``.
 
         Raises
         ------
@@ -201,11 +182,6 @@ class Buffer(Node):
         ----------
         indices : sequence of PrimExpr or int
             One for each dimension, in elements.
-
-        Returns
-        -------
-        list of PrimExpr
-            One index per group of dimensions.
         """
         places: list[PrimExpr] = []
         for group in self._groups():
@@ -280,20 +256,7 @@ def _access_bits(mask: str | int) -> int:
 
 
 def moved_index(index: PrimExpr, shift: PrimExpr) -> PrimExpr:
-    """Return an index with all of its elements moved by the same number.
-
-    Parameters
-    ----------
-    index : PrimExpr
-        Of one element, or a vector.
-    shift : PrimExpr
-        A scalar of any integer type.
-
-    Returns
-    -------
-    PrimExpr
-        Of the type of ``index``; a ``Ramp`` stays one.
-    """
+    """Return an index with all of its elements moved by the same number."""
     if isinstance(index, Ramp):
         return Ramp(moved_index(index.base, shift), index.stride, index.lanes)
     shift = cast(dt.element(index.dtype), shift)
@@ -457,18 +420,7 @@ class BufferStore(Stmt):
 
 
 def compact_strides(shape: Sequence[PrimExpr]) -> tuple[PrimExpr, ...]:
-    """Return the strides of a compact row-major array.
-
-    Parameters
-    ----------
-    shape : sequence of PrimExpr
-        In elements.
-
-    Returns
-    -------
-    tuple of PrimExpr
-        In elements, one per dimension.
-    """
+    """Return the strides of a compact row-major array."""
     strides: list[PrimExpr] = []
     step: PrimExpr = const(1, shape[-1].dtype if shape else "int32")
     for dim in reversed(shape):

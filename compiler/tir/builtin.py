@@ -65,11 +65,6 @@ def if_then_else(cond: ExprLike, t: ExprLike, f: ExprLike) -> PrimExpr:
     t, f : PrimExpr
         The two values, brought to one data type.
 
-    Returns
-    -------
-    PrimExpr
-        Of the type of the values.
-
     Raises
     ------
     DTypeError
@@ -93,29 +88,13 @@ def likely(cond: ExprLike, span: object = None) -> PrimExpr:
         A condition of type ``bool``.
     span : object
         Ignored; the origin is the user's line.
-
-    Returns
-    -------
-    PrimExpr
-        The condition, of the same value.
     """
     condition = convert(cond)
     return condition if isinstance(condition, IntImm) else Call(condition.dtype, LIKELY, (condition,))
 
 
 def ret(val: ExprLike) -> PrimExpr:
-    """Return from the function with a value.
-
-    Parameters
-    ----------
-    val : PrimExpr
-        The result of the function.
-
-    Returns
-    -------
-    PrimExpr
-        A call, to be evaluated as a statement.
-    """
+    """Return from the function with a value."""
     value = convert(val)
     return Call(value.dtype, RET, (value,))
 
@@ -127,13 +106,6 @@ def reinterpret(dtype: str, value: ExprLike) -> PrimExpr:
     ----------
     dtype : str
         A data type of the same size in bits.
-    value : PrimExpr
-        What is read.
-
-    Returns
-    -------
-    PrimExpr
-        Of type ``dtype``.
 
     Raises
     ------
@@ -152,16 +124,6 @@ def reinterpret(dtype: str, value: ExprLike) -> PrimExpr:
 def popcount(x: ExprLike) -> PrimExpr:
     """Return the number of bits set in an integer.
 
-    Parameters
-    ----------
-    x : PrimExpr
-        An integer.
-
-    Returns
-    -------
-    PrimExpr
-        Of the type of ``x``.
-
     Raises
     ------
     DTypeError
@@ -173,11 +135,6 @@ def popcount(x: ExprLike) -> PrimExpr:
 
 def clz(x: ExprLike) -> PrimExpr:
     """Return the number of zero bits above the highest bit set in an integer.
-
-    Parameters
-    ----------
-    x : PrimExpr
-        An integer.
 
     Returns
     -------
@@ -194,38 +151,12 @@ def clz(x: ExprLike) -> PrimExpr:
 
 
 def vectorlow(dtype: str, vec: ExprLike) -> PrimExpr:
-    """Return the lower half of a vector.
-
-    Parameters
-    ----------
-    dtype : str
-        The type of the half.
-    vec : PrimExpr
-        A vector.
-
-    Returns
-    -------
-    PrimExpr
-        Of type ``dtype``.
-    """
+    """Return the lower half of a vector."""
     return Call(dtype, VECTOR_LOW, (convert(vec),))
 
 
 def vectorhigh(dtype: str, vec: ExprLike) -> PrimExpr:
-    """Return the upper half of a vector.
-
-    Parameters
-    ----------
-    dtype : str
-        The type of the half.
-    vec : PrimExpr
-        A vector.
-
-    Returns
-    -------
-    PrimExpr
-        Of type ``dtype``.
-    """
+    """Return the upper half of a vector."""
     return Call(dtype, VECTOR_HIGH, (convert(vec),))
 
 
@@ -234,32 +165,14 @@ def vectorcombine(dtype: str, vec1: ExprLike, vec2: ExprLike) -> PrimExpr:
 
     Parameters
     ----------
-    dtype : str
-        The type of both together.
     vec1, vec2 : PrimExpr
         The lower and the upper half.
-
-    Returns
-    -------
-    PrimExpr
-        Of type ``dtype``.
     """
     return Call(dtype, VECTOR_COMBINE, (convert(vec1), convert(vec2)))
 
 
 def type_annotation(dtype: str) -> PrimExpr:
-    """Return an expression that stands for a data type among the arguments of a call.
-
-    Parameters
-    ----------
-    dtype : str
-        The data type.
-
-    Returns
-    -------
-    PrimExpr
-        Of that type; it has no value.
-    """
+    """Return an expression that stands for a data type among the arguments of a call."""
     return Call(dtype, TYPE_ANNOTATION, ())
 
 
@@ -268,19 +181,10 @@ def tvm_access_ptr(ptype: str, data: ExprLike, offset: ExprLike, extent: ExprLik
 
     Parameters
     ----------
-    ptype : str
-        The data type of the elements.
-    data : Var
-        The buffer's data.
     offset, extent : PrimExpr
         The first element, and how many there are.
     rw_mask : int
         Whether they are read (1), written (2) or both (3) through the pointer.
-
-    Returns
-    -------
-    PrimExpr
-        Of type ``handle``.
     """
     args = (type_annotation(ptype), *(convert(a) for a in (data, offset, extent, rw_mask)))
     return Call("handle", ACCESS_PTR, args)
@@ -307,11 +211,6 @@ def address_of(buffer_load: Buffer | BufferLoad, span: Span | None = None) -> Pr
     span : Span, optional
         Where the call comes from; what is being built when left out.
 
-    Returns
-    -------
-    PrimExpr
-        Of type ``handle``.
-
     Raises
     ------
     ArgumentError
@@ -330,32 +229,14 @@ def isnullptr(x: ExprLike, span: Span | None = None) -> PrimExpr:
 
     Parameters
     ----------
-    x : PrimExpr
-        The pointer.
     span : Span, optional
         The source location of the call; by default that of the code being built.
-
-    Returns
-    -------
-    PrimExpr
-        Of type ``bool``.
     """
     return Call("bool", ISNULLPTR, (convert(x),), span=current_span() if span is None else span)
 
 
 def tvm_tuple(*value: ExprLike) -> PrimExpr:
-    """Return several values as one, as an attribute of a statement takes them.
-
-    Parameters
-    ----------
-    *value : PrimExpr
-        The values.
-
-    Returns
-    -------
-    PrimExpr
-        Of type ``handle``.
-    """
+    """Return several values as one, as an attribute of a statement takes them."""
     return Call("handle", TUPLE, tuple(convert(v) for v in value))
 
 
@@ -377,11 +258,6 @@ def assume(cond: ExprLike) -> PrimExpr:
     ----------
     cond : PrimExpr
         A condition of type ``bool``.
-
-    Returns
-    -------
-    PrimExpr
-        A call, to be evaluated as a statement.
     """
     return Call("bool", ASSUME, (convert(cond),))
 

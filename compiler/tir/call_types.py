@@ -64,20 +64,7 @@ _SECOND_OPERAND = ("tir.if_then_else", "tir.tvm_warp_shuffle", "tir.tvm_warp_shu
 
 
 def call_dtype(op: Op, operands: tuple[PrimExpr, ...]) -> str:
-    """Return the data type of a call that its text does not name.
-
-    Parameters
-    ----------
-    op : Op
-        What is called.
-    operands : tuple of PrimExpr
-        Its operands.
-
-    Raises
-    ------
-    ArgumentError
-        If the type is that of an operand, and there is none.
-    """
+    """Return the data type of a call that its text does not name."""
     if op.name in _DTYPES:
         return _DTYPES[op.name]
     position = int(op.name in _SECOND_OPERAND)

@@ -23,16 +23,10 @@ class AllocateConst(Stmt):
     ----------
     buffer_var : Var
         The pointer; its type names the storage scope.
-    dtype : str
-        The data type of an element.
     extents : sequence of PrimExpr or int
         Elements along each dimension.
     data : NDArray or int
         The contents; or where the module's attribute ``constants`` has them.
-    body : Stmt
-        Where the pointer may be used.
-    annotations : mapping of str to object
-        Hints for passes.
     irmod_storage_idx : int, optional
         The place of the contents in the module's attribute ``constants``.
     """

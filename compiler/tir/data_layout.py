@@ -35,8 +35,6 @@ class Axis:
 
     Attributes
     ----------
-    letter : str
-        The dimension, a capital.
     factor : int
         The elements of a block; 0 for a dimension, or for the axis of its blocks.
     """
@@ -171,11 +169,6 @@ class Layout:
         ----------
         shape : sequence of (int or PrimExpr)
             Of the tensor, in this layout.
-
-        Returns
-        -------
-        dict of str to (int or PrimExpr)
-            By the dimension's letter.
 
         Raises
         ------

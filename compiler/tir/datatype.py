@@ -50,8 +50,6 @@ def register(type_name: str, type_code: int) -> None:
 
     Parameters
     ----------
-    type_name : str
-        Its name.
     type_code : int
         A number from 129 on that no other type has.
 
@@ -151,18 +149,7 @@ def _lowering_name(op_name: str, target: str, source: str, destination: str | No
 def lowering_of(
     op_name: str, target: str, source: str, destination: str | None = None, intrinsic: str | None = None
 ) -> Lowering:
-    """Return what was registered for an operation by :func:`register_op`.
-
-    Parameters
-    ----------
-    op_name, target, source, destination, intrinsic
-        As :func:`register_op` takes them.
-
-    Raises
-    ------
-    DTypeError
-        If nothing was.
-    """
+    """Return what was registered for an operation by :func:`register_op`."""
     name = _lowering_name(op_name, target, source, destination, intrinsic)
     lowering = get_global_func(name, allow_missing=True)
     if lowering is None:
@@ -177,13 +164,7 @@ def lowering_of(
 def has_lowering(
     op_name: str, target: str, source: str, destination: str | None = None, intrinsic: str | None = None
 ) -> bool:
-    """Return whether something was registered for an operation by :func:`register_op`.
-
-    Parameters
-    ----------
-    op_name, target, source, destination, intrinsic
-        As :func:`register_op` takes them.
-    """
+    """Return whether something was registered for an operation by :func:`register_op`."""
     name = _lowering_name(op_name, target, source, destination, intrinsic)
     return get_global_func(name, allow_missing=True) is not None
 
@@ -195,8 +176,6 @@ def register_min_func(func: Callable[[int], PrimExpr], type_name: str) -> None:
     ----------
     func : callable
         Takes the width in bits and returns an expression of that type; :func:`create_min_lower_func` makes one.
-    type_name : str
-        The name of the type.
 
     Raises
     ------
@@ -207,18 +186,7 @@ def register_min_func(func: Callable[[int], PrimExpr], type_name: str) -> None:
 
 
 def minimum_of(dtype: str) -> PrimExpr:
-    """Return the smallest number of a custom type.
-
-    Parameters
-    ----------
-    dtype : str
-        E.g. ``custom[posit]16``.
-
-    Raises
-    ------
-    DTypeError
-        If none is registered.
-    """
+    """Return the smallest number of a custom type."""
     name = dt.custom_name(dtype)
     minimum = get_global_func(f"{_MINIMUM}.{name}", allow_missing=True)
     if minimum is None:
@@ -237,8 +205,6 @@ def create_min_lower_func(extern_func_map: Mapping[int, str], type_name: str) ->
     ----------
     extern_func_map : mapping of int to str
         The names of the C functions, which take nothing, by width in bits.
-    type_name : str
-        The name of the type.
 
     Raises
     ------
@@ -262,11 +228,6 @@ def create_lower_func(extern_func_map: Mapping[Width, str]) -> Lowering:
     extern_func_map : mapping
         The names of the C functions by width in bits: of the operands of a comparison, of the result otherwise; of a
         conversion by the pair of both widths, the operand's first.
-
-    Returns
-    -------
-    callable
-        For :func:`register_op`.
 
     Raises
     ------
@@ -322,13 +283,7 @@ def _operands(op: PrimExpr) -> tuple[PrimExpr, ...]:
 
 
 def stored_type(dtype: str) -> str:
-    """Return the unsigned integers that numbers of a custom type are stored as; other types as they are.
-
-    Raises
-    ------
-    DTypeError
-        If no integers have the width of the custom type.
-    """
+    """Return the unsigned integers that numbers of a custom type are stored as; other types as they are."""
     return dt.with_lanes(f"uint{dt.bits(dtype)}", dt.lanes(dtype)) if dt.is_custom(dtype) else dtype
 
 

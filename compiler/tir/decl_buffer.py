@@ -32,8 +32,6 @@ def decl_buffer(
     ----------
     shape : sequence of int or PrimExpr
         Extent of each dimension, in elements.
-    dtype : str
-        Type of one element.
     name : str
         Name of the buffer and of a new pointer.
     data : Var or Buffer, optional

@@ -24,13 +24,7 @@ class DivisionByZero(TVMError):
 
 
 def numpy_dtype(dtype: str) -> np.dtype[Any]:
-    """Return NumPy's type of one element.
-
-    Raises
-    ------
-    BuildError
-        If NumPy has no such type.
-    """
+    """Return NumPy's type of one element."""
     element = dt.element(dtype)
     try:
         return ndarray.numpy_dtype(element)

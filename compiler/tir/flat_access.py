@@ -25,11 +25,6 @@ def flat_buffer(pointer: Var, dtype: str) -> Buffer:
     ----------
     dtype : str
         Of the elements, where the type of the pointer does not say.
-
-    Returns
-    -------
-    Buffer
-        Of one element, as nobody knows how many there are.
     """
     kind = pointer.type_annotation
     element = kind.element_type.dtype if isinstance(kind, PointerType) else dtype
@@ -52,10 +47,6 @@ class Load(metaclass=_AsOf):
     ----------
     dtype : str
         The type of the value: a vector where ``index`` is one.
-    buffer_var : Var
-        The pointer.
-    index : PrimExpr or int
-        In elements.
     predicate : PrimExpr, optional
         Where it is false, nothing is read and the value is zero.
     """
@@ -74,12 +65,8 @@ class Store(metaclass=_AsOf):
 
     Parameters
     ----------
-    buffer_var : Var
-        The pointer.
     value : PrimExpr or number
         What is stored: a vector where ``index`` is one.
-    index : PrimExpr or int
-        In elements.
     predicate : PrimExpr, optional
         Where it is false, nothing is stored.
     """

@@ -32,8 +32,6 @@ class PrimFunc(BaseFunc):
     ----------
     params : sequence of Var or Buffer
         Handles stand for buffers, others are scalars; a buffer gets a handle of its own.
-    body : Stmt
-        What the function does.
     ret_type : Type, optional
         The type of what ``T.ret`` returns; None if the function does not say it.
     buffer_map : mapping of Var to Buffer
@@ -108,11 +106,6 @@ class PrimFunc(BaseFunc):
     def with_body(self, new_body: Stmt) -> PrimFunc:
         """Return this function with another body.
 
-        Parameters
-        ----------
-        new_body : Stmt
-            What the function does instead.
-
         Returns
         -------
         PrimFunc
@@ -181,8 +174,6 @@ class PrimFunc(BaseFunc):
         ----------
         show_meta_data : bool
             As for modules: whether large constants follow the text.
-        annotate : callable, optional
-            Accepted for compatibility with TVM.
         """
         return format_of(self).astext(self, show_meta_data)
 

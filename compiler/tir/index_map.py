@@ -47,10 +47,6 @@ class IndexMap(Node):
 
     Parameters
     ----------
-    initial_indices : sequence of Var
-        The indices that are mapped.
-    final_indices : sequence of PrimExpr
-        What they are mapped to.
     inverse_index_map : IndexMap, optional
         The map back, where it is given.
     """
@@ -86,10 +82,6 @@ class IndexMap(Node):
             From indices to a list of indices.
         ndim : int, optional
             How many indices ``*args`` stands for.
-        inverse_index_map : callable or IndexMap, optional
-            The map back.
-        index_dtype : str
-            The type of the indices.
 
         Raises
         ------
@@ -119,15 +111,6 @@ class IndexMap(Node):
             From indices to a list of indices and separators.
         ndim : int, optional
             How many indices ``*args`` stands for.
-        inverse_index_map : callable or IndexMap, optional
-            The map back.
-        index_dtype : str
-            The type of the indices.
-
-        Returns
-        -------
-        tuple of IndexMap and list of int
-            The map, and before which indices separators stand.
 
         Raises
         ------
@@ -182,8 +165,6 @@ class IndexMap(Node):
         ----------
         indices : sequence of PrimExpr or int
             One for each initial index.
-        analyzer : Analyzer, optional
-            What knows about variables.
 
         Raises
         ------
@@ -212,8 +193,6 @@ class IndexMap(Node):
         ----------
         ranges : sequence of Range
             One for each initial index.
-        analyzer : Analyzer, optional
-            What knows about variables.
         """
         analyzer = analyzer or Analyzer()
         if all(isinstance(r.extent, IntImm) and r.extent.value == 1 for r in ranges):
@@ -226,11 +205,6 @@ class IndexMap(Node):
 
     def map_shape(self, shape: Sequence[ExprLike]) -> tuple[PrimExpr, ...]:
         """Return the shape of what a shape is mapped to.
-
-        Parameters
-        ----------
-        shape : sequence of PrimExpr or int
-            In elements.
 
         Raises
         ------
@@ -271,11 +245,6 @@ class IndexMap(Node):
 
     def inverse(self, shape: Sequence[ExprLike | Range]) -> IndexMap:
         """Return the map back.
-
-        Parameters
-        ----------
-        shape : sequence of PrimExpr, int or Range
-            Over which the map is bijective.
 
         Raises
         ------

@@ -48,19 +48,10 @@ def interpret(
 
     Parameters
     ----------
-    func : PrimFunc
-        At any stage of lowering that still has its buffer map.
     arrays : sequence of numpy.ndarray or scalar
         One for each parameter: an array for a buffer, of its shape and data type; a number for a scalar.
     source_of : callable
         Makes what writes the program as Python, from the values of variables that are given.
-
-    Raises
-    ------
-    ArgumentError
-        If the arrays do not fit the parameters.
-    OutOfBounds, UninitializedRead, AssertionFailed, DivisionByZero
-        If the program does what it must not do.
     """
     values, memories = bind_arguments(func, arrays, "interpret")
     source = source_of(values)
@@ -77,20 +68,7 @@ def interpret(
 
 
 def bind_arguments(func: PrimFunc, arrays: Sequence[Any], operation: str) -> tuple[dict[Var, Any], list[BoundArray]]:
-    """Return the values of a function's variables, and its memory, for some arguments.
-
-    Parameters
-    ----------
-    arrays : sequence of numpy.ndarray or scalar
-        One for each parameter.
-    operation : str
-        Who asks, for messages.
-
-    Raises
-    ------
-    ArgumentError
-        If the arrays do not fit the parameters.
-    """
+    """Return the values of a function's variables, and its memory, for some arguments."""
     if len(arrays) != len(func.params):
         raise ArgumentError(f"{operation}: expected {counted(len(func.params), 'argument')}, got {len(arrays)}")
     values: dict[Var, Any] = {}

@@ -51,22 +51,7 @@ def create() -> IRBuilder:
 
 
 class BufferVar:
-    """Memory that is read and written by indexing.
-
-    Parameters
-    ----------
-    builder : IRBuilder
-        What stores are emitted to.
-    buffer : Buffer
-        The memory.
-
-    Attributes
-    ----------
-    buffer : Buffer
-        The memory.
-    dtype : str
-        Type of one element.
-    """
+    """Memory that is read and written by indexing."""
 
     def __init__(self, builder: IRBuilder, buffer: Buffer) -> None:
         self._builder = builder
@@ -177,11 +162,6 @@ class IRBuilder:
         kind : str
             ``serial``, ``parallel``, ``vectorize`` or ``unroll``.
 
-        Returns
-        -------
-        context manager of Var
-            What is emitted inside is the body.
-
         Raises
         ------
         ArgumentError
@@ -209,11 +189,6 @@ class IRBuilder:
         ----------
         condition : PrimExpr
             Evaluated before each iteration.
-
-        Returns
-        -------
-        context manager
-            What is emitted inside is the body.
         """
         with self._block(lambda body: While(convert(condition), body)):
             yield
@@ -258,13 +233,7 @@ class IRBuilder:
 
     @contextmanager
     def new_scope(self) -> Iterator[None]:
-        """Open a block of its own: what holds for the rest of a block ends with it.
-
-        Returns
-        -------
-        context manager
-            What is emitted inside is in the block.
-        """
+        """Open a block of its own: what holds for the rest of a block ends with it."""
         with self._block(lambda body: body):
             yield
 
@@ -279,23 +248,13 @@ class IRBuilder:
             What the fact is about, e.g. an axis or the pointer of a buffer; a buffer stands for its pointer.
         attr_key : str
             Which fact, e.g. ``thread_extent``.
-        value : PrimExpr, number or str
-            What the fact says.
         """
         fact = StringImm(value) if isinstance(value, str) else convert(value)
         subject = StringImm(node) if isinstance(node, str) else node.data if isinstance(node, Buffer) else node
         self.emit(lambda body: AttrStmt(subject, attr_key, fact, body))
 
     def let(self, var_name: str, value: ExprLike) -> Var:
-        """Bind a value to a variable for the rest of the block.
-
-        Parameters
-        ----------
-        var_name : str
-            The name of the variable.
-        value : PrimExpr or number
-            Evaluated once.
-        """
+        """Bind a value to a variable for the rest of the block."""
         e = convert(value)
         var = Var(var_name, e.dtype)
         self.emit(lambda body: LetStmt(var, e, body))
@@ -308,8 +267,6 @@ class IRBuilder:
         ----------
         condition : PrimExpr
             Of type ``bool``.
-        message : str
-            What the error says.
         """
         self.emit(lambda body: AssertStmt(convert(condition), StringImm(message), body))
 
@@ -325,12 +282,8 @@ class IRBuilder:
 
         Parameters
         ----------
-        dtype : str
-            Type of one element.
         shape : int, PrimExpr or sequence of them
             Extent of each dimension, in elements.
-        name : str
-            What the memory is called.
         scope : str
             The storage, e.g. ``global``, ``shared``, ``local``.
         axis_separators : sequence of int, optional
@@ -344,48 +297,16 @@ class IRBuilder:
     # memory of others
 
     def pointer(self, content_type: str, name: str = "ptr", scope: str = "global") -> BufferVar:
-        """Declare a pointer to elements that the caller of the function provides.
-
-        Parameters
-        ----------
-        content_type : str
-            Type of one element.
-        name : str
-            What the pointer is called.
-        scope : str
-            The storage that it points to.
-
-        Returns
-        -------
-        BufferVar
-            Of one dimension.
-        """
+        """Declare a pointer to elements that the caller of the function provides."""
         data = Var(name, "handle", PointerType(PrimType(content_type), scope))
         return BufferVar(self, Buffer(data, content_type, (Var(f"{name}_size"),), (), const(0), name))
 
     def buffer_ptr(self, buf: Buffer) -> BufferVar:
-        """Read and write a buffer.
-
-        Parameters
-        ----------
-        buf : Buffer
-            A buffer that is defined elsewhere.
-        """
+        """Read and write a buffer."""
         return BufferVar(self, buf)
 
     def likely(self, expr: ExprLike) -> PrimExpr:
-        """Mark a condition that nearly always holds.
-
-        Parameters
-        ----------
-        expr : PrimExpr
-            A condition.
-
-        Returns
-        -------
-        PrimExpr
-            The condition with the mark.
-        """
+        """Mark a condition that nearly always holds."""
         return likely(expr)
 
 

@@ -173,16 +173,6 @@ def fmaximum(x: ExprLike, y: ExprLike) -> PrimExpr:
     """Return the larger of two values, NaN if either is: ``fmaximum`` of C, ``numpy.maximum``.
 
     Of zeros with different signs it is either.
-
-    Parameters
-    ----------
-    x, y : PrimExpr
-        Numbers, brought to one type.
-
-    Returns
-    -------
-    PrimExpr
-        Of their common type.
     """
     return _propagating(_FMAXIMUM, Max, x, y)
 
@@ -191,16 +181,6 @@ def fminimum(x: ExprLike, y: ExprLike) -> PrimExpr:
     """Return the smaller of two values, NaN if either is: ``fminimum`` of C, ``numpy.minimum``.
 
     Of zeros with different signs it is either.
-
-    Parameters
-    ----------
-    x, y : PrimExpr
-        Numbers, brought to one type.
-
-    Returns
-    -------
-    PrimExpr
-        Of their common type.
     """
     return _propagating(_FMINIMUM, Min, x, y)
 
@@ -246,11 +226,6 @@ def isnan(x: ExprLike) -> PrimExpr:
     ----------
     x : PrimExpr
         A floating-point number; an integer is always a number.
-
-    Returns
-    -------
-    PrimExpr
-        Of type ``bool``.
     """
     e = convert(x)
     truth = dt.with_lanes("bool", dt.lanes(e.dtype))
@@ -271,11 +246,6 @@ def isinf(x: ExprLike) -> PrimExpr:
     ----------
     x : PrimExpr
         A floating-point number; an integer is never infinite.
-
-    Returns
-    -------
-    PrimExpr
-        Of type ``bool``.
     """
     e = convert(x)
     if dt.is_integral(e.dtype):
@@ -292,11 +262,6 @@ def isfinite(x: ExprLike) -> PrimExpr:
     ----------
     x : PrimExpr
         A floating-point number; an integer is always finite.
-
-    Returns
-    -------
-    PrimExpr
-        Of type ``bool``.
     """
     e = convert(x)
     if dt.is_integral(e.dtype):
@@ -308,13 +273,6 @@ def isfinite(x: ExprLike) -> PrimExpr:
 
 def ldexp(x1: ExprLike, x2: ExprLike) -> PrimExpr:
     """Return ``x1 * 2 ** x2``.
-
-    Parameters
-    ----------
-    x1 : PrimExpr
-        A floating-point number.
-    x2 : PrimExpr
-        An integer.
 
     Returns
     -------
@@ -333,18 +291,7 @@ def ldexp(x1: ExprLike, x2: ExprLike) -> PrimExpr:
 
 
 def fma(x: ExprLike, y: ExprLike, z: ExprLike) -> PrimExpr:
-    """Return ``x * y + z``, rounded once.
-
-    Parameters
-    ----------
-    x, y, z : PrimExpr
-        Floating-point numbers, brought to one type.
-
-    Returns
-    -------
-    PrimExpr
-        Of their common type.
-    """
+    """Return ``x * y + z``, rounded once."""
     a, b = match_types(x, y, "fma")
     a, c = match_types(a, z, "fma")
     _float_operand("fma", a)

@@ -121,19 +121,8 @@ def fragment_element(lane: Number, number: Number, rows: int, row: int) -> tuple
 
     Parameters
     ----------
-    lane : int or PrimExpr
-        The thread's place in its warp.
-    number : int or PrimExpr
-        Which one of the thread's elements.
     rows : int
         Rows of the matrix: 8 or 16.
-    row : int
-        Neighbours of a row that the thread has in one register.
-
-    Returns
-    -------
-    tuple of int or PrimExpr
-        Its row and its column.
     """
     halves = rows // GROUP
     register = number // row
@@ -148,17 +137,8 @@ def fragment_place(line: Number, column: Number, rows: int, row: int) -> tuple[N
 
     Parameters
     ----------
-    line, column : int or PrimExpr
-        The element's row and column.
     rows : int
         Rows of the matrix: 8 or 16.
-    row : int
-        Neighbours of a row that a thread has in one register.
-
-    Returns
-    -------
-    tuple of int or PrimExpr
-        The thread's place in its warp, and which one of its elements it is.
     """
     chunk = _TILE * row
     return (

@@ -24,14 +24,8 @@ class MemoryInfo(Node):
 
     Parameters
     ----------
-    unit_bits : int
-        The size of the unit that is addressed.
-    max_num_bits : int
-        How much there is.
     max_simd_bits : int
         The size of the largest vector; what is allocated begins at multiples of it.
-    head_address : PrimExpr, optional
-        Where the memory begins.
     """
 
     unit_bits: int
@@ -59,13 +53,7 @@ def is_tagged(scope: str) -> bool:
 
 
 def memory_info(scope: str) -> MemoryInfo | None:
-    """Return what a program says about the memory of a scope; None if it says nothing.
-
-    Raises
-    ------
-    ArgumentError
-        If the function that a program registered returns anything else.
-    """
+    """Return what a program says about the memory of a scope; None if it says nothing."""
     function = get_global_func(f"tvm.info.mem.{scope}", allow_missing=True)
     if function is None:
         return None

@@ -22,63 +22,18 @@ from compiler.tir.builtin import (
 
 
 def call_intrin(dtype: str, func_name: str | Op, *args: ExprLike) -> PrimExpr:
-    """Call a registered operator by name, e.g. ``call_intrin("float32", "tir.exp", x)``.
-
-    Parameters
-    ----------
-    dtype : str
-        The data type of the result.
-    func_name : str or Op
-        The operator.
-    *args : PrimExpr
-        The arguments.
-
-    Returns
-    -------
-    PrimExpr
-        Of type ``dtype``.
-    """
+    """Call a registered operator by name, e.g. ``call_intrin("float32", "tir.exp", x)``."""
     op = Op.get(func_name) if isinstance(func_name, str) else func_name
     return Call(checked_dtype(dtype), op, tuple(convert(a) for a in args))
 
 
 def call_extern(dtype: str, func_name: str, *args: ExprLike) -> PrimExpr:
-    """Call a C function by name.
-
-    Parameters
-    ----------
-    dtype : str
-        The data type of the result.
-    func_name : str
-        The symbol.
-    *args : PrimExpr
-        The arguments.
-
-    Returns
-    -------
-    PrimExpr
-        Of type ``dtype``.
-    """
+    """Call a C function by name."""
     return _named_call(CALL_EXTERN, dtype, func_name, args)
 
 
 def call_pure_extern(dtype: str, func_name: str, *args: ExprLike) -> PrimExpr:
-    """Call a C function without side effects.
-
-    Parameters
-    ----------
-    dtype : str
-        The data type of the result.
-    func_name : str
-        The symbol.
-    *args : PrimExpr
-        The arguments.
-
-    Returns
-    -------
-    PrimExpr
-        Of type ``dtype``.
-    """
+    """Call a C function without side effects."""
     return _named_call(CALL_PURE_EXTERN, dtype, func_name, args)
 
 
@@ -115,17 +70,10 @@ def call_llvm_intrin(dtype: str, name: str, *args: ExprLike) -> PrimExpr:
 
     Parameters
     ----------
-    dtype : str
-        The data type of the result.
     name : str
         The intrinsic, e.g. ``llvm.prefetch``.
     *args : PrimExpr
         As in TVM, the number of arguments in the signature, followed by the arguments.
-
-    Returns
-    -------
-    PrimExpr
-        Of type ``dtype``.
 
     Raises
     ------
@@ -140,17 +88,10 @@ def call_llvm_pure_intrin(dtype: str, name: str, *args: ExprLike) -> PrimExpr:
 
     Parameters
     ----------
-    dtype : str
-        The data type of the result.
     name : str
         The intrinsic, e.g. ``llvm.fabs``.
     *args : PrimExpr
         As in TVM, the number of arguments in the signature, followed by the arguments.
-
-    Returns
-    -------
-    PrimExpr
-        Of type ``dtype``.
 
     Raises
     ------

@@ -21,12 +21,6 @@ class Rule:
 
     Attributes
     ----------
-    operations : str
-        Their names.
-    rule : str
-        What they make of it.
-    places : str
-        Where the executors get it from.
     functions : mapping of str to callable
         The operations on arrays of NumPy, by the names of nodes and operators.
     """

@@ -104,13 +104,7 @@ def _printer(out: TextBuilder, definitions: Definitions, options: ScriptOptions)
 
 
 def module_text(mod: IRModule) -> str:
-    """Return a module as ``str`` shows it: in loop notation if it was lowered in simple mode, else as TVMScript.
-
-    Parameters
-    ----------
-    mod : IRModule
-        A module of loop IR.
-    """
+    """Return a module as ``str`` shows it: in loop notation if it was lowered in simple mode, else as TVMScript."""
     return loops(mod).text() if mod.attrs.get(SIMPLE_MODE) else script(mod).text()
 
 
@@ -262,25 +256,11 @@ class LoopFormat(TextFormat):
     abstraction = 0
 
     def text(self, thing: IRModule | PrimFunc | Stmt | PrimExpr) -> str:
-        """Return what ``str`` shows; lowered in simple mode, a module is shown in loop notation.
-
-        Parameters
-        ----------
-        thing : IRModule, PrimFunc, Stmt or PrimExpr
-            What is written.
-        """
+        """Return what ``str`` shows; lowered in simple mode, a module is shown in loop notation."""
         return module_text(thing) if isinstance(thing, IRModule) else text(thing)
 
     def script(self, thing: IRModule | Node, options: ScriptOptions) -> str:
-        """Return a module, a function or a part of one as TVMScript.
-
-        Parameters
-        ----------
-        thing : IRModule, PrimFunc, Stmt, PrimExpr or another node
-            What is written.
-        options : ScriptOptions
-            How it is written.
-        """
+        """Return a module, a function or a part of one as TVMScript."""
         return marked_text(thing, script(thing, options), options)
 
 

@@ -35,12 +35,6 @@ class BlockPrinter(StmtPrinter):
     ----------
     out : TextBuilder
         What is written to.
-    definitions : Definitions
-        What is declared where.
-    names : Names, optional
-        What variables are called; a fresh table where left out.
-    options : ScriptOptions
-        How statements are written.
     """
 
     def __init__(
@@ -54,13 +48,7 @@ class BlockPrinter(StmtPrinter):
         self._loop_ranges: dict[Var, Range] = {}
 
     def function_body(self, body: Stmt) -> None:
-        """Write the body of a function; a root block that says nothing of its own is left to the reader.
-
-        Parameters
-        ----------
-        body : Stmt
-            What the function does.
-        """
+        """Write the body of a function; a root block that says nothing of its own is left to the reader."""
         if not (isinstance(body, BlockRealize) and self.options.syntax_sugar and _is_implied(body)):
             self.body(body, True)
             return

@@ -100,10 +100,6 @@ class ExprPrinter(Functor):
     ----------
     out : TextBuilder
         What is written to.
-    names : Names, optional
-        What variables are called; a fresh table where left out.
-    options : ScriptOptions
-        Which data types are left out.
     """
 
     module = "Module"
@@ -121,8 +117,6 @@ class ExprPrinter(Functor):
         ----------
         e : PrimExpr, IterVar, Range, BufferRegion or CommReducer
             What is written.
-        level : int
-            How tightly what surrounds it binds; parentheses where that is tighter.
         """
         if isinstance(e, (Var, *_IMMEDIATES)):
             self.visit(e, level)
@@ -137,8 +131,6 @@ class ExprPrinter(Functor):
         ----------
         items : sequence of PrimExpr
             What is written.
-        separator : str
-            What stands between.
         """
         for index, item in enumerate(items):
             if index:
@@ -146,25 +138,13 @@ class ExprPrinter(Functor):
             self.expr(item)
 
     def shape(self, dims: Sequence[PrimExpr]) -> None:
-        """Write a tuple of expressions.
-
-        Parameters
-        ----------
-        dims : sequence of PrimExpr
-            In elements.
-        """
+        """Write a tuple of expressions."""
         self.out.write("(")
         self.sequence(dims)
         self.out.write(",)" if len(dims) == 1 else ")")
 
     def name_of(self, n: Any) -> str:
-        """Return the name of a variable, buffer or tensor.
-
-        Parameters
-        ----------
-        n : Var or Buffer
-            What has a name.
-        """
+        """Return the name of a variable, buffer or tensor."""
         return self.names.undeclared(n)
 
     def _call(self, function: str, *args: Any) -> None:
@@ -276,17 +256,7 @@ class ExprPrinter(Functor):
             self.vector_access("vload", n)
 
     def vector_access(self, method: str, n: Any, *values: PrimExpr) -> None:
-        """Write ``buffer.vload([indices], predicate=…)``, or a store of values by ``vstore``.
-
-        Parameters
-        ----------
-        method : str
-            ``vload`` or ``vstore``.
-        n : BufferLoad or BufferStore
-            Has a predicate.
-        *values : PrimExpr
-            What is stored.
-        """
+        """Write ``buffer.vload([indices], predicate=…)``, or a store of values by ``vstore``."""
         self.out.write(f"{self.name_of(n.buffer)}.{method}([")
         self.sequence(n.indices)
         self.out.write("]")
@@ -298,15 +268,7 @@ class ExprPrinter(Functor):
         self.out.write(")")
 
     def element(self, buffer: Any, indices: Sequence[PrimExpr]) -> None:
-        """Write ``buffer[indices]``, contiguous and strided vectors of indices as slices.
-
-        Parameters
-        ----------
-        buffer : Buffer
-            What is indexed.
-        indices : sequence of PrimExpr
-            In elements.
-        """
+        """Write ``buffer[indices]``, contiguous and strided vectors of indices as slices."""
         self.out.write(self.name_of(buffer) + "[")
         if not indices:
             self.out.write("()")
@@ -342,10 +304,6 @@ class ExprPrinter(Functor):
 
         Parameters
         ----------
-        buffer : Buffer
-            What is indexed.
-        bounds : sequence of Range
-            A range for each dimension.
         points : bool
             Whether a range of one element is written as an index.
         """
@@ -363,13 +321,7 @@ class ExprPrinter(Functor):
         self.out.write("]")
 
     def range_end(self, low: PrimExpr, extent: PrimExpr) -> None:
-        """Write ``low + extent``.
-
-        Parameters
-        ----------
-        low, extent : PrimExpr
-            First element and number of elements.
-        """
+        """Write ``low + extent``."""
         if is_const_int(low, 0):
             self.expr(extent)
         elif isinstance(low, IntImm) and isinstance(extent, IntImm):

@@ -35,13 +35,7 @@ def string_text(value: str) -> str:
 
 
 def declaration_text(var: Var) -> str:
-    """Return the call that declares a free variable.
-
-    Parameters
-    ----------
-    var : Var
-        The variable.
-    """
+    """Return the call that declares a free variable."""
     text = handle_text(var)
     if text.endswith(")"):
         return text
@@ -49,25 +43,13 @@ def declaration_text(var: Var) -> str:
 
 
 def handle_text(var: Var) -> str:
-    """Return the type of a pointer variable as a call of ``T.handle``, or of its data type.
-
-    Parameters
-    ----------
-    var : Var
-        A variable of type ``handle``, or another.
-    """
+    """Return the type of a pointer variable as a call of ``T.handle``, or of its data type."""
     kind = var.type_annotation
     return type_text(kind) if isinstance(kind, PointerType) and var.dtype == "handle" else f"T.{var.dtype}"
 
 
 def type_text(kind: Type) -> str:
-    """Return a type as a call of ``T.handle``, or as a data type.
-
-    Parameters
-    ----------
-    kind : Type
-        A pointer's, or that of a scalar or vector.
-    """
+    """Return a type as a call of ``T.handle``, or as a data type."""
     if not isinstance(kind, PointerType):
         return f"T.{getattr(kind, 'dtype', 'handle')}"
     scope = f', "{kind.storage_scope}"' if kind.storage_scope else ""

@@ -76,13 +76,7 @@ _FUNCTIONS = {Min: "min", Max: "max", FloorDiv: "floordiv", FloorMod: "floormod"
 
 
 def loops(mod: IRModule) -> TextBuilder:
-    """Return the functions of a module in loop notation; several ones each under a comment with its name.
-
-    Parameters
-    ----------
-    mod : IRModule
-        A module of loop IR.
-    """
+    """Return the functions of a module in loop notation; several ones each under a comment with its name."""
     out = TextBuilder(indent="  ")
     functions = [(var.name_hint, func) for var, func in mod.items() if isinstance(func, PrimFunc)]
     for name, func in functions:

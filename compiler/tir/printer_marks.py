@@ -29,17 +29,7 @@ __all__ = ["marked_text"]
 
 
 def marked_text(root: object, out: TextBuilder, options: ScriptOptions) -> str:
-    """Return a printed program with what the options ask for beside the program itself.
-
-    Parameters
-    ----------
-    root : Node or IRModule
-        What was printed; paths begin there.
-    out : TextBuilder
-        The printed program.
-    options : ScriptOptions
-        Prefixes, underlined parts, remarks, line numbers.
-    """
+    """Return a printed program with what the options ask for beside the program itself."""
     lines = _with_prefixes(out.text(), options).split("\n")
     underlined = [*options.obj_to_underline, *_at_paths(out, root, options.path_to_underline)]
     remarks = {**options.obj_to_annotate}

@@ -42,15 +42,7 @@ _RESERVED = frozenset((*keyword.kwlist, "range"))
 
 
 class Names:
-    """Names of nodes, unique among those that are visible.
-
-    Parameters
-    ----------
-    reserved : iterable of str
-        What stands for something else in the text.
-    with_addresses : bool
-        Whether a name ends with the address of what it names.
-    """
+    """Names of nodes, unique among those that are visible."""
 
     def __init__(self, reserved: Iterable[str] = ("T", "I"), with_addresses: bool = False) -> None:
         self._of: dict[Any, str] = {}
@@ -73,8 +65,6 @@ class Names:
 
         Parameters
         ----------
-        n : Node
-            What gets the name.
         hint : str
             The name that it gets where that is free and can be written.
         """
@@ -106,8 +96,6 @@ class Names:
         ----------
         n : Node
             What is written so, unless it has a name already.
-        text : str
-            An expression such as ``A.data``.
         """
         self._of.setdefault(n, text)
 
@@ -148,13 +136,7 @@ class Definitions(Visitor):
         self._depth: dict[Any, int] = {}
 
     def of_function(self, func: PrimFunc) -> None:
-        """Find the definitions of a function, its buffers included.
-
-        Parameters
-        ----------
-        func : PrimFunc
-            What is looked at.
-        """
+        """Find the definitions of a function, its buffers included."""
         self._bind(*func.params)
         for buffer in func.buffer_map.values():
             self._bind(*_defined_by(buffer))
@@ -163,25 +145,13 @@ class Definitions(Visitor):
         self.of_statement(func.body)
 
     def of_statement(self, stmt: Stmt) -> None:
-        """Find the definitions of a statement.
-
-        Parameters
-        ----------
-        stmt : Stmt
-            What is looked at.
-        """
+        """Find the definitions of a statement."""
         self._statement(stmt)
         for n, path in self._first.items():
             self._place(n, path, self._depth[n])
 
     def of_expression(self, n: Node) -> None:
-        """Find the definitions of an expression or a region.
-
-        Parameters
-        ----------
-        n : Node
-            What is looked at.
-        """
+        """Find the definitions of an expression or a region."""
         if isinstance(n, Buffer):
             self._use_buffer(n)
         elif isinstance(n, CommReducer):
@@ -378,13 +348,7 @@ class Definitions(Visitor):
 
 
 def layout_fields(buffer: Buffer) -> dict[Var, str]:
-    """Return the variables that are a stride or the offset of a buffer, and no part of its shape.
-
-    Returns
-    -------
-    dict of Var to str
-        The field of the buffer that each of them is: ``strides[0]`` or ``elem_offset``.
-    """
+    """Return the variables that are a stride or the offset of a buffer, and no part of its shape."""
     fields = {f"strides[{index}]": stride for index, stride in enumerate(buffer.strides)}
     fields["elem_offset"] = buffer.elem_offset
     layout: dict[Var, str] = {}

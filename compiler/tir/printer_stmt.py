@@ -58,12 +58,6 @@ class StmtPrinter(ExprPrinter):
     ----------
     out : TextBuilder
         What is written to.
-    definitions : Definitions
-        What is declared where.
-    names : Names, optional
-        What variables are called; a fresh table where left out.
-    options : ScriptOptions
-        How statements are written.
     """
 
     def __init__(
@@ -94,8 +88,6 @@ class StmtPrinter(ExprPrinter):
         ----------
         stmt : Stmt
             What is written.
-        last : bool
-            Whether nothing follows it in its block.
         """
         if isinstance(stmt, SeqStmt):
             end = len(stmt.seq) - 1
@@ -108,13 +100,7 @@ class StmtPrinter(ExprPrinter):
 
     @contextmanager
     def line(self, n: Any) -> Iterator[None]:
-        """Write one line for ``n``.
-
-        Parameters
-        ----------
-        n : Node
-            What the line stands for.
-        """
+        """Write one line for ``n``."""
         with self.out.at(n):
             yield
         self.out.newline()
@@ -122,13 +108,7 @@ class StmtPrinter(ExprPrinter):
     # definitions
 
     def definition(self, n: Any) -> None:
-        """Declare a buffer or a variable that no statement defines.
-
-        Parameters
-        ----------
-        n : Var or Buffer
-            What is declared.
-        """
+        """Declare a buffer or a variable that no statement defines."""
         if self.names.get(n) is not None:
             return  # a field of a buffer that is declared already
         with self.line(n):
@@ -141,18 +121,7 @@ class StmtPrinter(ExprPrinter):
                 self.out.write(f"{name} = {declaration_text(n)}")
 
     def declare(self, buffer: Buffer) -> str:
-        """Name a buffer; what nobody else defined is from now on a field of it.
-
-        Parameters
-        ----------
-        buffer : Buffer
-            What gets a name.
-
-        Returns
-        -------
-        str
-            The name.
-        """
+        """Name a buffer; what nobody else defined is from now on a field of it."""
         owns_data = self.names.get(buffer.data) is None
         name = self.names.define(buffer, buffer.name)
         if owns_data:
@@ -162,13 +131,7 @@ class StmtPrinter(ExprPrinter):
         return name
 
     def buffer_arguments(self, n: Buffer) -> None:
-        """Write shape, type and layout of a buffer, as far as they are not the usual ones.
-
-        Parameters
-        ----------
-        n : Buffer
-            What is described.
-        """
+        """Write shape, type and layout of a buffer, as far as they are not the usual ones."""
         self.shape(n.shape)
         if n.dtype != self.options.buffer_dtype:
             self.out.write(f', "{n.dtype}"')

@@ -52,10 +52,6 @@ class ProducerStore(Stmt):
 
     Parameters
     ----------
-    producer : DataProducer
-        The tensor.
-    value : PrimExpr or number
-        A value of the element type.
     indices : sequence of PrimExpr or int
         One per dimension, in elements.
     """

@@ -90,13 +90,7 @@ _LIBRARY: dict[str, Any] = {
 
 
 def _fixed_lanes(n: PrimExpr) -> int:
-    """Return how many lanes a vector has.
-
-    Raises
-    ------
-    BuildError
-        If only a processor says that.
-    """
+    """Return how many lanes a vector has."""
     if dt.is_scalable(n.dtype):
         raise BuildError(f"interpret: the value of {n} depends on the processor")
     return dt.lanes(n.dtype)

@@ -32,11 +32,6 @@ from compiler.tir.datatype import minimum_of
 def min_value(dtype: str) -> PrimExpr:
     """Return the smallest finite value of a data type.
 
-    Parameters
-    ----------
-    dtype : str
-        A type of numbers.
-
     Returns
     -------
     PrimExpr
@@ -46,33 +41,12 @@ def min_value(dtype: str) -> PrimExpr:
 
 
 def max_value(dtype: str) -> PrimExpr:
-    """Return the largest finite value of a data type.
-
-    Parameters
-    ----------
-    dtype : str
-        A type of numbers.
-
-    Returns
-    -------
-    PrimExpr
-        A constant of that type.
-    """
+    """Return the largest finite value of a data type."""
     return _limit("max_value", dtype, 1)
 
 
 def infinity(dtype: str) -> PrimExpr:
     """Return infinity as a floating-point data type.
-
-    Parameters
-    ----------
-    dtype : str
-        A floating-point type.
-
-    Returns
-    -------
-    PrimExpr
-        A constant of that type.
 
     Raises
     ------
@@ -111,8 +85,6 @@ def comm_reducer(fcombine: Callable[..., Any], fidentity: Callable[..., Any], na
         ``(x, y) -> value``; for a reduction of tuples ``x``, ``y`` and the value are tuples.
     fidentity : callable
         ``(*dtypes) -> identity``: one constant, or a tuple of them.
-    name : str
-        Name of the reduction in messages.
 
     Returns
     -------

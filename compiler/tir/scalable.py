@@ -29,8 +29,6 @@ def get_vscale_expr(dtype: str, min_size: int = 128) -> PrimExpr:
 
     Parameters
     ----------
-    dtype : str
-        Type of the elements.
     min_size : int
         The size of a vector where ``vscale`` is 1, in bits.
 
@@ -44,13 +42,6 @@ def get_vscale_expr(dtype: str, min_size: int = 128) -> PrimExpr:
 
 def call_tir(global_var: GlobalVar, *args: ExprLike) -> PrimExpr:
     """Call a function of the same module.
-
-    Parameters
-    ----------
-    global_var : GlobalVar
-        The name of the function.
-    *args : PrimExpr or number
-        Its arguments.
 
     Returns
     -------

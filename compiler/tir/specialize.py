@@ -26,11 +26,6 @@ def specialized_parts(
     ----------
     param_map : mapping of Var to PrimExpr, number or Buffer
         The value of a scalar; of a handle, the buffer that it points to.
-
-    Raises
-    ------
-    ArgumentError
-        If a buffer has another rank, or other extents where they are not variables.
     """
     values: dict[Var, PrimExpr] = {}
     for param, given in param_map.items():

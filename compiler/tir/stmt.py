@@ -112,10 +112,6 @@ class AttrStmt(Stmt):
         What the fact is about, e.g. an axis or the variable of a buffer.
     attr_key : str
         Which fact, e.g. ``thread_extent``, ``storage_scope``, ``pragma_auto_unroll_max_step``.
-    value : PrimExpr, number or str
-        What the fact says.
-    body : Stmt
-        Where it holds.
     """
 
     children: ClassVar[tuple[str, ...]] = ("value", "body")
@@ -152,8 +148,6 @@ class AssertStmt(Stmt):
         Of type ``bool``.
     message : PrimExpr or str
         A ``StringImm``: what the error says.
-    body : Stmt
-        What follows the check.
 
     Raises
     ------
@@ -181,16 +175,10 @@ class Allocate(Stmt):
     ----------
     buffer_var : Var
         The pointer; its type names the storage scope.
-    dtype : str
-        The data type of an element.
     extents : sequence of PrimExpr or int
         Elements along each dimension.
     condition : PrimExpr or bool
         Where the memory exists; ``true`` for everywhere.
-    body : Stmt
-        Where the pointer may be used.
-    annotations : mapping of str to object
-        Hints for passes.
     """
 
     children: ClassVar[tuple[str, ...]] = ("extents", "condition", "body")
@@ -219,8 +207,6 @@ class DeclBuffer(Stmt):
     ----------
     buffer : Buffer
         Its ``data`` is defined around the statement.
-    body : Stmt
-        Where the buffer may be used.
     """
 
     children: ClassVar[tuple[str, ...]] = ("body",)
@@ -327,10 +313,6 @@ class For(Stmt):
     ----------
     loop_var : Var
         Defined in ``body``; takes the values from ``min`` up to, but without, ``min + extent``.
-    min, extent : PrimExpr or int
-        Of the type of the variable.
-    kind : ForKind or int
-        How the iterations are carried out.
     thread_binding : IterVar, optional
         The thread axis of a ``THREAD_BINDING`` loop.
     annotations : mapping of str to object
@@ -425,13 +407,7 @@ def _bound(value: ExprLike, loop_var: Var) -> PrimExpr:
 
 
 def no_op() -> Stmt:
-    """Return the statement that does nothing.
-
-    Returns
-    -------
-    Evaluate
-        Of the constant 0.
-    """
+    """Return the statement that does nothing."""
     return Evaluate(convert(0))
 
 

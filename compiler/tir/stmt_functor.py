@@ -70,13 +70,7 @@ class StmtExprMutator(_TypedMutator):
 
 
 def post_order_visit(stmt: Any, fvisit: Callable[[Any], Any]) -> None:
-    """Call ``fvisit`` on every statement and expression in ``stmt``, each one after its children.
-
-    Parameters
-    ----------
-    fvisit : callable
-        Its result is ignored.
-    """
+    """Call ``fvisit`` on every statement and expression in ``stmt``, each one after its children."""
     _check_ir("post_order_visit", stmt)
     seen: set[Node] = set()
     todo: list[tuple[Any, bool]] = [(stmt, False)]
@@ -131,8 +125,6 @@ def ir_transform(
 
     Parameters
     ----------
-    stmt : Stmt
-        What is rebuilt.
     preorder : callable or None
         Called on a node before its children; what it returns, unless that is None, replaces the node, and neither the
         children nor ``postorder`` are visited.
@@ -220,8 +212,6 @@ def substitute(node: Any, vmap: Mapping[Any, ExprLike]) -> Any:
 
     Parameters
     ----------
-    node : Stmt or PrimExpr
-        What uses the variables.
     vmap : mapping of Var or IterVar to PrimExpr or number
         Numbers become constants of the variable's type.
 

@@ -49,13 +49,7 @@ BinaryFunction: TypeAlias = Callable[[PrimExpr, PrimExpr], PrimExpr]
 
 
 def broadcast_shape(*shapes: Sequence[Extent]) -> Shape:
-    """Return the shape that several shapes broadcast to; of different symbolic extents the larger one.
-
-    Raises
-    ------
-    ArgumentError
-        If two extents differ and neither is 1.
-    """
+    """Return the shape that several shapes broadcast to; of different symbolic extents the larger one."""
     rank = max((len(s) for s in shapes), default=0)
     padded: list[Shape] = [(1,) * (rank - len(s)) + tuple(s) for s in shapes]
     return tuple(_extent(column, shapes) for column in zip(*padded, strict=True))
@@ -82,8 +76,6 @@ def at_broadcast(x: Tensor | PrimExpr, indices: Sequence[Index], shape: Sequence
 
     Parameters
     ----------
-    x : Tensor or PrimExpr
-        An expression is the same for all elements.
     indices : sequence of (int or PrimExpr)
         One for each axis of ``shape``.
     """
@@ -111,15 +103,6 @@ def zip_elements(lhs: Operand, rhs: Operand, function: BinaryFunction, name: str
     ----------
     lhs, rhs : Tensor, PrimExpr, int or float
         A number has the data type of the tensor that it goes with; a fraction beside integers stays one.
-    function : callable
-        Takes two elements as expressions and returns one.
-    name : str
-        Of the operation.
-
-    Returns
-    -------
-    Tensor or PrimExpr
-        An expression if neither is a tensor.
     """
     if not isinstance(lhs, Tensor) and not isinstance(rhs, Tensor):
         return function(convert(lhs), convert(rhs))
@@ -277,8 +260,6 @@ def where(condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
     ----------
     condition : Tensor
         bool or of a number type.
-    x, y : Tensor
-        Of one data type.
 
     Returns
     -------

@@ -33,18 +33,7 @@ class ComputeAttrs:
 
     @classmethod
     def of(cls, op: te.ComputeOp) -> Self:
-        """Read the attributes of an operation.
-
-        Parameters
-        ----------
-        op : ComputeOp
-            Declared with attributes of this class.
-
-        Returns
-        -------
-        ComputeAttrs
-            Of the class that this is called on.
-        """
+        """Read the attributes of an operation."""
         return cls(**op.attrs)
 
 
@@ -56,10 +45,6 @@ class ConvWindows(ComputeAttrs):
     ----------
     channels, columns : int
         The axes of the result that are output channels and, of the spatial ones, the last.
-    stride, dilation : int
-        Along columns.
-    groups : int
-        Groups of channels.
     """
 
     channels: int
@@ -77,8 +62,6 @@ class RowVectors(ComputeAttrs):
     ----------
     vector : int
         Columns that are computed together; it divides the extent of the last axis.
-    groups : int
-        Groups of channels.
     """
 
     vector: int
@@ -118,13 +101,7 @@ class SoftmaxAxis(ComputeAttrs):
 
 
 def computes_by_threads() -> bool:
-    """Return whether the current target computes by threads: definitions need no axes for vectors then.
-
-    Returns
-    -------
-    bool
-        False where there is no current target.
-    """
+    """Return whether the current target computes by threads: definitions need no axes for vectors then."""
     target = Target.current()
     return target is not None and "gpu" in target.keys
 
@@ -148,17 +125,6 @@ def compute(
     ----------
     element : callable
         Takes one index variable a dimension and returns an expression; a reduction must be the whole expression.
-    name : str
-        Of the operation.
-    attrs : ComputeAttrs, optional
-        What the tag needs beside it.
-    varargs_names : sequence of str, optional
-        Names of the axes of a ``*args`` parameter.
-
-    Returns
-    -------
-    Tensor
-        Of that shape, and of the data type of the expression.
     """
     options = asdict(attrs) if attrs is not None else {}
     tensor: te.Tensor = te.compute(tuple(shape), element, name, tag, options, varargs_names)

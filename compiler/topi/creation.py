@@ -36,15 +36,6 @@ def arange(start: Number, stop: Number | None = None, step: Number = 1, dtype: s
         The first one; where ``stop`` is left out, the stop of a range from 0.
     stop : int, float or PrimExpr, optional
         Where the range ends; itself not in it.
-    step : int, float or PrimExpr
-        How far apart neighbours are.
-    dtype : str
-        The data type.
-
-    Returns
-    -------
-    Tensor
-        A vector.
 
     Raises
     ------
@@ -66,14 +57,10 @@ def eye(n: int, m: int | None = None, k: int = 0, dtype: str = "float32") -> Ten
 
     Parameters
     ----------
-    n : int
-        Its rows.
     m : int, optional
         Its columns; as many as rows by default.
     k : int
         Which diagonal; those above the main one are positive.
-    dtype : str
-        The data type.
 
     Returns
     -------
@@ -94,8 +81,6 @@ def shape(array: Tensor, dtype: str = "int32") -> Tensor:
     ----------
     array : Tensor
         Of any shape and type.
-    dtype : str
-        The data type of the result.
     """
     extents = [number(e, dtype) if isinstance(e, int) else e.astype(dtype) for e in dims(array)]
 
@@ -115,13 +100,6 @@ def ndarray_size(array: Tensor, dtype: str = "int32") -> Tensor:
     ----------
     array : Tensor
         Of any shape and type.
-    dtype : str
-        The data type of the result.
-
-    Returns
-    -------
-    Tensor
-        Of no dimensions.
     """
     count: Extent = product(dims(array))
     value = number(count, dtype) if isinstance(count, int) else count.astype(dtype)
@@ -158,17 +136,8 @@ def expand_like(a: Tensor, shape_like: Tensor, axis: Axes) -> Tensor:
 
     Parameters
     ----------
-    a : Tensor
-        Of any type.
     shape_like : Tensor
         Of the shape of the result.
-    axis : int or sequence of int
-        The new axes, of the result.
-
-    Returns
-    -------
-    Tensor
-        Of the data type of ``a``.
 
     Raises
     ------
@@ -189,13 +158,5 @@ def expand_like(a: Tensor, shape_like: Tensor, axis: Axes) -> Tensor:
 
 
 def matmul(a: Tensor, b: Tensor, transp_a: bool = False, transp_b: bool = False) -> Tensor:
-    """Return the product of two matrices.
-
-    Parameters
-    ----------
-    a, b : Tensor
-        Two-dimensional, of one number type.
-    transp_a, transp_b : bool
-        Whether a factor stands transposed.
-    """
+    """Return the product of two matrices."""
     return product_of(a, b, transpose_a=transp_a, transpose_b=transp_b)

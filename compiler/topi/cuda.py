@@ -73,19 +73,8 @@ def argsort(
     ----------
     data : Tensor
         Of any shape and number type.
-    axis : int
-        Negative ones count from the end.
-    is_ascend : bool
-        Whether the smallest comes first.
-    dtype : str
-        Of the indices.
     ret_type : {"indices", "both"}
         The indices alone are returned in either case, as in TVM.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of ``data``.
     """
     return sorting.argsort(data, None, axis, is_ascend, dtype)
 
@@ -97,13 +86,6 @@ def schedule_injective_from_existing(sch: Schedule, out: Tensor | Operation) -> 
     ----------
     sch : Schedule
         The schedule that is added to.
-    out : Tensor or Operation
-        What the stage computes.
-
-    Returns
-    -------
-    Schedule
-        ``sch`` itself.
 
     Raises
     ------

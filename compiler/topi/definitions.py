@@ -13,15 +13,8 @@ def load_definitions(package: dict[str, Any], aside: Container[str] = ()) -> lis
 
     Parameters
     ----------
-    package : dict of str to object
-        The package's globals.
     aside : container of str
         Modules to skip: those that are imported under their own names, and helpers.
-
-    Returns
-    -------
-    list of str
-        The exported names, sorted.
     """
     names: list[str] = []
     for info in pkgutil.iter_modules(package["__path__"]):

@@ -33,18 +33,7 @@ class Labels:
 
 
 def read_equation(equation: str, ranks: Sequence[int]) -> Labels:
-    """Read an equation such as ``ij,jk->ik``.
-
-    Parameters
-    ----------
-    ranks : sequence of int
-        The number of dimensions of each operand.
-
-    Raises
-    ------
-    ArgumentError
-        If the equation does not fit the ranks.
-    """
+    """Read an equation such as ``ij,jk->ik``."""
     left, arrow, right = equation.replace(" ", "").partition("->")
     parts = left.split(",")
     if len(parts) != len(ranks):
@@ -70,18 +59,7 @@ def read_equation(equation: str, ranks: Sequence[int]) -> Labels:
 
 
 def label_extents(labels: Labels, shapes: Sequence[Sequence[Extent]]) -> dict[str, Extent]:
-    """Return the extent of each named axis; 1 gives way to any other.
-
-    Parameters
-    ----------
-    shapes : sequence of sequence of (int or PrimExpr)
-        Of the operands.
-
-    Raises
-    ------
-    ArgumentError
-        If two extents of one name differ and neither is 1.
-    """
+    """Return the extent of each named axis; 1 gives way to any other."""
     extents: dict[str, Extent] = {}
     for operand, shape in zip(labels.operands, shapes, strict=True):
         for c, e in zip(operand, shape, strict=True):
@@ -103,11 +81,6 @@ def einsum(subscripts: str, *operand: Tensor) -> Tensor:
         further axes.  Without ``->`` the result has the names that occur once, in alphabetical order.
     *operand : Tensor
         As many as the equation names, of one data type; an axis of extent 1 is broadcast.
-
-    Returns
-    -------
-    Tensor
-        Of the data type of the operands.
 
     Raises
     ------

@@ -64,20 +64,7 @@ Unary: TypeAlias = Callable[[Tensor], Tensor]
 
 
 def map_elements(x: Tensor, function: ElementFunction, name: str, tag: Tag = Tag.ELEMWISE) -> Tensor:
-    """Return ``function`` of each element.
-
-    Parameters
-    ----------
-    function : callable
-        Takes an element as an expression and returns one.
-    name : str
-        Of the operation.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``.
-    """
+    """Return ``function`` of each element."""
     return compute(dims(x), lambda *i: function(x(*i)), name=name, tag=tag)
 
 
@@ -176,11 +163,6 @@ def clip(x: Tensor, a_min: float, a_max: float) -> Tensor:
         Of any shape and number type.
     a_min, a_max : float
         One that an integer type cannot hold, such as infinity, counts as its smallest or largest value.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and data type of ``x``.
     """
     low, high = limits(a_min, a_max, x.dtype)
     return map_elements(x, lambda e: te.max(te.min(e, high), low), "clip")
@@ -209,8 +191,6 @@ def cast(x: Tensor | PrimExpr | TensorSlice, dtype: str) -> Tensor | PrimExpr:
     ----------
     x : Tensor, PrimExpr or TensorSlice
         Of any shape and type, or a single element.
-    dtype : str
-        Of the result.
 
     Returns
     -------
@@ -231,13 +211,6 @@ def reinterpret(x: Tensor, dtype: str) -> Tensor:
     ----------
     x : Tensor
         Of any shape and type.
-    dtype : str
-        Of the result.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``.
     """
     return map_elements(x, lambda e: tir.reinterpret(dtype, e), "reinterpret")
 
@@ -279,11 +252,6 @@ def fixed_point_multiply(x: Tensor, multiplier: int, shift: int) -> Tensor:
 def full(shape: Extent | Sequence[Extent], dtype: str, fill_value: Scalar | Tensor) -> Tensor:
     """Return a tensor of one value.
 
-    Parameters
-    ----------
-    fill_value : int, float, PrimExpr or Tensor
-        A tensor has no dimensions.
-
     Returns
     -------
     Tensor
@@ -301,13 +269,6 @@ def full_like(x: Tensor, fill_value: Scalar | Tensor) -> Tensor:
     ----------
     x : Tensor
         Of any shape and type.
-    fill_value : int, float, PrimExpr or Tensor
-        A tensor has no dimensions.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and data type of ``x``.
     """
     return full(dims(x), x.dtype, fill_value)
 
@@ -319,11 +280,6 @@ def zeros_like(x: Tensor) -> Tensor:
     ----------
     x : Tensor
         Of any shape and type.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and data type of ``x``.
     """
     return full_like(x, 0)
 
@@ -335,11 +291,6 @@ def ones_like(x: Tensor) -> Tensor:
     ----------
     x : Tensor
         Of any shape and type.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and data type of ``x``.
     """
     return full_like(x, 1)
 

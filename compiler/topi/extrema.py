@@ -27,8 +27,6 @@ class Extremum:
 
     Attributes
     ----------
-    reduce : callable
-        The reduction.
     identity : callable
         From a data type to the value that is never chosen.
     """
@@ -84,11 +82,6 @@ def relu(x: Tensor) -> Tensor:
     ----------
     x : Tensor
         Of any shape and number type.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and data type of ``x``.
     """
     return map_elements(x, lambda e: tir.fmaximum(e, tir.const(0, x.dtype)), "relu")
 
@@ -102,11 +95,6 @@ def clip(x: Tensor, a_min: float, a_max: float) -> Tensor:
         Of any shape and number type.
     a_min, a_max : float
         One that an integer type cannot hold, such as infinity, counts as its smallest or largest value.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and data type of ``x``.
     """
     low, high = limits(a_min, a_max, x.dtype)
     return map_elements(x, lambda e: tir.fmaximum(tir.fminimum(e, high), low), "clip")
@@ -141,10 +129,6 @@ def argmax(data: Tensor, axis: Axes, keepdims: bool, select_last_index: bool, dt
         The axes to reduce over, negative ones counted from the end; None means all.
     keepdims : bool
         Whether the axes that are reduced stay, with extent 1.
-    select_last_index : bool
-        Whether of equal elements the last one counts, else the first.
-    dtype : str
-        Of the index.
     """
     return arg_reduce(data, axis, keepdims, "argmax", _ARG["argmax", select_last_index], dtype)
 
@@ -160,9 +144,5 @@ def argmin(data: Tensor, axis: Axes, keepdims: bool, select_last_index: bool, dt
         The axes to reduce over, negative ones counted from the end; None means all.
     keepdims : bool
         Whether the axes that are reduced stay, with extent 1.
-    select_last_index : bool
-        Whether of equal elements the last one counts, else the first.
-    dtype : str
-        Of the index.
     """
     return arg_reduce(data, axis, keepdims, "argmin", _ARG["argmin", select_last_index], dtype)

@@ -57,11 +57,6 @@ def fast_exp(x: Tensor) -> Tensor:
     x : Tensor
         Of any shape; float32, other float types are computed exactly.
 
-    Returns
-    -------
-    Tensor
-        Of the shape and data type of ``x``.
-
     References
     ----------
     Cody and Waite, "Software Manual for the Elementary Functions", 1980, chapter 6: the reduction of the argument.
@@ -76,11 +71,6 @@ def fast_tanh(x: Tensor) -> Tensor:
     ----------
     x : Tensor
         Of any shape; float32, other float types are computed exactly.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and data type of ``x``.
     """
     return map_elements(x, _tanh if x.dtype == "float32" else te.tanh, "fast_tanh")
 
@@ -92,11 +82,6 @@ def fast_erf(x: Tensor) -> Tensor:
     ----------
     x : Tensor
         Of any shape; float32, other float types are computed exactly.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and data type of ``x``.
 
     References
     ----------

@@ -37,10 +37,6 @@ def stft(
         Signals, ``(batch, length)`` of a float type.
     n_fft : int
         Number of frequencies, of which ``onesided`` keeps the first half.
-    hop_length : int
-        Distance of neighbouring frames.
-    win_length : int
-        Elements of a frame.
     window : Tensor
         What the elements of a frame are multiplied with, ``win_length`` of them.
     normalized : bool
@@ -84,11 +80,6 @@ def dft(re_data: Tensor, im_data: Tensor, inverse: bool) -> list[Tensor]:
         Real and imaginary parts, of the same shape and float type.
     inverse : bool
         Whether to transform back, dividing by the number of elements.
-
-    Returns
-    -------
-    list of Tensor
-        Real and imaginary parts.
     """
     dtype, length = re_data.dtype, dims(re_data)[-1]
     sign = 1 if inverse else -1

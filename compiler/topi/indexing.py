@@ -28,18 +28,7 @@ __all__ = [
 
 
 def saturated(index: PrimExpr) -> PrimExpr:
-    """Return an index as int32; one that does not fit becomes the nearest that does, which is outside all the same.
-
-    Parameters
-    ----------
-    index : PrimExpr
-        Of any type of numbers.
-
-    Returns
-    -------
-    PrimExpr
-        int32.
-    """
+    """Return an index as int32; one that does not fit becomes the nearest that does, which is outside all the same."""
     if not (dt.is_int(index.dtype) or dt.is_uint(index.dtype)):
         return index.astype("int32")
     low, high = dt.int_range(index.dtype)
@@ -52,20 +41,7 @@ def saturated(index: PrimExpr) -> PrimExpr:
 
 
 def wrapped(index: PrimExpr, extent: Extent) -> PrimExpr:
-    """Return an index that may count from the end, as one from the front.
-
-    Parameters
-    ----------
-    index : PrimExpr
-        Of an integer type.
-    extent : int or PrimExpr
-        Of the axis that it counts along.
-
-    Returns
-    -------
-    PrimExpr
-        int32.
-    """
+    """Return an index that may count from the end, as one from the front."""
     if dt.is_uint(index.dtype):
         return saturated(index)
     i = saturated(index)
@@ -133,8 +109,6 @@ def gather(data: Tensor, axis: int, indices: Tensor) -> Tensor:
     ----------
     data : Tensor
         Of any shape and type.
-    axis : int
-        Negative ones count from the end.
     indices : Tensor
         Of the rank of ``data`` and an integer type; negative ones count from the end.
 
@@ -243,11 +217,6 @@ def strided_set(a: Tensor, v: Tensor, begin: Tensor, end: Tensor, strides: Tenso
         ``(rank,)`` of an integer type: where the slice stops, which the shape of ``v`` says as well.
     strides : Tensor, optional
         ``(rank,)`` of an integer type, or fewer for the first axes; negative ones go backwards.  1 by default.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and data type of ``a``.
     """
     old, new = dims(a), dims(v)
     given = constant(dims(begin)[0], "strided_set")
@@ -278,14 +247,8 @@ def one_hot(
     ----------
     indices : Tensor
         Of any shape and an integer type.
-    on_value, off_value : int, float, PrimExpr or Tensor
-        A tensor has no dimensions.
-    depth : int
-        The extent of the new axis.
     axis : int
         Where the new axis stands; negative ones count from the end.
-    dtype : str
-        Of the result.
 
     Returns
     -------
@@ -382,13 +345,6 @@ def searchsorted(sorted_sequence: Tensor, values: Tensor, right: bool = False, o
         The other axes of ``sorted_sequence``, then any; of its data type.
     right : bool
         Whether equal elements stand before a value.
-    out_dtype : str
-        Of the result, an integer type.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of ``values``.
     """
     k = te.reduce_axis((0, sorted_sequence.shape[-1]), name="k")
     outer = len(sorted_sequence.shape) - 1

@@ -33,13 +33,6 @@ def concatenate(a_tuple: Sequence[Tensor], axis: int = 0) -> Tensor:
     ----------
     a_tuple : sequence of Tensor
         Tensors of one data type whose shapes agree except along the axis.
-    axis : int
-        Negative ones count from the end.
-
-    Returns
-    -------
-    Tensor
-        Of the same data type.
 
     Raises
     ------
@@ -72,11 +65,6 @@ def stack(a: Sequence[Tensor], axis: int) -> Tensor:
     axis : int
         Position of the new axis; negative ones count from the end.
 
-    Returns
-    -------
-    Tensor
-        Of the same data type.
-
     Raises
     ------
     ArgumentError
@@ -101,15 +89,8 @@ def split_points(extent: Extent, indices_or_sections: int | Sequence[Extent]) ->
 
     Parameters
     ----------
-    extent : int or PrimExpr
-        Extent of the split axis.
     indices_or_sections : int or sequence of (int or PrimExpr)
         The number of equal parts, or the start of each part but the first.
-
-    Raises
-    ------
-    ArgumentError
-        If the number of equal parts does not divide the extent.
     """
     if not isinstance(indices_or_sections, int):
         return [0, *indices_or_sections, extent]
@@ -128,13 +109,6 @@ def split(ary: Tensor, indices_or_sections: int | Sequence[Extent], axis: int = 
         Of any shape and type.
     indices_or_sections : int or sequence of (int or PrimExpr)
         The number of equal parts, or the start of each part but the first.
-    axis : int
-        Negative ones count from the end.
-
-    Returns
-    -------
-    list of Tensor
-        Of the data type of ``ary``.
 
     Raises
     ------

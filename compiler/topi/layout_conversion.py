@@ -27,15 +27,8 @@ def layout_transform(array: Tensor, src_layout: str, dst_layout: str) -> Tensor:
 
     Parameters
     ----------
-    array : Tensor
-        Of any type.
     src_layout, dst_layout : str
         Layouts of the same dimensions, such as ``NCHW`` and ``NCHW16c``.
-
-    Returns
-    -------
-    Tensor
-        Of the data type of ``array``.
 
     Raises
     ------
@@ -56,13 +49,7 @@ def layout_transform(array: Tensor, src_layout: str, dst_layout: str) -> Tensor:
 
 
 def transformed_shape(shape: Sequence[Extent], src_layout: str, dst_layout: str) -> Shape:
-    """Return the shape that a tensor has after conversion to another layout.
-
-    Raises
-    ------
-    ArgumentError
-        If the dimensions of the layouts differ, or the shape does not fit the source layout.
-    """
+    """Return the shape that a tensor has after conversion to another layout."""
     source, result = layout(src_layout), layout(dst_layout)
     if sorted(source.letters) != sorted(result.letters):
         raise ArgumentError(f"layout_transform: {src_layout} and {dst_layout} must have the same dimensions")

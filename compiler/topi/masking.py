@@ -31,11 +31,6 @@ def matrix_set_diag(data: Tensor, diagonal: Tensor, k: int | tuple[int, int] = 0
     align : {"RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT"}
         At which end of their row the diagonals above, and those below, the main one stand.
 
-    Returns
-    -------
-    Tensor
-        Of the shape and data type of ``data``.
-
     Raises
     ------
     ArgumentError
@@ -77,11 +72,6 @@ def trilu(data: Tensor, k: Index | Tensor, upper: bool) -> Tensor:
         The outermost diagonal that stays; positive ones lie above the main one.  A tensor has no dimensions.
     upper : bool
         Whether the upper triangle stays, else the lower one.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and data type of ``data``.
     """
     offset = k() if isinstance(k, Tensor) else k
 
@@ -107,11 +97,6 @@ def sequence_mask(data: Tensor, valid_length: Tensor, mask_value: float = 0, axi
         What stands behind the end of a sequence.
     axis : int
         The axis of the elements, 0 or 1; the other one is that of the sequences.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and data type of ``data``.
     """
 
     def element(*i: Var) -> PrimExpr:

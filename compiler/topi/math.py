@@ -101,11 +101,6 @@ def ceil_log2(x: int | PrimExpr) -> PrimExpr:
     x : int or PrimExpr
         Positive, of an integer type; computed in float64.
 
-    Returns
-    -------
-    PrimExpr
-        Of the data type of ``x``.
-
     Raises
     ------
     ArgumentError

@@ -59,18 +59,7 @@ def is_one(extent: Extent) -> bool:
 
 
 def constant(extent: Extent, function: str) -> int:
-    """Return an extent that must be a constant.
-
-    Parameters
-    ----------
-    function : str
-        Name of the caller, for the message.
-
-    Raises
-    ------
-    ArgumentError
-        If it is symbolic.
-    """
+    """Return an extent that must be a constant."""
     if not isinstance(extent, int):
         raise ArgumentError(f"{function}: expected a constant extent, got {show(extent)}")
     return extent
@@ -97,22 +86,7 @@ def number(value: Scalar, dtype: str) -> PrimExpr:
 
 
 def axis_of(axis: int, rank: int, function: str) -> int:
-    """Return an axis counted from the front.
-
-    Parameters
-    ----------
-    axis : int
-        Negative ones count from the end.
-    rank : int
-        The number of dimensions.
-    function : str
-        Name of the caller, for the message.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such axis.
-    """
+    """Return an axis counted from the front."""
     if not isinstance(axis, int) or not -rank <= axis < rank:
         raise ArgumentError(f"{function}: axis must be an int from {-rank} to {rank - 1}, got {show(axis)}")
     return axis % rank
@@ -125,15 +99,6 @@ def axes_of(axis: Axes, rank: int, function: str) -> tuple[int, ...]:
     ----------
     axis : int, sequence of int or None
         None means all of them.
-    rank : int
-        The number of dimensions.
-    function : str
-        Name of the caller, for the message.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such axis, or one is given twice.
     """
     if axis is None:
         return tuple(range(rank))
@@ -155,15 +120,7 @@ def replaced(indices: Sequence[Index], axis: int, index: Index) -> tuple[Index, 
 
 
 def flat_index(indices: Sequence[Index], extents: Sequence[Extent]) -> Index:
-    """Return the place of an element in row-major order.
-
-    Parameters
-    ----------
-    indices : sequence of int or PrimExpr
-        One for each axis.
-    extents : sequence of int or PrimExpr
-        The shape.
-    """
+    """Return the place of an element in row-major order."""
     at: Index = 0
     for i, extent in zip(indices, extents, strict=True):
         at = at * extent + i
@@ -171,13 +128,7 @@ def flat_index(indices: Sequence[Index], extents: Sequence[Extent]) -> Index:
 
 
 def unflatten(at: Index, extents: Sequence[Extent]) -> list[Index]:
-    """Return the index along each axis of the element at a place in row-major order.
-
-    Parameters
-    ----------
-    extents : sequence of int or PrimExpr
-        The shape.
-    """
+    """Return the index along each axis of the element at a place in row-major order."""
     if any(isinstance(extent, int) and extent == 0 for extent in extents):
         return [0] * len(extents)  # of a tensor without elements, of which none is read
     inner: list[Index] = []

@@ -114,11 +114,6 @@ def threefry_split(gen: Tensor) -> list[Tensor]:
     ----------
     gen : Tensor
         The key; ``(10,)``, uint64.
-
-    Returns
-    -------
-    list of Tensor
-        Two keys.
     """
 
     def loops(ins: list[Buffer], outs: list[Buffer]) -> Stmt:
@@ -151,8 +146,6 @@ def threefry_generate(gen: Tensor, out_shape: Sequence[Extent]) -> list[Tensor]:
     ----------
     gen : Tensor
         The key; ``(10,)``, uint64.
-    out_shape : sequence of int
-        Shape of the numbers.
 
     Returns
     -------
@@ -209,15 +202,6 @@ def uniform(gen: Tensor, low: Tensor, high: Tensor, out_shape: Sequence[Extent],
         The key; ``(10,)``, uint64.
     low, high : Tensor
         The smallest number, and the one that all are less than; scalars of ``out_dtype``.
-    out_shape : sequence of int
-        Shape of the numbers.
-    out_dtype : {"float32", "float64"}
-        Data type of the numbers.
-
-    Returns
-    -------
-    list of Tensor
-        The key to go on with, and the numbers.
     """
     new_key, numbers = _from_zero_to_one(gen, out_shape, out_dtype)
 
@@ -236,15 +220,6 @@ def normal(gen: Tensor, mean: Tensor, scale: Tensor, out_shape: Sequence[Extent]
         The key; ``(10,)``, uint64.
     mean, scale : Tensor
         Mean and standard deviation; scalars of ``out_dtype``.
-    out_shape : sequence of int
-        Shape of the numbers.
-    out_dtype : {"float32", "float64"}
-        Data type of the numbers.
-
-    Returns
-    -------
-    list of Tensor
-        The key to go on with, and the numbers.
 
     References
     ----------

@@ -37,13 +37,6 @@ def reduce_over(
     function : callable
         Takes an element of the data, and the reduction axis of each axis that is reduced; returns a reduction, or one
         of tuples.
-    name : str
-        Of the operation.
-
-    Returns
-    -------
-    Tensor or tuple of Tensor
-        As many as the reduction has results.
     """
     shape = dims(data)
     over = axes_of(axis, len(shape), name)
@@ -132,11 +125,6 @@ def sum(data: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
         The axes to reduce over, negative ones counted from the end; None means all.
     keepdims : bool
         Whether the axes that are reduced stay, with extent 1.
-
-    Returns
-    -------
-    Tensor
-        Of the data type of ``data``.
 
     Raises
     ------
@@ -265,18 +253,7 @@ def count(data: Tensor, axis: Axes) -> Extent:
 
 
 def divided(total: Tensor, by: Extent, name: str) -> Tensor:
-    """Return a tensor divided by a number, in the tensor's own data type.
-
-    Parameters
-    ----------
-    name : str
-        Of the operation.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and data type of ``total``.
-    """
+    """Return a tensor divided by a number, in the tensor's own data type."""
     divisor = tir.const(by, total.dtype) if isinstance(by, int) else by.astype(total.dtype)
     return compute(dims(total), lambda *i: te.div(total(*i), divisor), name=name, tag=Tag.ELEMWISE)
 
@@ -319,11 +296,6 @@ def variance(data: Tensor, mean_value: Tensor, axis: Axes, keepdims: bool, unbia
         Whether the axes that are reduced stay, with extent 1.
     unbiased : bool
         Whether the sum of squares is divided by one less than the number of elements (Bessel's correction).
-
-    Returns
-    -------
-    Tensor
-        Of the data type of ``data``.
     """
     small = dims(mean_value)
 

@@ -36,8 +36,6 @@ def scanop(
         Of what was combined so far and an element; devices combine in another order, so that it must be associative.
     identity_value : PrimExpr or number
         What is first, where the element itself is left out.
-    op_name : str
-        What the result is called.
     axis : int, optional
         Negative ones count from the end; all axes as one by default.
     dtype : str, optional

@@ -31,17 +31,7 @@ Read: TypeAlias = Callable[[Sequence[Var], Var], PrimExpr]
 
 @dataclass(frozen=True, slots=True)
 class _Monoid:
-    """What elements are combined with.
-
-    Attributes
-    ----------
-    combine : callable
-        Of two values.
-    reduce : callable
-        The same over reduction axes.
-    identity : int
-        What changes no value.
-    """
+    """What elements are combined with."""
 
     combine: Callable[[PrimExpr, PrimExpr], PrimExpr]
     reduce: Callable[..., PrimExpr]

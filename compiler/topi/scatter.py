@@ -55,15 +55,8 @@ def scatter_elements(
         Of the rank of ``data`` and an integer type; negative ones count from the end.
     updates : Tensor
         Of the shape of ``indices`` and the data type of ``data``.
-    axis : int
-        Negative ones count from the end.
     reduction : {"update", "add", "mul", "min", "max", "mean"}
         How several values at one place, and the one of ``data``, become one; ``update`` takes the last update.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and data type of ``data``.
 
     Raises
     ------
@@ -97,11 +90,6 @@ def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str = "upda
     mode : {"update", "add", "mul", "min", "max", "mean"}
         How several values at one place, and the one of ``data``, become one; ``update`` takes the last update.
 
-    Returns
-    -------
-    Tensor
-        Of the shape and data type of ``data``.
-
     Raises
     ------
     ArgumentError
@@ -126,8 +114,6 @@ def sparse_to_dense(
     ----------
     sparse_indices : Tensor
         One index, ``(count,)`` of them, or ``(count, len(output_shape))`` points; of an integer type.
-    output_shape : sequence of int
-        Of the result.
     sparse_values : Tensor
         ``(count,)``, or without dimensions: one for all indices.
     default_value : int, float, PrimExpr or Tensor

@@ -32,8 +32,6 @@ def strided_slice(
 
     Parameters
     ----------
-    a : Tensor
-        Of any type.
     begin : sequence of (int or PrimExpr), or Tensor
         The first index along each axis; negative numbers count from the end.
     end : sequence of (int or PrimExpr), or Tensor
@@ -153,17 +151,6 @@ def slice_places(a: Tensor, begin: Sequence[Index], strides: Sequence[int], shap
     ----------
     a : Tensor
         Of any shape and type.
-    begin : sequence of (int or PrimExpr)
-        Not negative.
-    strides : sequence of int
-        Negative ones go backwards.
-    shape : sequence of (int or PrimExpr)
-        How many elements.
-
-    Returns
-    -------
-    Tensor
-        Of ``shape`` and the data type of ``a``.
     """
 
     def element(*i: Var) -> PrimExpr:

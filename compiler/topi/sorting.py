@@ -27,17 +27,8 @@ def ranks(data: Tensor, axis: int, is_ascend: bool, valid_count: Tensor | None =
 
     Parameters
     ----------
-    axis : int
-        Not negative.
-    is_ascend : bool
-        Whether the smallest comes first.
     valid_count : Tensor, optional
         How many elements are sorted, of the shape of ``data`` without the axis; those after stay in their places.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of ``data``; int32.
     """
     k = te.reduce_axis((0, data.shape[axis]), name="k")
 
@@ -70,17 +61,6 @@ def argsort(
         Of any shape and number type.
     valid_count : Tensor, optional
         How many elements are sorted, of the shape of ``data`` without the axis; those after stay in their places.
-    axis : int
-        Negative ones count from the end.
-    is_ascend : bool
-        Whether the smallest comes first.
-    dtype : str
-        Of the indices.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of ``data``.
 
     Raises
     ------
@@ -130,15 +110,6 @@ def sort(data: Tensor, axis: int = -1, is_ascend: bool = True) -> Tensor:
     ----------
     data : Tensor
         Of any shape and number type.
-    axis : int
-        Negative ones count from the end.
-    is_ascend : bool
-        Whether the smallest comes first.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and data type of ``data``.
 
     Raises
     ------
@@ -162,14 +133,8 @@ def topk(
         Of any shape and number type.
     k : int or PrimExpr
         How many; all where it is less than 1.
-    axis : int
-        Negative ones count from the end.
-    ret_type : {"both", "values", "indices"}
-        What is returned.
     is_ascend : bool
         Whether the smallest comes first, else the largest.
-    dtype : str
-        Of the indices.
 
     Returns
     -------

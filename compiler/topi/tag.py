@@ -93,22 +93,10 @@ COMM_REDUCE_IDX = Tag.COMM_REDUCE_IDX
 
 
 def is_broadcast(tag: str) -> bool:
-    """Return whether a computation is elementwise, or broadcasts its operands.
-
-    Parameters
-    ----------
-    tag : str
-        The tag of an operation.
-    """
+    """Return whether a computation is elementwise, or broadcasts its operands."""
     return tag in (Tag.ELEMWISE, Tag.BROADCAST)
 
 
 def is_injective(tag: str) -> bool:
-    """Return whether each element of a computation's result is made of one element of each operand at most.
-
-    Parameters
-    ----------
-    tag : str
-        The tag of an operation.
-    """
+    """Return whether each element of a computation's result is made of one element of each operand at most."""
     return is_broadcast(tag) or tag.split(",")[0] == Tag.INJECTIVE

@@ -22,8 +22,6 @@ def tensordot(a: Tensor, b: Tensor, axes: Axes) -> Tensor:
 
     Parameters
     ----------
-    a, b : Tensor
-        Of one data type.
     axes : int or (int, int) or (sequence of int, sequence of int)
         How many of the last axes of ``a`` are paired with the first of ``b``; or an axis of each; or several.
 

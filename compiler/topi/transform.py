@@ -124,11 +124,6 @@ def transpose(a: Tensor, axes: Sequence[int] | None = None) -> Tensor:
     axes : sequence of int, optional
         Axis ``d`` of the result is axis ``axes[d]`` of ``a``; all axes reversed by default.
 
-    Returns
-    -------
-    Tensor
-        Of the data type of ``a``.
-
     Raises
     ------
     ArgumentError
@@ -151,13 +146,6 @@ def expand_dims(a: Tensor, axis: int, num_newaxis: int = 1) -> Tensor:
         Of any shape and type.
     axis : int
         Where the first new axis stands; negative ones count from after the last axis.
-    num_newaxis : int
-        How many.
-
-    Returns
-    -------
-    Tensor
-        Of the data type of ``a``.
     """
     old = dims(a)
     at = axis if axis >= 0 else len(old) + 1 + axis
@@ -174,11 +162,6 @@ def squeeze(a: Tensor, axis: Axes = None) -> Tensor:
         Of any shape and type.
     axis : int, sequence of int or None
         The axes to leave out, negative ones counted from the end; None means all whose extent is 1.
-
-    Returns
-    -------
-    Tensor
-        Of the data type of ``a``.
 
     Raises
     ------
@@ -206,11 +189,6 @@ def tile(a: Tensor, reps: Sequence[int]) -> Tensor:
         Of any shape and type.
     reps : sequence of int
         How often along each axis; missing axes and missing counts, at the front, are 1.
-
-    Returns
-    -------
-    Tensor
-        Of the data type of ``a``.
     """
     old = dims(a)
     rank = max(len(old), len(reps))
@@ -232,15 +210,6 @@ def repeat(a: Tensor, repeats: int, axis: int = 0) -> Tensor:
     ----------
     a : Tensor
         Of any shape and type.
-    repeats : int
-        How often.
-    axis : int
-        Negative ones count from the end.
-
-    Returns
-    -------
-    Tensor
-        Of the data type of ``a``.
 
     Raises
     ------
@@ -260,13 +229,6 @@ def flip(a: Tensor, axis: int = 0) -> Tensor:
     ----------
     a : Tensor
         Of any shape and type.
-    axis : int
-        Negative ones count from the end.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and data type of ``a``.
 
     Raises
     ------
@@ -289,11 +251,6 @@ def reverse_sequence(a: Tensor, seq_lengths: Tensor, seq_axis: int = 1, batch_ax
         ``(batch,)`` of an integer type; one above the extent reverses the sequence as a whole, one below 1 nothing.
     seq_axis, batch_axis : int
         Of the elements of a sequence, and of the sequences; negative ones count from the end.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and data type of ``a``.
 
     Raises
     ------
@@ -378,8 +335,6 @@ def collapse_sum(data: Tensor, shape: Sequence[Extent]) -> Tensor:
 
     Parameters
     ----------
-    data : Tensor
-        Of a number type.
     shape : sequence of (int or PrimExpr)
         Broadcasts to the shape of ``data``.
 

@@ -103,13 +103,7 @@ def equal_const_int(expr: Number, value: int) -> bool:
 
 
 def get_const_tuple(in_tuple: Iterable[Number]) -> tuple[Number, ...]:
-    """Return a shape with plain ints for its constants.
-
-    Returns
-    -------
-    tuple of (int or PrimExpr)
-        What is not a constant stays an expression.
-    """
+    """Return a shape with plain ints for its constants."""
     simple = [simplify(extent) for extent in in_tuple]
     return tuple(extent.value if isinstance(extent, IntImm) else extent for extent in simple)
 
@@ -163,26 +157,14 @@ def prod(x: Iterable[Number]) -> Number:
 
 
 def swap(arr: Sequence[object], axis: int) -> tuple[object, ...]:
-    """Return a sequence with its last element and another one exchanged.
-
-    Parameters
-    ----------
-    axis : int
-        The place of the other one.
-    """
+    """Return a sequence with its last element and another one exchanged."""
     items = list(arr)
     items[axis], items[-1] = items[-1], items[axis]
     return tuple(items)
 
 
 def get_max_power2_factor(n: int, max_value: int | None = None) -> int:
-    """Return the largest power of two that divides a number.
-
-    Parameters
-    ----------
-    max_value : int, optional
-        A bound of the result.
-    """
+    """Return the largest power of two that divides a number."""
     factor = 1
     while n % (factor * 2) == 0 and n and (max_value is None or factor * 2 <= max_value):
         factor *= 2
@@ -204,13 +186,7 @@ def ravel_index(indices: Sequence[Number], shape: Sequence[Number]) -> Number:
 
 
 def unravel_index(idx: Number, shape: Sequence[Number]) -> tuple[Number, ...]:
-    """Return the indices of an element from its place in row-major order.
-
-    Parameters
-    ----------
-    idx : int or PrimExpr
-        The place.
-    """
+    """Return the indices of an element from its place in row-major order."""
     indices: list[Number] = []
     for extent in reversed(shape[1:]):
         indices.append(idx % extent)
@@ -227,11 +203,6 @@ def within_index(b: Number, e: Number, s: Number, i: Number) -> PrimExpr:
         The first index and the one to stop before, neither counted from the end.
     s : int or PrimExpr
         The stride; a negative one goes backwards.
-
-    Returns
-    -------
-    PrimExpr
-        A bool.
     """
     b, e, s, i = (convert(number) for number in (b, e, s, i))
     inside = tir.Select(s < 0, tir.all(i <= b, i > e), tir.all(i >= b, i < e))
@@ -261,13 +232,7 @@ def make_idx(b: Number, e: Number, s: Number, z: Number, i: Number) -> PrimExpr:
 
 
 def const_vector(vector: Sequence[float] | npt.NDArray[Any], name: str = "const_vector") -> Tensor:
-    """Return a small vector of constants as a tensor.
-
-    Parameters
-    ----------
-    name : str
-        Of the computation.
-    """
+    """Return a small vector of constants as a tensor."""
     dtype = str(getattr(vector, "dtype", "float32"))
 
     def element(i: Var) -> PrimExpr:
@@ -281,13 +246,7 @@ def const_vector(vector: Sequence[float] | npt.NDArray[Any], name: str = "const_
 
 
 def const_matrix(matrix: Sequence[Sequence[float]] | npt.NDArray[Any], name: str = "const_matrix") -> Tensor:
-    """Return a small matrix of constants as a tensor.
-
-    Parameters
-    ----------
-    name : str
-        Of the computation.
-    """
+    """Return a small matrix of constants as a tensor."""
     rows = [[float(value) for value in row] for row in matrix]
     dtype = str(getattr(matrix, "dtype", "float32"))
 
@@ -308,8 +267,6 @@ def traverse_inline(s: Schedule, final_op: Operation, callback: Callable[[Operat
 
     Parameters
     ----------
-    final_op : Operation
-        Where the traversal begins.
     callback : callable
         Called with each operation, inputs first.
     """

@@ -19,8 +19,6 @@ def _infer_tile_size(data: Tensor | np.ndarray, kernel: Tensor | np.ndarray) -> 
     ----------
     data : Tensor or numpy.ndarray
         Volumes, ``(N, C, D, H, W)``.
-    kernel : Tensor or numpy.ndarray
-        Kernels; they do not matter.
     """
     height = data.shape[3]
     return 4 if height % 8 == 0 else 2

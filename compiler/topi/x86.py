@@ -123,8 +123,6 @@ def spconv2d_3x3_nhwc(data: Tensor, wdat: Tensor, wind: Tensor, wptr: Tensor, la
         Images of layout NHWC.
     wdat, wind, wptr : Tensor
         The parts of the weight, as of ``topi.nn.sparse_conv2d``.
-    layout : str
-        Of the images.
     """
     convolved: Tensor = nn.sparse_conv2d(data, wdat, wind, wptr, layout, 3)
     return convolved

@@ -21,13 +21,7 @@ __all__ = [
 
 
 class DispatchContext:
-    """Chooses configurations in a ``with`` block; what it has none for, the one around it is asked.
-
-    Attributes
-    ----------
-    current : DispatchContext
-        The innermost one.
-    """
+    """Chooses configurations in a ``with`` block; what it has none for, the one around it is asked."""
 
     current: ClassVar[DispatchContext]
 
@@ -36,11 +30,6 @@ class DispatchContext:
 
     def query(self, target: Target | None, workload: Workload | None) -> ConfigSpace:
         """Return the configuration of a call.
-
-        Parameters
-        ----------
-        workload : tuple or None
-            What the template computes.
 
         Returns
         -------
@@ -77,13 +66,7 @@ class DispatchContext:
 
 
 class ApplyConfig(DispatchContext):
-    """Chooses one configuration for everything.
-
-    Attributes
-    ----------
-    workload : tuple or None
-        What was asked for last.
-    """
+    """Chooses one configuration for everything."""
 
     def __init__(self, config: ConfigSpace) -> None:
         super().__init__()
@@ -106,8 +89,6 @@ class ApplyFixedConfig(DispatchContext):
     ----------
     tasks : sequence of Task
         Each with its configuration, ``task.config``, or none.
-    schedule_names : str or sequence of str
-        Templates that may be chosen.
     """
 
     def __init__(self, tasks: Sequence[object], schedule_names: str | Sequence[str]) -> None:
@@ -126,13 +107,7 @@ class ApplyFixedConfig(DispatchContext):
 
 
 class FallbackContext(DispatchContext):
-    """Chooses the default of a template, with a warning for each workload; it is around all others.
-
-    Attributes
-    ----------
-    memory : dict of (str, tuple) to ConfigSpace
-        What was chosen.
-    """
+    """Chooses the default of a template, with a warning for each workload; it is around all others."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -54,20 +54,7 @@ class SplitEntity(Entity):
         return self.size
 
     def apply(self, sch: Schedule, op: Stageable, axis: IterVar) -> list[IterVar]:
-        """Split an axis.
-
-        Parameters
-        ----------
-        op : Tensor or Operation
-            The stage.
-        axis : IterVar
-            A loop of the stage.
-
-        Returns
-        -------
-        list of IterVar
-            From the outermost loop on.
-        """
+        """Split an axis."""
         loops = []
         for at in range(1, len(self.size)):
             outer, axis = sch[op].split(axis, math.prod(self.size[at:]))
@@ -97,15 +84,8 @@ class ReorderEntity(Entity):
 
         Parameters
         ----------
-        op : Tensor or Operation
-            The stage.
         axes : sequence of IterVar
             The loops, in the order of the definition.
-
-        Returns
-        -------
-        list of IterVar
-            In their new order.
 
         Raises
         ------
@@ -151,23 +131,8 @@ class AnnotateEntity(Entity):
 
         Parameters
         ----------
-        op : Tensor or Operation
-            The stage.
-        axes : sequence of IterVar
-            The loops.
         axis_lens : sequence of int, optional
             Their extents, which ``max_unroll`` and ``vec_size`` limit.
-        max_unroll : int, optional
-            The longest loop that is unrolled.
-        vec_size : sequence of int, optional
-            The extents that are vectorized.
-        cfg, source : optional
-            Accepted for compatibility.
-
-        Returns
-        -------
-        list of IterVar
-            The loops.
 
         Raises
         ------
@@ -190,13 +155,7 @@ class AnnotateEntity(Entity):
 
 
 class OtherOptionEntity(Entity):
-    """A value that a template uses as it likes.
-
-    Parameters
-    ----------
-    val : object
-        Of a type of JSON.
-    """
+    """A value that a template uses as it likes."""
 
     kind = "ot"
 
@@ -211,18 +170,7 @@ _KINDS = {entity.kind: entity for entity in (SplitEntity, ReorderEntity, Annotat
 
 
 def entity_of_json(kind: str, value: object) -> Entity:
-    """Return an entity from what a record says.
-
-    Parameters
-    ----------
-    kind : str
-        ``sp``, ``re``, ``an`` or ``ot``.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such kind.
-    """
+    """Return an entity from what a record says."""
     made: Mapping[str, Any] = _KINDS
     if kind not in made:
         raise ArgumentError(f"kind must be one of {', '.join(_KINDS)}, got {kind!r}")

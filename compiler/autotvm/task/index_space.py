@@ -64,18 +64,7 @@ class IndexSpace(ABC):
         return self._filter is None or _position(self._indices(), index) is not None
 
     def subrange_length(self, start: int, end: int) -> int:
-        """Return the number of valid indices in a range.
-
-        Parameters
-        ----------
-        start, end : int
-            The half-open range.
-
-        Raises
-        ------
-        ArgumentError
-            If the range exceeds the space.
-        """
+        """Return the number of valid indices in a range."""
         if not 0 <= start <= end <= self.range_length:
             raise ArgumentError(
                 f"subrange_length: {start} to {end} is outside of the {self.range_length} configurations"
@@ -89,12 +78,8 @@ class IndexSpace(ABC):
 
         Parameters
         ----------
-        index : int
-            The index to start from.
         n : int
             The number of steps; negative steps go backwards.
-        start, end : int, optional
-            The half-open range of permitted results; the whole space by default.
 
         Returns
         -------
@@ -110,15 +95,7 @@ class IndexSpace(ABC):
     def get_rand_index(
         self, start: int | None = None, end: int | None = None, to_exclude: Sequence[int] | None = None
     ) -> int:
-        """Return a random valid index.
-
-        Parameters
-        ----------
-        start, end : int, optional
-            The half-open range to choose from; the whole space by default.
-        to_exclude : sequence of int, optional
-            Indices that are not returned.
-        """
+        """Return a random valid index."""
         low, high = start or 0, self.range_length if end is None else end
         excluded = set(to_exclude or ())
         if self._filter is None and not excluded:
@@ -126,35 +103,13 @@ class IndexSpace(ABC):
         return random.choice([i for i in self._indices() if low <= i < high and i not in excluded])
 
     def sample_ints(self, m: int) -> npt.NDArray[np.int64]:
-        """Sample distinct valid indices.
-
-        Parameters
-        ----------
-        m : int
-            The number of samples.
-
-        Raises
-        ------
-        ArgumentError
-            If there are fewer valid indices.
-        """
+        """Sample distinct valid indices."""
         if m > len(self):
             raise ArgumentError(f"sample_ints: the space has {len(self)} configurations, not {m}")
         return np.array(random.sample(self._indices(), m), "int64")
 
     def random_walk(self, point: int) -> int:
-        """Return a valid index that differs in one knob, chosen at random.
-
-        Parameters
-        ----------
-        point : int
-            The index to start from.
-
-        Returns
-        -------
-        int
-            The same index if no neighbour was found.
-        """
+        """Return a valid index that differs in one knob, chosen at random."""
         for _ in range(MAX_STEPS if len(self) > 1 else 0):
             knob = self.point2knob(point)
             changed = random.randrange(len(knob))
@@ -165,13 +120,7 @@ class IndexSpace(ABC):
         return point
 
     def point2knob(self, point: int) -> list[int]:
-        """Split an index into the positions of the knobs' values; the first knob varies fastest.
-
-        Parameters
-        ----------
-        point : int
-            An index.
-        """
+        """Split an index into the positions of the knobs' values; the first knob varies fastest."""
         values = []
         for size in self.dims:
             point, value = divmod(point, size)
@@ -179,13 +128,7 @@ class IndexSpace(ABC):
         return values
 
     def knob2point(self, knob: Sequence[int]) -> int:
-        """Combine the positions of the knobs' values into an index.
-
-        Parameters
-        ----------
-        knob : sequence of int
-            The position of each knob's value.
-        """
+        """Combine the positions of the knobs' values into an index."""
         point = 0
         for value, size in zip(reversed(knob), reversed(self.dims), strict=True):
             point = point * size + value

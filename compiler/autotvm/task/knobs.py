@@ -16,22 +16,7 @@ __all__ = ["Axis", "Knob", "VirtualAxis", "get_factors", "get_pow2s", "loop_anno
 
 
 class Knob:
-    """The values of one knob.
-
-    Parameters
-    ----------
-    description : str
-        How it is printed.
-    num_output : int
-        How many loops applying a value returns.
-    product : int
-        The extent that is split, of a split.
-
-    Raises
-    ------
-    ArgumentError
-        If there is none.
-    """
+    """The values of one knob."""
 
     def __init__(self, description: str, entities: Sequence[Entity], num_output: int, product: int = 1) -> None:
         if not entities:
@@ -59,8 +44,6 @@ class Axis:
     ----------
     space : Knob or None
         The knob; None if there is a single value.
-    index : int
-        Which of the loops.
     """
 
     space: Knob | None
@@ -127,16 +110,8 @@ def splits(
     ----------
     policy : str
         ``factors`` (divisors of the extent), ``power2``, ``verbose`` (both) or ``candidate``.
-    num_outputs : int
-        Into how many loops.
-    max_factor : int, optional
-        The longest inner loop.
-    filter : callable, optional
-        Says which splits are taken.
     no_tail : bool, optional
         Whether all splits are without remainder; by default so where factors are divisors.
-    candidate : sequence of sequences of int, optional
-        The splits themselves, for ``candidate``.
     """
     if policy == "candidate":
         listed: Iterator[SplitEntity] = map(SplitEntity, candidate or ())
@@ -180,17 +155,7 @@ def orders(
     interval: tuple[int, int] | None = None,
     candidate: Sequence[Sequence[VirtualAxis | Axis]] | None = None,
 ) -> Knob:
-    """Return orders of loops.
-
-    Parameters
-    ----------
-    policy : str
-        ``identity``, ``all``, ``interval_all`` (of some of them) or ``candidate``.
-    interval : tuple of int and int, optional
-        Where the loops begin and end that change places, for ``interval_all``.
-    candidate : sequence of sequences of axes, optional
-        The orders themselves, for ``candidate``.
-    """
+    """Return orders of loops."""
     places: list[Sequence[int]]
     count = len(axes)
     if policy == "identity":
@@ -222,15 +187,7 @@ _CHOICES = {
 def loop_annotations(
     axes: Sequence[VirtualAxis | Axis], policy: str, candidate: Sequence[Sequence[str]] | None = None
 ) -> Knob:
-    """Return annotations of loops.
-
-    Parameters
-    ----------
-    policy : str
-        ``none``, ``unroll``, ``try_unroll``, ``try_vec``, ``try_unroll_vec`` or ``candidate``.
-    candidate : sequence of sequences of str, optional
-        The annotations themselves, for ``candidate``.
-    """
+    """Return annotations of loops."""
     if policy == "candidate":
         listed = [list(each) for each in candidate or ()]
     elif policy in _CHOICES:

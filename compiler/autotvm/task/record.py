@@ -36,13 +36,7 @@ Record = tuple[MeasureInput, MeasureResult]
 
 
 def measure_str_key(inp: MeasureInput, include_config: bool = True) -> str:
-    """Return a text that is the same for equal inputs.
-
-    Parameters
-    ----------
-    include_config : bool
-        Whether the configuration counts.
-    """
+    """Return a text that is the same for equal inputs."""
     config = str(inp.config) if include_config else ""
     return f"{inp.target}{inp.task.name}{inp.task.args}{inp.task.kwargs}{config}"
 
@@ -120,13 +114,7 @@ def _tuples(value: object) -> Any:
 
 
 def load_from_buffer(file: TextIO) -> Iterator[tuple[MeasureInput, MeasureResult]]:
-    """Return the records of an open file.
-
-    Parameters
-    ----------
-    file : file-like
-        Lines of text.
-    """
+    """Return the records of an open file."""
     for row in file:
         record = decode(row) if row.strip() and not row.startswith("#") else None
         if record is not None:
@@ -146,8 +134,6 @@ def pick_best(in_file: str | PathLike[str] | Iterable[Record], out_file: str | P
     ----------
     in_file : str, path-like or iterable of (MeasureInput, MeasureResult)
         Records, or a file of them.
-    out_file : str, path-like or file-like
-        Where to.
     """
     best: dict[tuple[str, Workload], Record] = {}
     records = load_from_file(in_file) if isinstance(in_file, (str, PathLike)) else in_file
@@ -172,8 +158,6 @@ def split_workload(in_file: str | PathLike[str], clean: bool = True) -> None:
 
     Parameters
     ----------
-    in_file : str or path-like
-        A file of records.
     clean : bool
         Whether what was measured twice is written once, as it was measured last.
     """

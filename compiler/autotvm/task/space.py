@@ -53,8 +53,6 @@ class ConfigSpace(IndexSpace):
         The knobs, in the order of their definition.
     flop : int
         The floating-point operations that the template declared with ``add_flop``.
-    errors : list of str
-        The errors that the template reported.
     cost : float or None
         The time in seconds from a tuning record.
     """
@@ -97,8 +95,6 @@ class ConfigSpace(IndexSpace):
 
         Parameters
         ----------
-        name : str
-            Name of the knob.
         axis : IterVar, int or VirtualAxis
             The axis, or its extent.
         policy : str
@@ -120,8 +116,6 @@ class ConfigSpace(IndexSpace):
 
         Parameters
         ----------
-        name : str
-            Name of the knob.
         policy : str
             ``identity``, ``all``, ``interval_all`` or ``candidate``.
         **kwargs
@@ -136,8 +130,6 @@ class ConfigSpace(IndexSpace):
 
         Parameters
         ----------
-        name : str
-            Name of the knob.
         policy : str
             ``none``, ``unroll``, ``try_unroll``, ``try_vec``, ``try_unroll_vec`` or ``candidate``.
         **kwargs
@@ -146,15 +138,7 @@ class ConfigSpace(IndexSpace):
         return self._define(name, lambda: _ANNOTATED(axes, policy, **kwargs))
 
     def define_knob(self, name: str, candidate: Sequence[Any]) -> None:
-        """Define a knob with arbitrary values.
-
-        Parameters
-        ----------
-        name : str
-            Name of the knob.
-        candidate : sequence
-            Values that JSON can represent.
-        """
+        """Define a knob with arbitrary values."""
         self._define(name, lambda: knobs.options(candidate))
 
     def _define(self, name: str, make: Callable[[], Knob]) -> list[Axis]:
@@ -169,13 +153,7 @@ class ConfigSpace(IndexSpace):
         self.flop += int(flop)
 
     def raise_error(self, msg: str) -> None:
-        """Report that the configuration is invalid.
-
-        Parameters
-        ----------
-        msg : str
-            The reason.
-        """
+        """Report that the configuration is invalid."""
         self.errors.append(msg)
 
     def valid(self) -> bool:
@@ -228,12 +206,8 @@ class ConfigEntity(ConfigSpace):
 
     Parameters
     ----------
-    index : int
-        The index in the space.
     entity_map : mapping of str to Entity
         The value of each knob.
-    constraints : sequence
-        Ignored, for compatibility.
     """
 
     is_defined = True
@@ -253,13 +227,7 @@ class ConfigEntity(ConfigSpace):
         return [Axis(None, at) for at in range(count)]
 
     def get_flatten_feature(self) -> list[float]:
-        """Return the values of all knobs as numeric features.
-
-        Returns
-        -------
-        list of float
-            Extents, positions and numbers unchanged; annotations as their ordinals.
-        """
+        """Return the values of all knobs as numeric features."""
         return [number for entity in self._entity_map.values() for number in _numbers(entity.value())]
 
     def get_other_option(self) -> dict[str, Any]:
@@ -310,8 +278,6 @@ class FallbackConfigEntity(ConfigSpace):
 
         Parameters
         ----------
-        name : str
-            Name of the knob.
         constraints : sequence of int
             The upper bound of each loop's extent; -1 for none.  Starting from the innermost loop, each extent is the
             largest divisor of the remaining product within its bound.

@@ -31,10 +31,6 @@ class TaskTemplate:
 
     Attributes
     ----------
-    fcompute : callable or None
-        From arguments to the result.
-    fschedule : callable or None
-        From results to their schedule.
     fcustomized : callable or None
         From arguments to a schedule and its parameters; instead of both.
     """
@@ -77,15 +73,8 @@ class Task:
 
     Parameters
     ----------
-    name : str
-        Of the template.
     args : sequence
         As :func:`serialize_args` returns them.
-
-    Attributes
-    ----------
-    flop : int or None
-        Floating-point operations of a call.
     """
 
     def __init__(self, name: str, args: Sequence[Any]) -> None:
@@ -114,11 +103,6 @@ class Task:
     def instantiate(self, config: ConfigSpace) -> tuple[Schedule, Sequence[Any]]:
         """Return the schedule of a configuration.
 
-        Returns
-        -------
-        tuple of Schedule and list of Tensor
-            The schedule, with its parameters.
-
         Raises
         ------
         InstantiationError
@@ -137,13 +121,6 @@ class Task:
 
 def create(task_name: str, args: Sequence[Any], target: TargetLike, target_host: TargetLike | None = None) -> Task:
     """Create a task: its template defines its space of configurations.
-
-    Parameters
-    ----------
-    task_name : str
-        Of the template.
-    args : sequence
-        Its arguments.
 
     Raises
     ------
@@ -165,8 +142,6 @@ def template(task_name: str, func: TaskFunction | None = None) -> Callable[..., 
 
     Parameters
     ----------
-    task_name : str
-        The template's name.
     func : callable, optional
         From arguments to a schedule and its parameters; a decorator is returned where it is left out.
 
@@ -217,18 +192,7 @@ class FlopCalculationError(TVMError, RuntimeError):
 
 
 def compute_flop(sch: Schedule) -> int:
-    """Count the arithmetic operations of what a schedule computes.
-
-    Returns
-    -------
-    int
-        Of floating-point numbers, and of integers where the result is of integers.
-
-    Raises
-    ------
-    FlopCalculationError
-        If there are none, or a shape is symbolic.
-    """
+    """Count the arithmetic operations of what a schedule computes."""
     flop = schedule_flops(sch)
     if not flop:
         raise FlopCalculationError(

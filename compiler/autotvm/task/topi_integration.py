@@ -26,15 +26,8 @@ def register_topi_compute(task_name: str, func: Callable[..., Any] | None = None
 
     Parameters
     ----------
-    task_name : str
-        The template's name.
     func : callable, optional
         From the configuration and arguments to the result; a decorator is returned where it is left out.
-
-    Returns
-    -------
-    callable
-        From arguments to the result, which says its workload.
 
     Raises
     ------
@@ -74,15 +67,8 @@ def register_topi_schedule(task_name: str, func: Callable[..., Schedule] | None 
 
     Parameters
     ----------
-    task_name : str
-        The template's name.
     func : callable, optional
         From the configuration and the outputs to a schedule; a decorator is returned where it is left out.
-
-    Returns
-    -------
-    callable
-        From outputs to their schedule.
 
     Raises
     ------

@@ -61,13 +61,5 @@ def deserialize_args(args: Iterable[Any]) -> list[Any]:
 
 
 def args_to_workload(args: Iterable[Any], task_name: str | None = None) -> Workload:
-    """Return the workload of a call.
-
-    Parameters
-    ----------
-    args : iterable
-        The arguments.
-    task_name : str, optional
-        Of the template; it comes first.
-    """
+    """Return the workload of a call."""
     return (*(() if task_name is None else (task_name,)), *serialize_args(args))

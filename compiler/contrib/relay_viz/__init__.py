@@ -41,8 +41,6 @@ class RelayVisualizer:
 
     Parameters
     ----------
-    relay_mod : IRModule or Expr
-        What to draw.
     relay_param : mapping of str to NDArray, optional
         Parameters by name; their variables are marked.
     plotter : Plotter, optional

@@ -28,12 +28,8 @@ class DotGraph(VizGraph):
 
     Parameters
     ----------
-    name : str
-        The function's name.
     graph_attr, node_attr, edge_attr : mapping of str to str, optional
         Graphviz' attributes of the cluster, of all its nodes and of all its edges.
-    get_node_attr : callable, optional
-        Returns the attributes of a node.
     """
 
     def __init__(
@@ -73,8 +69,6 @@ class DotPlotter(Plotter):
     ----------
     graph_attr, node_attr, edge_attr : mapping of str to str, optional
         Graphviz' attributes of the clusters, of all nodes and of all edges.
-    get_node_attr : callable, optional
-        Returns the attributes of a node.
     render_kwargs : mapping of str to object, optional
         Of Graphviz' Python package, which is not called from here: its ``format`` is named in the command for the
         picture that is printed.
@@ -93,13 +87,7 @@ class DotPlotter(Plotter):
         self._graphs: dict[str, DotGraph] = {}
 
     def create_graph(self, name: str) -> DotGraph:
-        """Begin the cluster of a function.
-
-        Parameters
-        ----------
-        name : str
-            The function's name.
-        """
+        """Begin the cluster of a function."""
         self._graphs[name] = DotGraph(name, *self._attributes)
         return self._graphs[name]
 

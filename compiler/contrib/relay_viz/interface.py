@@ -30,8 +30,6 @@ class VizNode:
 
     Parameters
     ----------
-    node_id : str
-        Its identity in the drawing.
     node_type : str
         Its first line, such as ``Call nn.relu``.
     node_detail : str
@@ -64,8 +62,6 @@ class VizEdge:
 
     Parameters
     ----------
-    start_node : str
-        The identity of the value's node.
     end_node : str
         The identity of the node that uses it.
     """
@@ -97,8 +93,6 @@ class VizParser(ABC):
 
         Parameters
         ----------
-        node : RelayExpr
-            The expression.
         relay_param : mapping of str to NDArray
             The parameters of the module by name.
         node_to_id : mapping of RelayExpr to str
@@ -128,18 +122,7 @@ class Plotter(ABC):
 
     @abstractmethod
     def create_graph(self, name: str) -> VizGraph:
-        """Begin the drawing of a function.
-
-        Parameters
-        ----------
-        name : str
-            The function's name.
-
-        Returns
-        -------
-        VizGraph
-            What its nodes and edges are added to.
-        """
+        """Begin the drawing of a function."""
 
     @abstractmethod
     def render(self, filename: str | None) -> None:
@@ -160,15 +143,6 @@ class DefaultVizParser(VizParser):
 
     def get_node_edges(self, node: GraphExpr, relay_param: Mapping[str, NDArray], node_to_id: Numbers) -> Parsed:
         """Return the node of an expression with the edges that end there.
-
-        Parameters
-        ----------
-        node : RelayExpr
-            The expression.
-        relay_param : mapping of str to NDArray
-            The parameters of the module by name.
-        node_to_id : mapping of RelayExpr to str
-            The identity of each expression.
 
         Returns
         -------

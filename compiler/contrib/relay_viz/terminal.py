@@ -36,8 +36,6 @@ class TermVizParser(VizParser):
 
         Parameters
         ----------
-        node : RelayExpr
-            The expression.
         relay_param : mapping of str to NDArray
             The parameters of the module by name.
         node_to_id : mapping of RelayExpr to str
@@ -69,13 +67,7 @@ def _edges(number: str, parts: tuple[GraphExpr, ...], numbers: Numbers) -> list[
 
 
 class TermGraph(VizGraph):
-    """A function as a tree; the node that was added last is its root.
-
-    Parameters
-    ----------
-    name : str
-        The function's name.
-    """
+    """A function as a tree; the node that was added last is its root."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -130,13 +122,7 @@ class TermPlotter(Plotter):
         self._name_to_graph: dict[str, TermGraph] = {}
 
     def create_graph(self, name: str) -> TermGraph:
-        """Begin the tree of a function.
-
-        Parameters
-        ----------
-        name : str
-            The function's name.
-        """
+        """Begin the tree of a function."""
         self._name_to_graph[name] = TermGraph(name)
         return self._name_to_graph[name]
 

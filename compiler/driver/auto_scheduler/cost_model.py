@@ -36,12 +36,8 @@ class XGBModel(RandomModel):
 
     Parameters
     ----------
-    verbose_eval : int
-        Accepted for compatibility.
     num_warmup_sample : int
         Scores are random until so many schedules were measured.
-    seed, model_file, adaptive_training : optional
-        Accepted for compatibility.
     """
 
     def __init__(

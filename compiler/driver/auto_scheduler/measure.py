@@ -88,10 +88,6 @@ class LocalBuilder:
     ----------
     timeout : int
         Accepted as TVM does: nothing is interrupted here.
-    n_parallel : int, optional
-        Accepted for compatibility.
-    build_func : str
-        Accepted for compatibility.
     """
 
     timeout: int = 15
@@ -107,18 +103,10 @@ class LocalRunner:
     ----------
     timeout : int
         Accepted as TVM does: nothing is interrupted here.
-    number : int
-        Calls that one measurement averages over.
-    repeat : int
-        Measurements.
     min_repeat_ms : int
         A measurement lasts at least this many milliseconds.
     cooldown_interval : float
         Seconds to wait after each schedule.
-    enable_cpu_cache_flush : bool
-        Accepted for compatibility.
-    device : int
-        Accepted for compatibility.
     """
 
     timeout: int = 10

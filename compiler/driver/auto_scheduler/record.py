@@ -53,13 +53,7 @@ class StoredTask:
 
 
 def encode(inp: MeasureInput, result: MeasureResult) -> str:
-    """Return a record as a line.
-
-    Returns
-    -------
-    str
-        JSON.
-    """
+    """Return a record as a line."""
     task: SearchTask | StoredTask = inp.task
     described = task.described if isinstance(task, StoredTask) else ()
     lines: list[str] = []
@@ -79,18 +73,7 @@ def encode(inp: MeasureInput, result: MeasureResult) -> str:
 
 
 def decode(line: str) -> Record:
-    """Return the record of a line.
-
-    Returns
-    -------
-    tuple of MeasureInput and MeasureResult
-        The input's task has a key and a target.
-
-    Raises
-    ------
-    ArgumentError
-        If the line is not a record.
-    """
+    """Return the record of a line."""
     try:
         fields = json.loads(line)
         (key, target, *described), (_, chosen) = fields["i"]
@@ -177,15 +160,7 @@ def load_record_from_string(record: str) -> Record:
 
 
 def distill_record_file(in_file: str | PathLike[str], out_file: str | PathLike[str]) -> None:
-    """Write the fastest record of each workload and target to a file.
-
-    Parameters
-    ----------
-    in_file : str or path-like
-        Records.
-    out_file : str or path-like
-        What it has is replaced.
-    """
+    """Write the fastest record of each workload and target to a file."""
     best: dict[tuple[str, str], tuple[float, str]] = {}
     for line in filter(str.strip, Path(in_file).read_text(encoding="utf-8").splitlines(keepends=True)):
         inp, res = decode(line)
@@ -209,8 +184,6 @@ def load_best_record(
         Whose records count; all by default.
     target : Target or str, optional
         For which target; all by default.
-    include_compatible : bool
-        Accepted for compatibility.
 
     Returns
     -------
@@ -238,11 +211,5 @@ def _is_for(measured: Target, target: Target) -> bool:
 
 
 def mean_cost(result: MeasureResult) -> float:
-    """Return the mean seconds of a measurement.
-
-    Parameters
-    ----------
-    result : MeasureResult
-        Without an error.
-    """
+    """Return the mean seconds of a measurement."""
     return sum(result.costs) / len(result.costs)

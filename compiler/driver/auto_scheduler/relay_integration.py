@@ -69,23 +69,8 @@ def extract_tasks(
 
     Parameters
     ----------
-    params : mapping of str to array_like or NDArray, optional
-        Values of its parameters.
-    target_host : Target or str, optional
-        Accepted for compatibility.
     include_simple_tasks : bool
         Whether kernels without reductions are tasks too.
-    dump_workload_to_dag_log : optional
-        Accepted for compatibility.
-    opt_level : int
-        Of the passes over the graph.
-    other_targets : optional
-        Accepted for compatibility.
-
-    Returns
-    -------
-    tuple of list of SearchTask and list of int
-        The tasks, and how often each one is called.
 
     Raises
     ------
@@ -120,8 +105,6 @@ class ApplyHistoryBest(Instrument):
         Records, or a file of them.
     n_lines : int, optional
         How many records count; all by default.
-    include_compatible : bool
-        Accepted for compatibility.
     """
 
     def __init__(self, records: Records, n_lines: int | None = None, include_compatible: bool = False) -> None:

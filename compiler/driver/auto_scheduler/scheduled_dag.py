@@ -35,11 +35,6 @@ class ScheduledDAG(ComputeDAG):
     ) -> tuple[Schedule, list[Tensor]]:
         """Return the schedule of a state, with the parameters of the function.
 
-        Parameters
-        ----------
-        layout_rewrite : optional
-            Accepted for compatibility.
-
         Raises
         ------
         ArgumentError
@@ -53,13 +48,7 @@ class ScheduledDAG(ComputeDAG):
 
 
 def primitives_as_code(schedule: Schedule) -> str:
-    """Return the primitives of a schedule as lines of Python.
-
-    Returns
-    -------
-    str
-        E.g. ``i_outer, i_inner = s[C].split(i, factor=8)``.
-    """
+    """Return the primitives of a schedule as lines of Python."""
     return "".join(_line(p.label, p.stage) + "\n" for p in schedule.primitives)
 
 

@@ -37,8 +37,6 @@ class SketchPolicy:
     ----------
     program_cost_model : RandomModel or XGBModel, optional
         Expects speeds; a :class:`RandomModel` by default.
-    params : optional
-        Accepted for compatibility.
     seed : int, optional
         Makes the search the same one each time.
     verbose : int
@@ -46,8 +44,6 @@ class SketchPolicy:
 
     Attributes
     ----------
-    best_state : State or None
-        The fastest one that was measured.
     best_cost : float
         Its seconds.
 
@@ -77,13 +73,7 @@ class SketchPolicy:
             self._learn([inp for inp, _ in records], [res for _, res in records])
 
     def search(self, tuning_options: TuningOptions) -> State:
-        """Measure schedules.
-
-        Returns
-        -------
-        State
-            The fastest one; without measurements one of the sketch.
-        """
+        """Measure schedules."""
         left, unimproved = tuning_options.num_measure_trials, 0
         while left > 0:
             before = self.best_cost
@@ -102,11 +92,6 @@ class SketchPolicy:
         ----------
         count : int
             How many at most.
-
-        Returns
-        -------
-        int
-            How many were measured.
         """
         inputs = [MeasureInput(self.task, state) for state in self._next(count)]
         results = [measure(inp, tuning_options.local_runner) for inp in inputs]
@@ -126,13 +111,7 @@ class SketchPolicy:
         return [self.task.compute_dag.sketch.sample(self._random) for _ in range(_POPULATION)]
 
     def evolutionary_search(self, init_populations: Sequence[State], num_best_states: int) -> list[State]:
-        """Return the schedules that the model expects most of, after some generations.
-
-        Returns
-        -------
-        list of State
-            Best first.
-        """
+        """Return the schedules that the model expects most of, after some generations."""
         sketch, scores = self.task.compute_dag.sketch, dict[State, float]()
         population = list(dict.fromkeys(init_populations))
         for _ in range(_GENERATIONS):

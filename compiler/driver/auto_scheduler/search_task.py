@@ -28,15 +28,7 @@ __all__ = ["HardwareParams", "SearchTask", "auto_schedule", "create_task"]
 
 @dataclass(frozen=True)
 class HardwareParams:
-    """What a search assumes of a machine.
-
-    Parameters
-    ----------
-    max_threads_per_block, max_vthread_extent, warp_size : int, optional
-        Of GPUs; accepted as TVM does.
-    target, target_host : Target or str, optional
-        Accepted for compatibility.
-    """
+    """What a search assumes of a machine."""
 
     num_cores: int | None = None
     vector_unit_bytes: int | None = None
@@ -55,18 +47,12 @@ class SearchTask:
 
     Parameters
     ----------
-    func : str or callable, optional
-        A registered function.
-    args : sequence, optional
-        Its arguments.
     compute_dag : ComputeDAG, optional
         The operations, in place of a function.
     workload_key : str, optional
         In place of a function and its arguments.
     target : Target or str, optional
         The current one by default.
-    target_host : Target or str, optional
-        Accepted for compatibility.
     layout_rewrite_option : optional
         Accepted as TVM does: layouts stay as they are.
     task_inputs, task_inputs_overwrite, task_inputs_save_to_file : optional
@@ -124,18 +110,6 @@ class SearchTask:
         layout_rewrite_option: object = None,
     ) -> tuple[Schedule, list[Tensor]]:
         """Return the best schedule of a file of records.
-
-        Parameters
-        ----------
-        include_compatible : bool
-            Accepted for compatibility.
-        layout_rewrite_option : optional
-            Accepted for compatibility.
-
-        Returns
-        -------
-        tuple of Schedule and list of Tensor
-            The schedule, and the parameters of the function.
 
         Raises
         ------

@@ -25,22 +25,10 @@ class TaskSchedulerCallback:
     """What a scheduler of tasks calls before and after each round; classes of programs derive from it."""
 
     def pre_tune(self, task_scheduler: TaskScheduler, task_id: int) -> None:
-        """Do something before a task's round.
-
-        Parameters
-        ----------
-        task_id : int
-            The place of the task.
-        """
+        """Do something before a task's round."""
 
     def post_tune(self, task_scheduler: TaskScheduler, task_id: int) -> None:
-        """Do something after a task's round.
-
-        Parameters
-        ----------
-        task_id : int
-            The place of the task.
-        """
+        """Do something after a task's round."""
 
 
 class PrintTableInfo(TaskSchedulerCallback):
@@ -89,12 +77,6 @@ class TaskScheduler:
         From the best seconds of all tasks to what is to become least; the weighted sum by default.
     strategy : str
         ``gradient``: the task that takes most time and still gets faster; ``round-robin``: each in turn.
-    load_model_file : str, optional
-        Accepted for compatibility.
-    load_log_file : str or path-like, optional
-        Records to begin with.
-    alpha, beta, gamma, backward_window_size : optional
-        Accepted for compatibility.
     callbacks : sequence of TaskSchedulerCallback, optional
         Called before and after each round.
 
@@ -166,12 +148,6 @@ class TaskScheduler:
             Its number of trials is that of all tasks together.
         search_policy : str
             ``default``: by boosted trees.
-        search_policy_params : optional
-            Accepted for compatibility.
-        adaptive_training : bool
-            Accepted for compatibility.
-        per_task_early_stopping : int, optional
-            Accepted for compatibility.
         """
         left = tune_option.num_measure_trials
         per_round = min(tune_option.num_measures_per_round, max(left // max(len(self.tasks), 1), 1))

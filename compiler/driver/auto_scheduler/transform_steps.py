@@ -43,23 +43,7 @@ class StepState:
     steps: tuple[Step, ...]
 
     def schedule(self, dag: ComputeDAG) -> tuple[Schedule, list[Tensor]]:
-        """Take the steps on a new schedule.
-
-        Parameters
-        ----------
-        dag : ComputeDAG
-            Of the operations that the steps were recorded for.
-
-        Returns
-        -------
-        tuple of Schedule and list of Tensor
-            The schedule, and the parameters of the function.
-
-        Raises
-        ------
-        ArgumentError
-            If a step cannot be taken.
-        """
+        """Take the steps on a new schedule."""
         replay = _Replay(dag, self.steps)
         for number, step in enumerate(self.steps):
             with _naming(number, step):

@@ -75,13 +75,6 @@ def _flat(values: Sequence[Any]) -> list[Any]:
 def calc_workload_dis_factor(target_workload_pair: Key, workload_pair: Key) -> float:
     """Return how many times larger one workload is than another one of the same function.
 
-    Parameters
-    ----------
-    target_workload_pair : tuple of str and tuple
-        The larger one, as :func:`decode_workload_key` returns it.
-    workload_pair : tuple of str and tuple
-        The other one.
-
     Returns
     -------
     float

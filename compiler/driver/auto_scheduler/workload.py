@@ -64,11 +64,6 @@ def make_workload_key(func: str | Definition, args: Sequence[Any]) -> str:
     args : sequence
         Numbers, strings, tensors, and tuples of such.
 
-    Returns
-    -------
-    str
-        JSON.
-
     Raises
     ------
     ArgumentError
@@ -87,11 +82,6 @@ def workload_key_to_tensors(workload_key: str) -> list[Tensor]:
     ----------
     workload_key : str
         What :func:`make_workload_key` returned.
-
-    Returns
-    -------
-    list of Tensor
-        Inputs and outputs.
 
     Raises
     ------
@@ -129,10 +119,6 @@ class ComputeDAG:
         The parameters of the function: inputs, then outputs.
     ops : list of Operation
         Each after those that it reads, which come in the order in which it reads them.
-    outputs : list of Operation
-        Those that no other one reads.
-    flop_ct : float
-        Floating-point operations of a call.
     """
 
     def __init__(self, compute_or_sche: Sequence[Tensor] | Schedule | str) -> None:

@@ -15,13 +15,6 @@ Numbers = npt.NDArray[Any]
 class BoostedTrees:
     """Predicts a number from features: the sum of many trees, each of which corrects what those before left over.
 
-    Parameters
-    ----------
-    rounds : int
-        How many trees.
-    rate : float
-        The share of its correction that each tree makes.
-
     References
     ----------
     J. Friedman, "Greedy Function Approximation: A Gradient Boosting Machine", Annals of Statistics 29, 2001.
@@ -34,15 +27,7 @@ class BoostedTrees:
         self._trees: list[tuple[int, float, float, float]] = []
 
     def fit(self, features: Numbers, values: Numbers) -> None:
-        """Learn from examples, instead of what was learnt before.
-
-        Parameters
-        ----------
-        features : numpy.ndarray
-            A row for each example.
-        values : numpy.ndarray
-            What is to be predicted.
-        """
+        """Learn from examples, instead of what was learnt before."""
         self._mean = float(values.mean())
         self._trees = []
         left = values - self._mean
@@ -55,13 +40,7 @@ class BoostedTrees:
             left = left - self._rate * np.where(features[:, column] <= threshold, low, high)
 
     def predict(self, features: Numbers) -> Numbers:
-        """Return what is expected.
-
-        Parameters
-        ----------
-        features : numpy.ndarray
-            A row for each case.
-        """
+        """Return what is expected."""
         predicted = np.full(len(features), self._mean)
         for column, threshold, low, high in self._trees:
             predicted += np.where(features[:, column] <= threshold, low, high)

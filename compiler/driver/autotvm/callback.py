@@ -40,10 +40,6 @@ def progress_bar(total: int, prefix: str = "", si_prefix: str = "G") -> Callback
 
     Parameters
     ----------
-    total : int
-        How many candidates there will be.
-    prefix : str
-        Printed first.
     si_prefix : str
         Of the speed's unit: empty, ``k``, ``M``, ``G`` or ``T``.
     """

@@ -50,10 +50,6 @@ def extract_from_program(
 
     Parameters
     ----------
-    mod : IRModule or Function
-        The model.
-    params : mapping of str to array_like or NDArray, optional
-        Values of its parameters.
     ops : sequence of Op, optional
         The operators whose calls count, whatever their layouts become; all of them by default.
 
@@ -76,10 +72,6 @@ def extract_from_multiple_program(
 
     Parameters
     ----------
-    mods : sequence of IRModule or Function
-        The models.
-    params : sequence of mappings of str to array_like or NDArray
-        Values of their parameters.
     ops : sequence of Op, optional
         See :func:`extract_from_program`.
 

@@ -37,12 +37,6 @@ class LocalBuilder(Builder):
     ----------
     timeout : float
         Accepted as TVM does: nothing is interrupted here.
-    n_parallel : int, optional
-        Accepted for compatibility.
-    build_kwargs : mapping, optional
-        Accepted for compatibility.
-    **options
-        Accepted for compatibility.
     """
 
     def __init__(
@@ -88,18 +82,10 @@ class LocalRunner(Runner):
     ----------
     timeout : float
         Accepted as TVM does: nothing is interrupted here.
-    number : int
-        Calls that one measurement averages over.
-    repeat : int
-        Measurements.
     min_repeat_ms : int
         A measurement lasts at least this many milliseconds.
     cooldown_interval : float
         Seconds to wait after each candidate.
-    enable_cpu_cache_flush : bool
-        Accepted for compatibility.
-    module_loader : optional
-        Accepted for compatibility.
     """
 
     def __init__(
@@ -123,11 +109,6 @@ class LocalRunner(Runner):
     def run(self, measure_inputs: Sequence[MeasureInput], build_results: Sequence[BuildResult]) -> list[MeasureResult]:
         """Measure candidates.
 
-        Parameters
-        ----------
-        build_results : sequence of BuildResult
-            What was made of them.
-
         Returns
         -------
         list of MeasureResult
@@ -149,18 +130,7 @@ class LocalRunner(Runner):
         return MeasureResult(costs, int(error), built.time_cost + time.time() - started, time.time())
 
     def seconds(self, module: Module, args: Sequence[Tensor]) -> tuple[float, ...]:
-        """Measure one function.
-
-        Parameters
-        ----------
-        args : sequence of Tensor
-            The parameters of its function.
-
-        Returns
-        -------
-        tuple of float
-            Seconds a call, one for each measurement.
-        """
+        """Measure one function."""
         rng = np.random.default_rng(0)
         arrays = [_random(rng, arg) for arg in args]
         evaluate = module.time_evaluator(
@@ -186,11 +156,6 @@ def measure_option(builder: Builder | str, runner: Runner | str) -> dict[str, An
     runner : Runner or str
         ``local`` is a :class:`LocalRunner`.
 
-    Returns
-    -------
-    dict
-        For ``Tuner.tune``.
-
     Raises
     ------
     ArgumentError
@@ -212,11 +177,6 @@ def create_measure_batch(task: Task, option: Mapping[str, Any]) -> MeasureBatch:
     ----------
     option : mapping
         What :func:`measure_option` returned.
-
-    Returns
-    -------
-    callable
-        From a list of MeasureInput to one of MeasureResult.
     """
     builder: Builder = option["builder"]
     runner: Runner = option["runner"]

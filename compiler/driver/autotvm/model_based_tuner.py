@@ -34,12 +34,8 @@ class XGBTuner(Tuner):
         Accepted as TVM does: the features are the values of the knobs.
     loss_type : str
         ``reg``: the model learns speeds; ``rank``, ``rank-binary``: it learns their order.
-    num_threads, log_interval : int, optional
-        Accepted for compatibility.
     optimizer : str
         ``sa``: candidates are looked for by simulated annealing.
-    diversity_filter_ratio : float, optional
-        Accepted for compatibility.
 
     References
     ----------

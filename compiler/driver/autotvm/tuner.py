@@ -26,19 +26,10 @@ MAX_ERRORS = 150
 class Tuner:
     """Measures candidates of a task and remembers the best.
 
-    Parameters
-    ----------
-    task : Task
-        With its space of configurations.
-    **options
-        Accepted for compatibility.
-
     Attributes
     ----------
     best_flops : float
         Floating-point operations a second.
-    best_iter : int
-        Which candidate was the best.
 
     Raises
     ------
@@ -69,13 +60,7 @@ class Tuner:
         return len(self._visited) < len(self.space)
 
     def next_batch(self, batch_size: int) -> list[ConfigEntity]:
-        """Return the next candidates.
-
-        Parameters
-        ----------
-        batch_size : int
-            At most so many.
-        """
+        """Return the next candidates."""
         made: list[ConfigEntity] = []
         while len(made) < batch_size and self.has_next():
             index = self.next_index()
@@ -127,8 +112,6 @@ class Tuner:
             End when so many candidates in a row were no better.
         callbacks : sequence of callable
             Called with the tuner, the inputs and the results of each batch.
-        si_prefix : str
-            Accepted for compatibility.
         """
         measure_batch = create_measure_batch(self.task, measure_option)
         done = 0
@@ -162,13 +145,7 @@ class Tuner:
 
 
 def flops(record: Record) -> float:
-    """Return the floating-point operations a second of a record, or calls a second where a task has none.
-
-    Returns
-    -------
-    float
-        0 if something went wrong.
-    """
+    """Return the floating-point operations a second of a record, or calls a second where a task has none."""
     inp, res = record
     costs = [cost for cost in res.costs if not isinstance(cost, Exception)]
     if res.error_no or not costs:
@@ -177,13 +154,7 @@ def flops(record: Record) -> float:
 
 
 class _RangeTuner(Tuner):
-    """Measures candidates whose numbers are in a range.
-
-    Parameters
-    ----------
-    range_idx : tuple of two int, optional
-        The first number and the last one; all candidates by default.
-    """
+    """Measures candidates whose numbers are in a range."""
 
     def __init__(self, task: Task, range_idx: tuple[int, int] | None = None) -> None:
         super().__init__(task)
@@ -235,8 +206,6 @@ class GATuner(Tuner):
 
     Parameters
     ----------
-    pop_size : int
-        Candidates of a generation.
     elite_num : int
         The best that stay among the parents.
     mutation_prob : float

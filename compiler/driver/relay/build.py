@@ -42,12 +42,6 @@ class BuiltGraph(GraphExecutorFactory):
 
     Attributes
     ----------
-    module : IRModule
-        The graph after all passes.
-    program : GraphProgram
-        Its calls in order.
-    memory : MemoryPlan
-        Which values share memory.
     kernels : dict of str to LoweredKernel
         Every kernel's tensor expressions, loops, floating-point operations and bytes.
     """
@@ -113,21 +107,12 @@ def build(
         Its function ``main`` is the model.
     target : str or Target, optional
         E.g. ``llvm -mcpu=native``; by default the current target, or else this machine.
-    target_host, workspace_memory_pools, constant_memory_pools : optional
-        Accepted for compatibility.
     executor : Executor or str, optional
         ``graph``, the usual one, runs a list of kernels; ``aot`` a function that calls them.
-    runtime : Runtime or str, optional
-        What the code is linked with.
     params : mapping of str to array, optional
         Constant parameters of ``main``: the passes compute with them.
     mod_name : str
         ``lib[mod_name](dev)`` makes an executor.
-
-    Returns
-    -------
-    BuiltGraph or AOTExecutorFactoryModule
-        Graph or main function, kernels and parameters.
 
     Raises
     ------
@@ -160,19 +145,8 @@ def build_graph(
 
     Parameters
     ----------
-    module : IRModule
-        Its function ``main`` is the model.
-    params : mapping of str to array, optional
-        Constant parameters of ``main``.
-    mod_name : str
-        ``lib[mod_name](dev)`` makes an executor.
     is_emulated : bool
         Whether the kernels of a device are made to run on this machine's CPU.
-
-    Returns
-    -------
-    BuiltGraph
-        Graph, kernels and parameters.
     """
     for instrument in active_instruments():
         instrument.graph_build_begin(module, target)
@@ -228,18 +202,7 @@ def _compile_ahead(module: IRModule, target: Target, name: str) -> CompiledModel
 
 
 def lower_graph(module: IRModule, target: Target) -> tuple[str, IRModule, dict[str, NDArray]]:
-    """Lower the kernels of an optimised module for the graph executor, without compiling them.
-
-    Parameters
-    ----------
-    module : IRModule
-        Its function ``main`` is the model, whose operators are fused.
-
-    Returns
-    -------
-    tuple of str, IRModule, and dict of str to NDArray
-        The graph as JSON, the kernels, and the constants of the graph.
-    """
+    """Lower the kernels of an optimised module for the graph executor, without compiling them."""
     model = _compile_ahead(module, target, "default")
     kernels = IRModule({kernel.name: kernel.prim_func for kernel in model.kernels.values()})
     values = [value for _, value in model.program.constants]
@@ -248,20 +211,7 @@ def lower_graph(module: IRModule, target: Target) -> tuple[str, IRModule, dict[s
 
 
 def as_module(who: str, ir_mod: object) -> IRModule:
-    """Return a module whose function ``main`` is a graph.
-
-    Parameters
-    ----------
-    who : str
-        What needs it, for the error.
-    ir_mod : IRModule or Function
-        A function becomes the ``main`` of a module.
-
-    Raises
-    ------
-    ArgumentError
-        If there is none.
-    """
+    """Return a module whose function ``main`` is a graph."""
     if isinstance(ir_mod, Function):
         ir_mod = IRModule({"main": ir_mod})
     if not isinstance(ir_mod, IRModule):
@@ -283,13 +233,6 @@ def build_target(
         current target, else this machine's, by default.
     ahead : bool
         Whether calls are compiled ahead of time, which C is written for as well.
-    devices : bool
-        Whether kernels may be those of a device.
-
-    Raises
-    ------
-    TargetError
-        If no code can be made for it.
     """
     several: Sequence[TargetLike] | None = None
     if isinstance(target, Mapping) and "kind" not in target:

@@ -106,13 +106,7 @@ class BuildModule:
         target_host: str | Target | None = None,
         params: Mapping[str, ArrayLike] | None = None,
     ) -> tuple[IRModule, dict[str, NDArray]]:
-        """Optimise a model without making kernels; see :func:`optimize`.
-
-        Parameters
-        ----------
-        target_host : optional
-            Accepted for compatibility.
-        """
+        """Optimise a model without making kernels; see :func:`optimize`."""
         return optimize(mod, target, params)
 
     def get_graph_json(self) -> str | None:

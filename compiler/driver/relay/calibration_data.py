@@ -31,11 +31,6 @@ def get_calibration_data(mod: IRModule, data: Mapping[str, ArrayLike]) -> dict[G
         Its ``main`` calls functions with the attribute ``Compiler``, which are computed here.
     data : mapping of str to array
         The inputs of ``main``, and its parameters.
-
-    Returns
-    -------
-    dict of GlobalVar to dict
-        With the lists of arrays ``inputs`` and ``outputs``.
     """
     external = {var for var, func in mod.items() if isinstance(func, Function) and func.attrs.get("Compiler")}
     plain = mod.with_functions({var: _plain(func) for var, func in mod.items()})

@@ -25,22 +25,6 @@ def emulate_graph(
 
     The kernels are those that ``relay.build`` makes for the device, called in the same order: blocks run in parallel,
     the threads of a block take turns from barrier to barrier.
-
-    Parameters
-    ----------
-    ir_mod : IRModule or Function
-        Its function ``main`` is the model.
-    target : str or Target
-        The device's target, e.g. ``cuda`` or ``webgpu``.
-    params : mapping of str to array, optional
-        Constant parameters of ``main``.
-    mod_name : str
-        ``lib[mod_name](tvm.cpu())`` makes an executor.
-
-    Raises
-    ------
-    TargetError
-        If the target launches no kernels.
     """
     chosen = build_target(target, devices=True)
     if not is_device(chosen):

@@ -41,12 +41,6 @@ class Executor(ABC):
 
     Parameters
     ----------
-    mod : IRModule
-        The module whose functions are evaluated.
-    device : Device
-        The device to run on.
-    target : str, Target or mapping
-        The target to compile for.
     params : mapping of str to array_like, optional
         Values of parameters of ``main``, bound as constants.
     """
@@ -223,11 +217,6 @@ def runtime_value(value: object) -> object:
     ----------
     value : object
         A value of the interpreter: a NumPy array, tuple, constructor value, reference or function.
-
-    Returns
-    -------
-    object
-        Arrays become NDArrays, and tuples :class:`~compiler.runtime.container.ADT`.
     """
     return rebuilt(value, _runtime_leaf, lambda fields: ADT(0, fields))
 
@@ -254,12 +243,8 @@ def create_executor(
         ``debug`` interprets operator by operator with NumPy; ``graph`` runs kernels in a fixed order; ``aot`` runs one
         compiled function that calls the kernels; ``vm`` is the virtual machine, which supports control flow, recursion
         and dynamic shapes.
-    mod : IRModule or Function, optional
-        The module whose functions are evaluated.
     device : Device, optional
         The device to run on; the CPU by default.
-    target : str or Target
-        The target to compile for.
     params : mapping of str to array, optional
         Values of parameters of ``main``, bound as constants.
 

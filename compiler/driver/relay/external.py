@@ -46,16 +46,6 @@ def with_external_code(mod: IRModule) -> tuple[IRModule, list[Module]]:
     mod : IRModule
         The functions that other compilers get have the attributes ``Compiler`` and ``global_symbol``; they are global
         or stand where they are called.
-
-    Returns
-    -------
-    tuple of IRModule and list of Module
-        ``mod`` itself, and no modules, where there are none.
-
-    Raises
-    ------
-    BuildError
-        If no compiler is registered for a function, or what it returns has no function of its symbol.
     """
     mod = _with_functions_compiled_here(mod)
     if not any(_has_external(func) for _, func in mod.items()):
@@ -71,13 +61,7 @@ def with_external_code(mod: IRModule) -> tuple[IRModule, list[Module]]:
 
 
 def compiled_here(func: Function) -> Function:
-    """Return a function without what makes it a kernel of another compiler.
-
-    Returns
-    -------
-    Function
-        Inlined where it is called.
-    """
+    """Return a function without what makes it a kernel of another compiler."""
     for name in ("Compiler", "Primitive", "global_symbol"):
         func = func.without_attr(name)
     return func.with_attr("Inline", 1)

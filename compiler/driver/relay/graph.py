@@ -32,10 +32,6 @@ class KernelCall:
 
     Attributes
     ----------
-    function : Function
-        The group of operators.
-    inputs, outputs : list of int
-        Numbers of values.
     reference : bool
         Whether the operator has no tensor expressions, and its NumPy reference is called.
     alias : bool
@@ -70,8 +66,6 @@ class GraphProgram:
 
     Attributes
     ----------
-    types : list of TensorType
-        Of every value, by its number.
     inputs : list of (str, int)
         The parameters; their names differ, whatever the names of the variables are.
     """
@@ -97,27 +91,12 @@ def graph_program(main: Function) -> GraphProgram:
     ----------
     main : Function
         Type-checked.  Operators that no fusion put into a group are kernels of their own.
-
-    Raises
-    ------
-    ArgumentError
-        If it has control flow, functions as values, data types or shapes that only the running program knows.
     """
     return _Flattening(main).program
 
 
 def graph_values(main: Function) -> tuple[GraphProgram, Mapping[RelayExpr, list[int]]]:
     """Return the calls that a function consists of, as :func:`graph_program` does, and the values of its expressions.
-
-    Parameters
-    ----------
-    main : Function
-        Type-checked.
-
-    Returns
-    -------
-    tuple of GraphProgram and mapping of Expr to list of int
-        The numbers of the tensors of each expression that is evaluated.
     """
     flattening = _Flattening(main)
     return flattening.program, flattening.values

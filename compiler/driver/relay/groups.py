@@ -82,36 +82,18 @@ def kernel_name(function: Function, module: str) -> str:
 
 
 class KernelNames:
-    """Gives the kernels of one model names that differ.
-
-    Parameters
-    ----------
-    module : str
-        What they begin with.
-    """
+    """Gives the kernels of one model names that differ."""
 
     def __init__(self, module: str) -> None:
         self._module = module
         self._taken: Counter[str] = Counter()
 
     def name(self, function: Function) -> str:
-        """Return a new kernel's name: numbered from the second of its operators on.
-
-        Parameters
-        ----------
-        function : Function
-            The group of operators.
-        """
+        """Return a new kernel's name: numbered from the second of its operators on."""
         return self._next(kernel_name(function, self._module))
 
     def numbered(self, what: str) -> str:
-        """Return a new name of what is no group of operators: numbered from the second on.
-
-        Parameters
-        ----------
-        what : str
-            What it is, in a word.
-        """
+        """Return a new name of what is no group of operators: numbered from the second on."""
         return self._next(f"{self._module}_{what}")
 
     def _next(self, name: str) -> str:

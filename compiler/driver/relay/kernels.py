@@ -110,13 +110,9 @@ class KernelCompiler:
     ----------
     is_emulated : bool
         Whether kernels of a device are made to run on this machine's CPU.
-    module : str
-        What the names of the kernels begin with.
 
     Attributes
     ----------
-    kernels : list of NamedKernel
-        Those that were made.
     loops : list of NamedFunction
         Functions that call kernels again and again.
     host_functions, device_functions : dict of GlobalVar to BaseFunc
@@ -266,13 +262,6 @@ def clear_cache() -> None:
 class KernelModule(Module):
     """The kernels of a graph as one module; each is compiled on its own.
 
-    Parameters
-    ----------
-    launched : SplitModule, optional
-        What the kernels launch on the target's device.
-    loops : sequence of NamedFunction
-        What calls kernels again and again.
-
     Attributes
     ----------
     kernels : dict of str to LoweredKernel
@@ -308,13 +297,7 @@ class KernelModule(Module):
         return next(n for n in self._all if n.name == name).kernel.generated
 
     def as_operators_say(self) -> KernelModule:
-        """Return the module without the definitions that instruments gave: what the operators say, in their place.
-
-        Returns
-        -------
-        KernelModule
-            For this machine's CPU.
-        """
+        """Return the module without the definitions that instruments gave: what the operators say, in their place."""
         with uninstrumented(), KernelCompiler(self.compiled_for) as compiler:
             return KernelModule([compiler.as_operators_say(named) for named in self._named], self.compiled_for)
 

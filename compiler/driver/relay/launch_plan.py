@@ -58,11 +58,6 @@ def graph_launch_plan(built: BuiltGraph) -> GraphLaunchPlan:
     ----------
     built : BuiltGraph
         For a device whose language is written as source code, with a host like this machine.
-
-    Raises
-    ------
-    LoweringError
-        If an operator has no kernel, or its host allocates memory between its kernels.
     """
     return _Recording(built).made()
 

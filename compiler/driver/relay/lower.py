@@ -33,15 +33,7 @@ from compiler.topi.tag import Tag
 
 @dataclass(slots=True, eq=False)
 class KernelDefinition:
-    """What a kernel computes, and how.
-
-    Parameters
-    ----------
-    inputs, outputs : list of Tensor
-        The parameters of the loops, in order.
-    schedule : Schedule
-        How the tensors are computed.
-    """
+    """What a kernel computes, and how."""
 
     inputs: list[Tensor]
     outputs: list[Tensor]
@@ -54,20 +46,8 @@ class LoweredKernel:
 
     Parameters
     ----------
-    name : str
-        Name of the kernel.
-    function : Function
-        The group of operators.
-    definition : KernelDefinition
-        What was lowered.
-    constants : list of NDArray
-        Values of the last inputs: tensors that the group itself contains.
-    prim_func : PrimFunc
-        The loops, lowered.
     flops : int or None
         Floating-point operations of one call; None if a shape is symbolic.
-    bytes : int
-        Size of all inputs and outputs.
     replaced : KernelDefinition or None
         The one that the operators gave, in whose place an instrument put ``definition``; None if none did.
     """
@@ -102,19 +82,8 @@ def lower_group(function: Function, name: str, target: Target, instruments: Sequ
 
     Parameters
     ----------
-    function : Function
-        Type-checked; calls of operators, tuples and their elements.
-    name : str
-        Name of the kernel.
-    target : Target
-        What it is scheduled for.
     instruments : sequence of Instrument
         The first that gives a definition of its own decides how the kernel is computed.
-
-    Raises
-    ------
-    ArgumentError
-        If an operator of the group has no definition as tensor expressions.
     """
     with target:
         group = _Group(function, target)

@@ -31,13 +31,6 @@ RESHAPE_ONLY = "relay.reshape_only"
 def lower_te(module_name: str, config: CompilationConfig) -> Pass:
     """Return the pass that makes loops of each fused function, and ``call_lowered`` of each call of one.
 
-    Parameters
-    ----------
-    module_name : str
-        What the names of the new functions begin with.
-    config : CompilationConfig
-        Its default device says what the loops are for.
-
     Examples
     --------
     With ``module_name`` ``"mod"``::

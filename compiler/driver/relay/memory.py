@@ -26,10 +26,6 @@ class MemoryPlan:
 
     Attributes
     ----------
-    storage : list of int
-        The buffer of each value.
-    sizes : list of int
-        Bytes of each buffer.
     inputs : int
         Bytes of parameters and constants, which share with nothing.
     shared : int
@@ -49,11 +45,6 @@ class MemoryPlan:
 
     def workspace(self, outputs: Sequence[int]) -> dict[int, int]:
         """Return the buffers of what is neither given to the graph nor returned by it.
-
-        Parameters
-        ----------
-        outputs : sequence of int
-            The values that the graph returns.
 
         Returns
         -------

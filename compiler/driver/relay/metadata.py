@@ -25,8 +25,6 @@ class FunctionInfo:
 
     Attributes
     ----------
-    workspace_sizes : dict of Target to int
-        Bytes that it allocates.
     io_sizes : dict of Target to int
         Bytes of its results; of the main function of its inputs as well.
     constant_sizes : dict of Target to int
@@ -48,18 +46,12 @@ class ExecutorCodegenMetadata:
     ----------
     mod_name : str
         The name that it was built under.
-    interface_api : str
-        ``packed`` or ``c``.
-    unpacked_api : bool
-        Whether kernels get bare pointers.
     inputs : list of str or Var
         The main function's parameters, by name or themselves.
     pools : list of Var
         Parameters for memory that is given from outside.
     pool_inputs, io_pool_allocations : dict
         Where inputs and outputs are in it: nowhere, as each has a parameter of its own.
-    workspace_alignment, constant_alignment : int
-        In bytes.
     """
 
     mod_name: str
@@ -81,13 +73,7 @@ class ExecutorCodegenMetadata:
 def function_metadata(
     main: FunctionInfo, kernels: Mapping[str, LoweredKernel], target: Target
 ) -> dict[str, FunctionInfo]:
-    """Return what is known of the main function of a model and of its kernels.
-
-    Returns
-    -------
-    dict of str to FunctionInfo
-        The main function is ``__tvm_main__``.
-    """
+    """Return what is known of the main function of a model and of its kernels."""
     return {ENTRY: main, **{name: _kernel_info(kernel, target) for name, kernel in kernels.items()}}
 
 
@@ -111,10 +97,6 @@ def main_info(
 
     Parameters
     ----------
-    workspace : mapping to int
-        Bytes of each piece of memory that it allocates.
-    constants : int
-        Bytes of all constants.
     main : tuple of Target, Function and PrimFunc or None
         The function as a graph, and as loops where it is one.
     """

@@ -35,13 +35,7 @@ def template_name(op: RelayOp) -> str:
 
 
 def workload_of(call: Call) -> Workload:
-    """Return the workload of a call: the name of its template, its inputs and its attributes.
-
-    Parameters
-    ----------
-    call : Call
-        Type-checked; its inputs are tensors.
-    """
+    """Return the workload of a call: the name of its template, its inputs and its attributes."""
     op = operator_of(call)
     types = tensor_types([arg.checked_type for arg in call.args])
     inputs = [placeholder(each.shape, dtype=each.dtype) for each in types]
@@ -55,11 +49,6 @@ def is_tuned() -> bool:
 
 def configuration_of(call: Call, target: Target) -> ConfigSpace | None:
     """Return what the current contexts choose for a call.
-
-    Parameters
-    ----------
-    call : Call
-        Type-checked.
 
     Returns
     -------

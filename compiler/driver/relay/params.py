@@ -25,15 +25,8 @@ def bind_params(module: IRModule, params: Mapping[str, Value] | Mapping[Var | st
 
     Parameters
     ----------
-    module : IRModule
-        Its function ``main`` is a graph.
     params : mapping of Var or str to array or Constant
         Values by variable, or by name; what the function does not have is left out, as in TVM.
-
-    Raises
-    ------
-    ArgumentError
-        If a value does not have the type of its parameter.
     """
     gvar = module.get_global_var("main")
     by_name = {key: value for key, value in params.items() if isinstance(key, str)}
@@ -47,8 +40,6 @@ def bind_params_by_name(func: Function, params: Mapping[str, Value]) -> Function
 
     Parameters
     ----------
-    func : Function
-        A function of a graph.
     params : mapping of str to array, or to number or sequence of numbers
         Values by name; names that the function does not have are left out, as in TVM.  Numbers of Python are rounded
         to the floating-point type of their parameter; where that has no type they become ``float32`` or ``int32``, as

@@ -19,19 +19,7 @@ from compiler.topi.schedules.choice import chosen_by
 def schedule_group(
     calls: Sequence[Call], outputs: Sequence[Tensor], target: Target, schedules: Mapping[Call, ScheduleMaker]
 ) -> Schedule:
-    """Return the schedule of a fused group.
-
-    Parameters
-    ----------
-    calls : sequence of Call
-        The group's operators, in order of evaluation.
-    outputs : sequence of Tensor
-        What the kernel writes.
-    target : Target
-        What it is scheduled for.
-    schedules : mapping of Call to callable
-        What programs say about calls.
-    """
+    """Return the schedule of a fused group."""
     hardest = max(calls, key=lambda call: operator_of(call).pattern, default=None)
     if hardest is None:
         return schedule_rule_for(OpPattern.INJECTIVE)(outputs, target)

@@ -125,11 +125,6 @@ class VMCompiler:
             Accepted as TVM does; the host is always the target itself.
         params : mapping of str to array, optional
             Constant parameters of ``main``.
-
-        Returns
-        -------
-        tuple
-            The module and the parameters.
         """
         module = as_module("VMCompiler.optimize", mod)
         given = dict(self._params if params is None else params)

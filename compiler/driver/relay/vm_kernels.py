@@ -54,19 +54,8 @@ def load_kernel(lib: Module | None, name: str, constants: list[NDArray], functio
 
     Parameters
     ----------
-    lib : Module, optional
-        The machine code.
     name : str
         The kernel's name in it; empty of one that runs whatever the shapes.
-    constants : list of NDArray
-        What machine code is given besides its arguments.
-    function : str
-        The group of operators, as ``ir.save_json`` writes it.
-
-    Raises
-    ------
-    ArgumentError
-        If the text is not a function of a graph, or there is no machine code.
     """
     group = load_json(function)
     if not isinstance(group, Function):

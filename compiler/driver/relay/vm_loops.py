@@ -78,15 +78,6 @@ class NativeLoop:
 def native_loop(var: Var, function: Function, kernels: KernelCompiler) -> NativeLoop | None:
     """Return a loop as machine code.
 
-    Parameters
-    ----------
-    var : Var
-        What the function calls itself by.
-    function : Function
-        After fusion, with types.
-    kernels : KernelCompiler
-        Compiles the kernels and the loop.
-
     Returns
     -------
     NativeLoop or None
@@ -206,13 +197,7 @@ class _Writer:
     # the whole
 
     def write(self) -> None:
-        """Write the loop.
-
-        Raises
-        ------
-        _NoNativeLoop
-            If only the virtual machine can run it.
-        """
+        """Write the loop."""
         for param, (now, _) in self._states.items():
             self._scopes[0][param] = now
         with self._block() as turn:

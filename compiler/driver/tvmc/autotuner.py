@@ -63,24 +63,12 @@ def tune_model(
 
     Parameters
     ----------
-    tuning_records : str or path, optional
-        The file to write; a temporary one by default.
-    prior_records : str or path, optional
-        Records that the auto-scheduler starts from.
-    enable_autoscheduler : bool
-        Whether to use the auto-scheduler even if there are templates.
     trials : int
         The number of measurements: per task for AutoTVM, in total for the auto-scheduler.
-    tuner : str
-        AutoTVM's tuner: ``xgb``, ``ga``, ``random`` or ``gridsearch``.
     min_repeat_ms : int, optional
         The minimum duration of one measurement, in milliseconds.
-    early_stopping : int, optional
-        Stop after this many measurements in a row without an improvement.
     repeat, number : int
         The number of measurements of each schedule, and the number of calls that each one averages.
-    include_simple_tasks : bool
-        Whether the auto-scheduler also tunes kernels without reductions.
     tasks_filter : str
         The tasks to tune, as :func:`filter_tasks` reads them; ``list`` prints the tasks and tunes none.
     **options
@@ -91,11 +79,6 @@ def tune_model(
     -------
     str or None
         The path of the tuning records; None if the tasks were only listed.
-
-    Raises
-    ------
-    TVMCException
-        If an option is not supported.
     """
     _check_options(tuner, options)
     records = os.fspath(tuning_records) if tuning_records is not None else tempfile.mkstemp(suffix=".json")[1]
@@ -171,15 +154,7 @@ def autotvm_get_tuning_tasks(
     target_host: object = None,
     transform_args: Mapping[str, Any] | None = None,
 ) -> list[Task]:
-    """Extract the tasks of a model that AutoTVM has templates for.
-
-    Parameters
-    ----------
-    target_host : optional
-        Ignored, for compatibility.
-    transform_args : mapping of str to object, optional
-        Layout and precision options of :func:`apply_graph_transforms`.
-    """
+    """Extract the tasks of a model that AutoTVM has templates for."""
     return extract_from_program(apply_graph_transforms(mod, transform_args), params, target)
 
 
@@ -192,23 +167,7 @@ def autoscheduler_get_tuning_tasks(
     hardware_params: auto_scheduler.HardwareParams | None = None,
     include_simple_tasks: bool = False,
 ) -> tuple[list[auto_scheduler.SearchTask], list[int]]:
-    """Extract the auto-scheduler's tasks from a model.
-
-    Parameters
-    ----------
-    target_host : optional
-        Ignored, for compatibility.
-    transform_args : mapping of str to object, optional
-        Layout and precision options of :func:`apply_graph_transforms`.
-    include_simple_tasks : bool
-        Whether kernels without reductions are included.
-
-    Returns
-    -------
-    tasks : list of SearchTask
-    weights : list of int
-        How often each task occurs in the model.
-    """
+    """Extract the auto-scheduler's tasks from a model."""
     changed = apply_graph_transforms(mod, transform_args)
     return auto_scheduler.extract_tasks(changed, params, target, None, hardware_params, include_simple_tasks)
 
@@ -220,17 +179,6 @@ def filter_tasks(tasks: Sequence[Any], expr: str) -> tuple[list[Any], bool]:
     ----------
     expr : str
         ``all``, ``list`` or ``help``, or indices and ranges, such as ``0,3-5``.
-
-    Returns
-    -------
-    tasks : list of Task or SearchTask
-    listed : bool
-        Whether the tasks should only be listed.
-
-    Raises
-    ------
-    TVMCException
-        If the expression is malformed, or an index is out of range.
     """
     words = [word.strip() for word in expr.split(",") if word.strip()]
     listed = bool({"list", "help"} & set(words))
@@ -249,12 +197,6 @@ def filter_tasks(tasks: Sequence[Any], expr: str) -> tuple[list[Any], bool]:
 
 
 def gen_task_list(tasks: Sequence[Any], enable_autoscheduler: bool) -> str:
-    """Format a numbered list of tasks.
-
-    Parameters
-    ----------
-    enable_autoscheduler : bool
-        Whether these are tasks of the auto-scheduler.
-    """
+    """Format a numbered list of tasks."""
     names = [task.desc if enable_autoscheduler else str(task) for task in tasks]
     return "\n".join(["Available Tasks for tuning:", *(f"  {i}. {name[:100]}" for i, name in enumerate(names))])

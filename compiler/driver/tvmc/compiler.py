@@ -53,24 +53,10 @@ def compile_model(
         E.g. ``llvm -mcpu=skylake-avx512``.
     opt_level : int
         From 0 to 4.
-    executor, runtime, target_host : optional
-        As in ``relay.build``.
     tuning_records : str, optional
         A file of tuning records, as ``tvmc.tune`` writes it, whose best schedules are applied.
-    package_path : str or path, optional
-        The path of the package; a temporary file by default.
-    cross, cross_options : str, optional
-        Must be unset: external compilers are not supported.
-    output_format : str
-        ``so`` or ``tar``.
     dump_code : str or sequence of str, optional
         ``relay``, ``ll`` and ``asm`` (separated by commas in a string): the code to write next to the package.
-    disabled_pass : str or sequence of str, optional
-        Names of passes (separated by commas in a string).
-    pass_context_configs : mapping of str to object or sequence of str, optional
-        Pass configuration, as a mapping or as strings such as ``tir.disable_vectorize=true``.
-    additional_target_options : mapping of str to mapping, optional
-        Further target options, by target kind.
     use_vm : bool
         Whether to compile for the virtual machine, which supports control flow and dynamic shapes.
     mod_name : str
@@ -78,11 +64,6 @@ def compile_model(
     **options
         Layout and precision options, named as in :data:`GRAPH_OPTIONS`: ``desired_layout="NHWC"``.  TVM's options for
         microTVM boards must be unset.
-
-    Raises
-    ------
-    TVMCException
-        If an option is not supported.
     """
     transforms = {name: options.pop(name) for name in GRAPH_OPTIONS if name in options}
     _reject({"cross": cross, "cross_options": cross_options, **options})

@@ -10,22 +10,10 @@ __all__ = ["get_codegen_by_target", "get_codegen_names"]
 
 
 def get_codegen_names() -> list[str]:
-    """Return the names of the compilers that ``--target "NAME, llvm"`` gives parts of a model to.
-
-    Returns
-    -------
-    list of str
-        Empty: ``relay.transform.PartitionGraph`` gives parts of a graph to what a program registers.
-    """
+    """Return the names of the compilers that ``--target "NAME, llvm"`` gives parts of a model to."""
     return []
 
 
 def get_codegen_by_target(name: str) -> dict[str, Any]:
-    """Return what is known about another compiler.
-
-    Raises
-    ------
-    TVMCException
-        Always: none is known.
-    """
+    """Return what is known about another compiler."""
     raise TVMCException(f"Composite target {name} is not defined in TVMC.")

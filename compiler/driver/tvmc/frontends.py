@@ -27,8 +27,6 @@ class Frontend:
 
     Attributes
     ----------
-    format : str
-        The name of the format.
     endings : tuple of str
         What names of its files end with.
     read : callable
@@ -56,8 +54,6 @@ class Frontend:
         ----------
         shape_dict : mapping of str to sequence of int, optional
             Shapes of inputs.
-        **kwargs
-            Options of the importer.
         """
         return self.read(os.fspath(path), shape_dict, kwargs)
 
@@ -91,13 +87,7 @@ def get_frontend_names() -> list[str]:
 
 
 def get_frontend_by_name(name: str) -> Frontend:
-    """Return what reads a format.
-
-    Raises
-    ------
-    TVMCException
-        If there is no such format.
-    """
+    """Return what reads a format."""
     if name not in FORMATS:
         hint = did_you_mean(name, FORMATS)
         raise TVMCException(f"unrecognized frontend '{name}'. Choose from: {', '.join(FORMATS)}{hint}")
@@ -105,13 +95,7 @@ def get_frontend_by_name(name: str) -> Frontend:
 
 
 def guess_frontend(path: str | os.PathLike[str]) -> Frontend:
-    """Return what reads a file, as its name tells.
-
-    Raises
-    ------
-    TVMCException
-        If the name tells no format.
-    """
+    """Return what reads a file, as its name tells."""
     name = os.fspath(path)
     for candidate in FORMATS.values():
         if name.endswith(candidate.endings):
@@ -137,13 +121,6 @@ def load_model(
         ``onnx``, ``pytorch``, ``pb``, ``tflite``, ``keras`` or ``relay``; the file's name tells by default.
     shape_dict : mapping of str to sequence of int, optional
         Shapes of inputs.
-    **kwargs
-        Options of the importer, e.g. ``freeze_params``.
-
-    Raises
-    ------
-    TVMCException
-        If there is no such file or format, or the file's name tells none.
 
     Examples
     --------

@@ -30,18 +30,7 @@ __all__ = ["main"]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command.
-
-    Parameters
-    ----------
-    argv : sequence of str, optional
-        The arguments; by default those of the process.
-
-    Returns
-    -------
-    int
-        0, or 1 after an error, which is printed.
-    """
+    """Run one command."""
     return _main(sys.argv[1:] if argv is None else argv)
 
 

@@ -30,18 +30,7 @@ _CODE, _KERNELS = "consts_and_code.ro", "lib.so"
 
 
 class TVMCModel:
-    """A model as a graph, with its parameters.
-
-    Parameters
-    ----------
-    model_path : str, optional
-        Instead of both: what :meth:`save` wrote.
-
-    Raises
-    ------
-    TVMCException
-        If neither a graph nor a path is given, or both are.
-    """
+    """A model as a graph, with its parameters."""
 
     def __init__(
         self,
@@ -58,13 +47,7 @@ class TVMCModel:
         self._directory = tempfile.TemporaryDirectory(prefix="tvmc-")
 
     def save(self, model_path: str | os.PathLike[str]) -> None:
-        """Write graph and parameters to a file, for ``TVMCModel(model_path=…)``.
-
-        Parameters
-        ----------
-        model_path : str or path
-            The name of a tar file.
-        """
+        """Write graph and parameters to a file, for ``TVMCModel(model_path=…)``."""
         contents = (save_json(self.mod).encode(), bytes(save_param_dict(self.params)))
         _write_tar(os.fspath(model_path), dict(zip(_MODEL_FILES, contents, strict=True)))
 
@@ -73,23 +56,11 @@ class TVMCModel:
         return os.path.join(self._directory.name, "tuning_records.json")
 
     def default_package_path(self) -> str:
-        """Return where ``tvmc.compile`` writes the package of this model when it is not told.
-
-        Returns
-        -------
-        str
-            In a directory that is removed together with this object.
-        """
+        """Return where ``tvmc.compile`` writes the package of this model when it is not told."""
         return os.path.join(self._directory.name, "module.tar")
 
     def summary(self, file: TextIO | None = None) -> None:
-        """Print the graph as text.
-
-        Parameters
-        ----------
-        file : file, optional
-            The standard output by default.
-        """
+        """Print the graph as text."""
         print(self.mod.astext(show_meta_data=False), file=file or sys.stdout)
 
     def export_package(
@@ -104,24 +75,8 @@ class TVMCModel:
 
         Parameters
         ----------
-        executor_factory : BuiltGraph, AOTExecutorFactoryModule or Executable
-            What ``relay.build`` or ``relay.vm.compile`` returns.
-        package_path : str or path, optional
-            :meth:`default_package_path` by default.
-        cross, cross_options : optional
-            Must be left out: no other compiler is called.
         output_format : str
             ``tar`` or ``so``: whether what is in the package, the library, the graph and the parameters, is packed.
-
-        Returns
-        -------
-        str
-            The path.
-
-        Raises
-        ------
-        TVMCException
-            If there is no such format, or another compiler is named.
         """
         path = os.fspath(package_path or self.default_package_path())
         if cross or cross_options:
@@ -145,22 +100,7 @@ class TVMCModel:
     def export_vm_format(
         self, vm_exec: Executable, package_path: str | os.PathLike[str] | None = None, lib_format: str = "so"
     ) -> str:
-        """Write a program of the virtual machine to a package.
-
-        Parameters
-        ----------
-        vm_exec : Executable
-            What ``relay.vm.compile`` returns.
-        package_path : str or path, optional
-            :meth:`default_package_path` by default.
-        lib_format : str
-            ``so`` or ``tar``: what the kernels are kept in.
-
-        Returns
-        -------
-        str
-            The path.
-        """
+        """Write a program of the virtual machine to a package."""
         path = os.fspath(package_path or self.default_package_path())
         code, kernels = vm_exec.save()
         parts = {_CODE: bytes(code)}
@@ -178,13 +118,6 @@ class TVMCPackage:
 
     Machine code from a file can do whatever this process may do: load only packages that you trust.
 
-    Parameters
-    ----------
-    package_path : str or path
-        What ``tvmc.compile`` wrote.
-    project_dir : str or path, optional
-        Of a board; there are none here.
-
     Attributes
     ----------
     type : str
@@ -193,11 +126,6 @@ class TVMCPackage:
         ``lib["default"](device)`` makes an executor; the virtual machine runs a program.
     graph : str or None
         The graph as JSON; empty of a model that is run by a main function, None of a program.
-
-    Raises
-    ------
-    TVMCException
-        If the file is no such package, or a board is named.
     """
 
     def __init__(self, package_path: str | os.PathLike[str], project_dir: str | os.PathLike[str] | None = None) -> None:
@@ -230,8 +158,6 @@ class TVMCResult:
     ----------
     outputs : mapping of str to array
         ``output_0`` and so on.
-    times : BenchmarkResult
-        Empty if nothing was measured.
     """
 
     def __init__(self, outputs: Mapping[str, Any], times: BenchmarkResult) -> None:
@@ -249,28 +175,11 @@ class TVMCResult:
         return str(self.times)
 
     def get_output(self, name: str) -> Any:
-        """Return one output.
-
-        Parameters
-        ----------
-        name : str
-            E.g. ``output_0``.
-
-        Raises
-        ------
-        KeyError
-            If there is none with this name.
-        """
+        """Return one output."""
         return self.outputs[name]
 
     def save(self, output_path: str | os.PathLike[str]) -> None:
-        """Write the outputs to a file of NumPy.
-
-        Parameters
-        ----------
-        output_path : str or path
-            Ends with ``.npz``.
-        """
+        """Write the outputs to a file of NumPy."""
         np.savez(os.fspath(output_path), **self.outputs)
 
     def __str__(self) -> str:

@@ -16,18 +16,7 @@ _TRUTH = {"true": True, "false": False}
 
 
 def load_function(full_name: str) -> Callable[..., Any]:
-    """Return a Python function.
-
-    Parameters
-    ----------
-    full_name : str
-        Its module and its name: ``my_passes.my_pass``.
-
-    Raises
-    ------
-    TVMCException
-        If there is no such module, or no such function in it.
-    """
+    """Return a Python function."""
     module, _, name = full_name.rpartition(".")
     try:
         function: Callable[..., Any] = getattr(importlib.import_module(module), name)
@@ -39,20 +28,7 @@ def load_function(full_name: str) -> Callable[..., Any]:
 
 
 def get_pass_config_value(name: str, value: str, config_type: str) -> Any:
-    """Return the value of an option.
-
-    Parameters
-    ----------
-    value : str
-        As given.
-    config_type : str
-        What ``PassContext.list_configs`` says.
-
-    Raises
-    ------
-    TVMCException
-        If the value is not of this type, or options of this type are not given in texts.
-    """
+    """Return the value of an option."""
     if config_type == "IntImm":
         try:
             return _TRUTH[value.lower()] if value.lower() in _TRUTH else int(value)
@@ -77,18 +53,7 @@ def _lower_passes(text: str) -> list[tuple[int, Any]]:
 
 
 def parse_configs(input_configs: Sequence[str] | None) -> dict[str, Any]:
-    """Return the configuration that texts ask for.
-
-    Parameters
-    ----------
-    input_configs : sequence of str, optional
-        Each ``name=value``.
-
-    Raises
-    ------
-    TVMCException
-        If a text is of another form, or names no option.
-    """
+    """Return the configuration that texts ask for."""
     known = PassContext.list_configs()
     configs = {}
     for text in input_configs or ():

@@ -10,18 +10,7 @@ __all__ = ["parse_pass_list_str"]
 
 
 def parse_pass_list_str(input_string: str) -> list[str]:
-    """Return the passes that a text names.
-
-    Parameters
-    ----------
-    input_string : str
-        Names separated by commas; none when empty.
-
-    Raises
-    ------
-    argparse.ArgumentTypeError
-        If there is no pass over graphs of a name.
-    """
+    """Return the passes that a text names."""
     names = input_string.split(",")
     names_of_passes = (cls.facts.name for cls in registered_passes())
     known = {name for name in names_of_passes if not name.startswith("tir.")}

@@ -21,15 +21,7 @@ def _field(registry: Entity, *names: str) -> str:
 
 
 def generate_registry_args(parser: argparse.ArgumentParser, registry: Entity, default: str | None = None) -> None:
-    """Add ``--executor``, ``--executor-aot-interface-api`` and so on to a parser.
-
-    Parameters
-    ----------
-    registry : type
-        ``Executor`` or ``Runtime``.
-    default : str, optional
-        What is taken when none is named.
-    """
+    """Add ``--executor``, ``--executor-aot-interface-api`` and so on to a parser."""
     kind = registry.__name__
     group = parser.add_argument_group(f"{kind.lower()} {default or ''}".strip())
     group.add_argument(f"--{kind.lower()}", default=default, help=f"{kind} to compile the model with")
@@ -40,20 +32,7 @@ def generate_registry_args(parser: argparse.ArgumentParser, registry: Entity, de
 
 
 def reconstruct_registry_entity(args: argparse.Namespace, registry: Entity) -> Executor | Runtime | None:
-    """Return the executor or the runtime that the arguments ask for.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        Of a parser of :func:`generate_registry_args`.
-    registry : type
-        ``Executor`` or ``Runtime``.
-
-    Raises
-    ------
-    TVMCException
-        If there is none with that name, or an option of another one is given.
-    """
+    """Return the executor or the runtime that the arguments ask for."""
     kind, chosen = registry.__name__, getattr(args, _field(registry))
     if chosen is None:
         return None

@@ -13,18 +13,7 @@ __all__ = ["get_top_results"]
 
 
 def get_top_results(result: TVMCResult, max_results: int) -> npt.NDArray[Any]:
-    """Return the largest numbers of the first output.
-
-    Parameters
-    ----------
-    max_results : int
-        How many.
-
-    Returns
-    -------
-    numpy.ndarray
-        Two rows: where they are, and the numbers.
-    """
+    """Return the largest numbers of the first output."""
     values = np.asarray(result.outputs["output_0"])
     order = np.argsort(values, axis=None)[::-1][:max_results]
     return np.vstack([order, values.ravel()[order]])

@@ -44,18 +44,7 @@ FILL_MODES: Mapping[str, Fill] = {
 
 
 def generate_tensor_data(shape: Shape, dtype: str, fill_mode: str) -> npt.NDArray[Any]:
-    """Return an array that is filled.
-
-    Parameters
-    ----------
-    fill_mode : str
-        ``random``, ``zeros`` or ``ones``.
-
-    Raises
-    ------
-    TVMCException
-        If there is no such mode.
-    """
+    """Return an array that is filled."""
     if fill_mode not in FILL_MODES:
         raise TVMCException(f"unknown fill-mode: {fill_mode}; there are {', '.join(FILL_MODES)}")
     return FILL_MODES[fill_mode](tuple(shape), numpy_dtype(dtype))
@@ -64,15 +53,7 @@ def generate_tensor_data(shape: Shape, dtype: str, fill_mode: str) -> npt.NDArra
 def get_input_info(
     graph_str: str, params: Mapping[str, Any] | bytes | bytearray
 ) -> tuple[dict[str, Shape], dict[str, str]]:
-    """Return the inputs of a graph that are no parameters.
-
-    Parameters
-    ----------
-    graph_str : str
-        The graph as JSON.
-    params : mapping of str to NDArray, or bytes
-        Parameters, or what ``save_param_dict`` made of them.
-    """
+    """Return the inputs of a graph that are no parameters."""
     known = load_param_dict(params) if isinstance(params, bytes | bytearray) else params
     graph = json.loads(graph_str)
     ranks, dtypes = (graph["attrs"][key][1] for key in ("shape", "dltype"))
@@ -88,18 +69,7 @@ def make_inputs_dict(
     inputs: Mapping[str, ArrayLike] | None = None,
     fill_mode: str = "random",
 ) -> dict[str, ArrayLike]:
-    """Return all inputs of a model: those that are given, and the others filled.
-
-    Parameters
-    ----------
-    fill_mode : str
-        ``random``, ``zeros`` or ``ones``.
-
-    Raises
-    ------
-    TVMCException
-        If the model has no input of a name, or there is no such mode.
-    """
+    """Return all inputs of a model: those that are given, and the others filled."""
     given = dict(inputs or {})
     if fill_mode not in FILL_MODES:
         raise TVMCException(f"tvmc.run: unknown fill-mode: {fill_mode}; there are {', '.join(FILL_MODES)}")
@@ -132,34 +102,8 @@ def run_module(
 
     Parameters
     ----------
-    device : str
-        ``cpu``, or another name of the processor.
-    hostname, port, rpc_key : optional
-        Must be left out: other machines are not reached.
-    inputs : mapping of str to array, optional
-        Those that are left out are filled.
-    fill_mode : str
-        ``random``, ``zeros`` or ``ones``.
-    repeat, number : int
-        Measurements, and calls in each.
-    profile : bool
-        Whether to print the time of each kernel.
     end_to_end : bool
         Whether copying the inputs in and the outputs out is part of what is measured.
-    options : mapping of str to object, optional
-        Of boards; must be left out.
-    benchmark : bool
-        Whether to measure.
-
-    Returns
-    -------
-    TVMCResult
-        Outputs and times.
-
-    Raises
-    ------
-    TVMCException
-        If something is asked for that does not exist here, or the inputs do not fit.
     """
     if hostname is not None or rpc_key is not None or options:
         raise TVMCException("tvmc.run: there is no RPC to other machines or boards")

@@ -19,11 +19,6 @@ def parse_shape_string(inputs_string: str) -> dict[str, list[int | AnyDim]]:
     ----------
     inputs_string : str
         E.g. ``data:[1,3,224,224] mask:[1,-1]``; a negative extent is known at run time only.
-
-    Raises
-    ------
-    argparse.ArgumentTypeError
-        If the text is of another form.
     """
     shapes = _INPUT.findall(inputs_string)
     if not shapes or _INPUT.sub("", inputs_string).strip(" ,\n\t"):

@@ -43,33 +43,12 @@ def tokenize_target(target: str) -> list[str]:
     ----------
     target : str
         E.g. ``dnnl -opt=1, llvm -mcpu=skylake``.
-
-    Returns
-    -------
-    list of str
-        Names, options, and the commas between targets.
     """
     return _TOKEN.findall(target)
 
 
 def parse_target(target: str) -> list[TargetParts]:
-    """Return the targets that a text names.
-
-    Parameters
-    ----------
-    target : str
-        One or several, separated by commas.
-
-    Returns
-    -------
-    list of dict
-        Of each: ``name``, ``opts``, the text itself (``raw``) and ``is_tvm_target``.
-
-    Raises
-    ------
-    TVMCException
-        If a target is named twice.
-    """
+    """Return the targets that a text names."""
     groups: list[list[str]] = [[]]
     for token in tokenize_target(target):
         if token == ",":
@@ -95,20 +74,7 @@ def _option(text: str) -> tuple[str, str | bool]:
 def validate_targets(
     parse_targets: Sequence[TargetParts], additional_target_options: Mapping[str, Mapping[str, Any]] | None = None
 ) -> None:
-    """Check that a processor is named last, after at most one other target of this compiler.
-
-    Parameters
-    ----------
-    parse_targets : sequence of dict
-        What :func:`parse_target` returns.
-    additional_target_options : mapping of str to mapping, optional
-        Further options, by target.
-
-    Raises
-    ------
-    TVMCException
-        If the last is no target of this compiler, if there are more than two, or if options are of no target.
-    """
+    """Check that a processor is named last, after at most one other target of this compiler."""
     kinds = Target.list_kinds()
     own = [part for part in parse_targets if part["is_tvm_target"]]
     if not parse_targets or not parse_targets[-1]["is_tvm_target"]:
@@ -126,24 +92,12 @@ def target_from_cli(
 ) -> tuple[Target, list[TargetParts]]:
     """Return what a text of targets asks for.
 
-    Parameters
-    ----------
-    target : str
-        Targets separated by commas, or one as JSON.
-    additional_target_options : mapping of str to mapping, optional
-        Further options, by target.
-
     Returns
     -------
     target : Target
         The processor's, or the device's with the processor as its host.
     others : list of dict
         Those that other compilers are named by.
-
-    Raises
-    ------
-    TVMCException
-        If the text names no target of this compiler, or too many.
     """
     given = additional_target_options or {}
     if is_inline_json(target):
@@ -170,18 +124,7 @@ def generate_target_args(parser: argparse.ArgumentParser) -> None:
 
 
 def reconstruct_target_args(args: argparse.Namespace) -> dict[str, dict[str, str]]:
-    """Return the options of targets that the arguments give.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        Of a parser of :func:`generate_target_args`.
-
-    Returns
-    -------
-    dict of str to dict
-        Values by option, by target.
-    """
+    """Return the options of targets that the arguments give."""
     by_target: dict[str, dict[str, str]] = {}
     for kind in Target.list_kinds():
         given = {o: getattr(args, f"target_{kind}_{o}".replace("-", "_"), None) for o in _OPTIONS}

@@ -10,24 +10,7 @@ _PORT = 9090
 
 
 def tracker_host_port_from_cli(rpc_tracker_str: str | None) -> tuple[str | None, int | None]:
-    """Return the host and the port of an address.
-
-    Parameters
-    ----------
-    rpc_tracker_str : str, optional
-        ``host`` or ``host:port``.
-
-    Returns
-    -------
-    host : str or None
-    port : int or None
-        9090 when the address has none.
-
-    Raises
-    ------
-    TVMCException
-        If the port is not a number.
-    """
+    """Return the host and the port of an address."""
     if not rpc_tracker_str:
         return None, None
     host, _, port = rpc_tracker_str.partition(":")

@@ -52,13 +52,6 @@ def convert_graph_layout(
     ----------
     desired_layouts : str or sequence of str
         E.g. ``NHWC`` or ``NHWC:HWIO``: one of all operators, or one of each.
-    ops : sequence of str, optional
-        Names of operators; those of convolutions by default.
-
-    Raises
-    ------
-    TVMCException
-        If there are neither one nor as many layouts as operators.
     """
     layouts = [desired_layouts] if isinstance(desired_layouts, str) else list(desired_layouts)
     names = list(ops or _CONVOLUTIONS)
@@ -85,15 +78,6 @@ def convert_to_mixed_precision(
     ----------
     ops : sequence of str, optional
         Names of operators; ``nn.conv2d`` and ``nn.dense`` by default.
-    calculation_type : str
-        The data type of their inputs.
-    acc_type : str
-        That of their sums.
-
-    Raises
-    ------
-    TVMCException
-        If a data type is neither ``float16`` nor ``float32``.
     """
     for dtype in (calculation_type, acc_type):
         if dtype not in _FLOATS:
@@ -125,13 +109,7 @@ def _sums_of(ops: Sequence[str], dtype: str) -> Iterator[None]:
 
 
 def apply_graph_transforms(mod: IRModule, args: Mapping[str, Any] | None) -> IRModule:
-    """Return a module after what its user asked for.
-
-    Parameters
-    ----------
-    args : mapping of str to object, optional
-        What :func:`parse_graph_transform_args` returns.
-    """
+    """Return a module after what its user asked for."""
     given = args or {}
     if given.get("desired_layout"):
         mod = convert_graph_layout(mod, given["desired_layout"], given.get("desired_layout_ops"))
@@ -153,11 +131,5 @@ def generate_transform_args(parser: argparse.ArgumentParser) -> None:
 
 
 def parse_graph_transform_args(args: argparse.Namespace) -> dict[str, Any]:
-    """Return what the arguments say of layouts and precision.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        Of a parser of :func:`generate_transform_args`.
-    """
+    """Return what the arguments say of layouts and precision."""
     return {name: getattr(args, name) for name in GRAPH_OPTIONS if hasattr(args, name)}

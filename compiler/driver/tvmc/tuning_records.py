@@ -23,13 +23,6 @@ def apply_tuning_records(records: str | os.PathLike[str] | None, target: TargetL
     ----------
     records : str or path, optional
         A file written by AutoTVM or the auto-scheduler; without one, the context does nothing.
-    target : str or Target
-        The target that the records were measured for.
-
-    Raises
-    ------
-    TVMCException
-        If the file cannot be read.
     """
     if records is None:
         yield

@@ -34,13 +34,7 @@ _scoped: ContextVar[_Listeners | None] = ContextVar("instruments", default=None)
 
 
 def active_instruments() -> tuple[Instrument, ...]:
-    """Return the instruments that are active in this thread or task.
-
-    Returns
-    -------
-    tuple of Instrument
-        Those of the process first.
-    """
+    """Return the instruments that are active in this thread or task."""
     return (_scoped.get() or _process).instruments
 
 
@@ -49,8 +43,6 @@ def report_rewrite(before: Node, after: Any) -> None:
 
     Parameters
     ----------
-    before : Node
-        What was replaced.
     after : Node or None
         What replaces it; None if it was removed.
     """
@@ -75,15 +67,8 @@ def instrumented(*instruments: Instrument, process_wide: bool = False) -> Iterat
 
     Parameters
     ----------
-    *instruments : Instrument
-        What is activated.
     process_wide : bool
         Whether they are active in all threads; else in this thread or asynchronous task only.
-
-    Returns
-    -------
-    context manager
-        Enters nothing; the instruments are active inside.
     """
     global _process
     scope = _scoped.get()
@@ -106,11 +91,6 @@ def uninstrumented() -> Iterator[None]:
     """Deactivate all instruments of this thread or task inside the block, except those of a ``PassContext``.
 
     For work that is not part of the user's program, or that is reported as a whole.
-
-    Returns
-    -------
-    context manager
-        Enters nothing.
     """
     token = _scoped.set(_Listeners(()))
     try:

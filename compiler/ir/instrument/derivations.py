@@ -15,15 +15,7 @@ __all__ = ["Derivation", "DerivationLog"]
 
 @dataclass(frozen=True, slots=True)
 class Derivation:
-    """One rewrite.  Keeps the facts that ``x * 1 -> x`` would otherwise lose.
-
-    Parameters
-    ----------
-    before : Node
-        What was replaced.
-    after : Node or None
-        What replaced it.
-    """
+    """One rewrite.  Keeps the facts that ``x * 1 -> x`` would otherwise lose."""
 
     before: Node
     after: Any

@@ -63,15 +63,8 @@ class PassInstrument:
 
         Parameters
         ----------
-        mod : IRModule
-            What the pass would run on.
         info : PassInfo
             Name, level and requirements of the pass.
-
-        Returns
-        -------
-        bool
-            False to skip the pass.
         """
         return True
 
@@ -93,8 +86,6 @@ class PassInstrument:
 
         Parameters
         ----------
-        mod : IRModule
-            What the pass runs on.
         info : PassInfo
             Name, level and requirements of the pass.
         """
@@ -115,12 +106,8 @@ class PassInstrument:
 
         Parameters
         ----------
-        mod : IRModule
-            What the pass ran on.
         info : PassInfo
             Name, level and requirements of the pass.
-        error : BaseException
-            What it raised.
         """
 
 
@@ -150,23 +137,13 @@ class Instrument(PassInstrument):
         """
 
     def primitive_applied(self, schedule: Schedule, primitive: Primitive) -> None:
-        """Called when a schedule primitive has been applied and recorded.
-
-        Parameters
-        ----------
-        schedule : Schedule
-            The schedule after it.
-        primitive : Primitive
-            The call, with what it made.
-        """
+        """Called when a schedule primitive has been applied and recorded."""
 
     def tir_schedule_created(self, schedule: TIRSchedule, parent: TIRSchedule | None) -> None:
         """Called when a TensorIR schedule has been created.
 
         Parameters
         ----------
-        schedule : tir.Schedule
-            The new one.
         parent : tir.Schedule or None
             The one that it is a copy of.
         """
@@ -176,8 +153,6 @@ class Instrument(PassInstrument):
 
         Parameters
         ----------
-        schedule : tir.Schedule
-            The schedule after it.
         step : ScheduleStep
             The call, and the program after it.
         """
@@ -187,8 +162,6 @@ class Instrument(PassInstrument):
 
         Parameters
         ----------
-        schedule : tir.Schedule
-            The schedule, as it was before.
         step : ScheduleStep
             The call, and the program before it.
         error : TVMError
@@ -198,17 +171,7 @@ class Instrument(PassInstrument):
     # lowering and code generation
 
     def lower_begin(self, name: str, source: Schedule | PrimFunc | IRModule, args: Sequence[Any] | None) -> None:
-        """Called when ``lower`` begins.
-
-        Parameters
-        ----------
-        name : str
-            Name of the function.
-        source : Schedule, PrimFunc or IRModule
-            What is lowered.
-        args : sequence of Tensor, Var or Buffer, or None
-            The arguments that the user gave.
-        """
+        """Called when ``lower`` begins."""
 
     def phase_end(self, phase: int, module: IRModule) -> None:
         """Called after a lowering phase, its user passes included.
@@ -217,8 +180,6 @@ class Instrument(PassInstrument):
         ----------
         phase : int
             0 to 3.
-        module : IRModule
-            The module after it.
         """
 
     def lower_end(self, module: IRModule | None) -> None:
@@ -231,31 +192,15 @@ class Instrument(PassInstrument):
         """
 
     def build_begin(self, name: str, module: IRModule, target: Target) -> None:
-        """Called when code generation begins.
-
-        Parameters
-        ----------
-        name : str
-            Name of the function.
-        module : IRModule
-            The lowered module.
-        target : Target
-            What code is generated for.
-        """
+        """Called when code generation begins."""
 
     def code_generated(self, form: CodeForm, language: str, text: str, milliseconds: float) -> None:
         """Called when code generation has produced a text.
 
         Parameters
         ----------
-        form : {"emitted", "optimised", "assembly"}
-            Which one.
         language : str
             ``llvm`` or ``gas``.
-        text : str
-            The code.
-        milliseconds : float
-            Time that making it took.
         """
 
     def source_generated(self, language: str, listing: TextBuilder, milliseconds: float) -> None:
@@ -267,8 +212,6 @@ class Instrument(PassInstrument):
             Such as ``c``.
         listing : TextBuilder
             The program, whose regions know what of the loop IR they are.
-        milliseconds : float
-            Time that writing it took.
         """
 
     def build_end(self, built: Module | None) -> None:
@@ -283,24 +226,12 @@ class Instrument(PassInstrument):
     # programs
 
     def program_parsed(self, program: PrimFunc | IRModule) -> None:
-        """Called when TVMScript was read: a decorated function or class, or a text.
-
-        Parameters
-        ----------
-        program : PrimFunc or IRModule
-            What was read.
-        """
+        """Called when TVMScript was read: a decorated function or class, or a text."""
 
     # graphs
 
     def module_created(self, module: IRModule) -> None:
-        """Called when a user creates a module: from an expression, a text, or a model's file.
-
-        Parameters
-        ----------
-        module : IRModule
-            The new module.
-        """
+        """Called when a user creates a module: from an expression, a text, or a model's file."""
 
     def graph_build_begin(self, module: IRModule, target: Target) -> None:
         """Called when ``relay.build`` or ``relay.vm.compile`` begins.
@@ -309,8 +240,6 @@ class Instrument(PassInstrument):
         ----------
         module : IRModule
             Its function ``main`` is the graph.
-        target : Target
-            What code is generated for.
         """
 
     def kernel_defined(self, name: str, function: Function, definition: KernelDefinition) -> KernelDefinition | None:
@@ -318,10 +247,6 @@ class Instrument(PassInstrument):
 
         Parameters
         ----------
-        name : str
-            Name of the kernel.
-        function : Function
-            The fused operators.
         definition : KernelDefinition
             What the operators say: tensor expressions and their schedule.
 
@@ -333,19 +258,7 @@ class Instrument(PassInstrument):
         return None
 
     def kernel_lowered(self, name: str, function: Function, outputs: Sequence[Tensor], prim_func: PrimFunc) -> None:
-        """Called when a fused function of a graph has been lowered.
-
-        Parameters
-        ----------
-        name : str
-            Name of the kernel.
-        function : Function
-            The fused operators.
-        outputs : sequence of Tensor
-            Their tensor expressions.
-        prim_func : PrimFunc
-            The loops, scheduled and lowered.
-        """
+        """Called when a fused function of a graph has been lowered."""
 
     def graph_build_end(self, built: BuiltGraph | Executable | None) -> None:
         """Called when ``relay.build`` or ``relay.vm.compile`` ends.
@@ -369,61 +282,17 @@ class Instrument(PassInstrument):
     # calls and measurements
 
     def stop_graph(self, executor: GraphExecutor) -> bool | None:
-        """Decide, before each kernel, whether a graph's run ends there.
-
-        Parameters
-        ----------
-        executor : GraphExecutor
-            What runs.
-
-        Returns
-        -------
-        bool or None
-            True to leave the rest of the graph out.
-        """
+        """Decide, before each kernel, whether a graph's run ends there."""
         return None
 
     def before_call(self, callee: Callee, name: str, args: Sequence[Any]) -> None:
-        """Called before native code runs; raise to prevent it.
-
-        Parameters
-        ----------
-        callee : Module, GraphExecutor or VirtualMachine
-            What the function belongs to.
-        name : str
-            Name of the function.
-        args : sequence
-            Its arguments, already checked.
-        """
+        """Called before native code runs; raise to prevent it."""
 
     def after_call(self, callee: Callee, name: str, seconds: float) -> None:
-        """Called after native code has returned or failed.
-
-        Parameters
-        ----------
-        callee : Module, GraphExecutor or VirtualMachine
-            What the function belongs to.
-        name : str
-            Name of the function.
-        seconds : float
-            Time that it took.
-        """
+        """Called after native code has returned or failed."""
 
     def measure(self, callee: Callee, name: str, number: int, repeat: int, args: Sequence[Any]) -> list[float] | None:
         """Called by ``time_evaluator``: return times to have them reported instead of measured ones.
-
-        Parameters
-        ----------
-        callee : Module, GraphExecutor or VirtualMachine
-            What the function belongs to.
-        name : str
-            Name of the function.
-        number : int
-            Calls that one measurement averages over.
-        repeat : int
-            Measurements.
-        args : sequence
-            The function's arguments.
 
         Returns
         -------
@@ -437,12 +306,6 @@ class Instrument(PassInstrument):
 
         Parameters
         ----------
-        callee : Module, GraphExecutor or VirtualMachine
-            What the function belongs to.
-        name : str
-            Name of the function.
-        number : int
-            Calls that one measurement averaged over.
         seconds : list of float
             Seconds a call, one for each repeat.
         """
@@ -454,8 +317,6 @@ class Instrument(PassInstrument):
 
         Parameters
         ----------
-        before : Node
-            What was replaced.
         after : Node or None
             What replaces it; None if it was removed.
         """

@@ -14,13 +14,7 @@ RESHAPES = ("expand_dims", "contrib_reverse_reshape", "nn.batch_flatten", "resha
 
 
 def is_alias(expr: GraphExpr) -> bool:
-    """Return whether a call's result, or a function's, is the memory of its only argument.
-
-    Parameters
-    ----------
-    expr : Call or Function
-        Whose types may be unknown yet.
-    """
+    """Return whether a call's result, or a function's, is the memory of its only argument."""
     if isinstance(expr, Call):
         return is_alias(expr.op) if isinstance(expr.op, Function) else _hands_on(expr)
     if not isinstance(expr, Function) or len(expr.params) != 1:

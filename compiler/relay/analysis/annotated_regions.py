@@ -24,14 +24,8 @@ class AnnotatedRegion:
     ----------
     id : int
         Its number; regions that are merged leave gaps.
-    target : str
-        Name of the compiler.
-    args : list of Call
-        The annotations where it begins.
     nodes : dict of Expr to None
         All of its expressions, the annotations included, in the order of evaluation.
-    rets : list of Call
-        The annotations where it ends.
     """
 
     id: int
@@ -46,8 +40,6 @@ class AnnotatedRegionSet:
 
     Parameters
     ----------
-    expr : Expr
-        With annotations.
     region_begin_op, region_end_op : Op, optional
         The operators that mark where regions begin and end; those of external compilers by default.
 
@@ -77,13 +69,7 @@ class AnnotatedRegionSet:
         return self._region_of.get(expr)
 
     def merge(self, source: AnnotatedRegion, into: AnnotatedRegion) -> None:
-        """Make one region of two; annotations between them are no longer its beginnings and ends.
-
-        Parameters
-        ----------
-        source : AnnotatedRegion
-            The one that ceases to be.
-        """
+        """Make one region of two; annotations between them are no longer its beginnings and ends."""
         into.args += source.args
         into.rets += source.rets
         inner = [begin for begin in into.args if begin.args[0] in source.nodes]

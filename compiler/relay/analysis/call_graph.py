@@ -32,13 +32,7 @@ class CallGraph:
         return self._module
 
     def callees(self, var: GlobalVar | str) -> list[GlobalVar]:
-        """Return the functions that a function uses.
-
-        Returns
-        -------
-        list of GlobalVar
-            Each once, in order of first use.
-        """
+        """Return the functions that a function uses."""
         return list(self._callees[self._var(var)])
 
     def ref_count(self, var: GlobalVar | str) -> int:

@@ -39,15 +39,7 @@ _LIKE_FIRST = ("memory.alloc_tensor", "vm.reshape_tensor")
 
 
 class Domain:
-    """A device, or those of a function's parameters and result.
-
-    Parameters
-    ----------
-    device : VirtualDevice
-        As far as it is known.
-    parts : tuple of Domain
-        Of a function: its parameters and its result; empty otherwise.
-    """
+    """A device, or those of a function's parameters and result."""
 
     __slots__ = ("device", "parent", "parts")
 
@@ -74,20 +66,7 @@ class Domain:
 
 
 class DeviceDomains:
-    """The domains of all expressions of a module.
-
-    Parameters
-    ----------
-    mod : IRModule
-        With types.
-    config : CompilationConfig
-        Conditions are computed on its host; devices have its targets.
-
-    Raises
-    ------
-    BuildError
-        If an expression would have to be on two devices.
-    """
+    """The domains of all expressions of a module."""
 
     def __init__(self, mod: IRModule, config: CompilationConfig) -> None:
         self._config = config

@@ -41,13 +41,7 @@ def _others(mod: IRModule) -> dict[GlobalVar, BaseFunc]:
 
 
 def all_dtypes(expr: GraphExpr) -> set[str]:
-    """Return the data types of the tensors that an expression computes with.
-
-    Parameters
-    ----------
-    expr : Expr
-        With inferred types.
-    """
+    """Return the data types of the tensors that an expression computes with."""
     dtypes: set[str] = set()
     todo: list[Type] = [part.checked_type_ for part in post_order(expr) if part.checked_type_ is not None]
     seen: set[Type] = set()

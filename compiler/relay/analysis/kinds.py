@@ -100,11 +100,6 @@ def all_type_vars(expr: GraphExpr | Type, mod: IRModule | None = None) -> list[T
     ----------
     mod : IRModule, optional
         Accepted for TVM's programs; the answer does not depend on it.
-
-    Returns
-    -------
-    list of TypeVar
-        In order of first occurrence.
     """
     return list(dict.fromkeys(v for t in _types_in(expr) for v in _variables(t)))
 
@@ -116,11 +111,6 @@ def bound_type_vars(expr: GraphExpr | Type, mod: IRModule | None = None) -> list
     ----------
     mod : IRModule, optional
         Accepted for TVM's programs; the answer does not depend on it.
-
-    Returns
-    -------
-    list of TypeVar
-        In order of first occurrence.
     """
     return list(dict.fromkeys(v for t in _types_in(expr) for v in _bound(t)))
 
@@ -132,11 +122,6 @@ def free_type_vars(expr: GraphExpr | Type, mod: IRModule | None = None) -> list[
     ----------
     mod : IRModule, optional
         Accepted for TVM's programs; the answer does not depend on it.
-
-    Returns
-    -------
-    list of TypeVar
-        In order of first occurrence.
     """
     bound = set(bound_type_vars(expr))
     return [v for v in all_type_vars(expr) if v not in bound]

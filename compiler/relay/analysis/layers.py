@@ -14,13 +14,7 @@ __all__ = ["LayerCounter", "count_layers", "search_fc_transpose"]
 
 
 class LayerCounter:
-    """Finds how many of some operators lie one after the other at most.
-
-    Parameters
-    ----------
-    valid_ops : sequence of str
-        The names of the operators.
-    """
+    """Finds how many of some operators lie one after the other at most."""
 
     def __init__(self, valid_ops: Sequence[str]) -> None:
         self.valid_ops = valid_ops
@@ -60,11 +54,6 @@ def count_layers(expr: GraphExpr | IRModule, valid_ops: Sequence[str]) -> int:
 
 def search_fc_transpose(expr: GraphExpr) -> list[str]:
     """Return the weights that stand in ``nn.dense(x, transpose(weight, axes=[1, 0]))``.
-
-    Returns
-    -------
-    list of str
-        The names of the variables, each once.
 
     Raises
     ------

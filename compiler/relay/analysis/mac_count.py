@@ -21,11 +21,6 @@ def get_total_mac_number(expr: GraphExpr) -> int:
     Those of ``nn.conv2d``, ``nn.conv2d_transpose``, ``nn.dense`` and ``nn.batch_matmul`` count, as in TVM; padding is
     multiplied like data.
 
-    Parameters
-    ----------
-    expr : Expr
-        With inferred types.
-
     Raises
     ------
     ArgumentError

@@ -16,13 +16,7 @@ __all__ = ["list_fake_quantized_op_freqs", "list_op_freqs"]
 
 
 def list_op_freqs(mod: IRModule) -> dict[str, int]:
-    """Return how often each operator is called in a module, inside of kernels too.
-
-    Returns
-    -------
-    dict of str to int
-        By the operator's name, the most frequent first.
-    """
+    """Return how often each operator is called in a module, inside of kernels too."""
     return _count(mod, lambda func: (part for part in post_order(func) if isinstance(part, Call)))
 
 
@@ -30,11 +24,6 @@ def list_fake_quantized_op_freqs(mod: IRModule) -> dict[str, int]:
     """Return how often each operator is called on values that were quantized before and are quantized after.
 
     Such operators compute with floating-point numbers where integers would do, see ``FakeQuantizationToInteger``.
-
-    Returns
-    -------
-    dict of str to int
-        By the operator's name, the most frequent first.
     """
     return _count(mod, _fake_quantized)
 

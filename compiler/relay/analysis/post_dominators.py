@@ -40,8 +40,6 @@ class PostDominators:
     uses : sequence of sequences of Use
         For each node, numbered so that users come after what they use, its uses.  A node without any, or one of whose
         users is -1, leaves the graph: nothing post-dominates it.
-    outside : int
-        The label of leaving the graph.
 
     Attributes
     ----------

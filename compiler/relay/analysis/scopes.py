@@ -50,8 +50,6 @@ class Scopes:
     order : list of Expr
         All parts, operands before what uses them; kernels (functions with the attribute ``Primitive``) are not looked
         into.
-    of : dict of Expr to Scope
-        Where each part is evaluated.
     inner : dict of (Expr, int) to Scope
         The scope of the operand of that number of a function, an if or a match.
     shared : set of Expr

@@ -34,11 +34,6 @@ def post_order(expr: GraphExpr, parts_of: Callable[[Any], tuple[Any, ...]] | Non
     parts_of : callable, optional
         From an expression to the tuple of its parts; by default :func:`operands`, and variables where they are
         bound.
-
-    Returns
-    -------
-    list of Expr
-        ``expr`` last.
     """
     parts_of = parts_of or subexpressions
     done: set[Any] = set()
@@ -77,11 +72,6 @@ def bottom_up(visitor: Any, expr: GraphExpr) -> Any:
     ----------
     visitor : ExprFunctor
         Remembers what it returned for each expression.
-
-    Returns
-    -------
-    object
-        What the visitor returns for ``expr``.
     """
     with traversing():
         for part in post_order(expr):
@@ -96,11 +86,6 @@ def operands(expr: GraphExpr) -> tuple[GraphExpr, ...]:
     ----------
     expr : Expr
         Of a call its operator and arguments, of a function its body.
-
-    Returns
-    -------
-    tuple of Expr
-        In the order of evaluation.
     """
     parts = _OPERANDS.get(type(expr))
     return () if parts is None else parts.of(expr)

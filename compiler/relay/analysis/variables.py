@@ -19,39 +19,21 @@ __all__ = [
 
 
 def free_vars(expr: GraphExpr) -> list[Var]:
-    """Return the variables that an expression uses and does not bind.
-
-    Returns
-    -------
-    list of Var
-        In order of first use.
-    """
+    """Return the variables that an expression uses and does not bind."""
     parts = post_order(expr)
     bound = _bound(parts)
     return [v for v in parts if isinstance(v, Var) and v not in bound]
 
 
 def bound_vars(expr: GraphExpr) -> list[Var]:
-    """Return the variables that an expression binds: parameters, names of lets, names in patterns.
-
-    Returns
-    -------
-    list of Var
-        In order of first occurrence.
-    """
+    """Return the variables that an expression binds: parameters, names of lets, names in patterns."""
     parts = post_order(expr)
     bound = _bound(parts)
     return [v for v in parts if isinstance(v, Var) and v in bound]
 
 
 def all_vars(expr: GraphExpr) -> list[Var]:
-    """Return every variable of an expression.
-
-    Returns
-    -------
-    list of Var
-        In order of first occurrence.
-    """
+    """Return every variable of an expression."""
     return [v for v in post_order(expr) if isinstance(v, Var)]
 
 

@@ -54,13 +54,7 @@ def is_constant() -> ConstantPattern:
 
 
 def is_var(name: str = "") -> VarPattern:
-    """Return the pattern of a variable.
-
-    Parameters
-    ----------
-    name : str
-        Its name; empty for any.
-    """
+    """Return the pattern of a variable."""
     return VarPattern(name)
 
 
@@ -123,46 +117,22 @@ def is_let(var: DFPattern, value: DFPattern, body: DFPattern) -> LetPattern:
 
 
 def has_type(ttype: Type, pattern: DFPattern | None = None) -> TypePattern:
-    """Return the pattern of what is of a type.
-
-    Parameters
-    ----------
-    pattern : DFPattern, optional
-        What it must match besides.
-    """
+    """Return the pattern of what is of a type."""
     return TypePattern(wildcard() if pattern is None else pattern, ttype)
 
 
 def has_dtype(dtype: str, pattern: DFPattern | None = None) -> DataTypePattern:
-    """Return the pattern of tensors with elements of a data type.
-
-    Parameters
-    ----------
-    pattern : DFPattern, optional
-        What it must match besides.
-    """
+    """Return the pattern of tensors with elements of a data type."""
     return DataTypePattern(wildcard() if pattern is None else pattern, dtype)
 
 
 def has_shape(shape: Sequence[Any], pattern: DFPattern | None = None) -> ShapePattern:
-    """Return the pattern of tensors of a shape.
-
-    Parameters
-    ----------
-    pattern : DFPattern, optional
-        What it must match besides.
-    """
+    """Return the pattern of tensors of a shape."""
     return ShapePattern(wildcard() if pattern is None else pattern, TensorType(tuple(shape)).dims)
 
 
 def has_attr(attrs: Mapping[str, Any], pattern: DFPattern | None = None) -> AttrPattern:
-    """Return the pattern of what has attributes of given values.
-
-    Parameters
-    ----------
-    pattern : DFPattern, optional
-        What it must match besides.
-    """
+    """Return the pattern of what has attributes of given values."""
     return (wildcard() if pattern is None else pattern).has_attr(attrs)
 
 

@@ -29,8 +29,6 @@ class Group:
 
     Attributes
     ----------
-    root : Expr
-        The expression that the pattern matches.
     inside : list of Expr
         What it is made of, the root included, in order; constants that the pattern names are inside.
     inputs : list of Expr
@@ -140,15 +138,7 @@ def _bound_by(part: Any) -> Sequence[Var]:
 
 
 class Partition(ExprMutator):
-    """Replaces groups by calls of functions.
-
-    Parameters
-    ----------
-    attrs : mapping
-        More attributes of the functions.
-    check : callable
-        From the root of a match to whether it is moved.
-    """
+    """Replaces groups by calls of functions."""
 
     def __init__(self, matches: Iterator[Group], attrs: Mapping[str, Any], check: Callable[[Any], bool]) -> None:
         super().__init__()

@@ -106,8 +106,6 @@ class DFPattern(ABC):
 
         Parameters
         ----------
-        parent : DFPattern
-            What everything comes from.
         path : DFPattern, optional
             What may be between; anything by default.
         """
@@ -240,8 +238,6 @@ class CallPattern(DFPattern):
 
     Parameters
     ----------
-    op : DFPattern
-        What is called.
     args : tuple of DFPattern or None
         The arguments, in either order for commutative operators; None for any.
     """
@@ -264,8 +260,6 @@ class CallPattern(DFPattern):
         ----------
         matcher : Matcher
             What has been matched so far; it is changed only where the call matches.
-        expr : Call
-            The call to match.
         """
         return matcher.attempt(lambda: self._matches_as_written(matcher, expr))
 

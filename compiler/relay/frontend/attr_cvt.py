@@ -34,15 +34,7 @@ class Renamer:
         self._new_name = new_name
 
     def __call__(self, inputs: Sequence[RelayExpr], attrs: Attributes, *args: object) -> RelayExpr:
-        """Return the call.
-
-        Parameters
-        ----------
-        attrs : mapping of str to object
-            Ignored.
-        *args : object
-            Ignored.
-        """
+        """Return the call."""
         call: RelayExpr = get_relay_op(self._new_name)(*inputs)
         return call
 
@@ -56,14 +48,8 @@ class AttrCvt:
         The operator, e.g. ``nn.leaky_relu``, or a function of the attributes that returns it.
     transforms : mapping of str to str or tuple, optional
         The new name of each attribute, optionally with its default value and a conversion function.
-    excludes : collection of str, optional
-        Attributes that raise an error.
     disables : collection of str, optional
         Attributes that are dropped with a warning.
-    ignores : collection of str, optional
-        Attributes that are dropped.
-    extras : mapping of str to object, optional
-        More attributes of the new operator.
     custom_check : tuple of callable and str, optional
         A condition on the attributes, and the error message if it is false.
     """
@@ -87,22 +73,7 @@ class AttrCvt:
         self._custom_check = custom_check
 
     def __call__(self, inputs: Sequence[RelayExpr], attrs: Attributes, *args: object) -> RelayExpr:
-        """Return the call.
-
-        Parameters
-        ----------
-        *args : object
-            Ignored.
-
-        Raises
-        ------
-        OpAttributeInvalid
-            If the condition on the attributes is false.
-        OpAttributeUnImplemented
-            If an excluded attribute is given.
-        OpAttributeRequired
-            If an attribute has neither a value nor a default.
-        """
+        """Return the call."""
         if self._custom_check is not None and not self._custom_check[0](attrs):
             raise OpAttributeInvalid(f"Check failed: {self._custom_check[1]}")
         op_name = self._op_name if isinstance(self._op_name, str) else self._op_name(attrs)

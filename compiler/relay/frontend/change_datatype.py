@@ -25,13 +25,6 @@ class ChangeDatatype(FunctionPass):
     Level 0.  Dependent types are inferred again; the caller must convert the values of parameters.
     With ``tvm.target.datatype`` the other type may be a custom data type, ``custom[posit]32``.
 
-    Parameters
-    ----------
-    src : str
-        The data type to replace.
-    dst : str
-        The new data type.
-
     Examples
     --------
     ``ChangeDatatype(src='float32', dst='float16')``::

@@ -112,11 +112,6 @@ def infer_value(input_val: RelayExpr, params: Mapping[str, Any] | None, mod: IRM
     mod : IRModule, optional
         The module of the functions and data types that it refers to.
 
-    Returns
-    -------
-    NDArray
-        The value; the first field of a tuple.
-
     Raises
     ------
     AssertionError
@@ -150,11 +145,6 @@ def try_infer_value(
         Returns the result if free variables have no values; by default the expression itself is returned.
     parameters : mapping of str to NDArray, optional
         The values of free variables by their names.
-
-    Returns
-    -------
-    tuple of object and bool
-        The result, and whether the expression was evaluated.
     """
     given = parameters or {}
     if any(v.name_hint not in given for v in free_vars(val)):
@@ -181,8 +171,6 @@ def new_var(name_hint: str, type_annotation: Type | None = None, shape: Any = No
 
     Parameters
     ----------
-    shape : sequence of int, optional
-        An alternative to the type.
     dtype : str
         Used with a shape.
     """
@@ -254,13 +242,7 @@ def to_int_list(np_array: np.ndarray | Sequence[Any]) -> list[int]:
 
 
 def try_resolve_var_to_const(x: RelayExpr, graph_params: Mapping[str, Any]) -> RelayExpr:
-    """Replace a parameter of a model by a constant; other expressions are returned unchanged.
-
-    Parameters
-    ----------
-    graph_params : mapping of str to NDArray
-        The model's parameters by their names.
-    """
+    """Replace a parameter of a model by a constant; other expressions are returned unchanged."""
     if isinstance(x, Var) and x.name_hint in graph_params:
         return const(graph_params[x.name_hint])
     return x

@@ -22,8 +22,6 @@ class ExprTable:
         The values of the parameters created by :meth:`new_const`.
     paddings : sequence of int
         The padding for the next layer, from :meth:`set_padding`.
-    in_padding : bool
-        Whether that padding is pending.
     """
 
     def __init__(self) -> None:
@@ -39,8 +37,6 @@ class ExprTable:
         ----------
         shape : sequence of int, optional
             By default the shape of the value.
-        dtype : str
-            The data type to convert to.
 
         Raises
         ------
@@ -66,13 +62,7 @@ class ExprTable:
         return self.exprs[name]
 
     def set_expr(self, name: str, expr: RelayExpr, force_override: bool = False) -> None:
-        """Register an expression under a name; an existing one is kept.
-
-        Parameters
-        ----------
-        force_override : bool
-            Whether to replace an existing expression.
-        """
+        """Register an expression under a name; an existing one is kept."""
         if force_override or name not in self.exprs:
             self.exprs[name] = expr
 

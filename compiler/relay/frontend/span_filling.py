@@ -50,8 +50,6 @@ def name_parameter(expr: object, source: str) -> None:
     ----------
     expr : object
         Nothing happens unless it is a variable or a constant, has no such span yet, and the option is on.
-    source : str
-        What the model calls the value.
     """
     if _fills_spans() and isinstance(expr, (Var, Constant)) and not isinstance(expr.span, SourceSpan):
         unfrozen: Any = expr

@@ -102,14 +102,8 @@ class StrAttrsDict:
 
         Parameters
         ----------
-        key : str
-            The attribute.
         default : object
             The result if the attribute is missing.
-        expectation : str
-            The expected form, for messages.
-        read : callable
-            Parses the string.
 
         Raises
         ------

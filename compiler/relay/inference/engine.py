@@ -41,8 +41,6 @@ class Inference:
 
     Parameters
     ----------
-    mod : IRModule or None
-        The functions and data types that expressions may name.
     reuse : bool
         Whether types that expressions have already are taken over without looking inside.
     """

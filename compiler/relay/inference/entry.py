@@ -42,11 +42,6 @@ def infer_module(mod: IRModule) -> IRModule:
     IRModule
         With the result types of its functions and the types of their parameters filled in; the same module where they
         were there already.
-
-    Raises
-    ------
-    TypeInferenceError
-        Naming everything that does not fit.
     """
     if _done.get(mod) == _contents(mod):
         return mod
@@ -62,23 +57,12 @@ def infer_copies(mod: IRModule) -> IRModule:
     -------
     IRModule
         Whose expressions are copies of those that had no type; the same module where all types were there already.
-
-    Raises
-    ------
-    TypeInferenceError
-        Naming everything that does not fit.
     """
     return mod if _done.get(mod) == _contents(mod) else infer_module(with_copies(mod))
 
 
 def with_copies(mod: IRModule) -> IRModule:
-    """Return a module whose expressions without types are copies, so that types may be written on them.
-
-    Returns
-    -------
-    IRModule
-        The same one where all expressions have types.
-    """
+    """Return a module whose expressions without types are copies, so that types may be written on them."""
     copier = _Copier()
     graphs = {var: func for var, func in mod.items() if isinstance(func, Function)}
     copies = {}
@@ -143,18 +127,6 @@ def infer_expr(expr: GraphExpr, mod: IRModule | None = None) -> Type:
     """Find the type of one expression, and of all that it is made of.
 
     Types that are there already are taken over, so that a graph can be built and asked node by node.
-
-    Parameters
-    ----------
-    expr : Expr
-        It may have free variables.
-    mod : IRModule, optional
-        The functions and data types that the expression names.
-
-    Raises
-    ------
-    TypeInferenceError
-        Naming everything that does not fit.
     """
     earlier = getattr(expr, "checked_type_", None)
     if isinstance(earlier, Type):
@@ -220,8 +192,6 @@ def _annotated(func: RelayExpr, bare: Set[RelayExpr]) -> Any:
 
     Parameters
     ----------
-    func : Expr
-        Whose type is inferred; only functions of graphs change.
     bare : set of Expr
         All expressions of the module that have a place for a type in which none is written.  Most modules have none
         inside of their functions, which then need no visit.

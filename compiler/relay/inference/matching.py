@@ -47,13 +47,7 @@ class InferenceRun(Protocol):
 
 
 def definition_of(con: Constructor, mod: IRModule | None) -> TypeData:
-    """Return the definition of the type that a constructor belongs to.
-
-    Raises
-    ------
-    ArgumentError
-        If the module does not define it.
-    """
+    """Return the definition of the type that a constructor belongs to."""
     data = None if mod is None else mod.type_definitions.get(con.belong_to)
     if not isinstance(data, TypeData):
         raise ArgumentError(f"{con.name_hint}: the module does not define the type {con.belong_to.name_hint}")

@@ -75,13 +75,7 @@ class Solver:
         self._waiting.setdefault(variable, []).append(task)
 
     def unify(self, a: Type, b: Type) -> Type:
-        """Make two types the same and return it.
-
-        Raises
-        ------
-        UnificationError
-            If they cannot be the same.
-        """
+        """Make two types the same and return it."""
         if a is b:
             return a
         a, b = self.shallow(a), self.shallow(b)
@@ -184,13 +178,7 @@ def _join_dims(x: Any, y: Any, a: TensorType, b: TensorType) -> Any:
 
 
 def bind_dims(params: Sequence[Type], args: Sequence[Type], result: Type) -> Type:
-    """Return a call's result type with the symbolic extents of the parameters replaced by those of the arguments.
-
-    Raises
-    ------
-    UnificationError
-        If one symbolic extent would be two different numbers.
-    """
+    """Return a call's result type with the symbolic extents of the parameters replaced by those of the arguments."""
     dims: dict[Any, Any] = {}
     for param, arg in zip(params, args, strict=True):
         _collect_dims(param, arg, dims)

@@ -31,8 +31,6 @@ class DeviceCopyAttrs(Attrs):
 
         Parameters
         ----------
-        owner : str
-            Name of the operator, for messages.
         values : mapping of str to object
             Programs before 0.9 say ``src_dev_type`` and ``dst_dev_type``.
         """

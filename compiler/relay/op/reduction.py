@@ -303,8 +303,6 @@ def std(
 
     Parameters
     ----------
-    data : Expr
-        The tensor to reduce.
     axis : int or sequence of int, optional
         Axes to reduce over; all of them if it is None.
     keepdims : bool
@@ -330,8 +328,6 @@ def mean_variance(
 
     Parameters
     ----------
-    data : Expr
-        The tensor to reduce.
     axis : int or sequence of int, optional
         Axes to reduce over; all of them if it is None.
     keepdims : bool
@@ -357,8 +353,6 @@ def mean_std(data: RelayExpr, axis: Axis = None, keepdims: bool = False, exclude
 
     Parameters
     ----------
-    data : Expr
-        The tensor to reduce.
     axis : int or sequence of int, optional
         Axes to reduce over; all of them if it is None.
     keepdims : bool
@@ -381,8 +375,6 @@ def logsumexp(data: RelayExpr, axis: Axis = None, keepdims: bool = False) -> Cal
 
     Parameters
     ----------
-    data : Expr
-        A tensor of floating-point numbers.
     axis : int or sequence of int, optional
         Axes to reduce over; all of them if it is None.
     keepdims : bool

@@ -279,19 +279,12 @@ def scatter(data: RelayExpr, indices: RelayExpr, updates: RelayExpr, axis: int) 
 
     Parameters
     ----------
-    data : Expr
-        The tensor to write into.
     indices : Expr
         Integers, of the shape of updates.
     updates : Expr
         What to write, of the rank and data type of data.
     axis : int
         Along which indices say where an update goes.
-
-    Returns
-    -------
-    Call
-        Of the type of ``data``.
     """
     return call_op("scatter_elements", data, indices, updates, axis=axis, reduction="update")
 
@@ -302,18 +295,11 @@ def scatter_add(data: RelayExpr, indices: RelayExpr, updates: RelayExpr, axis: i
 
     Parameters
     ----------
-    data : Expr
-        The tensor to add to.
     indices : Expr
         Integers, of the shape of updates.
     updates : Expr
         What to add, of the rank and data type of data.
     axis : int
         Along which indices say where an update goes.
-
-    Returns
-    -------
-    Call
-        Of the type of ``data``.
     """
     return call_op("scatter_elements", data, indices, updates, axis=axis, reduction="add")

@@ -24,10 +24,6 @@ def defined(name: str, *inputs: Tensor, **attributes: object) -> Tensor:
     ----------
     name : str
         Of the operator, which has a definition.
-    inputs : Tensor
-        Its inputs.
-    attributes : object
-        Its attributes.
     """
     op = get(name)
     assert op.compute is not None
@@ -58,12 +54,8 @@ def crop_and_resize(
         ``(K, 4)``: y1, x1, y2, x2, where 0 is the centre of the first and 1 that of the last pixel.
     box_indices : Tensor
         The image of each box.
-    crop_size : sequence of int
-        Height and width of the results.
     layout : {"NCHW", "NHWC"}
         Of the images and of the result.
-    method : {"bilinear", "nearest_neighbor"}
-        The interpolation.
     extrapolation_value : float, optional
         What stands outside of the images; zero by default.
     out_dtype : str, optional

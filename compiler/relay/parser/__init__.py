@@ -45,11 +45,6 @@ def parse(
     init_meta_table : mapping, optional
         What ``meta[relay.Constant][0]``, ``meta[VirtualDevice][0]`` and so on stand for, by the kind of node.
 
-    Returns
-    -------
-    IRModule
-        With the types of its expressions.
-
     Raises
     ------
     ParseError
@@ -94,8 +89,6 @@ def fromtext(source: str, source_name: str = "from_string") -> Any:
 
     Parameters
     ----------
-    source : str
-        A program in Relay's text format.
     source_name : str
         The file that the text comes from.
 
@@ -114,20 +107,7 @@ def read(
     init_module: IRModule | None = None,
     constants: Mapping[str, Sequence[Any]] | None = None,
 ) -> Any:
-    """Return the module or the expression of a text as it is written, without the types of its expressions.
-
-    Parameters
-    ----------
-    who : str
-        The function that a mistake in the arguments is told of.
-    source, init_module, constants
-        As in :func:`parse`.
-
-    Raises
-    ------
-    ParseError
-        See :func:`parse`.
-    """
+    """Return the module or the expression of a text as it is written, without the types of its expressions."""
     if not isinstance(source, str):
         expected(who, "source", "a string", source)
     with derived_from(mint_source(f"relay.{who}")):

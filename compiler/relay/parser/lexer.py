@@ -59,13 +59,7 @@ def split_metadata(source: str) -> tuple[str, str]:
 
 
 def tokens(source: str) -> list[Token]:
-    """Return the tokens of a program.
-
-    Raises
-    ------
-    ParseError
-        At a character that begins none, and at a comment that does not end.
-    """
+    """Return the tokens of a program."""
     result: list[Token] = []
     position = 0
     while position < len(source):

@@ -25,12 +25,8 @@ class Program(ExpressionParser):
 
     Parameters
     ----------
-    init_module : IRModule or None
-        What the text may use without defining it.
     constants : mapping, optional
         By the kind of node, the constants that ``meta[kind][index]`` stands for where the text has no metadata section.
-    replace : bool
-        Let the text define functions of ``init_module`` anew.
     """
 
     def __init__(

@@ -28,11 +28,6 @@ class SpanCheck(ModulePass):
         ----------
         ctx : PassContext
             The context that the pass runs in.
-
-        Returns
-        -------
-        IRModule
-            The same.
         """
         for var, func in mod.items():
             parts = post_order(func) if isinstance(func, Function) else ()

@@ -30,13 +30,7 @@ _CALLS: dict[str, type] = {"min": Min, "max": Max, "floordiv": FloorDiv, "floorm
 
 
 class TypeParser:
-    """Reads types.
-
-    Parameters
-    ----------
-    metadata : mapping of str to sequence, optional
-        By the kind of node, what ``meta[kind][index]`` stands for.
-    """
+    """Reads types."""
 
     def __init__(self, cursor: Cursor, metadata: Mapping[str, Sequence[Any]] | None = None) -> None:
         self.cursor = cursor

@@ -89,11 +89,6 @@ class Plan:
         In the order in which they are named: those of ``%6(%5)`` begin with the parameters of ``%6``.
     constants : list of Constant
         In the order in which those that are too large for a line are numbered.
-
-    Parameters
-    ----------
-    first : int
-        The first number.
     """
 
     def __init__(self, expr: GraphExpr, first: int = 0) -> None:

@@ -20,8 +20,6 @@ def alpha_renamed(expr: GraphExpr, new: Mapping[Any, Any] | None = None, unknown
 
     Parameters
     ----------
-    new : mapping of Var to Expr, optional
-        What is substituted for free variables.
     unknown_types : sequence of TypeVar, optional
         Annotations that mention these are dropped: what is copied out of a generic function is used at one type.
     """

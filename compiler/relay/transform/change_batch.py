@@ -27,8 +27,6 @@ class ChangeBatch(FunctionPass):
     ----------
     data : mapping of Var or str to int
         The variables, or the names of parameters, each with the axis of the samples.
-    batch_size : int
-        The new extent.
 
     Examples
     --------

@@ -35,8 +35,6 @@ def to_cps(func: Function, mod: IRModule | None = None) -> Function:
 
     Parameters
     ----------
-    func : Function
-        Type-checked.
     mod : IRModule, optional
         Where the functions that it calls are; those in the same style, which end in ``_cps``, are added to it.
 
@@ -88,11 +86,6 @@ def un_cps(func: Function) -> Function:
     ----------
     func : Function
         As :func:`to_cps` returns them, type-checked.
-
-    Returns
-    -------
-    Function
-        Calls it with the identity as its continuation.
 
     Raises
     ------

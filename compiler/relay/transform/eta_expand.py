@@ -30,8 +30,6 @@ class EtaExpand(ModulePass, opt_level=1):
 
     Parameters
     ----------
-    expand_constructor : bool
-        Whether to wrap constructors.
     expand_global_var : bool
         Whether to wrap functions of the module.
 

@@ -36,8 +36,6 @@ class TensorAffineType(AffineType):
     ----------
     scale, zero_point : Expr
         Scalars, or vectors along ``axis``.
-    dtype : str
-        Data type of the integers.
     axis : int
         Axis that scales and zero points belong to.
     """
@@ -125,13 +123,6 @@ def register_optional_fake_quantization_to_integer(op_name: str, func: Rule | No
     ----------
     func : callable, optional
         As in :func:`register_fake_quantization_to_integer`.
-    level : int
-        The priority.
-
-    Returns
-    -------
-    callable
-        The function, or the decorator that sets it.
     """
     return register_op_attr(op_name, _OPTIONAL_ATTRIBUTE, func, level)
 
@@ -144,12 +135,5 @@ def register_fake_quantization_to_integer(op_name: str, func: Rule | None = None
     func : callable, optional
         ``func(expr, type_map)`` gets a call whose arguments are on integers, and what they stand for; it returns the
         new expression and its affine type.  Without it, the decorator is returned.
-    level : int
-        The priority.
-
-    Returns
-    -------
-    callable
-        The function, or the decorator that sets it.
     """
     return register_op_attr(op_name, _ATTRIBUTE, func, level)

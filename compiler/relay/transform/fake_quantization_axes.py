@@ -28,8 +28,6 @@ def moved_type(call: Call, t: TensorAffineType) -> TensorAffineType | None:
     ----------
     call : Call
         Of an operator whose result has the numbers of its first argument.
-    t : TensorAffineType
-        Of the argument.
 
     Returns
     -------

@@ -312,13 +312,7 @@ for _name in ("sqrt", "rsqrt", "exp", "erf", "sigmoid", "tanh", "log", "abs"):
 
 
 def register_unary_identity(op_name: str) -> Any:
-    """Let ``FakeQuantizationToInteger`` apply an operator of one tensor, which only moves numbers, to the integers.
-
-    Returns
-    -------
-    callable
-        The rule.
-    """
+    """Let ``FakeQuantizationToInteger`` apply an operator of one tensor, which only moves numbers, to the integers."""
     return register_fake_quantization_to_integer(op_name, _same_numbers)
 
 
@@ -329,11 +323,6 @@ def register_unary_qnn(op_name: str, op: Callable[..., Any]) -> Any:
     ----------
     op : callable
         ``op(x, scale, zero_point, output_scale, output_zero_point)``, such as ``relay.qnn.op.sqrt``.
-
-    Returns
-    -------
-    callable
-        The rule.
     """
     return register_fake_quantization_to_integer(op_name, _function(op))
 
@@ -345,11 +334,6 @@ def register_binary_identity(op_name: str, op: Callable[..., Any]) -> Any:
     ----------
     op : callable
         ``op(lhs, rhs)``, such as ``relay.maximum``.
-
-    Returns
-    -------
-    callable
-        The rule.
     """
     return register_fake_quantization_to_integer(op_name, _of_one_type(op))
 
@@ -362,11 +346,6 @@ def register_binary_qnn(op_name: str, op: Callable[..., Any]) -> Any:
     op : callable
         ``op(lhs, rhs, lhs_scale, lhs_zero_point, rhs_scale, rhs_zero_point, output_scale, output_zero_point, lhs_axis,
         rhs_axis)``, such as ``relay.qnn.op.add``.
-
-    Returns
-    -------
-    callable
-        The rule.
     """
     return register_fake_quantization_to_integer(op_name, _arithmetic(op))
 

@@ -32,13 +32,7 @@ class Rule(Protocol):
 
 
 class ForwardRewrite:
-    """Applies rules to calls, operands first.
-
-    Parameters
-    ----------
-    rules : mapping of str to Rule
-        By the name of the operator.
-    """
+    """Applies rules to calls, operands first."""
 
     def __init__(self, rules: Mapping[str, Rule]) -> None:
         self._rules = rules

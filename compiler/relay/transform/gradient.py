@@ -26,8 +26,6 @@ def gradient(expr: GraphExpr, mod: IRModule | None = None, mode: str = "higher_o
     ----------
     expr : Function or GlobalVar
         With parameters that are tensors, or tuples of tensors.
-    mod : IRModule, optional
-        The functions that it calls.
     mode : str
         ``first_order`` for graphs of operators; ``higher_order`` for programs with functions as values, branches,
         recursion, references and data types.

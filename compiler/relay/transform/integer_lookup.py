@@ -56,8 +56,6 @@ def create_integer_lookup_table(
         Of real numbers, on arrays of NumPy.
     input_scale, input_zero_point, output_scale, output_zero_point : Expr
         Constants: how the numbers and the results stand for real ones.
-    in_axis, out_axis : int
-        The axes of several scales.
     in_dtype, out_dtype : str
         ``int8`` or ``uint8``.
 
@@ -97,14 +95,10 @@ def create_integer_lookup_op(
 
     Parameters
     ----------
-    input_arg : Expr
-        The quantised tensor.
     floating_point_func : callable
         Of real numbers, on arrays of NumPy.
     in_scale, in_zero_point, out_scale, out_zero_point : Expr
         Constants: how the elements and the results stand for real numbers.
-    in_axis, out_axis : int
-        The axes of several scales.
     in_dtype, out_dtype : str
         ``int8`` or ``uint8``.
 

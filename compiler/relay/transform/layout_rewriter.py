@@ -182,13 +182,7 @@ class LayoutRewriter(ElementMutator):
         return self._transform(value.expr, value.new, value.old)
 
     def _transform(self, expr: RelayExpr, source: Layout | None, target: Layout | None) -> RelayExpr:
-        """Return a value in another layout, which may have more dimensions.
-
-        Raises
-        ------
-        ArgumentError
-            If an extent is not a multiple of its block, or a dimension is in one of the layouts only.
-        """
+        """Return a value in another layout, which may have more dimensions."""
         if source is None or target is None or source == target:
             return expr
         key = (expr, source, target)

@@ -159,13 +159,6 @@ _CATEGORIES = {
 def conversion_of(call: Call, dtype: str) -> Conversion | None:
     """Return what becomes of a call: what programs set for its operator, else what the lists say.
 
-    Parameters
-    ----------
-    call : Call
-        Of an operator.
-    dtype : str
-        The chosen type.
-
     Returns
     -------
     list or None
@@ -196,24 +189,12 @@ def register_mixed_precision_conversion(op_name: str, func: Rule | None = None, 
     func : callable, optional
         ``func(call, dtype)`` returns the category, the data type of sums, and the data type of the result; without it,
         the decorator is returned.
-    level : int
-        The priority.
-
-    Returns
-    -------
-    callable
-        The function, or the decorator that sets it.
     """
     return register_op_attr(op_name, MIXED_PRECISION_RULE, func, level)
 
 
 def register_func_to_op_list(list_ops: Sequence[str]) -> Callable[[Rule], Rule]:
     """Return the decorator that sets what becomes of the calls of several operators.
-
-    Parameters
-    ----------
-    list_ops : sequence of str
-        Their names.
 
     Returns
     -------
@@ -236,7 +217,5 @@ def get_generic_out_dtypes(call_node: Call, mixed_precision_type: str) -> list[s
     ----------
     call_node : Call
         A call of the operator; the answer does not depend on it.
-    mixed_precision_type : str
-        The chosen type.
     """
     return [mixed_precision_type, mixed_precision_type]

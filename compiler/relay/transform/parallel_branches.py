@@ -69,10 +69,6 @@ class CombineParallel(FunctionPass, abstract=True):
         ----------
         calls : sequence of Call
             As they are in the old graph.
-        data : Expr
-            Their data in the new graph.
-        weights : sequence of Expr
-            Their weights in the new graph.
         """
 
     @abstractmethod
@@ -83,8 +79,6 @@ class CombineParallel(FunctionPass, abstract=True):
         ----------
         depth : int
             How far the calls are behind the beginnings of their branches.
-        at : int
-            Number of the operand.
         """
 
     @abstractmethod
@@ -107,8 +101,6 @@ class CombineParallel(FunctionPass, abstract=True):
         ----------
         depth : int
             How many calls of each branch have been combined.
-        result : Expr
-            What they have become.
         """
 
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:

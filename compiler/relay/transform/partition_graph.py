@@ -76,8 +76,6 @@ class PartitionGraph(ModulePass, required=("InferType",)):
         ----------
         compiler, function : str
             The compiler, and the function that the region is in.
-        region : int
-            Its number.
         """
         parts = (self.mod_name, compiler, function, str(region))
         return re.sub(r"\W", "_", "_".join(("tvmgen", *filter(None, parts))), flags=re.ASCII)

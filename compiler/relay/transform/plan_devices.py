@@ -114,15 +114,7 @@ class _Capturing(GraphMutator):
         self._older = older
 
     def _on(self, lexical: VirtualDevice, expr: GraphExpr, expected: VirtualDevice | None = None) -> Any:
-        """Return an expression as it stands in another that is on a device.
-
-        Parameters
-        ----------
-        lexical : VirtualDevice
-            Where the other is.
-        expected : VirtualDevice, optional
-            Where the expression is needed; ``lexical`` by default.
-        """
+        """Return an expression as it stands in another that is on a device."""
         result, own = self.visit(expr), self._domains.device(expr)
         expected = lexical if expected is None else expected
         if own != expected:

@@ -61,8 +61,6 @@ def helper_change_dtypes_to_int8(
 
     Parameters
     ----------
-    attrs : Attrs
-        Of the layer.
     inputs : sequence of Expr
         Data, weight, their zero points and scales.
     types : sequence of Type
@@ -80,8 +78,6 @@ def helper_change_dtypes_to_uint8(
 
     Parameters
     ----------
-    attrs : Attrs
-        Of the layer.
     inputs : sequence of Expr
         Data, weight, their zero points and scales.
     types : sequence of Type
@@ -99,8 +95,6 @@ def helper_change_dtypes_to_uint8_int8(
 
     Parameters
     ----------
-    attrs : Attrs
-        Of the layer.
     inputs : sequence of Expr
         Data, weight, their zero points and scales.
     types : sequence of Type
@@ -122,11 +116,6 @@ def register_qnn_unary_op_legalize(
         Such as ``qnn.sqrt``.
     floating_point_func : callable
         The function of real numbers, of arrays.
-
-    Returns
-    -------
-    callable
-        The rule that was registered.
     """
 
     def numbers(x: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:

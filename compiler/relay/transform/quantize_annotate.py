@@ -254,11 +254,6 @@ def register_annotate_function(op_name: str, frewrite: AnnotateRule | None = Non
         call what it is; without it a decorator is returned.
     level : int
         A rule of a lower level than the one that is registered does not replace it.
-
-    Returns
-    -------
-    callable
-        The rule, or the decorator.
     """
 
     def register(rule: AnnotateRule) -> AnnotateRule:
@@ -274,8 +269,6 @@ def attach_simulated_quantize(data: Any, kind: QAnnotateKind, sign: bool = True,
 
     Parameters
     ----------
-    sign : bool
-        Whether the integers have a sign.
     rounding : str
         ``round``.
 

@@ -40,13 +40,7 @@ _KIND_NAMES = {
 
 
 def kind2str(kind: int) -> str:
-    """Return the name of a kind as the options have it.
-
-    Returns
-    -------
-    str
-        E.g. ``input``.
-    """
+    """Return the name of a kind as the options have it."""
     return _KIND_NAMES[QAnnotateKind(kind)]
 
 
@@ -58,8 +52,6 @@ class QConfig:
     ----------
     nbit_input, nbit_weight, nbit_activation : int
         Bits of each kind of value.
-    dtype_input, dtype_weight, dtype_activation : str
-        Data types that hold them.
     calibrate_mode : {'global_scale', 'kl_divergence', 'percentile'}
         How the scales of inputs are found.
     global_scale : float

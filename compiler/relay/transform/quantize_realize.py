@@ -29,10 +29,6 @@ class QRealizeIntExpr(Marked):
 
     Parameters
     ----------
-    data : Expr
-        Whole numbers.
-    dom_scale : float
-        The value of one step.
     dtype : str
         Of ``data``.
     """

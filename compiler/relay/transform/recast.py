@@ -88,12 +88,8 @@ class RecastMutator(ExprMutator):
     ----------
     dtype, out_dtype : str
         As in :func:`recast`.
-    valid_ops : sequence of str
-        The operators.
     valid_op_count : int
         How many of them lie one after the other.
-    skip_layers : sequence of int
-        Which of these stay.
     """
 
     def __init__(

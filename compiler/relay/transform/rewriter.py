@@ -75,13 +75,7 @@ class RewritePass(FunctionPass, abstract=True):
 
     @abstractmethod
     def mutator(self) -> GraphMutator:
-        """Return what rewrites one function.
-
-        Returns
-        -------
-        GraphMutator
-            A fresh one.
-        """
+        """Return what rewrites one function."""
 
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
         result: Function = self.mutator().rewrite(func)

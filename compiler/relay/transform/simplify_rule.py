@@ -16,15 +16,7 @@ __all__ = ["Rule", "inner_call", "of_same_type", "static_type"]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rewrite.
-
-    Attributes
-    ----------
-    operator : str
-        What the outermost call calls.
-    equation : str
-        What is replaced by what.
-    """
+    """One rewrite."""
 
     operator: str
     equation: str

@@ -53,11 +53,6 @@ class ToANormalForm(FunctionPass, opt_level=1):
 def ToANormalFormExpr(e: GraphExpr) -> Any:
     """Return an expression in A-normal form; see :class:`ToANormalForm`.
 
-    Parameters
-    ----------
-    e : Expr
-        Of a function, the body.
-
     Returns
     -------
     Expr

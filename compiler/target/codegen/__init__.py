@@ -49,13 +49,7 @@ def llvm_get_vector_width(target: TargetLike | None = None) -> int:
 
 
 def llvm_get_system_cpu() -> str:
-    """Return LLVM's name for this machine's CPU.
-
-    Returns
-    -------
-    str
-        Such as ``cascadelake``.
-    """
+    """Return LLVM's name for this machine's CPU."""
     return host_cpu()
 
 
@@ -159,24 +153,13 @@ def llvm_get_cpu_archlist(target: TargetLike | None = None) -> list[str]:
     ----------
     target : Target or str, optional
         The current one, else this machine, by default.
-
-    Returns
-    -------
-    list of str
-        Values of ``-mcpu``.
     """
     architecture = Target.target_or_current(target).triple.split("-")[0]
     return NAMES.get({"arm64": "aarch64"}.get(architecture, architecture), "").split()
 
 
 def llvm_get_system_x86_vendor() -> str:
-    """Return the vendor of this machine's x86 processor.
-
-    Returns
-    -------
-    str
-        ``amd``, ``intel`` or ``unknown``.
-    """
+    """Return the vendor of this machine's x86 processor."""
     cpu = host_cpu()
     if not host_triple().startswith("x86"):
         return "unknown"

@@ -14,20 +14,7 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 
 
 def cure(dtype: str, missing: Mapping[str, str] = _NONE) -> str:
-    """Return the suffix of an error message that suggests a replacement for a data type.
-
-    Parameters
-    ----------
-    dtype : str
-        A scalar type that the target lacks.
-    missing : mapping of str to str
-        The target's own suggestions, by data type.
-
-    Returns
-    -------
-    str
-        Starts with a semicolon; empty if there is no replacement.
-    """
+    """Return the suffix of an error message that suggests a replacement for a data type."""
     d = dt.parse(dtype)
     advice = missing.get(dtype, "")
     if d.code in ("int", "uint") and d.bits < _BYTE:

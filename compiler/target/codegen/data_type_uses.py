@@ -19,17 +19,7 @@ class DataTypeUses(ABC, Visitor):
 
     @abstractmethod
     def require(self, dtype: str, what: str, n: Node) -> None:
-        """Check a data type, and raise an error if it is not supported.
-
-        Parameters
-        ----------
-        dtype : str
-            A scalar or vector type.
-        what : str
-            What has the type, for messages.
-        n : Node
-            The node where it occurs.
-        """
+        """Check a data type, and raise an error if it is not supported."""
 
     def require_of(self, func: PrimFunc) -> None:
         """Visit a function."""

@@ -30,15 +30,8 @@ def signatures_of(functions: Sequence[tuple[str, PrimFunc]], parallel: bool) -> 
 
     Parameters
     ----------
-    functions : sequence of (str, PrimFunc)
-        The functions with their names in the module.
     parallel : bool
         Whether parallel loops are multi-threaded; the number of threads is then an argument.
-
-    Returns
-    -------
-    list of (Signature, tuple of Var)
-        In the same order, with the shape variables, which are passed after the arguments.
     """
     facts = {name: Facts() for name, _ in functions}
     for name, func in functions:
@@ -96,13 +89,7 @@ def passed_type(dtype: str) -> str:
 
 
 def returned_type(dtype: str) -> str:
-    """Return the data type as which a value is returned: a 64-bit type or bool.
-
-    Raises
-    ------
-    BuildError
-        If it is a vector type.
-    """
+    """Return the data type as which a value is returned: a 64-bit type or bool."""
     if dt.lanes(dtype) != 1:
         raise BuildError(f"code generation: a function returns one number or pointer, got a value of type {dtype}")
     if dt.is_bool(dtype) or dtype == "handle":
@@ -156,8 +143,6 @@ class Facts(Visitor):
     ----------
     returns : str
         The data type of the value of ``tir.ret``; empty if there is none.
-    callees : set of str
-        Names of functions of the module.
     """
 
     def __init__(self) -> None:

@@ -62,8 +62,6 @@ class CudaReport:
 
     Attributes
     ----------
-    arch : str
-        The architecture.
     ptx, sass : list of CodeLine
         The code, each line with its source line.
     """
@@ -76,15 +74,7 @@ class CudaReport:
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """The output of NVRTC.
-
-    Attributes
-    ----------
-    cubin : bytes
-        Machine code as an ELF file.
-    log : str
-        The output of ``ptxas -v``.
-    """
+    """The output of NVRTC."""
 
     ptx: str
     cubin: bytes
@@ -96,19 +86,8 @@ def compile_cuda(source: str, arch: str = DEFAULT_ARCH) -> CudaReport:
 
     Parameters
     ----------
-    source : str
-        A program, as returned by ``get_source()``.
     arch : str
         ``sm_75`` to ``sm_120``, if the installed compilers support it.
-
-    Raises
-    ------
-    UnavailableError
-        If the tools are not installed.
-    ArgumentError
-        If the architecture is not in the table.
-    BuildError
-        If a compiler rejects the program; the message has the first lines of its output.
     """
     _check_arch("compile_cuda", arch)
     with tempfile.TemporaryDirectory() as folder:
@@ -118,18 +97,7 @@ def compile_cuda(source: str, arch: str = DEFAULT_ARCH) -> CudaReport:
 
 
 def sass_of(source: str, arch: str = DEFAULT_ARCH) -> str:
-    """Compile CUDA C with ptxas, and return its disassembly by ``nvdisasm``.
-
-    Parameters
-    ----------
-    arch : str
-        As in :func:`compile_cuda`.
-
-    Raises
-    ------
-    UnavailableError, ArgumentError, BuildError
-        As in :func:`compile_cuda`.
-    """
+    """Compile CUDA C with ptxas, and return its disassembly by ``nvdisasm``."""
     _check_arch("sass_of", arch)
     with tempfile.TemporaryDirectory() as folder:
         _assemble(source, arch, folder)
@@ -144,19 +112,7 @@ def _assemble(source: str, arch: str, folder: str) -> tuple[str, str]:
 
 
 def report(source: str, arch: str, ptx: str, log: str, sass: str = "") -> CudaReport:
-    """Parse the outputs of the compilers.
-
-    Parameters
-    ----------
-    source : str
-        The program in CUDA C.
-    arch : str
-        The architecture.
-    log : str
-        The output of ``ptxas -v``.
-    sass : str
-        The output of ``nvdisasm -gi -c``.
-    """
+    """Parse the outputs of the compilers."""
     return CudaReport(arch, ptx_lines(ptx), sass_lines(sass), _kernels(source, arch, parse_resources(log)))
 
 
@@ -166,20 +122,7 @@ def _check_arch(operation: str, arch: str) -> None:
 
 
 def translate(source: str, arch: str = DEFAULT_ARCH) -> Translation:
-    """Compile CUDA C with NVRTC in this process, for sandboxes that cannot start another one.
-
-    Parameters
-    ----------
-    source : str
-        A program, as returned by ``get_source()``.
-    arch : str
-        As in :func:`compile_cuda`.
-
-    Raises
-    ------
-    UnavailableError, ArgumentError, BuildError
-        As in :func:`compile_cuda`.
-    """
+    """Compile CUDA C with NVRTC in this process, for sandboxes that cannot start another one."""
     _check_arch("translate", arch)
     library = ctypes.CDLL(str(find_tool("lib/libnvrtc.so.*")))
     options = [f"--gpu-architecture={arch}", "--ptxas-options=-v", *_options()]
@@ -191,13 +134,7 @@ def translate(source: str, arch: str = DEFAULT_ARCH) -> Translation:
 
 
 def ptx_of(source: str, arch: str = DEFAULT_ARCH) -> str:
-    """Compile CUDA C to PTX with NVRTC.
-
-    Raises
-    ------
-    UnavailableError, BuildError
-        As in :func:`compile_cuda`.
-    """
+    """Compile CUDA C to PTX with NVRTC."""
     with tempfile.TemporaryDirectory() as folder:
         _compile_to_ptx(source, arch, folder)
         return Path(folder, "kernel.ptx").read_text(errors="replace")

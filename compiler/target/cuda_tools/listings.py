@@ -39,13 +39,7 @@ class CodeLine:
 
 
 def ptx_lines(text: str) -> list[CodeLine]:
-    """Parse the lines of PTX, removing its line directives.
-
-    Parameters
-    ----------
-    text : str
-        PTX compiled with ``-lineinfo``.
-    """
+    """Parse the lines of PTX, removing its line directives."""
     own = {file for file, path in _FILE.findall(text) if _is_program(path)}
     lines: list[CodeLine] = []
     source: int | None = None
@@ -69,13 +63,7 @@ def ptx_lines(text: str) -> list[CodeLine]:
 
 
 def sass_lines(text: str) -> list[CodeLine]:
-    """Parse the instructions and labels of a disassembly, without padding.
-
-    Parameters
-    ----------
-    text : str
-        The output of ``nvdisasm -gi -c``.
-    """
+    """Parse the instructions and labels of a disassembly, without padding."""
     lines: list[CodeLine] = []
     source: int | None = None
     for line in text.splitlines():

@@ -33,22 +33,7 @@ class Compiled(NamedTuple):
 
 
 def compile_program(library: ctypes.CDLL, source: bytes, name: bytes, options: list[str]) -> Compiled:
-    """Compile CUDA C.
-
-    Parameters
-    ----------
-    library : ctypes.CDLL
-        NVRTC.
-    name : bytes
-        The name of the program in messages.
-    options : list of str
-        The compiler options.
-
-    Raises
-    ------
-    NvrtcError
-        If the compiler rejects the program.
-    """
+    """Compile CUDA C."""
     program = ctypes.c_void_p()
     library.nvrtcCreateProgram(ctypes.byref(program), source, name, 0, None, None)
     try:

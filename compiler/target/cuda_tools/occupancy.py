@@ -42,22 +42,6 @@ class Occupancy:
 def occupancy(arch: str, threads: int, registers: int, shared_bytes: int) -> Occupancy:
     """Compute the occupancy of a kernel.
 
-    Parameters
-    ----------
-    arch : str
-        E.g. ``sm_90``.
-    threads : int
-        Threads per block.
-    registers : int
-        Registers per thread.
-    shared_bytes : int
-        Shared memory per block.
-
-    Raises
-    ------
-    ArgumentError
-        If the architecture is not in the table, or ``threads`` is not positive.
-
     References
     ----------
     CUDA C++ Best Practices Guide, "Occupancy"; the computation of ``cuda_occupancy.h``.

@@ -18,8 +18,6 @@ class Processor:
     ----------
     warps, blocks : int
         The maximum numbers of resident warps and blocks.
-    shared_bytes : int
-        Total shared memory.
     block_shared_bytes : int
         The maximum shared memory per block, if the kernel opts in to more than 48 KiB.
     reserved_bytes : int
@@ -28,8 +26,6 @@ class Processor:
         The allocation granularity of shared memory, in bytes.
     registers : int
         The number of 32-bit registers.
-    gpus : str
-        Examples of GPUs.
     last_release : int, optional
         The last CUDA release that supports it; None if the newest does.
     """

@@ -24,14 +24,8 @@ class KernelResources:
 
     Attributes
     ----------
-    registers : int
-        Registers per thread.
-    shared_bytes : int
-        Static shared memory per block.
     stack_bytes, spill_store_bytes, spill_load_bytes : int
         Stack size and spill traffic per thread.
-    barriers : int
-        Barriers per block.
     """
 
     registers: int = 0
@@ -43,13 +37,7 @@ class KernelResources:
 
 
 def parse_resources(log: str) -> dict[str, KernelResources]:
-    """Parse a log of ``ptxas -v``.
-
-    Returns
-    -------
-    dict of str to KernelResources
-        The resources by kernel name.
-    """
+    """Parse a log of ``ptxas -v``."""
     pieces = _ENTRY.split(log)
     return {
         name: KernelResources(

@@ -34,18 +34,7 @@ def _folders() -> tuple[Path, ...]:
 
 
 def find_tool(pattern: str) -> Path:
-    """Find a tool.
-
-    Parameters
-    ----------
-    pattern : str
-        One of ``bin/ptxas``, ``bin/nvdisasm`` and ``lib/libnvrtc.so.*``.
-
-    Raises
-    ------
-    UnavailableError
-        If the package is not installed; the message has instructions.
-    """
+    """Find a tool."""
     for folder in _folders():
         for path in sorted(folder.glob(pattern)):
             return path
@@ -55,13 +44,7 @@ def find_tool(pattern: str) -> Path:
 
 
 def missing_tools() -> str:
-    """Return installation instructions for missing tools.
-
-    Returns
-    -------
-    str
-        Empty if all tools are installed.
-    """
+    """Return installation instructions for missing tools."""
     missing = []
     for pattern, package in _PACKAGES.items():
         if not any(any(folder.glob(pattern)) for folder in _folders()):
@@ -81,13 +64,6 @@ def run_limited(command: Sequence[str], folder: str) -> subprocess.CompletedProc
     ----------
     command : sequence of str
         A tool, or a script of this package (ending in ``.py``), and its arguments.
-    folder : str
-        The working directory.
-
-    Raises
-    ------
-    BuildError
-        If the time limit is exceeded.
     """
     limited = [sys.executable, "-I", "-S", _LIMITED, str(_SECONDS), str(_BYTES), *command]
     try:
@@ -100,13 +76,7 @@ def run_limited(command: Sequence[str], folder: str) -> subprocess.CompletedProc
 
 
 def knows(arch: str) -> bool:
-    """Return whether the installed CUDA release supports an architecture.
-
-    Parameters
-    ----------
-    arch : str
-        E.g. ``sm_90``.
-    """
+    """Return whether the installed CUDA release supports an architecture."""
     processor = PROCESSORS.get(arch)
     if processor is None or not _folders():
         return False

@@ -41,12 +41,8 @@ class _Term:
     ----------
     axes : tuple of IterVar
         The iterations that read: over the output's axes, then over those of a reduction.
-    indices : tuple of PrimExpr
-        Which element is read.
     factor : PrimExpr
         The derivative of the output's element by the element that is read.
-    condition : PrimExpr or None
-        Which iterations count.
     """
 
     axes: tuple[IterVar, ...]
@@ -60,10 +56,6 @@ def vector_jacobian_product(output: Tensor, tensor: Tensor, head: Tensor) -> Ten
 
     Parameters
     ----------
-    output : Tensor
-        What an operation computes.
-    tensor : Tensor
-        What that reads.
     head : Tensor
         The gradient of ``output``, whose dimensions are the last ones of ``head``.
 
@@ -71,11 +63,6 @@ def vector_jacobian_product(output: Tensor, tensor: Tensor, head: Tensor) -> Ten
     -------
     Tensor or None
         Of the first dimensions of ``head`` and the shape of ``tensor``; None if no derivative is but zero.
-
-    Raises
-    ------
-    ArgumentError
-        If the operation is not a computation, or depends on ``tensor`` by a function whose derivative is not known.
     """
     op = output.op
     if not isinstance(op, ComputeOp):

@@ -81,11 +81,6 @@ def differential(e: PrimExpr, seeds: Seeds) -> PrimExpr | None:
     -------
     PrimExpr or None
         Of the data type of ``e``; None if ``e`` does not change.
-
-    Raises
-    ------
-    ArgumentError
-        If ``e`` applies a function whose derivative is not known to what changes.
     """
     return _Differential(seeds).of(e)
 

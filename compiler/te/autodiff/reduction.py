@@ -26,22 +26,7 @@ def is_sum(combiner: CommReducer) -> bool:
 
 
 def share_of_source(op: ComputeOp, output: int, source: int) -> Tensor:
-    """Return the derivatives of a result of a reduction by each of the values that it combines.
-
-    Parameters
-    ----------
-    op : ComputeOp
-        The reduction.
-    output : int
-        Which result.
-    source : int
-        Which of the values of a tuple.
-
-    Returns
-    -------
-    Tensor
-        Its dimensions are those of the output, then the axes of the reduction.
-    """
+    """Return the derivatives of a result of a reduction by each of the values that it combines."""
     reduction = _DifferentialReduction(op)
 
     def share(*indices: Var) -> list[PrimExpr]:
@@ -54,22 +39,7 @@ def share_of_source(op: ComputeOp, output: int, source: int) -> Tensor:
 
 
 def share_of_start(op: ComputeOp, output: int, source: int) -> Tensor:
-    """Return the derivatives of a result of a reduction by the value that it starts from.
-
-    Parameters
-    ----------
-    op : ComputeOp
-        The reduction, which has such values.
-    output : int
-        Which result.
-    source : int
-        Which of the values of a tuple.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of the output.
-    """
+    """Return the derivatives of a result of a reduction by the value that it starts from."""
     reduction = _DifferentialReduction(op)
 
     def share(*indices: Var) -> list[PrimExpr]:
@@ -93,16 +63,6 @@ class _DifferentialReduction:
     """A reduction of values together with their differentials, by which the values keep their meaning.
 
     Of ``max(x, y)`` it makes ``(select(x >= y, dx, dy), max(x, y))``.
-
-    Parameters
-    ----------
-    op : ComputeOp
-        The reduction of the values.
-
-    Attributes
-    ----------
-    axes : tuple of IterVar
-        Axes of its own.
     """
 
     def __init__(self, op: ComputeOp) -> None:
@@ -138,17 +98,7 @@ class _DifferentialReduction:
     def results(
         self, indices: Sequence[Var], differentials: Sequence[PrimExpr], start: Sequence[PrimExpr]
     ) -> list[PrimExpr]:
-        """Return the results of the reduction, the differentials first.
-
-        Parameters
-        ----------
-        indices : sequence of Var
-            The element of the output, and what follows.
-        differentials : sequence of PrimExpr
-            Those of the values, in terms of ``axes``.
-        start : sequence of PrimExpr
-            Those of the values that the reduction starts from.
-        """
+        """Return the results of the reduction, the differentials first."""
         values: dict[Var, PrimExpr] = dict(zip((a.var for a in self._op.axes), indices, strict=False))
         combiner = reducer_at(self._combiner, values)
         values |= {old.var: new.var for old, new in zip(self._body.axis, self.axes, strict=True)}

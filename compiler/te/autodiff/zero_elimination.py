@@ -28,8 +28,6 @@ class Iterations:
 
     Attributes
     ----------
-    axes : tuple of IterVar
-        Axes of a reduction.
     values : dict of Var to PrimExpr
         The variables of the nest in terms of ``axes`` and of the element.
     condition : PrimExpr
@@ -48,18 +46,9 @@ def iterations_that_read(
 
     Parameters
     ----------
-    axes : sequence of IterVar
-        The loops, outermost first, with their domains.
     indices : sequence of PrimExpr
         Integers in terms of the loops.  Those that are not made of sums, multiples, quotients and remainders by
         constants, such as elements of tensors, are compared in every iteration.
-    element : sequence of IterVar
-        One for each index.
-
-    Raises
-    ------
-    ArgumentError
-        If the domain of a loop depends on another and has no constant bounds.
 
     References
     ----------
@@ -81,15 +70,7 @@ class _Constraint:
 
 
 class _System:
-    """The equations between the indices of a read and an element.
-
-    Parameters
-    ----------
-    axes : sequence of IterVar
-        The loops.
-    element : sequence of IterVar
-        The element's indices.
-    """
+    """The equations between the indices of a read and an element."""
 
     def __init__(self, axes: Sequence[IterVar], element: Sequence[IterVar]) -> None:
         self.ranges: dict[Var, Range] = {}

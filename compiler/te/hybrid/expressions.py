@@ -56,17 +56,7 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
 
 
 class ExpressionReader:
-    """Reads the expressions of a script.
-
-    Parameters
-    ----------
-    source : Source
-        The text.
-    arguments : mapping of str to object
-        What the parameters stand for.
-    captured : mapping of str to object
-        What the function sees of the names around it.
-    """
+    """Reads the expressions of a script."""
 
     def __init__(self, source: Source, arguments: Mapping[str, object], captured: Mapping[str, object]) -> None:
         self.source = source
@@ -80,13 +70,7 @@ class ExpressionReader:
         return HybridError(message, at.file, at.line, getattr(n, "col_offset", 0) + 1, self.source.line(n))
 
     def value(self, n: ast.expr) -> Any:
-        """Return what an expression stands for: a scalar expression, a tensor, a tuple, a text or a function.
-
-        Raises
-        ------
-        HybridError
-            If it has no meaning in a hybrid script.
-        """
+        """Return what an expression stands for: a scalar expression, a tensor, a tuple, a text or a function."""
         read = getattr(self, f"_{type(n).__name__}", None)
         if read is None:
             raise self.error(n, f"{type(n).__name__} is not supported in hybrid script")
@@ -162,18 +146,7 @@ class ExpressionReader:
         return self.combined(n.op, self.value(n.left), self.value(n.right))
 
     def combined(self, operation: ast.operator, left: PrimExpr, right: PrimExpr) -> Any:
-        """Return the result of an operator.
-
-        Parameters
-        ----------
-        left, right : PrimExpr
-            The operands.
-
-        Raises
-        ------
-        ArgumentError
-            If scripts do not have the operator.
-        """
+        """Return the result of an operator."""
         compute = _BINARY.get(type(operation))
         if compute is None:
             raise ArgumentError(f"operator {type(operation).__name__} is not supported in hybrid script")

@@ -29,14 +29,8 @@ def build(
 
     Parameters
     ----------
-    sch : Schedule
-        What is computed, and how.
     inputs : sequence of Tensor or Var
         The parameters of the script, in order.
-    outputs : sequence of Tensor
-        What it returns.
-    name : str
-        The name of the function.
 
     Returns
     -------
@@ -63,11 +57,6 @@ class HybridModule:
         The text; :meth:`load` reads it from a file later where it is left out.
     name : str, optional
         The name of the function; that of the only one in the text where it is left out.
-
-    Attributes
-    ----------
-    name : str or None
-        The name of the function.
     """
 
     def __init__(self, src: str | None = None, name: str | None = None) -> None:
@@ -78,18 +67,7 @@ class HybridModule:
             self._take(src)
 
     def __call__(self, *args: object) -> Any:
-        """Call the script: with tensors it describes an operation, with NumPy arrays it runs.
-
-        Parameters
-        ----------
-        *args : Tensor, numpy.ndarray, Var or number
-            One for each parameter.
-
-        Returns
-        -------
-        Tensor, numpy.ndarray, or list or tuple of them
-            The outputs.
-        """
+        """Call the script: with tensors it describes an operation, with NumPy arrays it runs."""
         if self._source is None or self._function is None:
             raise ArgumentError("HybridModule: there is no script yet; load one")
         if describes_operation(args):

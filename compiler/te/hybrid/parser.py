@@ -53,12 +53,6 @@ def source_to_op(
 
     Parameters
     ----------
-    src : str
-        The function's definition.
-    args : sequence of Tensor, Var, number or list
-        What it is called with.
-    symbols : mapping of str to object
-        The names of its module.
     closure_vars : mapping of str to object, optional
         The names of the functions around it.
 
@@ -76,27 +70,7 @@ def source_to_op(
 
 
 def parse_function(source: Source, args: Sequence[object], captured: Mapping[str, object]) -> Tensor | list[Tensor]:
-    """Return the outputs of the operation that a hybrid script describes.
-
-    Parameters
-    ----------
-    source : Source
-        The text, and where it stands.
-    args : sequence of Tensor, Var, number or list
-        What it is called with.
-    captured : mapping of str to object
-        What the function sees of the names around it.
-
-    Returns
-    -------
-    Tensor or list of Tensor
-        A list if there are several outputs.
-
-    Raises
-    ------
-    HybridError
-        If it is not a hybrid script; the message shows the line.
-    """
+    """Return the outputs of the operation that a hybrid script describes."""
     definition = next((n for n in source.tree.body if isinstance(n, ast.FunctionDef)), None)
     if definition is None:
         raise ArgumentError("hybrid script: a function must be defined, got none")

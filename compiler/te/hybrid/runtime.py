@@ -23,24 +23,12 @@ def _loop(low: int, high: int | None = None) -> range:
 
 
 def bind(tag: str, extent: int) -> range:
-    """Return the values of a loop whose iterations are threads.
-
-    Parameters
-    ----------
-    tag : str
-        E.g. ``threadIdx.x``.
-    """
+    """Return the values of a loop whose iterations are threads."""
     return range(extent)
 
 
 def allocate(shape: tuple[int, ...], dtype: str = "float32", scope: str = "global") -> np.ndarray[Any, Any]:
-    """Return a new array of zeros.
-
-    Parameters
-    ----------
-    scope : str
-        Where a schedule places it; Python has one memory.
-    """
+    """Return a new array of zeros."""
     return np.zeros(shape, dtype)
 
 
@@ -84,20 +72,7 @@ HYBRID_GLOBALS: dict[str, Any] = {
 
 
 def run_as_python(function: Callable[..., Any], *args: object) -> Any:
-    """Run a hybrid script as it is written.
-
-    Parameters
-    ----------
-    function : callable
-        The function under ``@script``.
-    *args : numpy.ndarray or number
-        What it is called with.
-
-    Returns
-    -------
-    numpy.ndarray or tuple of numpy.ndarray
-        The outputs.
-    """
+    """Run a hybrid script as it is written."""
     assert isinstance(function, FunctionType)
     names = {**function.__globals__, **HYBRID_GLOBALS}
     runnable = FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
@@ -105,18 +80,7 @@ def run_as_python(function: Callable[..., Any], *args: object) -> Any:
 
 
 def describes_operation(args: Sequence[object]) -> bool:
-    """Return whether a script that is called so is read, and not run.
-
-    Parameters
-    ----------
-    args : sequence of object
-        What it is called with.
-
-    Raises
-    ------
-    ArgumentError
-        If there are tensors and NumPy arrays among them.
-    """
+    """Return whether a script that is called so is read, and not run."""
     symbolic = any(_is_symbolic(a) for a in args)
     arrays = [a for a in args if isinstance(a, np.ndarray)]
     if symbolic and arrays:

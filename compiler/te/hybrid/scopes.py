@@ -34,13 +34,7 @@ class _Scope:
 
 
 class Scopes:
-    """The scopes that are open: the function's, and those of the loops and branches around a statement.
-
-    Parameters
-    ----------
-    names : mapping of str to object
-        The parameters of the function.
-    """
+    """The scopes that are open: the function's, and those of the loops and branches around a statement."""
 
     def __init__(self, names: dict[str, object]) -> None:
         self._open = [_Scope(dict(names))]
@@ -56,18 +50,7 @@ class Scopes:
         self._open.append(_Scope())
 
     def close(self, body: Stmt) -> Stmt:
-        """End the innermost scope.
-
-        Parameters
-        ----------
-        body : Stmt
-            All statements of the scope.
-
-        Returns
-        -------
-        Stmt
-            ``body`` with the memory that was allocated in the scope.
-        """
+        """End the innermost scope."""
         scope = self._open.pop()
         self._ended |= scope.names.keys()
         for tensor, where in reversed(scope.allocations):
@@ -79,13 +62,7 @@ class Scopes:
         self._open[-1].names[name] = value
 
     def allocate(self, tensor: Tensor, where: str) -> None:
-        """Let a tensor exist within the innermost scope.
-
-        Parameters
-        ----------
-        where : str
-            The storage scope: ``global``, ``shared`` or ``local``.
-        """
+        """Let a tensor exist within the innermost scope."""
         self._open[-1].allocations.append((tensor, where))
 
     def has(self, name: str) -> bool:
@@ -93,15 +70,7 @@ class Scopes:
         return any(name in scope.names for scope in self._open)
 
     def find(self, name: str) -> object:
-        """Return what a name stands for.
-
-        Raises
-        ------
-        ArgumentError
-            If it was declared only in a scope that has ended.
-        KeyError
-            If it was declared nowhere.
-        """
+        """Return what a name stands for."""
         for scope in reversed(self._open):
             if name in scope.names:
                 return scope.names[name]

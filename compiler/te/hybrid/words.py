@@ -24,20 +24,7 @@ LOOPS: dict[str, ForKind] = {
 
 
 def constant_int(value: object, what: str) -> int:
-    """Return an integer that is known while the script is read.
-
-    Parameters
-    ----------
-    value : object
-        An expression or a number.
-    what : str
-        What it is, for the error.
-
-    Raises
-    ------
-    ArgumentError
-        If it is not a constant integer.
-    """
+    """Return an integer that is known while the script is read."""
     if isinstance(value, IntImm):
         return value.value
     if isinstance(value, int):

@@ -80,24 +80,7 @@ _LOOPS = {
 
 
 def write_script(statement: Stmt, inputs: Sequence[Tensor | Var], outputs: Sequence[Tensor], name: str) -> str:
-    """Return the hybrid script of a statement.
-
-    Parameters
-    ----------
-    statement : Stmt
-        Loops that store to tensors, each of which is realized.
-    inputs : sequence of Tensor or Var
-        The parameters, in order.
-    outputs : sequence of Tensor
-        What the script returns.
-    name : str
-        The name of the function.
-
-    Raises
-    ------
-    LoweringError
-        If the statement has something that hybrid scripts have no word for.
-    """
+    """Return the hybrid script of a statement."""
     return _Writer(inputs, outputs).script(statement, name)
 
 

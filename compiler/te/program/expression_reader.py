@@ -24,31 +24,7 @@ Leaves = dict[str, Callable[[object, str], Var]]
 def read_rows(
     rows: object, where: str, leaves: Leaves, tensor: Callable[[int, str], Tensor], axes: Sequence[IterVar]
 ) -> list[Node]:
-    """Make the nodes of some rows.
-
-    Parameters
-    ----------
-    rows : object
-        Decoded JSON.
-    where : str
-        Its place, for messages.
-    leaves : dict of str to callable
-        The variables that are defined outside.
-    tensor : callable
-        Returns the tensor of a number.
-    axes : sequence of IterVar
-        The axes that reductions name by number.
-
-    Returns
-    -------
-    list of Node
-        One for each row.
-
-    Raises
-    ------
-    TVMError
-        If the rows are none, or do not fit together.
-    """
+    """Make the nodes of some rows."""
     reader = _Reader(leaves, tensor, axes)
     for index, row in enumerate(items(rows, where)):
         reader.add(row, f"{where}[{index}]")

@@ -23,15 +23,6 @@ Leaf = Callable[[Var], Row]
 class Rows:
     """Writes expressions that may share nodes.
 
-    Parameters
-    ----------
-    leaf : callable
-        Knows the variables that are defined outside.
-    tensor_number : callable
-        Returns the number of a tensor.
-    axis_number : callable
-        Returns the number of an axis of a reduction.
-
     Attributes
     ----------
     rows : list of list
@@ -50,23 +41,7 @@ class Rows:
         self._operators = callable_operators()
 
     def add(self, e: PrimExpr) -> int:
-        """Write an expression, and what it is made of, each node once.
-
-        Parameters
-        ----------
-        e : PrimExpr
-            The expression, of any depth.
-
-        Returns
-        -------
-        int
-            The number of its row.
-
-        Raises
-        ------
-        NotExpressible
-            If it contains what no row can hold.
-        """
+        """Write an expression, and what it is made of, each node once."""
         todo: list[tuple[Node, bool]] = [(e, False)]
         while todo:
             n, parts_written = todo.pop()
@@ -143,11 +118,5 @@ def _defined(n: Node, kind: Kind) -> Sequence[Var]:
 
 
 def unsupported(value: object) -> NotExpressible:
-    """Return the error about something that no text can hold.
-
-    Parameters
-    ----------
-    value : object
-        What it is.
-    """
+    """Return the error about something that no text can hold."""
     return NotExpressible(f"it contains a {type(value).__name__}, which cannot be written as data")

@@ -74,21 +74,9 @@ class Values:
         return True
 
     def number_of(self, value: Node) -> int | None:
-        """Return the number of a value, or None if it has none.
-
-        Parameters
-        ----------
-        value : Node
-            An axis, a tensor or an operation.
-        """
+        """Return the number of a value, or None if it has none."""
         return self._numbers.get(value)
 
     def at(self, number: int) -> Node:
-        """Return the value of a number.
-
-        Parameters
-        ----------
-        number : int
-            At least zero, and less than the length.
-        """
+        """Return the value of a number."""
         return self._values[number]

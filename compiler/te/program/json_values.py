@@ -17,76 +17,26 @@ def wrong(where: str, expectation: str, got: object) -> ProgramError:
     ----------
     where : str
         The value's place, e.g. ``operations[2].name``.
-    expectation : str
-        What it must be.
-    got : object
-        What it is.
     """
     return ProgramError(f"program: {where} must be {expectation}, got {show(got)}")
 
 
 def entry(value: object, name: str, where: str) -> object:
-    """Return an entry of an object.
-
-    Parameters
-    ----------
-    value : object
-        The object.
-    name : str
-        The entry's name.
-    where : str
-        The object's place.
-
-    Returns
-    -------
-    object
-        The entry, of any type.
-
-    Raises
-    ------
-    ProgramError
-        If ``value`` is not an object, or has no such entry.
-    """
+    """Return an entry of an object."""
     if not isinstance(value, dict) or name not in value:
         raise wrong(where, f"an object with {name!r}", value)
     return value[name]
 
 
 def items(value: object, where: str) -> list[object]:
-    """Return a list.
-
-    Parameters
-    ----------
-    value : object
-        The list.
-    where : str
-        Its place.
-
-    Raises
-    ------
-    ProgramError
-        If it is not one.
-    """
+    """Return a list."""
     if not isinstance(value, list):
         raise wrong(where, "a list", value)
     return value
 
 
 def text(value: object, where: str) -> str:
-    """Return a string that can be a name: of at most 1,000 characters, all of which can be encoded.
-
-    Parameters
-    ----------
-    value : object
-        The string.
-    where : str
-        Its place.
-
-    Raises
-    ------
-    ProgramError
-        If it is not one.
-    """
+    """Return a string that can be a name: of at most 1,000 characters, all of which can be encoded."""
     if not isinstance(value, str) or len(value) > MAX_TEXT or not _encodable(value):
         raise wrong(where, f"a string of at most {MAX_TEXT:,} characters", value)
     return value
@@ -108,17 +58,8 @@ def integer(value: object, where: str, limit: int | None = None) -> int:
 
     Parameters
     ----------
-    value : object
-        The integer.
-    where : str
-        Its place.
     limit : int, optional
         What it must be less than; then it must not be negative either.
-
-    Raises
-    ------
-    ProgramError
-        If it is not one, or beyond the limit.
     """
     if type(value) is not int:
         raise wrong(where, "an integer", value)
@@ -128,20 +69,7 @@ def integer(value: object, where: str, limit: int | None = None) -> int:
 
 
 def truth(value: object, where: str) -> bool:
-    """Return a truth value.
-
-    Parameters
-    ----------
-    value : object
-        True or False.
-    where : str
-        Its place.
-
-    Raises
-    ------
-    ProgramError
-        If it is neither.
-    """
+    """Return a truth value."""
     if not isinstance(value, bool):
         raise wrong(where, "true or false", value)
     return value
@@ -151,20 +79,7 @@ _NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 
 def number(value: object, where: str) -> float:
-    """Return a floating-point number; JSON has no word for infinities, which are strings.
-
-    Parameters
-    ----------
-    value : object
-        The number, or ``inf``, ``-inf`` or ``nan``.
-    where : str
-        Its place.
-
-    Raises
-    ------
-    ProgramError
-        If it is not one.
-    """
+    """Return a floating-point number; JSON has no word for infinities, which are strings."""
     if type(value) is float and math.isfinite(value):
         return value
     if isinstance(value, str) and value in _NOT_FINITE:
@@ -173,17 +88,6 @@ def number(value: object, where: str) -> float:
 
 
 def json_number(value: float) -> float | str:
-    """Return a floating-point number as :func:`number` reads it.
-
-    Parameters
-    ----------
-    value : float
-        Any number.
-
-    Returns
-    -------
-    float or str
-        A string for infinities and what is not a number.
-    """
+    """Return a floating-point number as :func:`number` reads it."""
     value = float(value)
     return value if math.isfinite(value) else str(value)

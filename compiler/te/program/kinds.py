@@ -68,8 +68,6 @@ class Kind:
 
     Attributes
     ----------
-    node : type
-        The class of the nodes.
     fields : dict of str to str
         The fields that are written, in order, and what each holds.
     make : callable

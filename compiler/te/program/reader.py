@@ -29,19 +29,7 @@ T = TypeVar("T", bound=Node)
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A schedule, and the function that is made of it.
-
-    Attributes
-    ----------
-    schedule : Schedule
-        With all of its primitives.
-    args : list of Tensor or Var
-        The function's arguments.
-    target : str
-        What machine code is made for.
-    name : str
-        The function's name.
-    """
+    """A schedule, and the function that is made of it."""
 
     schedule: Schedule
     args: list[Tensor | Var]
@@ -50,24 +38,7 @@ class Program:
 
 
 def read_program(source: str | bytes) -> Program:
-    """Make the program of a text, which anybody may have written.
-
-    Parameters
-    ----------
-    source : str or bytes
-        What :func:`~compiler.te.program.write_program` returned.
-
-    Returns
-    -------
-    Program
-        Made by the functions of :mod:`compiler.te`, with all of their checks.
-
-    Raises
-    ------
-    TVMError
-        If the text is not a program, or if one of its definitions or primitives is refused: a ProgramError that names
-        the entry, or the error of the function that refused it.
-    """
+    """Make the program of a text, which anybody may have written."""
     if len(source) > MAX_BYTES:
         raise ProgramError(f"program: expected at most {MAX_BYTES:,} bytes, got {len(source):,}")
     try:

@@ -30,23 +30,6 @@ def write_program(schedule: Schedule, args: Sequence[Tensor | Var], target: str 
     ----------
     schedule : Schedule
         What is written.  Spans are left out, and so are attributes of operations, which lowering does not read.
-    args : sequence of Tensor or Var
-        The arguments of the function.
-    target : str
-        What machine code is made for.
-    name : str
-        The name of the function.
-
-    Returns
-    -------
-    str
-        JSON, for :func:`~compiler.te.program.read_program`.
-
-    Raises
-    ------
-    NotExpressible
-        If the program contains what a text cannot hold: operations of other kinds than placeholders and computations,
-        calls of anything but intrinsics that compute a value, or more than :data:`~compiler.te.program.MAX_BYTES`.
     """
     program = _Writer(schedule, args).program()
     text = json.dumps(program | {"target": target, "name": name}, separators=(",", ":"), allow_nan=False)

@@ -89,11 +89,6 @@ def fuse(self: StageState, *args: IterVar) -> IterVar:
         Adjacent loops of this stage, or one list of them.  A loop that is made of one over elements and of a reduction
         loop is a reduction loop; the initial values are stored by loops of their own before it.
 
-    Returns
-    -------
-    fused : IterVar
-        The loop in their place.
-
     Raises
     ------
     ScheduleError

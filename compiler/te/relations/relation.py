@@ -61,18 +61,6 @@ class Relation(ABC):
         """Return the extents of the children.
 
         Together the children must reach every value of the parents.
-
-        Parameters
-        ----------
-        domains : mapping of IterVar to Range
-            Has the domains of the parents.
-        analyzer : Analyzer
-            Simplifies extents.
-
-        Returns
-        -------
-        tuple of PrimExpr
-            One for each child.
         """
 
     def requested_extents(self) -> tuple[PrimExpr | None, ...]:
@@ -93,15 +81,8 @@ class Relation(ABC):
 
         Parameters
         ----------
-        offsets : mapping of IterVar to PrimExpr
-            Has the offsets of the parents.
         domains : mapping of IterVar to Range
             Has the domains of parents and children.
-
-        Returns
-        -------
-        tuple of PrimExpr
-            One for each child.
         """
 
     @abstractmethod
@@ -110,15 +91,8 @@ class Relation(ABC):
 
         Parameters
         ----------
-        values : mapping of IterVar to PrimExpr
-            Has the values of the children.
         domains : mapping of IterVar to Range
             Has the domains of parents and children.
-
-        Returns
-        -------
-        tuple of PrimExpr
-            One for each parent.
         """
 
     @abstractmethod

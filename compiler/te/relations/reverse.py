@@ -56,16 +56,6 @@ def reverse(self: StageState, axis: IterVar) -> IterVar:
         for i in range(8):            →               for i_reversed in range(8):
             B[i] = A[i]                                   B[7 - i_reversed] = A[7 - i_reversed]
 
-    Parameters
-    ----------
-    axis : IterVar
-        A loop of this stage.
-
-    Returns
-    -------
-    reversed : IterVar
-        The loop in its place.
-
     Raises
     ------
     ScheduleError

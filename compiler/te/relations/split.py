@@ -95,19 +95,12 @@ def split(
 
     Parameters
     ----------
-    parent : IterVar
-        A loop of this stage.
     factor : int or PrimExpr, optional
         Extent of the inner loop, in iterations.
     nparts : int or PrimExpr, optional
         Extent of the outer loop, in iterations; exactly one of the two must be given.
     disable_predication : bool
         Must be False; TVM's parameter of this name drops the guards.
-
-    Returns
-    -------
-    outer, inner : IterVar
-        The two loops, in place of ``parent``.
 
     Raises
     ------

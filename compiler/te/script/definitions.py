@@ -32,18 +32,7 @@ class Definitions:
         self._reducers = Reducers(names, self._written)
 
     def lines(self, op: Operation) -> list[str]:
-        """Return the lines that define the tensors of an operation.
-
-        Parameters
-        ----------
-        op : Operation
-            What it reads is defined before.
-
-        Raises
-        ------
-        NotExpressible
-            If it is not a placeholder and no computation, or contains what a script cannot say.
-        """
+        """Return the lines that define the tensors of an operation."""
         if isinstance(op, PlaceholderOp):
             shape = self._shape(op.shape)
             name = self._names.give(op.output(0), op.name)

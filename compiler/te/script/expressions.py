@@ -68,13 +68,6 @@ MAX_LINE = 88
 class ExpressionWriter(Functor):
     """Writes the expressions of one computation.
 
-    Parameters
-    ----------
-    names : Names
-        Of tensors, axes and variables.
-    reducers : Reducers
-        Writes the reductions that ``te`` has no name for.
-
     Attributes
     ----------
     statements : list of str
@@ -90,18 +83,7 @@ class ExpressionWriter(Functor):
         self._texts: dict[Node, tuple[str, int]] = {}
 
     def write(self, roots: Sequence[PrimExpr]) -> list[str]:
-        """Return expressions as Python.
-
-        Parameters
-        ----------
-        roots : sequence of PrimExpr
-            They may share parts.
-
-        Raises
-        ------
-        NotExpressible
-            If one contains what a script cannot say.
-        """
+        """Return expressions as Python."""
         order = _operands_first(roots)
         self._let_values = {n.var: n.value for n in order if isinstance(n, Let)}
         self._uses = Counter(operand for n in order for operand in _operands(n))
@@ -267,11 +249,5 @@ def _float_text(n: FloatImm) -> str:
 
 
 def tuple_text(extents: Sequence[str]) -> str:
-    """Return a tuple of Python.
-
-    Parameters
-    ----------
-    extents : sequence of str
-        Of each dimension.
-    """
+    """Return a tuple of Python."""
     return f"({extents[0]},)" if len(extents) == 1 else f"({', '.join(extents)})"

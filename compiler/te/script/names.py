@@ -12,13 +12,7 @@ __all__ = ["Names"]
 
 
 class Names:
-    """Gives things names that are identifiers, and differ.
-
-    Parameters
-    ----------
-    taken : iterable of str
-        Names that mean something else.
-    """
+    """Gives things names that are identifiers, and differ."""
 
     def __init__(self, taken: Iterable[str]) -> None:
         self._taken = set(taken)
@@ -41,13 +35,7 @@ class Names:
         return inner
 
     def new(self, hint: str) -> str:
-        """Take a name that nothing has.
-
-        Parameters
-        ----------
-        hint : str
-            What it is made of, such as ``i.outer``.
-        """
+        """Take a name that nothing has."""
         base = re.sub(r"\W+", "_", hint) or "value"
         base = f"_{base}" if base[0].isdigit() else f"{base}_" if keyword.iskeyword(base) else base
         name, number = base, 0
@@ -58,19 +46,6 @@ class Names:
         return name
 
     def give(self, value: Node, hint: str) -> str:
-        """Name a thing.
-
-        Parameters
-        ----------
-        value : Node
-            An axis, a tensor or a variable.
-        hint : str
-            Its own name.
-
-        Returns
-        -------
-        str
-            The name that it has in the script.
-        """
+        """Name a thing."""
         name = self._names[value] = self.new(hint)
         return name

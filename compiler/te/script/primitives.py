@@ -37,13 +37,7 @@ class PrimitiveWriter:
         """Of each operation the tensor whose stage computes it."""
 
     def lines(self) -> list[str]:
-        """Return the lines of all primitives, and of the axes that they name.
-
-        Raises
-        ------
-        NotExpressible
-            If an argument of a primitive is one that a script cannot say.
-        """
+        """Return the lines of all primitives, and of the axes that they name."""
         for primitive in self._schedule.primitives:
             self._write(primitive)
         return self._lines

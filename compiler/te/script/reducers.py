@@ -26,13 +26,6 @@ WriteExpressions = Callable[[tuple[PrimExpr, ...], Names], tuple[list[str], list
 class Reducers:
     """Names reductions.
 
-    Parameters
-    ----------
-    names : Names
-        Of the script.
-    write : callable
-        Writes expressions.
-
     Attributes
     ----------
     lines : list of str

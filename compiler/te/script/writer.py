@@ -26,14 +26,6 @@ def write_script(
 
     Parameters
     ----------
-    schedule : Schedule
-        With the primitives that are spelt out.
-    args : sequence of Tensor or Var
-        The arguments of the function.
-    target : str
-        What machine code is made for.
-    name : str
-        The name of the function.
     title : str
         The first line of the script's docstring; the function's name where it is empty.
 
@@ -41,12 +33,6 @@ def write_script(
     -------
     str
         Python.  Tensors and axes have their own names, as far as these are identifiers and differ.
-
-    Raises
-    ------
-    NotExpressible
-        If the program contains what no script says: operations of other kinds than placeholders and computations,
-        calls of anything but intrinsics that compute a value, groups of stages.
 
     Examples
     --------

@@ -46,22 +46,8 @@ def shrink_blocks(func: PrimFunc, trace: str, ratio: int) -> IRModule:
 
     Parameters
     ----------
-    func : PrimFunc
-        The program before any primitive.
-    trace : str
-        JSON of :meth:`~compiler.tir.schedule.trace.Trace.as_json`.
     ratio : int
         How many times as long a loop is as its parts, at most; at least 2.
-
-    Returns
-    -------
-    IRModule
-        The small program after all steps.
-
-    Raises
-    ------
-    NotShrinkable
-        The blocks define no tensors, the trace has steps of another kind, or they cannot be applied.
     """
     try:
         steps = _steps(trace)

@@ -19,13 +19,7 @@ class NotShrinkable(TVMError):
 
 
 def defined_operations(outputs: Iterable[Operation]) -> list[Operation]:
-    """Return the operations that some depend on, each after those that it reads.
-
-    Raises
-    ------
-    NotShrinkable
-        One is neither a placeholder nor a computation by an expression.
-    """
+    """Return the operations that some depend on, each after those that it reads."""
     ordered: dict[Operation, None] = {}
     todo = [(op, False) for op in outputs]
     while todo:
@@ -41,13 +35,7 @@ def defined_operations(outputs: Iterable[Operation]) -> list[Operation]:
 
 
 def extents_of(op: Operation) -> dict[Dimension, int]:
-    """Return the extents of an operation's axes, or of the dimensions of a placeholder.
-
-    Raises
-    ------
-    NotShrinkable
-        One is not constant, or an axis does not begin at zero.
-    """
+    """Return the extents of an operation's axes, or of the dimensions of a placeholder."""
     pairs: list[tuple[Dimension, PrimExpr, PrimExpr]] = [
         ((op, i), const(0), extent) for i, extent in enumerate(op.output(0).shape)
     ]
@@ -63,15 +51,7 @@ def extents_of(op: Operation) -> dict[Dimension, int]:
 def redefine(
     operations: Iterable[Operation], dimensions: Dimensions, sizes: Mapping[Dimension, int]
 ) -> dict[Operation, Operation]:
-    """Define operations anew with other extents.
-
-    Parameters
-    ----------
-    operations : iterable of Operation
-        Each after those that it reads.
-    sizes : mapping
-        The extent of each class of dimensions.
-    """
+    """Define operations anew with other extents."""
     made: dict[Operation, Operation] = {}
     for op in operations:
         if isinstance(op, PlaceholderOp):

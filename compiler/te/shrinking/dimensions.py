@@ -21,26 +21,14 @@ Dimension: TypeAlias = Var | tuple[Operation, int]
 
 @dataclass(frozen=True, slots=True)
 class AffineRead:
-    """A read at a sum of axes, as a convolution's: the dimension must be long enough for its largest index.
-
-    Attributes
-    ----------
-    coefficients : dict of Var to int
-        Of the axes.
-    """
+    """A read at a sum of axes, as a convolution's: the dimension must be long enough for its largest index."""
 
     dimension: tuple[Operation, int]
     coefficients: dict[Var, int]
     base: int
 
     def extent(self, sizes: Mapping[Var, int]) -> int:
-        """Return how long the dimension must be.
-
-        Parameters
-        ----------
-        sizes : mapping of Var to int
-            Extents of the axes.
-        """
+        """Return how long the dimension must be."""
         return 1 + self.base + sum(c * (sizes[v] - 1) for v, c in self.coefficients.items() if c > 0)
 
 

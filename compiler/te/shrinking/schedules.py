@@ -48,15 +48,8 @@ def shrink_schedule(schedule: Schedule, args: Sequence[Tensor | Var], ratio: int
 
     Parameters
     ----------
-    args : sequence of Tensor
-        The function's arguments.
     ratio : int
         How many times as long an axis is as its parts, at most; at least 2.
-
-    Raises
-    ------
-    NotShrinkable
-        The definitions depend on their extents, or the primitives cannot be applied.
     """
     operations = defined_operations(schedule.outputs)
     dimensions = Dimensions()
@@ -127,13 +120,7 @@ def _factors(primitives: Sequence[Primitive], dimensions: Dimensions) -> Iterato
 def numbers_of(
     dimensions: Dimensions, extents: Mapping[Dimension, int], factors: Sequence[tuple[Dimension, int]]
 ) -> dict[Dimension, set[int]]:
-    """Return the extents of each class of axes, and the factors that they are split by.
-
-    Parameters
-    ----------
-    factors : sequence of (Dimension, int)
-        Each with an axis that it splits.
-    """
+    """Return the extents of each class of axes, and the factors that they are split by."""
     numbers: dict[Dimension, set[int]] = {}
     for member, value in [*extents.items(), *factors]:
         numbers.setdefault(dimensions.class_of(member), set()).add(value)
@@ -143,15 +130,7 @@ def numbers_of(
 def sizes_of(
     dimensions: Dimensions, extents: Mapping[Dimension, int], tables: Mapping[Dimension, Mapping[int, int]]
 ) -> dict[Dimension, int]:
-    """Return the extent of each class; those that are read at sums of axes are as long as the sums need.
-
-    Parameters
-    ----------
-    extents : mapping of Dimension to int
-        The large ones.
-    tables : mapping of Dimension to mapping of int to int
-        By class the small number for each large one.
-    """
+    """Return the extent of each class; those that are read at sums of axes are as long as the sums need."""
     sizes = {dimensions.class_of(m): tables[dimensions.class_of(m)][value] for m, value in extents.items()}
     needed: dict[Dimension, int] = {}
     for read in dimensions.affine:

@@ -18,8 +18,6 @@ def set_external_func_attr(func: Function, compile_name: str, symbol_name: str) 
 
     Parameters
     ----------
-    compile_name : str
-        Name of the compiler.
     symbol_name : str
         Name of the function in its code.
     """

@@ -50,8 +50,6 @@ def check_grad(
         The tolerances of each element.
     scale : float, optional
         The standard deviation of random inputs; ``10 * eps`` by default.
-    mean : float
-        Their mean.
     mode : str
         As in :func:`tvm.relay.transform.gradient`.
     target_devices : sequence of tuple of str and Device, optional

@@ -39,16 +39,10 @@ def deconv2d(
     ----------
     ishape : sequence of int
         Of an image of ``data``, in ``layout``; its batch left out.
-    oshape : sequence of int
-        Of an image of the result.
-    kshape : sequence of int
-        Extents of the window.
     layout : str
         ``NCHW`` or ``NHWC``.
     name : str
         Stands before the name of the weight.
-    stride : sequence of int
-        By which it widens the images.
 
     Raises
     ------
@@ -97,8 +91,6 @@ def deconv2d_bn_relu(
         Stands before the names of the parameters.
     ishape, oshape, kshape, layout
         As in :func:`deconv2d`.
-    eps : float
-        Of the batch normalisation.
     """
     image = deconv2d(data, ishape, oshape, kshape, layout, f"{prefix}_deconv")
     name = f"{prefix}_batch_norm"
@@ -120,20 +112,14 @@ def get_net(
 
     Parameters
     ----------
-    batch_size : int
-        Images at a time.
     random_len : int
         How many random numbers an image is made of.
     oshape : sequence of int
         Of an image: channels and two extents of 64, whatever the layout.
-    ngf : int
-        Channels before the last layer.
     code : Expr, optional
         The random numbers; the variable ``data`` by default.
     layout : str
         ``NCHW`` or ``NHWC``.
-    dtype : str
-        Data type of everything.
 
     Returns
     -------

@@ -93,14 +93,6 @@ def get_workload(
     ----------
     densenet_size : int
         How many layers with weights it has: 121, 161, 169 or 201.
-    classes : int
-        What an image can be.
-    batch_size : int
-        Images at a time.
-    image_shape : sequence of int
-        Of an image, channels first.
-    dtype : str
-        Data type of everything.
 
     Raises
     ------

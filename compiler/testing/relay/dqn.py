@@ -39,12 +39,8 @@ def get_net(
     ----------
     batch_size : int
         States of the game at a time.
-    num_actions : int
-        What the player can do.
     image_shape : sequence of int
         Of a state: the last four frames.
-    dtype : str
-        Data type of everything.
     layout : str
         ``NCHW`` or ``NHWC``.
 

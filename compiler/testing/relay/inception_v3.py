@@ -148,24 +148,7 @@ def _block(data: Expr, pool: str, towers: Sequence[Tower], name: str) -> Expr:
 
 
 def get_net(batch_size: int, num_classes: int, image_shape: Sequence[int], dtype: str) -> Function:
-    """Return the network.
-
-    Parameters
-    ----------
-    batch_size : int
-        Images at a time.
-    num_classes : int
-        What an image can be.
-    image_shape : sequence of int
-        Of an image, channels first.
-    dtype : str
-        Data type of everything.
-
-    Returns
-    -------
-    Function
-        Its value is the probability of each class.
-    """
+    """Return the network."""
     body: Expr = var("data", TensorType((batch_size, *image_shape), dtype))
     index = 0
     for conv in _STEM:

@@ -47,11 +47,6 @@ class Initializer:
     def fill_weight(self, name: str, arr: Array) -> None:
         """Fill a weight.
 
-        Parameters
-        ----------
-        arr : numpy.ndarray
-            What is filled.
-
         Raises
         ------
         NotImplementedError
@@ -69,8 +64,6 @@ class Xavier(Initializer):
         ``uniform`` or ``gaussian``.
     factor_type : str
         By which extent the variance is divided: ``in``, ``out`` or their average, ``avg``.
-    magnitude : float
-        What is divided.
 
     References
     ----------
@@ -124,13 +117,7 @@ class Constant(Initializer):
         self.value = value
 
     def fill_weight(self, name: str, arr: Array) -> None:
-        """Fill a weight with the value.
-
-        Parameters
-        ----------
-        arr : numpy.ndarray
-            What is filled.
-        """
+        """Fill a weight with the value."""
         arr[:] = self.value
 
 
@@ -145,8 +132,6 @@ def create_workload(
         Its parameter ``data`` is the input; all others are parameters of the model.
     initializer : Initializer, optional
         ``Xavier()`` by default.
-    seed : int
-        Of NumPy's random numbers.
     """
     mod = InferType()(IRModule.from_expr(net))
     np.random.seed(seed)

@@ -88,8 +88,6 @@ def dense_add_bias(
         ``(units, features)``; the variable ``{name}_weight`` by default.
     bias : Expr, optional
         ``(units,)``; the variable ``{name}_bias`` by default.
-    units : int, optional
-        How many outputs it has.
     **kwargs : object
         ``name``, and the other options of :func:`tvm.relay.nn.dense`.
     """

@@ -25,12 +25,6 @@ def lstm_cell(num_hidden: int, batch_size: int = 1, dtype: str = "float32", name
 
     Parameters
     ----------
-    num_hidden : int
-        Elements of the state.
-    batch_size : int
-        Sequences at a time.
-    dtype : str
-        Data type of everything.
     name : str
         Stands before the names of the variables.
 
@@ -74,17 +68,6 @@ def lstm_cell(num_hidden: int, batch_size: int = 1, dtype: str = "float32", name
 
 def get_net(iterations: int, num_hidden: int, batch_size: int = 1, dtype: str = "float32") -> Function:
     """Return a number of steps, each with weights and an input of its own.
-
-    Parameters
-    ----------
-    iterations : int
-        How many steps.
-    num_hidden : int
-        Elements of the state.
-    batch_size : int
-        Sequences at a time.
-    dtype : str
-        Data type of everything.
 
     Returns
     -------

@@ -22,17 +22,6 @@ def get_net(
 ) -> Function:
     """Return three dense layers, of 128, 64 and ``num_classes`` outputs.
 
-    Parameters
-    ----------
-    batch_size : int
-        Images at a time.
-    num_classes : int
-        What an image can be.
-    image_shape : sequence of int
-        Of an image.
-    dtype : str
-        Data type of everything.
-
     Returns
     -------
     Function

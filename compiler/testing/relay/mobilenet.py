@@ -46,14 +46,8 @@ def conv_block(
 
     Parameters
     ----------
-    data : Expr
-        Images.
     name : str
         What stands before the names of the parameters.
-    channels : int
-        Of the result.
-    kernel_size, strides, padding : tuple of two ints
-        Of the convolution.
     epsilon : float
         What is added to variances.
     layout : str
@@ -88,8 +82,6 @@ def separable_conv_block(
 
     Parameters
     ----------
-    data : Expr
-        Images.
     name : str
         What stands before the names of the parameters.
     depthwise_channels, pointwise_channels : int
@@ -102,8 +94,6 @@ def separable_conv_block(
         What is added to variances.
     layout : str
         ``NCHW`` or ``NHWC``.
-    dtype : str
-        Data type of the weight.
     """
     shape = (depthwise_channels, 1, *kernel_size) if layout == "NCHW" else (*kernel_size, depthwise_channels, 1)
     by_channel = layers.conv2d(
@@ -143,23 +133,14 @@ def mobile_net(
 
     Parameters
     ----------
-    num_classes : int
-        What an image can be.
     data_shape : sequence of int
         Of the images, in the layout.
-    dtype : str
-        Data type of everything.
     alpha : float
         What the numbers of channels are multiplied by.
     is_shallow : bool
         Leave out the five blocks in the middle.
     layout : str
         ``NCHW`` or ``NHWC``.
-
-    Returns
-    -------
-    Function
-        Its value is the probability of each class.
     """
     data = var("data", TensorType(tuple(data_shape), dtype))
     before = round(32 * alpha)
@@ -185,8 +166,6 @@ def get_workload(
 
     Parameters
     ----------
-    batch_size : int
-        Images at a time.
     num_classes, dtype, layout
         As in :func:`mobile_net`.
     image_shape : sequence of int

@@ -18,23 +18,12 @@ __all__ = ["add_nat_definitions", "count", "define_nat", "make_nat_expr", "make_
 
 
 def add_nat_definitions(prelude: Prelude) -> None:
-    """Add the type ``nat``, of ``Z`` and ``S(nat)``, and functions of it to a prelude's module.
-
-    Parameters
-    ----------
-    prelude : Prelude
-        What its module defines already stays.
-    """
+    """Add the type ``nat``, of ``Z`` and ``S(nat)``, and functions of it to a prelude's module."""
     define_nat(prelude.mod)
 
 
 def define_nat(mod: IRModule) -> None:
     """Add the type ``nat``, of ``Z`` and ``S(nat)``, and ``nat_double``, ``nat_add`` and ``nat_iterate`` to a module.
-
-    Parameters
-    ----------
-    mod : IRModule
-        What it defines already stays.
     """
     if any(var.name_hint == "nat" for var in mod.type_definitions):
         return
@@ -117,11 +106,6 @@ def make_nat_expr(prelude: Prelude, n: int) -> Call:
 
 def count(prelude: Prelude, n: Call | ConstructorValue) -> int:
     """Return the number that an expression or a value of the type ``nat`` is.
-
-    Parameters
-    ----------
-    prelude : Prelude
-        Whose module has the type.
 
     Raises
     ------

@@ -42,23 +42,11 @@ def run_opt_pass(expr: RelayExpr, opt_pass: Pass | Sequence[Pass], import_prelud
 
 
 def run_infer_type(expr: RelayExpr) -> RelayExpr:
-    """Return an expression with its types.
-
-    Returns
-    -------
-    Expr
-        Each part has its ``checked_type``.
-    """
+    """Return an expression with its types."""
     return run_opt_pass(expr, InferType())
 
 
 def count_ops(expr: RelayExpr) -> dict[str, int]:
-    """Return how often each operator is called in an expression.
-
-    Returns
-    -------
-    dict of str to int
-        By the operator's name.
-    """
+    """Return how often each operator is called in an expression."""
     calls = (e.op.name for e in post_order(expr) if isinstance(e, Call) and isinstance(e.op, RelayOp))
     return dict(Counter(calls))

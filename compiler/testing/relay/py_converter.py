@@ -43,11 +43,6 @@ def to_python(expr: GraphExpr, mod: IRModule | None = None, target: object = Non
     target : optional
         Accepted as TVM does: operators are computed by NumPy.
 
-    Returns
-    -------
-    ast.Module
-        It reads the names of :func:`environment`.
-
     Raises
     ------
     ArgumentError
@@ -61,8 +56,6 @@ def run_as_python(expr: GraphExpr, mod: IRModule | None = None, target: object =
 
     Parameters
     ----------
-    expr : Expr
-        What to compute.
     mod : IRModule, optional
         The functions and data types that ``expr`` names.
     target : optional
@@ -75,13 +68,7 @@ def run_as_python(expr: GraphExpr, mod: IRModule | None = None, target: object =
 
 
 def environment(mod: IRModule) -> dict[str, Any]:
-    """Return the names that converted programs read.
-
-    Parameters
-    ----------
-    mod : IRModule
-        Whose data types they use.
-    """
+    """Return the names that converted programs read."""
     constructors = {
         (header.name_hint, con.name_hint): con
         for header, data in mod.type_definitions.items()

@@ -24,8 +24,6 @@ class Images:
 
     Attributes
     ----------
-    rank : int
-        Their spatial dimensions.
     layout, kernel_layout : str
         Of the data and of the weights.
     """

@@ -47,10 +47,6 @@ def residual_unit(
 
     Parameters
     ----------
-    num_filter : int
-        Output channels.
-    stride : sequence of int
-        Of the unit.
     dim_match : bool
         Whether the shortcut is the data itself; else a convolution of extent 1.
     name : str
@@ -82,21 +78,12 @@ def resnet(
         How many units each stage has.
     filter_list : sequence of int
         The channels before the first stage, and of each stage.
-    num_classes : int
-        What an image can be.
     data_shape : sequence of int
         Of the images, in ``layout``.
     bottle_neck : bool
         As in :func:`residual_unit`.
     layout : str
         ``NCHW`` or ``NHWC``.
-    dtype : str
-        Data type of everything.
-
-    Returns
-    -------
-    Function
-        Its value is the probability of each class.
 
     Raises
     ------
@@ -123,18 +110,12 @@ def get_net(
 
     Parameters
     ----------
-    batch_size : int
-        Images at a time.
-    num_classes : int
-        What an image can be.
     num_layers : int
         For large images 18, 34, 50, 101, 152, 200 or 269; for small images 6 n + 2, or 9 n + 2 from 164 on.
     image_shape : sequence of int
         Of an image, in ``layout``.
     layout : str
         ``NCHW`` or ``NHWC``.
-    dtype : str
-        Data type of everything.
     **kwargs : object
         Accepted for compatibility; nothing else changes the network.
 

@@ -38,10 +38,6 @@ def residual_unit(
 
     Parameters
     ----------
-    num_filter : int
-        Output channels.
-    stride : sequence of int
-        Of the unit.
     dim_match : bool
         Whether the shortcut is the data itself; else a convolution of extent 1.
     name : str
@@ -73,21 +69,12 @@ def resnet(
         How many units each stage has.
     filter_list : sequence of int
         The channels before the first stage, and of each stage.
-    num_classes : int
-        What a video can be.
     data_shape : sequence of int
         Of the videos, in ``layout``.
     bottle_neck : bool
         As in :func:`residual_unit`.
     layout : str
         ``NCDHW``.
-    dtype : str
-        Data type of everything.
-
-    Returns
-    -------
-    Function
-        Its value is the probability of each class.
 
     Raises
     ------
@@ -114,18 +101,12 @@ def get_net(
 
     Parameters
     ----------
-    batch_size : int
-        Videos at a time.
-    num_classes : int
-        What a video can be.
     num_layers : int
         18, 34, 50, 101, 152, 200 or 269.
     image_shape : sequence of int
         Of a video, in ``layout``.
     layout : str
         ``NCDHW``.
-    dtype : str
-        Data type of everything.
     **kwargs : object
         Accepted for compatibility; nothing else changes the network.
 

@@ -53,21 +53,8 @@ def get_net(batch_size: int, image_shape: Sequence[int], num_classes: int, versi
 
     Parameters
     ----------
-    batch_size : int
-        Images at a time.
-    image_shape : sequence of int
-        Of an image, channels first.
-    num_classes : int
-        What an image can be.
     version : str
         ``1.0`` or ``1.1``, which needs less time.
-    dtype : str
-        Data type of everything.
-
-    Returns
-    -------
-    Function
-        Its value is the probability of each class.
 
     Raises
     ------

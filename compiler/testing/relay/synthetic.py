@@ -30,10 +30,6 @@ def get_net(input_shape: Sequence[int] = (1, 3, 24, 12), dtype: str = "float32",
 
     Parameters
     ----------
-    input_shape : sequence of int
-        Of the images, channels first.
-    dtype : str
-        Data type of the images.
     wtype : str, optional
         Data type of the weights; that of the images by default.
 

@@ -56,13 +56,7 @@ def ProcessGraphDefParam(graph_def: Message) -> Any:  # TVM's name
 
 
 def AddShapesToGraphDef(session: _Session, out_node: str | list[str]) -> Any:  # TVM's name
-    """Return a session's graph with its variables frozen, and the shape of each result as an attribute.
-
-    Parameters
-    ----------
-    out_node : str or list of str
-        Names of the outputs.
-    """
+    """Return a session's graph with its variables frozen, and the shape of each result as an attribute."""
     from tensorflow.compat.v1 import graph_util
 
     graph_def = session.graph.as_graph_def(add_shapes=True)
@@ -125,11 +119,6 @@ class NodeLookup:
     def load(self, label_lookup_path: str, uid_lookup_path: str) -> dict[int, str]:
         """Return the names by number.
 
-        Parameters
-        ----------
-        label_lookup_path, uid_lookup_path : str
-            As for the class.
-
         Raises
         ------
         KeyError
@@ -140,23 +129,12 @@ class NodeLookup:
         return {int(node): names[uid] for node, uid in _CLASS.findall(Path(label_lookup_path).read_text())}
 
     def id_to_string(self, node_id: int) -> str:
-        """Return the names of a class.
-
-        Returns
-        -------
-        str
-            Empty for an unknown number.
-        """
+        """Return the names of a class."""
         return self.node_lookup.get(node_id, "")
 
 
 def get_workload(*args: object, **options: object) -> NoReturn:
     """Say that models are not downloaded; ``get_workload_official`` and ``get_workload_ptb`` are the same function.
-
-    Parameters
-    ----------
-    *args, **options : object
-        What TVM's functions take.
 
     Raises
     ------

@@ -23,13 +23,7 @@ def rand(dtype: str, *shape: int) -> NDArray:
 
 
 def _np_randn_from_type(t: Type, scale: float = 1, mean: float = 0) -> np.ndarray:
-    """Return normally distributed numbers in an array of a type.
-
-    Raises
-    ------
-    ArgumentError
-        If it is not a type of arrays with constant extents.
-    """
+    """Return normally distributed numbers in an array of a type."""
     if not isinstance(t, TensorType) or any(not isinstance(d, int) for d in t.dims):
         raise ArgumentError(f"an argument needs a tensor type of constant extents, got {t}")
     shape = tuple(int(d) for d in t.dims if isinstance(d, int))

@@ -34,8 +34,6 @@ def get_feature(
 
     Parameters
     ----------
-    internal_layer : Expr
-        Images, channels first.
     layers_per_stage : sequence of int
         Convolutions of each stage, which ends with pooling.
     filters : sequence of int
@@ -58,13 +56,6 @@ def get_feature(
 
 def get_classifier(input_data: Expr, num_classes: int) -> Expr:
     """Return the three dense layers.
-
-    Parameters
-    ----------
-    input_data : Expr
-        Images.
-    num_classes : int
-        What an image can be.
 
     Returns
     -------
@@ -90,23 +81,10 @@ def get_net(
 
     Parameters
     ----------
-    batch_size : int
-        Images at a time.
-    image_shape : sequence of int
-        Of an image, channels first.
-    num_classes : int
-        What an image can be.
-    dtype : str
-        Data type of everything.
     num_layers : int
         11, 13, 16 or 19.
     batch_norm : bool
         Normalise after each convolution.
-
-    Returns
-    -------
-    Function
-        Its value is the probability of each class.
 
     Raises
     ------

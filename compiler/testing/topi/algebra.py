@@ -42,14 +42,8 @@ def batch_matmul(
 
     Parameters
     ----------
-    x : numpy.ndarray
-        One matrix may stand for all.
-    y : numpy.ndarray
-        One matrix may stand for all.
     out_dtype : str, optional
         That of the data by default.
-    trans_x : bool
-        Whether the first ones are transposed.
     trans_y : bool
         Whether the second ones are.
     """

@@ -59,21 +59,12 @@ def conv1d_ncw_python(a_np: Array, w_np: Array, stride: Numbers, padding: Paddin
 
     Parameters
     ----------
-    a_np : numpy.ndarray
-        The data.
     w_np : numpy.ndarray
         The weight, of layout OIW.
-    stride : int or sequence of int
-        Step of the window.
     padding : str, int or sequence of int
         ``VALID``, ``SAME``, or numbers of zeros around the data.
     dilation : int or sequence of int
         Distance of neighbouring elements of the window.
-
-    Returns
-    -------
-    numpy.ndarray
-        Of layout NCW.
     """
     return _convolution(a_np, w_np, stride, padding, dilation=dilation)
 
@@ -85,23 +76,14 @@ def group_conv1d_ncw_python(
 
     Parameters
     ----------
-    a_np : numpy.ndarray
-        The data.
     w_np : numpy.ndarray
         The weight, of layout OIW.
-    stride : int or sequence of int
-        Step of the window.
     padding : str, int or sequence of int
         ``VALID``, ``SAME``, or numbers of zeros around the data.
     dilation : int or sequence of int
         Distance of neighbouring elements of the window.
     groups : int
         How many groups of channels are convolved apart.
-
-    Returns
-    -------
-    numpy.ndarray
-        Of layout NCW.
     """
     return _convolution(a_np, w_np, stride, padding, dilation=dilation, groups=groups)
 
@@ -111,21 +93,12 @@ def conv2d_nchw_python(a_np: Array, w_np: Array, stride: Numbers, padding: Paddi
 
     Parameters
     ----------
-    a_np : numpy.ndarray
-        The data.
     w_np : numpy.ndarray
         The weight, of layout OIHW.
-    stride : int or sequence of int
-        Step of the window.
     padding : str, int or sequence of int
         ``VALID``, ``SAME``, or numbers of zeros around the data.
     groups : int
         How many groups of channels are convolved apart.
-
-    Returns
-    -------
-    numpy.ndarray
-        Of layout NCHW.
     """
     return _convolution(a_np, w_np, stride, padding, groups=groups)
 
@@ -135,21 +108,12 @@ def conv2d_nhwc_python(a_np: Array, w_np: Array, stride: Numbers, padding: Paddi
 
     Parameters
     ----------
-    a_np : numpy.ndarray
-        The data.
     w_np : numpy.ndarray
         The weight, of layout HWIO.
-    stride : int or sequence of int
-        Step of the window.
     padding : str, int or sequence of int
         ``VALID``, ``SAME``, or numbers of zeros around the data.
     groups : int
         How many groups of channels are convolved apart.
-
-    Returns
-    -------
-    numpy.ndarray
-        Of layout NHWC.
     """
     result = _convolution(a_np.transpose(0, 3, 1, 2), w_np.transpose(3, 2, 0, 1), stride, padding, groups=groups)
     return result.transpose(0, 2, 3, 1)
@@ -160,19 +124,10 @@ def conv2d_hwcn_python(a_np: Array, w_np: Array, stride: Numbers, padding: Paddi
 
     Parameters
     ----------
-    a_np : numpy.ndarray
-        The data.
     w_np : numpy.ndarray
         The weight, of layout HWIO.
-    stride : int or sequence of int
-        Step of the window.
     padding : str, int or sequence of int
         ``VALID``, ``SAME``, or numbers of zeros around the data.
-
-    Returns
-    -------
-    numpy.ndarray
-        Of layout HWCN.
     """
     result = _convolution(a_np.transpose(3, 2, 0, 1), w_np.transpose(3, 2, 0, 1), stride, padding)
     return result.transpose(2, 3, 1, 0)
@@ -183,21 +138,12 @@ def conv3d_ncdhw_python(a_np: Array, w_np: Array, stride: Numbers, padding: Padd
 
     Parameters
     ----------
-    a_np : numpy.ndarray
-        The data.
     w_np : numpy.ndarray
         The weight, of layout OIDHW.
-    stride : int or sequence of int
-        Step of the window.
     padding : str, int or sequence of int
         ``VALID``, ``SAME``, or numbers of zeros around the data.
     groups : int
         How many groups of channels are convolved apart.
-
-    Returns
-    -------
-    numpy.ndarray
-        Of layout NCDHW.
     """
     return _convolution(a_np, w_np, stride, padding, groups=groups)
 
@@ -207,21 +153,12 @@ def conv3d_ndhwc_python(a_np: Array, w_np: Array, stride: Numbers, padding: Padd
 
     Parameters
     ----------
-    a_np : numpy.ndarray
-        The data.
     w_np : numpy.ndarray
         The weight, of layout DHWIO.
-    stride : int or sequence of int
-        Step of the window.
     padding : str, int or sequence of int
         ``VALID``, ``SAME``, or numbers of zeros around the data.
     groups : int
         How many groups of channels are convolved apart.
-
-    Returns
-    -------
-    numpy.ndarray
-        Of layout NDHWC.
     """
     result = _convolution(a_np.transpose(0, 4, 1, 2, 3), w_np.transpose(4, 3, 0, 1, 2), stride, padding, groups=groups)
     return result.transpose(0, 2, 3, 4, 1)
@@ -234,23 +171,12 @@ def conv1d_transpose_ncw_python(
 
     Parameters
     ----------
-    a_np : numpy.ndarray
-        The data.
     w_np : numpy.ndarray
         The weight, of layout IOW.
-    stride : int or sequence of int
-        Step of the window.
     padding : str, int or sequence of int
         ``VALID``, ``SAME``, or numbers of zeros around the data.
-    output_padding : int or sequence of int
-        How much longer the result is.
     groups : int
         How many groups of channels are convolved apart.
-
-    Returns
-    -------
-    numpy.ndarray
-        Of layout NCW.
     """
     return _transposed(a_np, w_np, stride, padding, output_padding, groups)
 
@@ -262,23 +188,12 @@ def conv2d_transpose_nchw_python(
 
     Parameters
     ----------
-    a_np : numpy.ndarray
-        The data.
     w_np : numpy.ndarray
         The weight, of layout IOHW.
-    stride : int or sequence of int
-        Step of the window.
     padding : str, int or sequence of int
         ``VALID``, ``SAME``, or numbers of zeros around the data.
-    output_padding : int or sequence of int
-        How much longer the result is.
     groups : int
         How many groups of channels are convolved apart.
-
-    Returns
-    -------
-    numpy.ndarray
-        Of layout NCHW.
     """
     return _transposed(a_np, w_np, stride, padding, output_padding, groups)
 
@@ -290,23 +205,12 @@ def conv3d_transpose_ncdhw_python(
 
     Parameters
     ----------
-    a_np : numpy.ndarray
-        The data.
     w_np : numpy.ndarray
         The weight, of layout IODHW.
-    stride : int or sequence of int
-        Step of the window.
     padding : str, int or sequence of int
         ``VALID``, ``SAME``, or numbers of zeros around the data.
-    output_padding : int or sequence of int
-        How much longer the result is.
     groups : int
         How many groups of channels are convolved apart.
-
-    Returns
-    -------
-    numpy.ndarray
-        Of layout NCDHW.
     """
     return _transposed(a_np, w_np, stride, padding, output_padding, groups)
 
@@ -326,21 +230,10 @@ def conv2d_transpose_nhwc_python(
 
     Parameters
     ----------
-    a_nhwc : numpy.ndarray
-        The data.
     weight_format : str
         Its layout, in which ``I`` are the channels of the data: ``HWIO``, ``HWOI``, ``OIHW`` or ``IOHW``.
-    stride : int or sequence of int
-        Step of the window.
     padding : str, int or sequence of int
         ``VALID``, ``SAME``, or numbers of zeros around the data.
-    output_padding : int or sequence of int
-        How much longer the result is.
-
-    Returns
-    -------
-    numpy.ndarray
-        Of layout NHWC.
 
     Raises
     ------
@@ -369,19 +262,10 @@ def depthwise_conv2d_python_nchw(input_np: Array, filter_np: Array, stride: Numb
 
     Parameters
     ----------
-    input_np : numpy.ndarray
-        The data.
     filter_np : numpy.ndarray
         The weight, ``(channels, multiplier, height, width)``.
-    stride : int or sequence of int
-        Step of the window.
     padding : str, int or sequence of int
         ``VALID``, ``SAME``, or numbers of zeros around the data.
-
-    Returns
-    -------
-    numpy.ndarray
-        Of layout NCHW.
     """
     return _depthwise(input_np, filter_np, stride, padding)
 
@@ -391,19 +275,10 @@ def depthwise_conv2d_python_nhwc(input_np: Array, filter_np: Array, stride: Numb
 
     Parameters
     ----------
-    input_np : numpy.ndarray
-        The data.
     filter_np : numpy.ndarray
         The weight, ``(height, width, channels, multiplier)``.
-    stride : int or sequence of int
-        Step of the window.
     padding : str, int or sequence of int
         ``VALID``, ``SAME``, or numbers of zeros around the data.
-
-    Returns
-    -------
-    numpy.ndarray
-        Of layout NHWC.
     """
     result = _depthwise(input_np.transpose(0, 3, 1, 2), filter_np.transpose(2, 3, 0, 1), stride, padding)
     return result.transpose(0, 2, 3, 1)
@@ -414,19 +289,10 @@ def depthwise_conv2d_python_nchwc(input_np: Array, filter_np: Array, stride: Num
 
     Parameters
     ----------
-    input_np : numpy.ndarray
-        The data.
     filter_np : numpy.ndarray
         The weight, ``(blocks, multiplier, height, width, 1, channels of a block)``.
-    stride : int or sequence of int
-        Step of the window.
     padding : str, int or sequence of int
         ``VALID``, ``SAME``, or numbers of zeros around the data.
-
-    Returns
-    -------
-    numpy.ndarray
-        Of layout NCHWc.
     """
     batch, blocks, height, width, inner = input_np.shape
     data = input_np.transpose(0, 1, 4, 2, 3).reshape(batch, blocks * inner, height, width)
@@ -451,14 +317,6 @@ def conv2d_backward_weight_python(
 
     Parameters
     ----------
-    dy_np : numpy.ndarray
-        The gradient of the result.
-    x_np : numpy.ndarray
-        The data.
-    kernel_size : sequence of int
-        Extents of the weight.
-    stride : int or sequence of int
-        Step of the window.
     padding : int or sequence of int
         Numbers of zeros around the data.
     layout : str
@@ -467,11 +325,6 @@ def conv2d_backward_weight_python(
         1 only.
     channels : int, optional
         Those of the result, which ``dy_np`` says.
-
-    Returns
-    -------
-    numpy.ndarray
-        Of the weight's layout.
 
     Raises
     ------

@@ -34,8 +34,6 @@ def resize1d_python(
 
     Parameters
     ----------
-    scale : sequence of float
-        By which the extent is multiplied.
     layout : str
         ``NCW`` or ``NWC``.
     method : str
@@ -57,8 +55,6 @@ def resize2d_python(
 
     Parameters
     ----------
-    scale : sequence of float
-        By which the extents are multiplied.
     layout : str
         ``NCHW`` or ``NHWC``.
     method : str
@@ -80,8 +76,6 @@ def resize3d_python(
 
     Parameters
     ----------
-    scale : sequence of float
-        By which the extents are multiplied.
     layout : str
         ``NCDHW`` or ``NDHWC``.
     method : str
@@ -99,8 +93,6 @@ def affine_grid_python(data: Array, target_shape: Ints) -> Array:
     ----------
     data : numpy.ndarray
         The transformations, ``(N, 2, 3)``.
-    target_shape : sequence of int
-        Height and width.
     """
     ys, xs = np.meshgrid(np.linspace(-1, 1, target_shape[0]), np.linspace(-1, 1, target_shape[1]), indexing="ij")
     points = np.stack([xs.ravel(), ys.ravel(), np.ones(xs.size)]).astype(data.dtype)
@@ -177,20 +169,14 @@ def crop_and_resize_python(
 
     Parameters
     ----------
-    image : numpy.ndarray
-        The images.
     boxes : numpy.ndarray
         Top, left, bottom and right of each part, between 0 and 1.
     box_indices : numpy.ndarray
         The image that each part is of.
-    crop_size : sequence of int
-        Height and width of the result.
     layout : str
         ``NCHW`` or ``NHWC``.
     method : str
         ``bilinear`` or ``nearest_neighbor``.
-    extrapolation_value : float
-        What lies outside.
     """
     images = image.transpose(0, 3, 1, 2) if layout == "NHWC" else image
     height, width = images.shape[2:]

@@ -25,13 +25,7 @@ Strides = Sequence[int] | None
 
 
 def gather_python(data: Array, axis: int, indices: Array) -> Array:
-    """Return the elements at indices along an axis.
-
-    Parameters
-    ----------
-    indices : numpy.ndarray
-        Of the rank of the data.
-    """
+    """Return the elements at indices along an axis."""
     return np.take_along_axis(data, indices.astype("int64"), axis)
 
 
@@ -51,8 +45,6 @@ def one_hot(indices: Array, on_value: float, off_value: float, depth: int, axis:
 
     Parameters
     ----------
-    depth : int
-        The length of a vector.
     axis : int
         Where the vectors lie; -1 is last.
     """
@@ -105,13 +97,7 @@ def strided_slice_python(
 
 
 def strided_set_python(data: Array, v: Array, begin: Ints, end: Ints, strides: Strides) -> Array:
-    """Return an array with a part of it set.
-
-    Parameters
-    ----------
-    v : numpy.ndarray
-        What the part becomes.
-    """
+    """Return an array with a part of it set."""
     result = data.copy()
     result[_places(data.shape, begin, end, strides, "end", None)] = v
     return result
@@ -152,8 +138,6 @@ def searchsorted_ref(sorted_sequence: Array, values: Array, right: bool, out_dty
     ----------
     sorted_sequence : numpy.ndarray
         Rows, or one for all.
-    values : numpy.ndarray
-        Rows of values.
     right : bool
         Behind elements that are the same, rather than before them.
     """

@@ -51,8 +51,6 @@ def l2_normalize_python(a_np: Array, eps: float, axis: int | Ints | None = None)
 
     Parameters
     ----------
-    eps : float
-        The least square of a length.
     axis : int | Ints | None
         All of them by default.
     """
@@ -68,12 +66,8 @@ def lrn_python(a_np: Array, size: int, axis: int, bias: float, alpha: float, bet
     ----------
     size : int
         How many neighbours there are, the element itself included.
-    bias : float
-        Added to the sum.
     alpha : float
         The sum of the squares is multiplied by it, and divided by the size.
-    beta : float
-        The power of the divisor.
     """
     radius = size // 2
     squares = np.moveaxis(np.square(a_np), axis, 0)
@@ -97,10 +91,6 @@ def layer_norm_python(data: Array, gamma: Array, beta: Array, axis: int | Ints, 
     ----------
     gamma : numpy.ndarray
         The scale, of the extents of the axes.
-    beta : numpy.ndarray
-        The shift.
-    epsilon : float
-        Added to the variance.
     """
     axes = tuple(a % data.ndim for a in ((axis,) if isinstance(axis, int) else axis))
     shape = [extent if a in axes else 1 for a, extent in enumerate(data.shape)]
@@ -114,8 +104,6 @@ def rms_norm_python(data: Array, weight: Array, axis: int | Ints, epsilon: float
     ----------
     weight : numpy.ndarray
         The scale, of the extents of the axes.
-    epsilon : float
-        Added to the mean square.
     """
     axes = tuple(a % data.ndim for a in ((axis,) if isinstance(axis, int) else axis))
     shape = [extent if a in axes else 1 for a, extent in enumerate(data.shape)]
@@ -134,10 +122,6 @@ def group_norm_python(
         The scale of each channel.
     beta : numpy.ndarray
         The shift of each channel.
-    axes : sequence of int
-        The other axes that are normalised.
-    epsilon : float
-        Added to the variance.
     """
     channels = data.shape[channel_axis]
     split = (*data.shape[:channel_axis], num_groups, channels // num_groups, *data.shape[channel_axis + 1 :])
@@ -156,8 +140,6 @@ def instance_norm_python(data: Array, gamma: Array, beta: Array, axis: int | Int
         The scale of each channel, the second axis.
     beta : numpy.ndarray
         The shift of each channel.
-    epsilon : float
-        Added to the variance.
     """
     axes = (axis,) if isinstance(axis, int) else tuple(axis)
     shape = [extent if a == 1 else 1 for a, extent in enumerate(data.shape)]
@@ -185,14 +167,6 @@ def batch_norm(
         The scale of each channel.
     beta : numpy.ndarray
         The shift of each channel.
-    axis : int
-        That of the channels.
-    epsilon : float
-        Added to the variance.
-    center : bool
-        Whether it is shifted.
-    scale : bool
-        Whether it is scaled.
     training : bool
         Use the mean and the variance of ``x``, and return them mixed with the moving ones.
     momentum : float

@@ -36,12 +36,6 @@ def poolnd_python(
     ----------
     np_data : numpy.ndarray
         The data, its channels second unless ``layout`` says where.
-    kernel : sequence of int
-        Extents of the window.
-    strides : sequence of int
-        Its steps.
-    dilation : sequence of int
-        Distance of its elements.
     padding_before : sequence of int
         How far it goes beyond the beginnings.
     padding_after : sequence of int
@@ -52,8 +46,6 @@ def poolnd_python(
         Whether elements beyond the ends count in means.
     ceil_mode : bool
         Whether a last window may go beyond the end.
-    dtype : str
-        Of the result.
     layout : str, optional
         E.g. ``NHWC``; ``NCHW`` and the like by default.
 
@@ -122,12 +114,6 @@ def pool_grad_nchw(
     ----------
     a_np : numpy.ndarray
         The data, ``(N, C, H, W)``.
-    out_grad_np : numpy.ndarray
-        The gradient of the result.
-    pool_size : sequence of int
-        Extents of the window.
-    strides : sequence of int
-        Its steps.
     padding : sequence of int
         How far it goes beyond the top, the left, the bottom and the right.
     pool_type : str
@@ -168,10 +154,6 @@ def adaptive_pool(np_data: Array, out_size: Numbers, pool_type: str, layout: str
 
     Parameters
     ----------
-    np_data : numpy.ndarray
-        The data.
-    out_size : int or sequence of int
-        Extents of the result.
     pool_type : str
         ``max`` or ``avg``.
     layout : str

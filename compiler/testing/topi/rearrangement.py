@@ -26,8 +26,6 @@ def depth_to_space_python(data: Array, block_size: int, mode: str = "DCR") -> Ar
     ----------
     data : numpy.ndarray
         ``(N, C, H, W)``.
-    block_size : int
-        The extent of a block.
     mode : str
         Whether the depth is the outer part of the channels, ``DCR``, or the inner one, ``CRD``.
     """
@@ -47,8 +45,6 @@ def space_to_depth_python(data: Array, block_size: int) -> Array:
     ----------
     data : numpy.ndarray
         ``(N, C, H, W)``.
-    block_size : int
-        The extent of a block.
     """
     batch, channels, height, width = data.shape
     rows, columns = height // block_size, width // block_size
@@ -65,8 +61,6 @@ def space_to_batch_nd_python(
     ----------
     data : numpy.ndarray
         The batch first, then the dimensions that are divided.
-    block_shape : sequence of int
-        Extents of a block.
     pad_before : sequence of int
         Elements added before each dimension.
     pad_after : sequence of int
@@ -90,14 +84,8 @@ def batch_to_space_nd_python(data: Array, block_shape: Ints, crop_begin_list: In
 
     Parameters
     ----------
-    data : numpy.ndarray
-        The batch first.
-    block_shape : sequence of int
-        Extents of a block.
     crop_begin_list : sequence of int
         Elements left out before each dimension.
-    crop_end_list : sequence of int
-        Elements left out after it.
     """
     count = len(block_shape)
     batch = data.shape[0] // int(np.prod(block_shape))
@@ -119,8 +107,6 @@ def reorg_python(a_np: Array, stride: int) -> Array:
     ----------
     a_np : numpy.ndarray
         ``(N, C, H, W)``.
-    stride : int
-        The extent of a block.
     """
     batch, channels, height, width = a_np.shape
     inner = channels // stride**2

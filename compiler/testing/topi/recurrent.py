@@ -45,26 +45,16 @@ def lstm_python(
         The inputs, ``(steps, batch, features)``.
     Wi : numpy.ndarray
         The weights of the inputs, ``(4 * hidden, features)``.
-    Wh : numpy.ndarray
-        The weights of the state.
-    Bi : numpy.ndarray, optional
-        The bias of the inputs.
-    Bh : numpy.ndarray, optional
-        The bias of the state.
     h_init : numpy.ndarray, optional
         The first state; 0 by default.
     c_init : numpy.ndarray, optional
         The first memory; 0 by default.
-    proj : numpy.ndarray, optional
-        By which the state is multiplied.
     p_i : numpy.ndarray, optional
         What the input gate sees of the memory.
     p_f : numpy.ndarray, optional
         What the forget gate sees of it.
     p_o : numpy.ndarray, optional
         What the output gate sees of it.
-    f_act : str
-        The function of the gates.
     g_act : str
         The function of what is put into the memory.
     h_act : str
@@ -111,10 +101,6 @@ def attention_python(
     ----------
     q : numpy.ndarray
         The queries, ``(batch, length, heads, size)``.
-    k : numpy.ndarray
-        The keys.
-    v : numpy.ndarray
-        The values.
     bias : numpy.ndarray, optional
         Added to the products, ``(batch, heads, queries, keys)``.
     qk_scale : float, optional

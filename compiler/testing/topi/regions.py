@@ -40,8 +40,6 @@ def roi_align_nchw_python(
         Images, ``(N, C, H, W)``.
     rois_np : numpy.ndarray
         Regions: the image, left, top, right and bottom of each.
-    pooled_size : int or sequence of int
-        Extents of the result.
     spatial_scale : float
         By which the edges of regions are multiplied.
     sample_ratio : int
@@ -84,8 +82,6 @@ def roi_align_nhwc_python(
         Images, ``(N, H, W, C)``.
     rois_np : numpy.ndarray
         Regions: the image, left, top, right and bottom of each.
-    pooled_size : int or sequence of int
-        Extents of the result.
     spatial_scale : float
         By which the edges of regions are multiplied.
     sample_ratio : int
@@ -107,8 +103,6 @@ def roi_pool_nchw_python(a_np: Array, rois_np: Array, pooled_size: Numbers, spat
         Images, ``(N, C, H, W)``.
     rois_np : numpy.ndarray
         Regions: the image, left, top, right and bottom of each.
-    pooled_size : int or sequence of int
-        Extents of the result.
     spatial_scale : float
         By which the edges of regions are multiplied.
     """
@@ -146,10 +140,6 @@ def deformable_conv2d_nchw_python(
         Rows and columns that are added to the places, ``(N, 2 * groups of them * window, height, width)``.
     w_np : numpy.ndarray
         The weight, ``(O, C / groups, H, W)``.
-    stride : int or sequence of int
-        Step of the window.
-    padding : int or sequence of int
-        Zeros around the data.
     dilation : int or sequence of int
         Distance of neighbouring elements of the window.
     deformable_groups : int
@@ -197,10 +187,6 @@ def deformable_conv2d_nhwc_python(
         Rows and columns that are added to the places, its channels last.
     w_np : numpy.ndarray
         The weight, ``(H, W, C / groups, O)``.
-    stride : int or sequence of int
-        Step of the window.
-    padding : int or sequence of int
-        Zeros around the data.
     dilation : int or sequence of int
         Distance of neighbouring elements of the window.
     deformable_groups : int
@@ -239,16 +225,10 @@ def correlation_nchw_python(
         ``(N, C, H, W)``.
     data2 : numpy.ndarray
         Of the same shape.
-    kernel_size : int
-        The extent of the windows.
     max_displacement : int
         How far apart their places are at most.
-    stride1 : int
-        Steps in the first image.
     stride2 : int
         Steps around them in the second one.
-    padding : int
-        Zeros around the images.
     is_multiply : bool
         Add up products, rather than absolute differences.
     """

@@ -55,46 +55,22 @@ def _rule(target: str | Target, schedule: Callable[[Tensor | Sequence[Tensor], T
 
 
 def get_injective_schedule(target: str | Target) -> Rule:
-    """Return the schedule of computations in which an element depends on single elements.
-
-    Returns
-    -------
-    callable
-        From the outputs to a Schedule.
-    """
+    """Return the schedule of computations in which an element depends on single elements."""
     return _rule(target, schedule_injective)
 
 
 def get_elemwise_schedule(target: str | Target) -> Rule:
-    """Return the schedule of computations in which an element depends on the same elements.
-
-    Returns
-    -------
-    callable
-        From the outputs to a Schedule.
-    """
+    """Return the schedule of computations in which an element depends on the same elements."""
     return get_injective_schedule(target)
 
 
 def get_broadcast_schedule(target: str | Target) -> Rule:
-    """Return the schedule of computations that broadcast.
-
-    Returns
-    -------
-    callable
-        From the outputs to a Schedule.
-    """
+    """Return the schedule of computations that broadcast."""
     return get_injective_schedule(target)
 
 
 def get_reduce_schedule(target: str | Target) -> Rule:
-    """Return the schedule of reductions.
-
-    Returns
-    -------
-    callable
-        From the outputs to a Schedule.
-    """
+    """Return the schedule of reductions."""
     return _rule(target, schedule_reduce)
 
 
@@ -112,17 +88,6 @@ def compare_numpy_tvm(
     schedule: Callable[..., Schedule],
 ) -> None:
     """Build a computation, run it and compare its result.
-
-    Parameters
-    ----------
-    output : numpy.ndarray
-        What it must compute.
-    device : Device
-        Where it runs.
-    compute : callable
-        From tensors to a tensor.
-    schedule : callable
-        From its outputs to a Schedule.
 
     Raises
     ------

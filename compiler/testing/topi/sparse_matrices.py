@@ -14,14 +14,8 @@ def random_bsr_matrix(m: int, n: int, bs_r: int, bs_c: int, density: float, dtyp
 
     Parameters
     ----------
-    m, n : int
-        Its rows and columns.
-    bs_r, bs_c : int
-        Those of a block.
     density : float
         The share of elements in such blocks; there is always one.
-    dtype : str
-        Of the elements.
     """
     from scipy.sparse import bsr_matrix  # type: ignore[import-untyped]  # used by nothing else, and slow to import
 

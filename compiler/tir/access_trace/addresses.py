@@ -28,13 +28,7 @@ def addresses(memories: list[Memory]) -> list[tuple[int, int]]:
 
 
 def lines_touched(trace: AccessTrace, line: int) -> Iterator[tuple[int, bool, list[int]]]:
-    """Yield, of each access, its position among the events, whether it writes, and the lines of memory it touches.
-
-    Parameters
-    ----------
-    line : int
-        Bytes of a line.
-    """
+    """Yield, of each access, its position among the events, whether it writes, and the lines of memory it touches."""
     placed = addresses(trace.memories)
     sites = [(s.write, *placed[s.memory], s.lanes, s.stride) for s in trace.sites]
     for position, (code, value) in enumerate(zip(trace.codes, trace.values, strict=True)):

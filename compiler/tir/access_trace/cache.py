@@ -38,17 +38,7 @@ class MissKind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class CacheLevel:
-    """A cache.
-
-    Attributes
-    ----------
-    size : int
-        Bytes.
-    ways : int
-        Lines of a set.
-    line : int
-        Bytes of a line.
-    """
+    """A cache."""
 
     name: str
     size: int
@@ -154,18 +144,7 @@ class _Level:
 
 
 def simulate_caches(trace: AccessTrace, levels: Sequence[CacheLevel]) -> CacheReport:
-    """Send the accesses of a trace through caches.
-
-    Parameters
-    ----------
-    levels : sequence of CacheLevel
-        The fastest first, all of one line size.
-
-    Raises
-    ------
-    ArgumentError
-        There is no level, lines differ in size, or a level holds no line.
-    """
+    """Send the accesses of a trace through caches."""
     if not levels or len({level.line for level in levels}) > 1:
         raise ArgumentError(f"simulate_caches: levels must be caches of one line size, got {list(levels)}")
     if any(level.lines < 1 or level.ways < 1 for level in levels):

@@ -31,12 +31,8 @@ class Memory:
 
     Attributes
     ----------
-    dtype : str
-        Of one element.
     shape : tuple of int
         Of an argument as the function declares it; of other memory its number of elements.
-    local : bool
-        Whether the program allocates it.
     """
 
     name: str
@@ -56,10 +52,6 @@ class Loop:
 
     Attributes
     ----------
-    name : str
-        Of its variable.
-    kind : str
-        ``serial``, ``parallel``, ``thread`` …
     line : int
         1-based, in the program's text.
     """
@@ -76,8 +68,6 @@ class Site:
 
     Attributes
     ----------
-    memory : int
-        Position among the memories.
     line : int
         1-based, in the program's text.
     lanes, stride : int
@@ -103,10 +93,6 @@ class AccessTrace:
 
     Attributes
     ----------
-    lines : list of str
-        The program's text.
-    codes, values : array of int
-        The events.
     complete : bool
         Whether the program ran to its end.
     """
@@ -128,15 +114,6 @@ def record_accesses(func: PrimFunc, arrays: Sequence[Any], limit: int) -> Access
     """Run a function as the interpreter does, and record what it reads and writes.
 
     Iterations of parallel loops and threads run one after the other.
-
-    Parameters
-    ----------
-    func : PrimFunc
-        At any stage of lowering that still has its buffer map.
-    arrays : sequence of numpy.ndarray or scalar
-        Its arguments, which it changes.
-    limit : int
-        Events after which the run is broken off.
     """
     text = printer.script(IRModule({"main": func})).lines
     trace = AccessTrace([line.text for line in text])

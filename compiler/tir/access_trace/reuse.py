@@ -22,11 +22,6 @@ def stack_distances(lines: Iterable[int]) -> Iterable[int]:
     A cache of ``n`` lines that replaces the one used least recently, and holds any line anywhere, has a line at its
     next use exactly if the distance is less than ``n``.
 
-    Yields
-    ------
-    int
-        :data:`COLD` of a first use.
-
     References
     ----------
     R. L. Mattson, J. Gecsei, D. R. Slutz, I. L. Traiger: Evaluation techniques for storage hierarchies.  IBM Systems
@@ -61,18 +56,7 @@ def stack_distances(lines: Iterable[int]) -> Iterable[int]:
 
 
 def reuse_distances(trace: AccessTrace, line: int) -> Counter[int]:
-    """Count the reuse distances of a trace.
-
-    Parameters
-    ----------
-    line : int
-        Bytes of a line.
-
-    Returns
-    -------
-    Counter
-        How many uses have each distance, in lines.
-    """
+    """Count the reuse distances of a trace."""
     return Counter(stack_distances(touched for _, _, lines in lines_touched(trace, line) for touched in lines))
 
 
@@ -86,8 +70,6 @@ class Footprint:
         Iterations that ran, of all entries of the loop together.
     elements : int
         Different elements that an iteration touches, at most.
-    bytes : int
-        Their size.
     """
 
     iterations: int
@@ -96,13 +78,7 @@ class Footprint:
 
 
 def footprints(trace: AccessTrace) -> list[Footprint]:
-    """Return how much an iteration of each loop touches.
-
-    Returns
-    -------
-    list of Footprint
-        One for each of ``trace.loops``.
-    """
+    """Return how much an iteration of each loop touches."""
     sizes = [numpy_dtype(memory.dtype).itemsize for memory in trace.memories]
     open_sets: list[set[tuple[int, int]]] = [set() for _ in trace.loops]
     iterations, largest = [0] * len(trace.loops), [(0, 0)] * len(trace.loops)

@@ -19,11 +19,6 @@ def loop_structure(func: PrimFunc) -> Structure:
     """Return the loops, conditions and stores of a function, without extents and indices.
 
     Copies of one statement, as unrolling makes them, count once.
-
-    Returns
-    -------
-    tuple
-        Equal for programs of one structure.
     """
     reader = _Structure()
     reader.visit(func.body)

@@ -60,13 +60,7 @@ def __getattr__(name: str) -> Any:
 
 
 def expr_deep_equal(lhs: PrimExpr, rhs: PrimExpr) -> bool:
-    """Return whether two expressions are written alike, with the very same variables.
-
-    Parameters
-    ----------
-    lhs, rhs : PrimExpr
-        What is compared.
-    """
+    """Return whether two expressions are written alike, with the very same variables."""
     return lhs is rhs or structural_equal(lhs, rhs)
 
 
@@ -74,18 +68,6 @@ def undefined_vars(node: PrimExpr | Stmt | PrimFunc, defs: list[Var] | None = No
     """Return the variables that are used but neither defined in ``node`` nor listed in ``defs``.
 
     A thread axis is defined where it is launched.
-
-    Parameters
-    ----------
-    node : PrimExpr, Stmt or PrimFunc
-        What uses them.
-    defs : list of Var, optional
-        Variables that count as defined.
-
-    Returns
-    -------
-    list of Var
-        In order of first use.
     """
     defined = list(defs or [])
 

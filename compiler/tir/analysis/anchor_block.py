@@ -15,11 +15,6 @@ __all__ = ["find_anchor_block"]
 def find_anchor_block(mod: IRModule) -> Block | None:
     """Return the reduction with the most arithmetic; what comes before and after it is fused with it.
 
-    Parameters
-    ----------
-    mod : IRModule
-        Of functions with blocks.
-
     Returns
     -------
     Block or None

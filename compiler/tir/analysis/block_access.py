@@ -65,15 +65,8 @@ def get_block_read_write_region(block: Block, buffer_var_map: Mapping[Var, Buffe
 
     Parameters
     ----------
-    block : Block
-        What is looked at.
     buffer_var_map : mapping of Var to Buffer
         The buffers around the block, by their pointers.
-
-    Returns
-    -------
-    list of two lists of BufferRegion
-        Read and written.
     """
     reads, writes, opaque = get_block_access_region(block, buffer_var_map)
     for region in opaque:
@@ -86,22 +79,7 @@ def get_block_read_write_region(block: Block, buffer_var_map: Mapping[Var, Buffe
 def accessed_boxes(
     stmt: Stmt, buffer_var_map: Mapping[Var, Buffer], domains: Mapping[Var, Range]
 ) -> dict[Buffer, tuple[Range, ...]]:
-    """Return the box of elements of each buffer that a statement accesses, whatever its blocks say.
-
-    Parameters
-    ----------
-    stmt : Stmt
-        What is looked at; its blocks have no axes.
-    buffer_var_map : mapping of Var to Buffer
-        The buffers around the statement, by their pointers.
-    domains : mapping of Var to Range
-        Variables of loops around the statement all of whose iterations count.
-
-    Returns
-    -------
-    dict of Buffer to tuple of Range
-        The smallest box that holds what the iterations of all loops access.
-    """
+    """Return the box of elements of each buffer that a statement accesses, whatever its blocks say."""
     accesses = _AllAccesses(buffer_var_map, (), domains)
     accesses.visit(stmt)
     boxes: dict[Buffer, list[Box]] = {}

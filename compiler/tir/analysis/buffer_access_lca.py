@@ -24,11 +24,6 @@ def detect_buffer_access_lca(func: PrimFunc) -> dict[Buffer, Stmt | None]:
     loop around these counts; and global memory is seen by all blocks of threads, so that what is returned for it holds
     all loops over these, or is one of them.
 
-    Parameters
-    ----------
-    func : PrimFunc
-        The function.
-
     Returns
     -------
     dict of Buffer to (For or Block or None)

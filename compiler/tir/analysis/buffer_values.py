@@ -58,20 +58,7 @@ class Fact:
 
 
 class BufferValues:
-    """The facts that hold at a point of a program, which moves as the program is walked through.
-
-    Parameters
-    ----------
-    analyzer : Analyzer
-        Simplifies values.
-
-    Attributes
-    ----------
-    context : Region
-        What variables may be here.
-    knows_scalars : bool
-        Whether an assumption about variables holds.
-    """
+    """The facts that hold at a point of a program, which moves as the program is walked through."""
 
     def __init__(self, analyzer: Analyzer) -> None:
         self.analyzer = analyzer
@@ -188,15 +175,7 @@ class BufferValues:
 
     @contextmanager
     def alternative(self, condition: PrimExpr, before: list[Fact]) -> Iterator[list[Fact]]:
-        """Go through one branch; what is known after it is in the list that is given when it ends.
-
-        Parameters
-        ----------
-        condition : PrimExpr
-            Holds in the branch.
-        before : list of Fact
-            What is known before it.
-        """
+        """Go through one branch; what is known after it is in the list that is given when it ends."""
         after: list[Fact] = []
         self._facts = list(before)
         with self.scope(condition):
@@ -214,15 +193,7 @@ class BufferValues:
         self._facts = list(facts)
 
     def join(self, condition: PrimExpr, before: list[Fact], then: list[Fact], other: list[Fact]) -> None:
-        """Go on after both branches of a condition.
-
-        Parameters
-        ----------
-        before : list of Fact
-            What was known before.
-        then, other : list of Fact
-            What each branch left.
-        """
+        """Go on after both branches of a condition."""
         self._facts = [fact for fact in before if fact in then and fact in other]
         same = set(self._facts)
         for branch, holds in ((then, certain_region(condition)), (other, certain_region(Not(condition)))):
@@ -259,13 +230,7 @@ class BufferValues:
 
     @contextmanager
     def block(self, realize: BlockRealize) -> Iterator[None]:
-        """Go through a block that runs for any values of its variables that are bound to them.
-
-        Parameters
-        ----------
-        realize : BlockRealize
-            Without initialization, and without a predicate.
-        """
+        """Go through a block that runs for any values of its variables that are bound to them."""
         variables = [iter_var.var for iter_var in realize.block.iter_vars]
         bound = possible_region(all_of(*map(EQ, variables, realize.iter_values))) if variables else Region.everything()
         with self.scope():

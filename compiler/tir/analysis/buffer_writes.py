@@ -26,8 +26,6 @@ class Access:
 
     Attributes
     ----------
-    data : Var
-        The memory.
     buffer : Buffer or None
         None for what cannot be seen into: any element may be meant.
     value : PrimExpr
@@ -50,30 +48,14 @@ class Access:
         return self.data is buffer.data
 
     def elements(self, buffer: Buffer, axes: Sequence[Var]) -> Region:
-        """Return the elements that it may be to, and when.
-
-        Parameters
-        ----------
-        buffer : Buffer
-            A view of the memory.
-        axes : sequence of Var
-            Stand for the indices.
-        """
+        """Return the elements that it may be to, and when."""
         if self.buffer is not buffer:
             return Region.everything()
         places = [(axis, index) for axis, index in zip(axes, self.indices, strict=True) if is_stable(index)]
         return self.region & equations([a for a, _ in places], [i for _, i in places])
 
     def renamed(self, var: Var, other: Var) -> Access:
-        """Return the access of another iteration.
-
-        Parameters
-        ----------
-        var : Var
-            The variable of the loop.
-        other : Var
-            Stands for it in the other iteration.
-        """
+        """Return the access of another iteration."""
         places: dict[Var, PrimExpr] = {var: other}
         indices, value = substitute(self.indices, places), substitute(self.value, places)
         return replace(self, indices=indices, value=value, region=self.region.substitute(places, unknown=True))

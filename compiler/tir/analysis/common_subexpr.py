@@ -27,11 +27,6 @@ def detect_common_subexpr(expr: PrimExpr, threshold: int) -> dict[PrimExpr, int]
     threshold : int
         How often at least.
 
-    Returns
-    -------
-    dict of PrimExpr to int
-        How often each one occurs.
-
     Examples
     --------
     >>> detect_common_subexpr((x + y) * 2 + (x + y) * 3, 2)

@@ -29,8 +29,6 @@ def domains_where(condition: PrimExpr, domains: Domains, analyzer: Analyzer) -> 
     ----------
     condition : PrimExpr
         Comparisons of integers, and what ``And`` makes of them, are looked at; what else there is says nothing.
-    domains : mapping of Var to IntervalSet
-        The domains of the variables elsewhere.
 
     Returns
     -------

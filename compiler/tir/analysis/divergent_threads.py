@@ -24,8 +24,6 @@ def disagreeing_threads(
 
     Parameters
     ----------
-    value : PrimExpr
-        Such as the condition of a branch.
     axes : mapping of str to ThreadAxis
         Those that the kernel launches, by tag; the example is from the first block.
 

@@ -55,18 +55,7 @@ class _Accesses(StmtExprVisitor):
 
 
 def domain_touched(stmt: Stmt, buffer: Buffer, consider_loads: bool, consider_stores: bool) -> list[Range]:
-    """Return a box around the elements of a buffer that a statement reads or writes.
-
-    Parameters
-    ----------
-    consider_loads, consider_stores : bool
-        Which accesses count.
-
-    Returns
-    -------
-    list of Range
-        One for each dimension; empty if the statement does not touch the buffer.
-    """
+    """Return a box around the elements of a buffer that a statement reads or writes."""
     accesses = _Accesses()
     accesses.visit(stmt)
     touched = [

@@ -14,19 +14,7 @@ __all__ = ["Features", "features"]
 
 
 class Features(NamedTuple):
-    """What occurs in the body of a function.
-
-    Attributes
-    ----------
-    nodes : frozenset of type
-        Classes of nodes.
-    kinds : frozenset of ForKind
-        Kinds of loops.
-    attrs : frozenset of str
-        Keys of attributes.
-    ops : frozenset of str
-        Names of operators that are called.
-    """
+    """What occurs in the body of a function."""
 
     nodes: frozenset[type]
     kinds: frozenset[ForKind]

@@ -29,11 +29,6 @@ def identify_memcpy(stmt: Stmt) -> list[Copy | StringImm]:
             for j in range(16):       →    (A[0:256], B[0:16, 0:16]) and, of the loop over j,
                 B[i, j] = A[i*16 + j]      (A[i * 16:i * 16 + 16], B[i, 0:16])
 
-    Parameters
-    ----------
-    stmt : Stmt
-        The statement with the loops.
-
     Returns
     -------
     list of (BufferRegion, BufferRegion) or StringImm

@@ -16,18 +16,7 @@ from compiler.tir.stmt_functor import StmtVisitor
 
 
 def used_buffers(stmt: Stmt) -> tuple[list[Buffer], list[Buffer]]:
-    """Return the buffers that a statement reads, and those that it writes, in order of first use.
-
-    Parameters
-    ----------
-    stmt : Stmt
-        What uses them.
-
-    Returns
-    -------
-    tuple of two lists of Buffer
-        Those read, and those written.
-    """
+    """Return the buffers that a statement reads, and those that it writes, in order of first use."""
     visitor = _Uses()
     visitor.visit(stmt)
     return list(visitor.read), list(visitor.written)
@@ -87,8 +76,6 @@ def calculate_workspace_bytes(func: PrimFunc, workspace_byte_alignment: int = 1)
 
     Parameters
     ----------
-    func : PrimFunc
-        The function.
     workspace_byte_alignment : int
         In bytes: each allocation takes a multiple of this.
 
@@ -105,8 +92,6 @@ def calculate_constant_bytes(func: PrimFunc, constant_byte_alignment: int) -> in
 
     Parameters
     ----------
-    func : PrimFunc
-        The function.
     constant_byte_alignment : int
         In bytes: each constant takes a multiple of this.
 

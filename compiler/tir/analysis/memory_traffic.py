@@ -32,15 +32,6 @@ __all__ = ["memory_traffic"]
 def memory_traffic(func: PrimFunc, capacity: int, line: int) -> float | None:
     """Estimate the bytes that a call moves into a cache and back out of it.
 
-    Parameters
-    ----------
-    func : PrimFunc
-        Lowered: with flat buffers.
-    capacity : int
-        Bytes of the cache.
-    line : int
-        Bytes of a line.
-
     Returns
     -------
     float or None

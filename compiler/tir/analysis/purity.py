@@ -18,11 +18,6 @@ def is_pure_function(func: PrimFunc) -> bool:
     """Return whether a function does nothing but computing its result.
 
     It may write memory that it allocates; it must not write that of its parameters, nor call what has an effect.
-
-    Parameters
-    ----------
-    func : PrimFunc
-        The function.
     """
     effects = _Effects()
     effects.visit(func.body)
@@ -35,16 +30,6 @@ class ImpureFunctionError(ArgumentError, AssertionError):
 
 def assert_pure_function(func: PrimFunc) -> bool:
     """Check that a function does nothing but computing its result.
-
-    Parameters
-    ----------
-    func : PrimFunc
-        The function.
-
-    Returns
-    -------
-    bool
-        True.
 
     Raises
     ------

@@ -46,12 +46,8 @@ class ThreadAxis:
 
     Attributes
     ----------
-    tag : str
-        Its name, e.g. ``threadIdx.x``.
     extent : PrimExpr
         The number of threads or blocks along the axis.
-    launch : AttrStmt or For
-        The statement that launches it first.
     variables : list of Var
         The variables that stand for a thread's position along the axis.
     """
@@ -63,34 +59,12 @@ class ThreadAxis:
 
 
 def is_thread(tag: str) -> bool:
-    """Return whether a tag names an axis of the threads of a block, and not one of blocks.
-
-    Parameters
-    ----------
-    tag : str
-        E.g. ``threadIdx.x``.
-    """
+    """Return whether a tag names an axis of the threads of a block, and not one of blocks."""
     return tag.startswith("threadIdx")
 
 
 def thread_axes(kernel: Stmt) -> dict[str, ThreadAxis]:
-    """Return the thread axes that a kernel launches, in the order of their first launches.
-
-    Parameters
-    ----------
-    kernel : Stmt
-        The outermost launch of the kernel, with everything in it.
-
-    Returns
-    -------
-    dict of str to ThreadAxis
-        By their tags.
-
-    Raises
-    ------
-    LoweringError
-        If one axis is launched with two extents.
-    """
+    """Return the thread axes that a kernel launches, in the order of their first launches."""
     visitor = _Axes()
     visitor.visit(kernel)
     return visitor.axes

@@ -23,11 +23,6 @@ def verify_memory(func: PrimFunc) -> bool:
 
     On a GPU the memory of the parameters may be read and written only under a thread axis; a CPU may do so anywhere,
     and so may a function without a target.
-
-    Parameters
-    ----------
-    func : PrimFunc
-        What is checked.
     """
     return host_access(func) is None
 
@@ -79,13 +74,7 @@ class _HostAccess(Visitor):
 
 
 def verify_ssa(func: PrimFunc) -> bool:
-    """Return whether every variable is defined at most once; an expression's let may be used several times.
-
-    Parameters
-    ----------
-    func : PrimFunc
-        What is checked.
-    """
+    """Return whether every variable is defined at most once; an expression's let may be used several times."""
     visitor = _SingleDefinition()
     visitor.define(*func.params)
     visitor.visit(func.body)
@@ -127,13 +116,7 @@ class _SingleDefinition(Visitor):
 
 
 def is_lowered(func: PrimFunc) -> bool:
-    """Return whether a function is as lowering leaves it: no blocks, memory of one dimension, vectors written out.
-
-    Parameters
-    ----------
-    func : PrimFunc
-        What is checked.
-    """
+    """Return whether a function is as lowering leaves it: no blocks, memory of one dimension, vectors written out."""
     visitor = _Unlowered()
     visitor.visit(func.body)
     return not visitor.unlowered

@@ -63,8 +63,6 @@ class Violation(NamedTuple):
         Its name; ``one extent`` for an axis that is launched with two.
     value, allowed : int
         What the kernel needs, and what it may have.
-    node : Node or None
-        Where.
     """
 
     limit: str
@@ -74,20 +72,7 @@ class Violation(NamedTuple):
 
 
 def gpu_violations(func: PrimFunc, constraints: Mapping[str, int]) -> list[Violation]:
-    """Return the limits of a GPU that the kernels of a function do not keep.
-
-    Parameters
-    ----------
-    func : PrimFunc
-        The function, with its loops bound to thread axes.
-    constraints : mapping of str to int
-        As for :func:`verify_gpu_code`.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such limit.
-    """
+    """Return the limits of a GPU that the kernels of a function do not keep."""
     for name in constraints:
         if name not in _LIMITS:
             raise ArgumentError(f"verify_gpu_code: there is no limit {name!r}, there are {', '.join(_LIMITS)}")

@@ -36,11 +36,6 @@ def get_dotprod_intrin(in_dtype: str, out_dtype: str) -> tuple[PrimFunc, PrimFun
         Data type of the numbers: ``int8`` or ``uint8``.
     out_dtype : str
         Data type of the results: ``int32`` or ``uint32``.
-
-    Returns
-    -------
-    tuple of PrimFunc
-        The description and the implementation.
     """
     product = DotProduct(4, 4, in_dtype, in_dtype, out_dtype)
     instruction = "udot" if dt.is_uint(in_dtype) else "sdot"

@@ -110,8 +110,6 @@ def get_wmma_fragment_index(buffer: Buffer, stride: PrimExpr, m_dim: int, n_dim:
         A view of the memory of fragments.
     stride : PrimExpr
         The distance of its rows, in elements.
-    m_dim, n_dim : int
-        Rows and columns of a fragment.
     """
     return fragment_number(buffer.elem_offset, stride, m_dim, n_dim)
 
@@ -149,19 +147,12 @@ def get_wmma_load_intrin(
     ----------
     m_dim, n_dim, k_dim : int
         The product is of an ``m × k`` and a ``k × n`` matrix.
-    dtype : str
-        Of the elements.
     shared_scope : str
         ``shared`` or ``shared.dyn``.
     is_b : bool
         Whether it is the second operand.
     is_col_major : bool
         Whether columns are next to each other in memory.
-
-    Returns
-    -------
-    tuple of PrimFunc
-        The description and the implementation.
     """
     shape = _matrix(m_dim, n_dim, k_dim, is_b, is_col_major)
     scope = f"wmma.matrix_{'b' if is_b else 'a'}"
@@ -188,13 +179,6 @@ def get_wmma_fill_intrin(m_dim: int, n_dim: int, k_dim: int, dtype: str) -> Pair
     ----------
     m_dim, n_dim, k_dim : int
         The product is of an ``m × k`` and a ``k × n`` matrix.
-    dtype : str
-        Of the accumulator.
-
-    Returns
-    -------
-    tuple of PrimFunc
-        The description and the implementation.
     """
     shape = (m_dim, n_dim)
     zero = f"T.{dtype}(0)"
@@ -232,15 +216,8 @@ def get_wmma_store_intrin(m_dim: int, n_dim: int, k_dim: int, dtype: str, scope:
     ----------
     m_dim, n_dim, k_dim : int
         The product is of an ``m × k`` and a ``k × n`` matrix.
-    dtype : str
-        Of the accumulator.
     scope : str
         ``global``, ``shared`` or ``shared.dyn``.
-
-    Returns
-    -------
-    tuple of PrimFunc
-        The description and the implementation.
     """
     shape = (m_dim, n_dim)
     implementation = (
@@ -269,11 +246,6 @@ def get_wmma_sync_intrin(m_dim: int, n_dim: int, k_dim: int, in_dtype: str, out_
         Of the operands, and of the accumulator.
     b_transposed : bool
         Whether the second operand lies transposed in memory.
-
-    Returns
-    -------
-    tuple of PrimFunc
-        The description and the implementation.
     """
     shapes = {
         "A": (m_dim, k_dim),
@@ -319,11 +291,6 @@ def get_wmma_intrin_group(
         Of the operands, and of the accumulator.
     trans_b : bool
         Whether the second operand lies transposed in memory.
-
-    Returns
-    -------
-    dict of str to str
-        By ``init``, ``load_a``, ``load_b``, ``compute`` and ``store``.
     """
     in_short, out_short = _SHORT[in_dtype], _SHORT[out_dtype]
     trans = "_trans" if trans_b else ""

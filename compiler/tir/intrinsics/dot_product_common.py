@@ -22,8 +22,6 @@ def lanes_product(a: str, b: str, c: str, *body: str) -> PrimFunc:
 
     Parameters
     ----------
-    a, b, c : str
-        The data types.
     *body : str
         The statements of its root block, in TVMScript.
     """
@@ -60,13 +58,6 @@ def get_dp4a_intrin(dtype_a: str, dtype_b: str, dtype_c: str) -> tuple[PrimFunc,
     ----------
     dtype_a, dtype_b : str
         Data types of four numbers each: ``int8`` or ``uint8``.
-    dtype_c : str
-        Data type of the result.
-
-    Returns
-    -------
-    tuple of PrimFunc
-        The description and the implementation.
     """
     vectors = [f'{name}.vload([0], "{dtype}x4")' for name, dtype in (("A", dtype_a), ("B", dtype_b))]
     zero = f"T.{'uint32' if dt.is_uint(dtype_c) else 'int32'}(0)"

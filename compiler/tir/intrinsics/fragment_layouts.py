@@ -77,20 +77,7 @@ def shared_32x16_to_ldmatrix_32x16_layout(i: Number, j: Number) -> tuple[Number,
 
 
 def ldmatrix_32x8_to_shared_16x16_layout(thread_id: Number, local_id: Number) -> tuple[Number, Number]:
-    """Return which element of 16 x 16 a thread has: the inverse of ``shared_16x16_to_ldmatrix_32x8_layout``.
-
-    Parameters
-    ----------
-    thread_id : int or PrimExpr
-        The thread of the warp.
-    local_id : int or PrimExpr
-        Which one of its elements.
-
-    Returns
-    -------
-    tuple of int or PrimExpr
-        The row and the column.
-    """
+    """Return which element of 16 x 16 a thread has: the inverse of ``shared_16x16_to_ldmatrix_32x8_layout``."""
     return fragment_element(thread_id, local_id, _TILE, 2)
 
 
@@ -164,17 +151,7 @@ thread_id_shared_access_64x4_to_16x16_layout_C = thread_id_shared_access_64x4_to
 
 
 def fragment_number(offset: PrimExpr, stride: PrimExpr, rows: int, columns: int) -> PrimExpr:
-    """Return the number of the matrix that begins at an element of a buffer that is divided into matrices.
-
-    Parameters
-    ----------
-    offset : PrimExpr
-        The element.
-    stride : PrimExpr
-        The distance of the buffer's rows.
-    rows, columns : int
-        Of one matrix.
-    """
+    """Return the number of the matrix that begins at an element of a buffer that is divided into matrices."""
     return offset // stride // rows * (stride // columns) + offset % stride // columns
 
 

@@ -42,11 +42,6 @@ def generate_dot_product_32x4_u8u8i32(mem_scope: str = "global") -> tuple[PrimFu
     ----------
     mem_scope : str
         Where the numbers lie: ``global`` or ``global.vtcm``.
-
-    Returns
-    -------
-    tuple of PrimFunc
-        The description and the implementation.
     """
     return _product(4, "uint8", "uint8", mem_scope, "vrmpyubv")
 
@@ -58,11 +53,6 @@ def generate_dot_product_32x4_u8i8i32(mem_scope: str = "global") -> tuple[PrimFu
     ----------
     mem_scope : str
         Where the numbers lie: ``global`` or ``global.vtcm``.
-
-    Returns
-    -------
-    tuple of PrimFunc
-        The description and the implementation.
     """
     return _product(4, "uint8", "int8", mem_scope, "vrmpybusv")
 
@@ -74,11 +64,6 @@ def generate_dot_product_32x2_i16i16i32(mem_scope: str = "global") -> tuple[Prim
     ----------
     mem_scope : str
         Where the numbers lie: ``global`` or ``global.vtcm``.
-
-    Returns
-    -------
-    tuple of PrimFunc
-        The description and the implementation.
     """
     return _product(2, "int16", "int16", mem_scope, "vdmpyhvsat")
 
@@ -99,15 +84,8 @@ def generate_dma_load_intrin(size: int, dtype: str) -> tuple[PrimFunc, PrimFunc]
 
     Parameters
     ----------
-    size : int
-        How many elements.
     dtype : str
         Of one byte.
-
-    Returns
-    -------
-    tuple of PrimFunc
-        The description and the implementation.
     """
     head = f"""def main(a: T.handle, c: T.handle):
     A = T.match_buffer(a, ({size},), "{dtype}", offset_factor=1, scope="global")

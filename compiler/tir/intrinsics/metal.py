@@ -31,8 +31,6 @@ def get_simdgroup_index(buffer: Buffer, stride: PrimExpr, col: int, row: int) ->
     ----------
     buffer : Buffer
         In the memory of a SIMD group.
-    stride : PrimExpr
-        The distance of rows in elements.
     col, row : int
         The shape of a matrix.
     """
@@ -70,15 +68,8 @@ def get_make_filled_simdgroup_matrix_intrin(dtype: str, col: int = 8, row: int =
 
     Parameters
     ----------
-    dtype : str
-        Of the elements.
     col, row : int
         The shape of the matrix.
-
-    Returns
-    -------
-    tuple of PrimFunc
-        The description and the implementation.
     """
     head, block = function_head("A"), root_block("", whole("A", col, row))
     loops = f"""        for i, j in T.grid({col}, {row}):
@@ -102,19 +93,10 @@ def get_simdgroup_load_intrin(
 
     Parameters
     ----------
-    dtype : str
-        Of the elements.
     scope : str
         Where the matrix lies: ``global`` or ``shared``.
     col, row : int
         The shape of the matrix.
-    transpose_matrix : bool
-        Whether rows become columns.
-
-    Returns
-    -------
-    tuple of PrimFunc
-        The description and the implementation.
     """
     call = (
         f'T.simdgroup_load(C.data, number(C, C.strides[0], {col}, {row}), A.access_ptr("r"), A.strides[0],'
@@ -130,19 +112,10 @@ def get_simdgroup_store_intrin(
 
     Parameters
     ----------
-    dtype : str
-        Of the elements.
     scope : str
         Where the matrix goes: ``global`` or ``shared``.
     col, row : int
         The shape of the matrix.
-    transpose_matrix : bool
-        Whether rows become columns.
-
-    Returns
-    -------
-    tuple of PrimFunc
-        The description and the implementation.
     """
     call = (
         f'T.simdgroup_store(A.data, number(A, A.strides[0], {col}, {row}), C.access_ptr("w"), C.strides[0],'
@@ -158,13 +131,6 @@ def get_simdgroup_multiply_accumulate_intrin(m_dim: int, n_dim: int, k_dim: int,
     ----------
     m_dim, n_dim, k_dim : int
         The product is of an ``m × k`` and a ``k × n`` matrix.
-    dtype : str
-        Of the elements.
-
-    Returns
-    -------
-    tuple of PrimFunc
-        The description and the implementation.
     """
     shapes = {"A": (m_dim, k_dim), "B": (k_dim, n_dim), "C": (m_dim, n_dim)}
     head = function_head(*shapes)
@@ -199,11 +165,6 @@ def get_simdgroup_intrin_group(
         ``float16``, ``bfloat16`` or ``float32``.
     trans_a, trans_b : bool
         Whether the operands lie transposed in memory.
-
-    Returns
-    -------
-    dict of str to str
-        By ``init``, ``load_a``, ``load_b``, ``compute`` and ``store``.
 
     Raises
     ------

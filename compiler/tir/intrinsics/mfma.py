@@ -56,8 +56,6 @@ class _Product(NamedTuple):
         The same as names of intrinsics say them.
     depth : int
         How many products an element of the result is the sum of.
-    instruction : str
-        LLVM's intrinsic.
     """
 
     dtype: str
@@ -142,13 +140,6 @@ def get_mfma_load_intrin(
         Where the operand lies: ``shared``, ``shared.dyn`` or ``global``.
     is_b : bool
         Whether it is the second operand.
-    transposed : bool
-        Must be False.
-
-    Returns
-    -------
-    tuple of PrimFunc
-        The description and the implementation.
 
     Raises
     ------
@@ -187,17 +178,8 @@ def get_mfma_intrin(
     ----------
     k_dim : int
         How many products an element is the sum of: 4 of ``float32``, 16 of ``float16`` and ``int8``.
-    in_dtype : str
-        Of the operands.
     out_dtype : str
         Of the result: ``float32``, and ``int32`` for ``int8``.
-    b_transposed : bool
-        Must be False.
-
-    Returns
-    -------
-    tuple of PrimFunc
-        The description and the implementation.
 
     Raises
     ------
@@ -243,11 +225,6 @@ def get_mma_fill_intrin(dtype: str, local_size: int) -> Pair:
     local_size : int
         How many elements a thread has: 4.
 
-    Returns
-    -------
-    tuple of PrimFunc
-        The description and the implementation.
-
     Raises
     ------
     ArgumentError
@@ -278,11 +255,6 @@ def get_mfma_store_intrin(local_size: int = 4, dtype: str = "float32", scope: st
         ``float32`` or ``int32``.
     scope : str
         Where they go: ``global``, ``shared`` or ``shared.dyn``.
-
-    Returns
-    -------
-    tuple of PrimFunc
-        The description and the implementation.
 
     Raises
     ------

@@ -41,10 +41,6 @@ class _Operand(NamedTuple):
 
     Attributes
     ----------
-    short : str
-        As names of intrinsics say it.
-    word : str
-        As ``ptx_mma`` says it.
     depth : int
         How many products an element of the result is the sum of.
     """
@@ -109,11 +105,6 @@ def get_ldmatrix_intrin(
         Whether the matrix lies transposed in memory.
     shared_scope : str
         ``shared`` or ``shared.dyn``.
-
-    Returns
-    -------
-    tuple of PrimFunc
-        The description and the implementation.
 
     Raises
     ------
@@ -185,11 +176,6 @@ def get_mma_intrin(k_dim: int, out_dtype: str, a_transposed: bool, b_transposed:
     a_transposed, b_transposed : bool
         Whether an operand lies transposed in shared memory, which it was loaded from.
 
-    Returns
-    -------
-    tuple of PrimFunc
-        The description and the implementation.
-
     Raises
     ------
     ArgumentError
@@ -241,15 +227,8 @@ def get_mma_fill_intrin(dtype: str, local_size: int) -> Pair:
 
     Parameters
     ----------
-    dtype : str
-        Of the accumulator.
     local_size : int
         How many elements a thread has: 8.
-
-    Returns
-    -------
-    tuple of PrimFunc
-        The description and the implementation.
     """
     warp = f'    C = T.match_buffer(c_handle, ({WARP}, {local_size}), "{dtype}", scope="warp"'
     root = root_block("", whole("C", WARP, local_size))
@@ -275,19 +254,12 @@ def get_mma_store_intrin(
 
     Parameters
     ----------
-    dtype : str
-        Of the accumulator.
     local_size : int
         How many elements a thread has: 8.
     scope : str
         Where they go: ``global``, ``shared`` or ``shared.dyn``.
     use_mma_store_intrinic : bool
         Whether the implementation calls ``mma_store``; else it is a loop.
-
-    Returns
-    -------
-    tuple of PrimFunc
-        The description and the implementation.
     """
     warp = f'    W = T.match_buffer(w_handle, ({WARP}, {local_size}), "{dtype}", scope="warp"'
     root = root_block(whole("W", WARP, local_size), whole("C", _TILE, _TILE))
@@ -341,11 +313,6 @@ def get_mma_intrin_group(
         Whether the result is stored by a loop instead of ``mma_store``.
     store_to_smem_dtype : str, optional
         Of the result as it is stored; ``out_dtype`` by default.
-
-    Returns
-    -------
-    dict of str to str
-        By ``init``, ``load_a``, ``load_b``, ``compute`` and ``store``.
 
     Raises
     ------

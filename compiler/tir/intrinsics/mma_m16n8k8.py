@@ -45,8 +45,6 @@ def get_index_A(elem_offset: Any, stride: Any) -> Any:
     ----------
     elem_offset : int or PrimExpr
         Where the operand begins in its buffer, in elements.
-    stride : int or PrimExpr
-        The distance of the buffer's rows.
     """
     row, column = elem_offset // stride, elem_offset % stride
     return (row // 32 * (stride // 8) + column // 8) * 8 + row % 32 // 16 * 4
@@ -71,11 +69,6 @@ def get_index_C(elem_offset: Any, stride: Any) -> Any:
     ----------
     elem_offset, stride : int or PrimExpr
         As of :func:`get_index_A`.
-
-    Returns
-    -------
-    int or PrimExpr
-        Twice as many elements lie before it.
     """
     row, column = elem_offset // stride // 8, elem_offset % stride
     return row // 2 * 2 * (stride // 8) + row % 2 + column // 8 * 2
@@ -122,13 +115,6 @@ def get_mma_init_intrin(m_dim: int, n_dim: int, k_dim: int, dtype: str) -> Pair:
     ----------
     m_dim, n_dim, k_dim : int
         The product is of an ``m × k`` and a ``k × n`` matrix.
-    dtype : str
-        Of the result.
-
-    Returns
-    -------
-    tuple of PrimFunc
-        The description and the implementation.
     """
     begin = (
         function_head("dst")
@@ -164,11 +150,6 @@ def get_mma_load_intrin(
         Whether it is the second operand.
     is_col_major : bool
         Whether columns are next to each other in memory.
-
-    Returns
-    -------
-    tuple of PrimFunc
-        The description and the implementation.
     """
     rows, columns = (k_dim, n_dim) if is_b else (m_dim, k_dim)
     shape = (columns, rows) if is_col_major else (rows, columns)
@@ -193,11 +174,6 @@ def get_mma_sync_intrin(m_dim: int, n_dim: int, k_dim: int, in_dtype: str, out_d
         Of the operands, and of the result.
     b_transposed : bool
         Whether the second operand lies transposed in memory.
-
-    Returns
-    -------
-    tuple of PrimFunc
-        The description and the implementation.
     """
     shapes = {"A": (m_dim, k_dim), "B": (n_dim, k_dim) if b_transposed else (k_dim, n_dim), "C": (m_dim, n_dim)}
     types = {"A": in_dtype, "B": in_dtype, "C": out_dtype}
@@ -230,13 +206,6 @@ def get_mma_store_dummy_intrin(m_dim: int, n_dim: int, k_dim: int, dtype: str) -
     ----------
     m_dim, n_dim, k_dim : int
         The product is of an ``m × k`` and a ``k × n`` matrix.
-    dtype : str
-        Of the result.
-
-    Returns
-    -------
-    tuple of PrimFunc
-        The description, twice.
     """
     name = f"m{m_dim}n{n_dim}k{k_dim}"
     source = (f"{name}.matrixC", (m_dim, n_dim), f"{name}_store")
@@ -245,30 +214,13 @@ def get_mma_store_dummy_intrin(m_dim: int, n_dim: int, k_dim: int, dtype: str) -
 
 
 def index_map_m16n8k8_matrixC(indices: Sequence[Any]) -> list[Any]:
-    """Return where an element of a result lies: which rows and columns of 8, and which register of two by two.
-
-    Parameters
-    ----------
-    indices : sequence of two (int or PrimExpr)
-        Its row and column.
-    """
+    """Return where an element of a result lies: which rows and columns of 8, and which register of two by two."""
     i, j = indices
     return [i // 8 // 2, j // 8, i // 8 % 2, j % 8 % 2]
 
 
 def index_map_shared_16x16_to_ldmatrix_32x8_layout(indices: Sequence[Any]) -> list[Any]:
-    """Return where an element of 16 x 16 lies in the registers of a warp.
-
-    Parameters
-    ----------
-    indices : sequence of two (int or PrimExpr)
-        Its row and column.
-
-    Returns
-    -------
-    list of int or PrimExpr
-        The thread, and which of its elements.
-    """
+    """Return where an element of 16 x 16 lies in the registers of a warp."""
     return list(shared_16x16_to_ldmatrix_32x8_layout(*indices))
 
 

@@ -23,8 +23,6 @@ class DotProduct:
         The number of products that are added up.
     a, b, c : str
         The data types; products are of the type of ``C``.
-    scope : str
-        Where ``A`` and ``B`` lie.
     """
 
     rows: int
@@ -63,15 +61,7 @@ def main(
         )
 
     def implementation(self, value: str, *lines: str) -> PrimFunc:
-        """Return a function that computes the same by instructions.
-
-        Parameters
-        ----------
-        value : str
-            The new elements of ``C``, as one vector, in TVMScript.
-        *lines : str
-            Statements before it, such as vectors that it uses.
-        """
+        """Return a function that computes the same by instructions."""
         body = [*lines, f"C[T.ramp(0, 1, {self.rows})] = {value}"]
         return _function(self._head + "".join(f"        {line}\n" for line in body))
 
@@ -83,14 +73,6 @@ def _function(source: str) -> PrimFunc:
 
 
 def register_intrinsic(name: str, description: PrimFunc, implementation: PrimFunc) -> str:
-    """Register an intrinsic, and return its name.
-
-    Parameters
-    ----------
-    description : PrimFunc
-        The loops that it stands for.
-    implementation : PrimFunc
-        What computes the same.
-    """
+    """Register an intrinsic, and return its name."""
     TensorIntrin.register(name, description, implementation, override=True)
     return name

@@ -21,8 +21,6 @@ class Running:
 
     Attributes
     ----------
-    steps : generator of Evaluate
-        The barriers that it comes to.
     barrier : Evaluate or None
         The one that it waits at; None once it has ended.
     """
@@ -51,15 +49,7 @@ class Running:
 
 
 def run_block(threads: Sequence[Running], result: Sanitized) -> None:
-    """Run the threads of a block to their ends, or until some wait at a barrier that others do not come to.
-
-    Parameters
-    ----------
-    threads : sequence of Running
-        In the order of their positions.
-    result : Sanitized
-        Gets the report of a divergence.
-    """
+    """Run the threads of a block to their ends, or until some wait at a barrier that others do not come to."""
     for thread in threads:
         thread.advance()
     while any(thread.barrier is not None for thread in threads):

@@ -52,17 +52,6 @@ def sanitize(
         Its kernels as a device would run them: barriers are not inserted here.
     arrays : sequence of numpy.ndarray or scalar
         One for each parameter, changed in place.
-    warp_size : int
-        How many threads a barrier of the scope ``warp`` is for.
-    max_accesses : int
-        After so many accesses the run stops.
-
-    Raises
-    ------
-    ArgumentError
-        If the arrays do not fit the parameters.
-    LoweringError
-        If a kernel launches one axis with two extents, or fewer threads than a warp has compute with tensor cores.
     """
     values, memories = bind_arguments(func, arrays, "sanitize")
     source = _HostSource(values, warp_size, max_accesses)

@@ -93,12 +93,8 @@ class ShadowMemory:
 
     Parameters
     ----------
-    data : numpy.ndarray
-        One-dimensional.
     written : bytearray or None
         For each unit, whether it was written; None if all of them were.
-    shared : bool
-        Whether several threads can access it.
     """
 
     def __init__(self, data: np.ndarray[Any, Any], written: bytearray | None, shared: bool) -> None:

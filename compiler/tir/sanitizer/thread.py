@@ -45,14 +45,8 @@ class Thread:
 
     Parameters
     ----------
-    timeline : Timeline
-        Where the thread stands.
     whole, shared, warp : mapping of Var to ShadowMemory
         The memory of all threads, of its block and of its warp, by pointer.
-    result : Sanitized
-        Gets the reports.
-    max_accesses : int
-        After so many accesses of all threads the run stops.
     """
 
     def __init__(

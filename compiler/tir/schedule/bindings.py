@@ -38,13 +38,6 @@ def simplified_bindings(stmt: S, outer_loops: Mapping[Var, Range], preserve_unit
     """Return a statement with the values of its blocks' axes simplified as sums of parts of loops.
 
     For example ``(i * 128 + j) // 128`` becomes ``i`` where ``j`` runs over 128 values.
-
-    Parameters
-    ----------
-    outer_loops : mapping of Var to Range
-        The loops around it.
-    preserve_unit_iters : bool
-        Whether loops of one iteration stay in the values.
     """
     return _Simplify(outer_loops, preserve_unit_iters).visit(stmt)  # type: ignore[return-value]
 

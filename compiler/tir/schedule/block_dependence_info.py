@@ -15,11 +15,6 @@ __all__ = ["BlockDependenceInfo"]
 class BlockDependenceInfo:
     """The blocks of a program, and what each must run after.
 
-    Parameters
-    ----------
-    mod : IRModule or PrimFunc
-        The program.
-
     Raises
     ------
     DTypeError
@@ -40,11 +35,6 @@ class BlockDependenceInfo:
 
     def get_sref(self, block: Block) -> StmtSRef | None:
         """Return the reference to a block.
-
-        Parameters
-        ----------
-        block : Block
-            A node of the program itself.
 
         Returns
         -------

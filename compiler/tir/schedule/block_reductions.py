@@ -76,11 +76,6 @@ class BlockReduction:
 def reduction_of_block(block: Block) -> BlockReduction | None:
     """Return the reduction that a block makes.
 
-    Parameters
-    ----------
-    block : Block
-        With initial values.
-
     Returns
     -------
     BlockReduction or None

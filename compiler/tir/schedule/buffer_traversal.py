@@ -21,10 +21,6 @@ class Traversal:
 
     Attributes
     ----------
-    loop : For
-        The outermost loop.
-    store : BufferStore
-        All that the block does.
     axes : tuple of Var
         The axis of the block that each index of the store is.
     """
@@ -36,18 +32,7 @@ class Traversal:
 
 
 def traversals(home: Block, buffer: Buffer) -> list[Traversal]:
-    """Return all loops that store a buffer, if each of them stores all of its elements in order.
-
-    Parameters
-    ----------
-    home : Block
-        What holds all accesses to the buffer.
-
-    Returns
-    -------
-    list of Traversal
-        Empty if some element is stored otherwise.
-    """
+    """Return all loops that store a buffer, if each of them stores all of its elements in order."""
     storing: list[Traversal] = []
     stores = 0
 

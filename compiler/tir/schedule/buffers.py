@@ -91,17 +91,7 @@ class ReplaceBuffers(BlockMutator):
 
 
 def renamed_buffer(buffer: Buffer, name: str, scope: str, shape: Sequence[PrimExpr] | None = None) -> Buffer:
-    """Return a buffer like another one, with memory of its own.
-
-    Parameters
-    ----------
-    name : str
-        What it is called.
-    scope : str
-        Where its memory is.
-    shape : sequence of PrimExpr, optional
-        Of its own.
-    """
+    """Return a buffer like another one, with memory of its own."""
     pointer = Var(name, "handle", PointerType(PrimType(buffer.dtype), scope))
     own = buffer.shape if shape is None else tuple(shape)
     start = const(0, own[0].dtype if own else "int32")

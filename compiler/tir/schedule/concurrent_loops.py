@@ -66,15 +66,7 @@ def conflicts(state: ScheduleState) -> Conflicts:
 
 
 def check_no_new_conflicts(state: ScheduleState, before: Conflicts) -> None:
-    """Reject a step after which iterations that run together depend on each other as they did not before.
-
-    Parameters
-    ----------
-    state : ScheduleState
-        After the step.
-    before : dict of tuple of Var and StmtSRef to Conflict
-        The conflicts that the program came with.
-    """
+    """Reject a step after which iterations that run together depend on each other as they did not before."""
     for key, conflict in conflicts(state).items():
         if key not in before:
             _refuse(state, conflict)
@@ -85,8 +77,6 @@ def check_independent(state: ScheduleState, loop: StmtSRef, kind: ForKind, threa
 
     Parameters
     ----------
-    kind : ForKind
-        How they are to run.
     thread_axis : str
         The axis that the loop is to be bound to; empty if it is to none.
     """

@@ -47,18 +47,7 @@ _REDUCTION = """\
 
 
 def scope_root(state: ScheduleState, sref: StmtSRef, require_stage_pipeline: bool = False) -> StmtSRef:
-    """Return the block around a loop or block, in which the primitive works.
-
-    Parameters
-    ----------
-    require_stage_pipeline : bool
-        Whether the blocks directly inside of it must be stages.
-
-    Raises
-    ------
-    IllegalStepError
-        If there is none, as around a function's root block; or its blocks are not stages.
-    """
+    """Return the block around a loop or block, in which the primitive works."""
     scope = scope_of(sref)
     assert sref.stmt is not None
     if scope is None:
@@ -227,13 +216,7 @@ def check_affine_binding(state: ScheduleState, block: StmtSRef) -> None:
 
 
 def is_output_block(state: ScheduleState, block: StmtSRef, scope: StmtSRef) -> bool:
-    """Return whether a block writes a buffer that its scope does not allocate.
-
-    Parameters
-    ----------
-    scope : StmtSRef
-        The block that it is directly inside of.
-    """
+    """Return whether a block writes a buffer that its scope does not allocate."""
     allocated = set(scope.block.alloc_buffers)
     return any(region.buffer not in allocated for region in block.block.writes)
 
@@ -279,8 +262,6 @@ def buffer_of(state: ScheduleState, block: StmtSRef, index: int, kind: str) -> B
     ----------
     index : int
         Counted from 0.
-    kind : str
-        ``read`` or ``write``.
     """
     regions = block.block.reads if kind == "read" else block.block.writes
     if not 0 <= index < len(regions):

@@ -53,11 +53,6 @@ def accessed_buffers(block: Block) -> tuple[tuple[Buffer, ...], tuple[Buffer, ..
 
     The signatures of the blocks around the parts of a partitioned loop lack all of them, and those of blocks whose
     indices are computed ahead lack the tables.
-
-    Returns
-    -------
-    tuple of tuple of Buffer
-        Those that it reads, and those that it writes.
     """
     reads = dict.fromkeys(region.buffer for region in block.reads)
     writes = dict.fromkeys(region.buffer for region in block.writes)

@@ -45,10 +45,6 @@ class IllegalStepError(Exception):
 
     Attributes
     ----------
-    mod : IRModule
-        The program.
-    summary : str
-        What is wrong, in general.
     detail : str
         What is wrong in this program; ``{0}``, ``{1}``, … stand for the places.
     places : tuple of Node
@@ -68,19 +64,8 @@ def refuse(mod: IRModule, summary: str, detail: str, *places: Node) -> NoReturn:
 
     Parameters
     ----------
-    mod : IRModule
-        The program.
-    summary : str
-        What is wrong, in general.
     detail : str
         What is wrong in this program; ``{0}``, ``{1}``, … stand for the places.
-    *places : Node
-        The parts of the program that it is about.
-
-    Raises
-    ------
-    IllegalStepError
-        Always.
     """
     raise IllegalStepError(mod, summary, detail, places)
 
@@ -90,10 +75,6 @@ def rendered(error: IllegalStepError, primitive: str, level: str) -> ScheduleErr
 
     Parameters
     ----------
-    error : IllegalStepError
-        What is wrong.
-    primitive : str
-        The name of the primitive that was to be applied.
     level : str
         ``detail`` to draw the program, ``fast`` for the summary, ``none`` for neither.
     """

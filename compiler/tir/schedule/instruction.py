@@ -36,10 +36,6 @@ class InstructionKind:
         The method of a schedule that does it.
     gives_list : bool
         Whether it gives a list, even of one block or loop.
-    spelling : callable
-        Writes its arguments.
-    application : callable
-        Applies it to a schedule.
     """
 
     name: str
@@ -71,11 +67,6 @@ class InstructionKind:
     def register(self) -> InstructionKind:
         """Let :meth:`get` know this kind.
 
-        Returns
-        -------
-        InstructionKind
-            Itself.
-
         Raises
         ------
         TypeError
@@ -92,17 +83,7 @@ class InstructionKind:
 
 
 class Instruction:
-    """A step of a schedule.
-
-    Parameters
-    ----------
-    inputs : list of BlockRV, LoopRV, PrimExpr, number, str or None
-        What it works on.
-    attrs : list of object
-        How.
-    outputs : list of BlockRV, LoopRV or Var
-        What it gives.
-    """
+    """A step of a schedule."""
 
     __slots__ = ("attrs", "inputs", "kind", "outputs")
 
@@ -125,8 +106,6 @@ class Instruction:
         ----------
         names : mapping
             What inputs and outputs are called; others are called ``_``.
-        decision : object, optional
-            What a sampling step chose.
         """
         arguments = self.kind.spelling(self.inputs, self.attrs, lambda value: value_text(value, names), decision)
         call = f"sch.{self.kind.primitive}({arguments})"

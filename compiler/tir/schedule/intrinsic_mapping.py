@@ -34,8 +34,6 @@ class AutoTensorizeMappingInfo:
         From the axes of the block to those of the intrinsic, after the ones that are not mapped.
     lhs_buffer_map : mapping of Buffer to Buffer
         Buffers of the block, with those of the description that they stand for.
-    rhs_buffer_indices : mapping of Buffer to list of PrimExpr
-        Where the description accesses its buffers.
     lhs_iters, rhs_iters : list of IterVar
         The axes of the block and of the description.
     """
@@ -54,15 +52,6 @@ def get_auto_tensorize_mapping_info(
 
     An axis is mapped to the one of its kind that the same operands are indexed by: of a convolution those of the batch
     and of the image together become the rows of a product of matrices.
-
-    Parameters
-    ----------
-    sch : Schedule
-        The schedule.
-    block : BlockRV
-        The block that is to be tensorized.
-    desc_func : PrimFunc
-        What the intrinsic computes.
 
     Returns
     -------

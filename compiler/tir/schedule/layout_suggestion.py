@@ -20,17 +20,6 @@ def suggest_index_map(
 ) -> IndexMap | None:
     """Suggest a layout in which the loops around an access go through the buffer in order.
 
-    Parameters
-    ----------
-    buffer : Buffer
-        What is accessed.
-    indices : sequence of PrimExpr
-        The access, an index for each dimension.
-    loops : sequence of For
-        The loops around it, outermost first.
-    predicate : PrimExpr
-        Where it happens.
-
     Returns
     -------
     IndexMap or None

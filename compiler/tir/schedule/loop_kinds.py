@@ -163,15 +163,7 @@ LOOP_KINDS: Mapping[str, LoopRow] = {
 
 
 def check_loop(state: ScheduleState, primitive: str, sref: StmtSRef) -> None:
-    """Reject a loop that a primitive does not take, for its kind or its annotations.
-
-    Parameters
-    ----------
-    primitive : str
-        The name of its method.
-    sref : StmtSRef
-        A loop that it was called with.
-    """
+    """Reject a loop that a primitive does not take, for its kind or its annotations."""
     loop = sref.loop
     if LOOP_KINDS[primitive].given.of(loop) is not Effect.REFUSED:
         return
@@ -189,15 +181,7 @@ def check_loop(state: ScheduleState, primitive: str, sref: StmtSRef) -> None:
 
 
 def loop_like(primitive: str, old: For, var: Var, bounds: tuple[PrimExpr, PrimExpr], body: Stmt) -> For:
-    """Return the loop that a primitive makes in place of one that it was called with.
-
-    Parameters
-    ----------
-    primitive : str
-        The name of its method.
-    bounds : tuple of PrimExpr
-        The first value, and the number of values.
-    """
+    """Return the loop that a primitive makes in place of one that it was called with."""
     effect = LOOP_KINDS[primitive].given.of(old)
     assert effect is not Effect.REFUSED, f"{primitive} rejects the loop {old.loop_var.name!r}"
     if effect is Effect.SERIAL:
@@ -206,13 +190,7 @@ def loop_like(primitive: str, old: For, var: Var, bounds: tuple[PrimExpr, PrimEx
 
 
 def loop_again(primitive: str, old: For, var: Var, body: Stmt) -> For:
-    """Return the loop that a primitive makes after one around its block, for a block of its own.
-
-    Parameters
-    ----------
-    primitive : str
-        The name of its method.
-    """
+    """Return the loop that a primitive makes after one around its block, for a block of its own."""
     if LOOP_KINDS[primitive].own.of(old) is Effect.COPIED:
         return rebuild(old, loop_var=var, body=body)
     return For(var, old.min, old.extent, ForKind.SERIAL, body)

@@ -48,12 +48,6 @@ def get_tensorize_loop_mapping(
 
     Parameters
     ----------
-    sch : Schedule
-        The schedule.
-    block : BlockRV
-        The block that is to be tensorized.
-    desc_func : PrimFunc
-        What the intrinsic computes: a block within loops.
     allow_padding : bool
         Whether extents may be padded to multiples of the description's.
 

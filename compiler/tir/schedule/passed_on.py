@@ -47,10 +47,6 @@ def passed_on(loop: Bounds, body: Stmt, around: tuple[Bounds, ...], thread_tag: 
 
     Parameters
     ----------
-    loop : tuple of Var, PrimExpr, PrimExpr
-        Its variable, and what that runs over.
-    around : tuple of tuple of Var, PrimExpr, PrimExpr
-        The variables around the loop, outermost first.
     thread_tag : str
         The axis of threads that its iterations are; empty if they are none.  Threads wait for each other before they
         read memory of theirs.

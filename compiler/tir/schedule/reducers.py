@@ -17,15 +17,7 @@ __all__ = ["Reduction", "is_identity", "other_operand", "reduction_of"]
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """A store ``B[i] = combine(B[i], value)``.
-
-    Attributes
-    ----------
-    kind : type of BinaryOp
-        How values are combined.
-    value : PrimExpr
-        What is combined with the element.
-    """
+    """A store ``B[i] = combine(B[i], value)``."""
 
     kind: type[BinaryOp]
     value: PrimExpr
@@ -67,30 +59,12 @@ def reduction_of(init: BufferStore, update: BufferStore) -> Reduction | None:
 
 
 def is_identity(value: PrimExpr, kind: type[BinaryOp], dtype: str) -> bool:
-    """Return whether a value changes nothing where it is combined.
-
-    Parameters
-    ----------
-    kind : type of BinaryOp
-        How values are combined.
-    dtype : str
-        Their data type.
-
-    Returns
-    -------
-    bool
-        False where values combined so are not a reduction.
-    """
+    """Return whether a value changes nothing where it is combined."""
     return kind in _IDENTITIES and structural_equal(Analyzer().simplify(value), _IDENTITIES[kind](dtype))
 
 
 def other_operand(combination: BinaryOp, update: BufferStore) -> PrimExpr | None:
     """Return what is combined with the element that a store changes.
-
-    Parameters
-    ----------
-    combination : BinaryOp
-        The value of the store.
 
     Returns
     -------

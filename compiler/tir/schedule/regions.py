@@ -40,13 +40,7 @@ Box = tuple[IntervalSet, ...]
 
 
 def facts_at(sref: StmtSRef) -> Analyzer:
-    """Return what is known inside of the loops and blocks around a loop or block.
-
-    Returns
-    -------
-    Analyzer
-        It knows what their variables run over.
-    """
+    """Return what is known inside of the loops and blocks around a loop or block."""
     analyzer = Analyzer()
     for around in list(ancestors(sref))[::-1]:
         if around.is_block:
@@ -64,13 +58,7 @@ def axis_values(realize: BlockRealize) -> dict[Var, PrimExpr]:
 
 
 def bound_region(realize: BlockRealize, region: BufferRegion) -> tuple[Range, ...]:
-    """Return a region that a block accesses, in terms of the loops around the block.
-
-    Parameters
-    ----------
-    region : BufferRegion
-        In terms of the axes of the block.
-    """
+    """Return a region that a block accesses, in terms of the loops around the block."""
     return substitute(region.region, axis_values(realize))
 
 
@@ -110,8 +98,6 @@ def written_box(
     ----------
     region : BufferRegion
         What one iteration writes, in terms of the axes of the block.
-    loops : mapping of Var to Range
-        Which loops run.
 
     Returns
     -------
@@ -144,13 +130,6 @@ def accessed_box(realize: BlockRealize, region: BufferRegion, loops: Mapping[Var
     ----------
     region : BufferRegion
         What one iteration reads, in terms of the axes of the block.
-    loops : mapping of Var to Range
-        Which loops run.
-
-    Returns
-    -------
-    Box
-        Within the shape of the buffer.
     """
     sets = _all_relaxed(estimate_region_upper_bound(bound_region(realize, region), loops, realize.predicate), loops)
     return tuple([_within(one, whole, analyzer) for one, whole in zip(sets, _extent(region.buffer), strict=True)])
@@ -163,8 +142,6 @@ def accessed_sets(realize: BlockRealize, region: BufferRegion, loops: Mapping[Va
     ----------
     region : BufferRegion
         What one iteration accesses, in terms of the axes of the block.
-    loops : mapping of Var to Range
-        Which loops run.
     """
     return tuple(_all_relaxed(estimate_region_upper_bound(bound_region(realize, region), loops), loops))
 

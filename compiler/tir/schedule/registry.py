@@ -35,8 +35,6 @@ class Chosen:
 
     Attributes
     ----------
-    values : object
-        What its random variables stand for.
     decision : object
         From which it can choose the same again.
     """
@@ -53,10 +51,6 @@ class Primitive:
     function : callable
         Does the work.  Its first parameter is called ``state``, or ``sch`` where it needs more of the schedule than
         its state; the others are those of the method.
-    kind : str
-        The kind of instruction that a trace keeps of it.
-    is_pure : bool
-        Whether it leaves the program as it is.
     gives_list : bool
         Whether it gives a list, even of one block or loop; known where its annotation says so.
     roles : mapping of str to Role
@@ -219,22 +213,10 @@ def primitive(kind: str, *, pure: bool = False, gives_list: bool = False, **role
     ----------
     kind : str
         The kind of instruction that a trace keeps of it, e.g. ``ComputeAt``.
-    pure : bool
-        Whether it leaves the program as it is.
     gives_list : bool
         Whether it gives a list although its annotation does not say so.
     **roles : Role
         What the parameters of the function are; those that are not named are attributes.
-
-    Returns
-    -------
-    callable
-        The decorator, which returns the function itself.
-
-    Raises
-    ------
-    TypeError
-        If there is a primitive of that name, or the table of what primitives do with loops lacks it.
     """
 
     def register(function: F) -> F:
@@ -250,13 +232,7 @@ def primitive(kind: str, *, pure: bool = False, gives_list: bool = False, **role
 
 
 def install(owner: type[T]) -> type[T]:
-    """Give a class all primitives as methods, now and later; a class decorator.
-
-    Parameters
-    ----------
-    owner : type
-        The class of schedules.
-    """
+    """Give a class all primitives as methods, now and later; a class decorator."""
     _owners.append(owner)
     for name, made in primitives.items():
         setattr(owner, name, made.method())

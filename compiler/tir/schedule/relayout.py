@@ -29,22 +29,7 @@ __all__ = ["Padding", "Relayout", "nest_of_axes"]
 def nest_of_axes(
     block: Block, axes: Sequence[IterVar], values: Mapping[Var, PrimExpr], names: str = "ax"
 ) -> tuple[Stmt, Block]:
-    """Return a loop for each of some axes, around a block whose old axes have values in terms of them.
-
-    Parameters
-    ----------
-    axes : sequence of IterVar
-        The new axes.
-    values : mapping of Var to PrimExpr
-        What the old axes are.
-    names : str
-        What the loops are called, before a number.
-
-    Returns
-    -------
-    tuple of Stmt and Block
-        The outermost loop, and the block.
-    """
+    """Return a loop for each of some axes, around a block whose old axes have values in terms of them."""
     inner = Block(
         tuple(axes),
         substitute(block.reads, values),
@@ -70,12 +55,8 @@ class Padding:
 
     Parameters
     ----------
-    inverse : IndexMap
-        From the new indices to the old ones.
     free : PrimExpr
         Where there is no old one, in terms of the indices that ``inverse`` takes.
-    value : IndexMap or None
-        What they hold, from their indices.
     """
 
     def __init__(self, inverse: IndexMap, free: PrimExpr, value: IndexMap | None) -> None:

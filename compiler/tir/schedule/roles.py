@@ -36,39 +36,15 @@ class Role:
     spells_none = False
 
     def recorded(self, sch: Schedule, operation: str, value: Any, given: Mapping[str, Any]) -> Any:
-        """Return an argument as a trace keeps it.
-
-        Parameters
-        ----------
-        operation : str
-            The primitive.
-        value : object
-            What the user gave.
-        given : mapping of str to object
-            The arguments before it, as a trace keeps them.
-        """
+        """Return an argument as a trace keeps it."""
         return value
 
     def resolved(self, sch: Schedule, value: Any) -> Any:
-        """Return what the primitive works on.
-
-        Parameters
-        ----------
-        value : object
-            What a trace keeps.
-        """
+        """Return what the primitive works on."""
         return value
 
     def completed(self, sch: Schedule, value: Any, given: Mapping[str, Any]) -> None:
-        """Carry out what an argument asks for besides, as steps of their own, when the primitive has been applied.
-
-        Parameters
-        ----------
-        value : object
-            What the user gave.
-        given : mapping of str to object
-            All arguments, as a trace keeps them.
-        """
+        """Carry out what an argument asks for besides, as steps of their own, when the primitive has been applied."""
 
 
 class _Variable(Role):
@@ -109,8 +85,6 @@ class Several(Role):
 
     Parameters
     ----------
-    role : Role
-        What each of them is.
     is_flat : bool
         Whether each is an input of its own, instead of all of them together.
     """

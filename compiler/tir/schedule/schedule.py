@@ -127,11 +127,6 @@ class Schedule:
     def work_on(self, func_name: str) -> None:
         """Choose the function whose blocks :meth:`get_block` looks for.
 
-        Parameters
-        ----------
-        func_name : str
-            Its name in the module.
-
         Raises
         ------
         ArgumentError
@@ -188,8 +183,6 @@ class Schedule:
         ----------
         style : str, optional
             Accepted for compatibility with TVM: texts have no colours here.
-        black_format : bool
-            Accepted for compatibility with TVM.
         """
         print(self.mod.script())
         if self._trace is not None:
@@ -315,15 +308,7 @@ class Schedule:
     def record(
         self, kind: InstructionKind, inputs: Sequence[Any], attrs: Sequence[Any], outputs: Sequence[Any], decision: Any
     ) -> None:
-        """Note a step that was applied.
-
-        Parameters
-        ----------
-        inputs, attrs, outputs : sequence of object
-            Of the instruction.
-        decision : object or None
-            What a sampling step chose.
-        """
+        """Note a step that was applied."""
         if self._trace is not None:
             self._trace.append(Instruction(kind, inputs, attrs, outputs), decision)
 

@@ -55,24 +55,12 @@ class StmtSRef:
 
     @staticmethod
     def inline_mark() -> StmtSRef:
-        """Return the place of a block that is computed where it is used.
-
-        Returns
-        -------
-        StmtSRef
-            The same one each time; it refers to nothing.
-        """
+        """Return the place of a block that is computed where it is used."""
         return _INLINE
 
     @staticmethod
     def root_mark() -> StmtSRef:
-        """Return the place of a block that is computed under no loop.
-
-        Returns
-        -------
-        StmtSRef
-            The same one each time; it refers to nothing.
-        """
+        """Return the place of a block that is computed under no loop."""
         return _ROOT
 
 

@@ -49,11 +49,6 @@ class ScheduleState:
         Whether primitives check that what they are asked for keeps the program's meaning as far as that can be told
         from the regions of blocks.
 
-    Attributes
-    ----------
-    mod : IRModule
-        The program as it is now.
-
     Raises
     ------
     ArgumentError
@@ -151,13 +146,7 @@ class ScheduleState:
         return next(child for child in children if isinstance(child, BlockRealize) and child.block is block.stmt)
 
     def child_blocks(self, sref: StmtSRef) -> list[StmtSRef]:
-        """Return the blocks below a loop or block that lie in no other block below it.
-
-        Returns
-        -------
-        list of StmtSRef
-            In the order of the program.
-        """
+        """Return the blocks below a loop or block that lie in no other block below it."""
         assert sref.stmt is not None
         return [self._srefs[realize.block] for realize in blocks_below(sref.stmt)]
 
@@ -236,8 +225,6 @@ class ScheduleState:
 
         Parameters
         ----------
-        src_sref : StmtSRef
-            What is replaced.
         tgt_stmt : Block, For or BlockRealize
             A block for a block; a loop, or a block with the values of its axes, for a loop.
         block_sref_reuse : mapping of Block to Block, optional

@@ -25,8 +25,6 @@ class ScheduleStep:
 
     Attributes
     ----------
-    name : str
-        The method, e.g. ``split``.
     label : str
         The call and its result, e.g. ``split(i, factors=[None, 32]) -> i_0, i_1``.
     module : IRModule
@@ -42,19 +40,7 @@ class ScheduleStep:
 
 
 def call_text(sch: Schedule, name: str, parameters: Sequence[Parameter], given: Mapping[str, Any]) -> str:
-    """Return a call as a line of Python in which loops and blocks have the names that the program gives them.
-
-    Parameters
-    ----------
-    sch : Schedule
-        As it is before the call.
-    name : str
-        The method.
-    parameters : sequence of inspect.Parameter
-        Those of the method.
-    given : mapping of str to object
-        The arguments; those that are at their defaults are left out.
-    """
+    """Return a call as a line of Python in which loops and blocks have the names that the program gives them."""
     names = _names(sch, list(given.values()))
     parts: list[str] = []
     for parameter in parameters:
@@ -69,20 +55,7 @@ def call_text(sch: Schedule, name: str, parameters: Sequence[Parameter], given: 
 
 
 def result_text(sch: Schedule, outputs: Sequence[Any]) -> str:
-    """Return what a call gave: names of loops and blocks, and numbers.
-
-    Parameters
-    ----------
-    sch : Schedule
-        As it is after the call.
-    outputs : sequence of BlockRV, LoopRV or Var
-        What the call gave.
-
-    Returns
-    -------
-    str
-        Empty if it gave nothing.
-    """
+    """Return what a call gave: names of loops and blocks, and numbers."""
     names = _names(sch, outputs)
     return ", ".join(names.get(rv, "_") for rv in outputs)
 

@@ -34,11 +34,6 @@ class _Store(NamedTuple):
 def stored_boxes(realize: BlockRealize, buffer: Buffer, loops: Mapping[Var, Range], analyzer: Analyzer) -> list[Box]:
     """Return boxes of elements that loops around a block are sure to store.
 
-    Parameters
-    ----------
-    loops : mapping of Var to Range
-        Which loops run.
-
     Returns
     -------
     list of Box
@@ -60,13 +55,7 @@ def stored_boxes(realize: BlockRealize, buffer: Buffer, loops: Mapping[Var, Rang
 
 
 def stores_conditionally(block: Block, buffer: Buffer) -> bool:
-    """Return whether each store of a block to a buffer is in one branch of an ``if`` only.
-
-    Returns
-    -------
-    bool
-        False where the block does not store to the buffer.
-    """
+    """Return whether each store of a block to a buffer is in one branch of an ``if`` only."""
     stores = _stores_of(block, buffer).found
     return bool(stores) and all(store.in_branch for store in stores)
 

@@ -17,20 +17,7 @@ __all__ = ["assert_structural_equal_ignore_global_symbol", "verify_trace_roundtr
 def assert_structural_equal_ignore_global_symbol(
     mod1: PrimFunc | IRModule, mod2: PrimFunc | IRModule, *args: object, **kwargs: bool
 ) -> None:
-    """Check that two functions or modules have the same structure, whatever the functions are called outside.
-
-    Parameters
-    ----------
-    mod1, mod2 : PrimFunc or IRModule
-        What is compared.
-    *args, **kwargs
-        As for ``tvm.ir.assert_structural_equal``.
-
-    Raises
-    ------
-    ArgumentError
-        If they differ.
-    """
+    """Check that two functions or modules have the same structure, whatever the functions are called outside."""
     assert_structural_equal(_unnamed(mod1), _unnamed(mod2), *args, **kwargs)  # type: ignore[arg-type]
 
 
@@ -47,29 +34,7 @@ def verify_trace_roundtrip(
     debug_mask: str | int = "all",
     text_format: str | Sequence[str] = ("python", "json"),
 ) -> Schedule:
-    """Check that the trace of a schedule, saved and read back, makes the same program.
-
-    Parameters
-    ----------
-    sch : Schedule
-        What was scheduled.
-    mod : PrimFunc or IRModule
-        The program before.
-    debug_mask : str or int
-        Of the schedules that repeat it.
-    text_format : str or sequence of str
-        ``json``, ``python``, or both: how the trace is saved.
-
-    Returns
-    -------
-    Schedule
-        What repeated it.
-
-    Raises
-    ------
-    ArgumentError
-        If another program results.
-    """
+    """Check that the trace of a schedule, saved and read back, makes the same program."""
     assert sch.trace is not None
     result = None
     for form in (text_format,) if isinstance(text_format, str) else text_format:

@@ -12,18 +12,7 @@ _THREAD_RANKS = {"blockIdx": 0, "threadIdx": 1, "vthread": 1}
 
 
 def check_thread_axis(operation: str, thread_tag: str) -> None:
-    """Reject what is no axis of threads.
-
-    Parameters
-    ----------
-    operation : str
-        What is done.
-
-    Raises
-    ------
-    ArgumentError
-        If threads have no such axis.
-    """
+    """Reject what is no axis of threads."""
     kind, _, dimension = thread_tag.partition(".")
     if thread_tag != "vthread" and (kind not in _THREAD_RANKS or dimension not in ("x", "y", "z")):
         kinds = ", ".join(f"{name}.x" for name in _THREAD_RANKS)
@@ -31,13 +20,7 @@ def check_thread_axis(operation: str, thread_tag: str) -> None:
 
 
 def thread_rank(thread_tag: str) -> int:
-    """Return 0 for an axis of blocks of threads, 1 for one of threads.
-
-    Parameters
-    ----------
-    thread_tag : str
-        E.g. ``threadIdx.x``.
-    """
+    """Return 0 for an axis of blocks of threads, 1 for one of threads."""
     return _THREAD_RANKS.get(thread_tag.partition(".")[0], 1)
 
 
@@ -47,15 +30,7 @@ def is_cross_thread(thread_tag: str) -> bool:
 
 
 def is_shared_among(storage_scope: str, thread_tag: str) -> bool:
-    """Return whether all threads of an axis see the same memory.
-
-    Parameters
-    ----------
-    storage_scope : str
-        Where the memory is, e.g. ``shared``.
-    thread_tag : str
-        The axis, e.g. ``threadIdx.x``.
-    """
+    """Return whether all threads of an axis see the same memory."""
     kind = storage_scope.partition(".")[0]
     if kind == "warp":
         return thread_tag == "threadIdx.x"

@@ -24,13 +24,7 @@ _HEADER = ("# from tvm import tir", "def apply_trace(sch: tir.Schedule) -> None:
 
 
 class Trace:
-    """The steps of a schedule, with what the sampling ones chose.
-
-    Parameters
-    ----------
-    decisions : mapping of Instruction to object
-        What a sampling step chose.
-    """
+    """The steps of a schedule, with what the sampling ones chose."""
 
     def __init__(self, insts: Sequence[Instruction], decisions: Mapping[Instruction, Any]) -> None:
         self.insts = list(insts)
@@ -47,13 +41,7 @@ class Trace:
         return self.decisions.get(inst)
 
     def append(self, inst: Instruction, decision: Any = None) -> None:
-        """Add a step at the end.
-
-        Parameters
-        ----------
-        decision : object, optional
-            What it chose.
-        """
+        """Add a step at the end."""
         self.insts.append(inst)
         if decision is not None:
             self.decisions[inst] = decision
@@ -123,28 +111,12 @@ class Trace:
         _from_json(json.loads(json_obj) if isinstance(json_obj, str) else json_obj).apply_to_schedule(sch, False)
 
     def with_decision(self, inst: Instruction, decision: Any, remove_postproc: bool) -> Trace:
-        """Return this trace with another choice of one step.
-
-        Parameters
-        ----------
-        inst : Instruction
-            The step.
-        decision : object
-            What it chooses.
-        remove_postproc : bool
-            Whether to leave out postprocessing.
-        """
+        """Return this trace with another choice of one step."""
         insts = self._steps(remove_postproc)
         return Trace(insts, {**{i: self.decisions[i] for i in insts if i in self.decisions}, inst: decision})
 
     def simplified(self, remove_postproc: bool) -> Trace:
-        """Return the trace without steps that neither change the program nor give what a later step uses.
-
-        Parameters
-        ----------
-        remove_postproc : bool
-            Whether to leave out postprocessing.
-        """
+        """Return the trace without steps that neither change the program nor give what a later step uses."""
         used: set[Any] = set()
         insts: list[Instruction] = []
         for inst in reversed(self._steps(remove_postproc)):
@@ -159,11 +131,6 @@ class Trace:
 
     def as_json(self, remove_postproc: bool = False) -> Json:
         """Return the trace as lists, strings and numbers.
-
-        Parameters
-        ----------
-        remove_postproc : bool
-            Whether to leave out postprocessing.
 
         Returns
         -------
@@ -188,13 +155,7 @@ class Trace:
         return [steps, choices]
 
     def as_python(self, remove_postproc: bool = False) -> list[str]:
-        """Return the trace as lines of Python that do the same to a schedule ``sch``.
-
-        Parameters
-        ----------
-        remove_postproc : bool
-            Whether to leave out postprocessing.
-        """
+        """Return the trace as lines of Python that do the same to a schedule ``sch``."""
         insts = self._steps(remove_postproc)
         names = _names(insts)
         return [inst.python(names, self.decisions.get(inst)) for inst in insts]
@@ -206,8 +167,6 @@ class Trace:
         ----------
         style : str, optional
             Accepted for compatibility with TVM: texts have no colours here.
-        black_format : bool
-            Accepted for compatibility with TVM.
         """
         print(self)
 

@@ -26,10 +26,6 @@ def tile_with_tensor_intrin(
     ----------
     sch : Schedule
         The schedule, which is changed.
-    block : BlockRV
-        The block that is to be tensorized.
-    intrin_name : str
-        The name that the intrinsic was registered under.
     allow_padding : bool
         Whether extents may be padded to multiples of the intrinsic's.
 
@@ -37,11 +33,6 @@ def tile_with_tensor_intrin(
     -------
     LoopRV or None
         The outermost of the inner loops, which ``sch.tensorize`` takes; None if the loops do not fit.
-
-    Raises
-    ------
-    ArgumentError
-        If no intrinsic has that name.
     """
     intrinsic = TensorIntrin.get(intrin_name)
     assert intrinsic is not None

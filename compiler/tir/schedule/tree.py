@@ -41,13 +41,7 @@ def changed(n: S, **changes: object) -> S:
 
 
 def rewritten(n: S, **changes: object) -> S:
-    """Return a statement that a primitive was called to change; it comes from the primitive's line as well.
-
-    Parameters
-    ----------
-    **changes : object
-        Fields with their new values.
-    """
+    """Return a statement that a primitive was called to change; it comes from the primitive's line as well."""
     with derived_from(n.span | current_span()):
         return rebuild(n, **changes)
 
@@ -63,13 +57,7 @@ def inner_statements(stmt: Stmt) -> Iterator[Stmt]:
 
 
 def children_of(stmt: Stmt) -> Iterator[tuple[For | BlockRealize, int]]:
-    """Yield the outermost loops and blocks below a statement, with their places in its sequence, if there is one.
-
-    Parameters
-    ----------
-    stmt : Stmt
-        A loop or block, or any other statement.
-    """
+    """Yield the outermost loops and blocks below a statement, with their places in its sequence, if there is one."""
     for inner in inner_statements(stmt):
         if isinstance(inner, (For, BlockRealize)):
             yield inner, -1
@@ -133,24 +121,12 @@ def scope_of(sref: StmtSRef) -> StmtSRef | None:
 
 
 def loops_above(sref: StmtSRef) -> list[StmtSRef]:
-    """Return the loops around a loop or block, within the innermost block around it.
-
-    Returns
-    -------
-    list of StmtSRef
-        Outermost first.
-    """
+    """Return the loops around a loop or block, within the innermost block around it."""
     return list(takewhile(lambda above: not above.is_block, ancestors(sref)))[::-1]
 
 
 def lowest_common_ancestor(srefs: list[StmtSRef]) -> StmtSRef:
-    """Return the innermost loop or block that is around all of some, or one of them.
-
-    Parameters
-    ----------
-    srefs : list of StmtSRef
-        Not empty; of one function.
-    """
+    """Return the innermost loop or block that is around all of some, or one of them."""
     paths = [[*list(ancestors(sref))[::-1], sref] for sref in srefs]
     common = paths[0][0]
     for level in zip(*paths, strict=False):
@@ -166,24 +142,12 @@ def loop_range(loop: For) -> Range:
 
 
 def loop_ranges(srefs: list[StmtSRef]) -> dict[Var, Range]:
-    """Return what the variables of some loops run over.
-
-    Parameters
-    ----------
-    srefs : list of StmtSRef
-        Loops, outermost first.
-    """
+    """Return what the variables of some loops run over."""
     return {sref.loop.loop_var: loop_range(sref.loop) for sref in srefs}
 
 
 def blocks_below(stmt: Stmt) -> Iterator[BlockRealize]:
-    """Yield the blocks below a loop or block that lie in no other block below it.
-
-    Yields
-    ------
-    BlockRealize
-        In the order of the program.
-    """
+    """Yield the blocks below a loop or block that lie in no other block below it."""
     for child, _ in children_of(stmt):
         if isinstance(child, BlockRealize):
             yield child
@@ -192,13 +156,7 @@ def blocks_below(stmt: Stmt) -> Iterator[BlockRealize]:
 
 
 def blocks_in(stmt: Stmt) -> Iterator[BlockRealize]:
-    """Yield the outermost blocks of a statement: itself, if it is one.
-
-    Yields
-    ------
-    BlockRealize
-        In the order of the program.
-    """
+    """Yield the outermost blocks of a statement: itself, if it is one."""
     if isinstance(stmt, BlockRealize):
         yield stmt
     else:
@@ -206,18 +164,7 @@ def blocks_in(stmt: Stmt) -> Iterator[BlockRealize]:
 
 
 def matching_blocks(old: Stmt, new: Stmt) -> dict[Block, Block]:
-    """Return which block of a rewritten statement takes the place of which, where the rewrite kept their order.
-
-    Parameters
-    ----------
-    old, new : Stmt
-        Before and after.
-
-    Returns
-    -------
-    dict of Block to Block
-        Those that changed.
-    """
+    """Return which block of a rewritten statement takes the place of which, where the rewrite kept their order."""
     pairs = zip(all_blocks(old), all_blocks(new), strict=True)
     return {before: after for before, after in pairs if before is not after}
 

@@ -43,13 +43,7 @@ class _Signature:
 
 
 class BlockStatements(PointerAccess):
-    """Reads blocks; buffers that are allocated outside of any belong to the root block of the function.
-
-    Attributes
-    ----------
-    buffer_map : dict
-        The buffers of the parameters.
-    """
+    """Reads blocks; buffers that are allocated outside of any belong to the root block of the function."""
 
     buffer_map: dict[Var, Buffer]
     _function: ast.AST

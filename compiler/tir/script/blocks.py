@@ -50,8 +50,6 @@ class AxisDeclaration:
     ----------
     dom : Range or None
         What it runs over; None for what the loop runs over whose variable ``value`` is.
-    value : PrimExpr
-        What the axis stands for.
     """
 
     dom: Range | None
@@ -83,8 +81,6 @@ def block(name: str = "", no_realize: bool = False) -> BlockScope:
 
     Parameters
     ----------
-    name : str
-        What it is called.
     no_realize : bool
         Whether the block stands alone, without values of its axes.
 
@@ -102,47 +98,19 @@ class _Axes:
     """``T.axis``: the axes of a block, ``vi = T.axis.spatial(128, i)``."""
 
     def spatial(self, dom: Any, value: ExprLike, dtype: str = "int32") -> AxisDeclaration:
-        """Declare an axis whose iterations write different elements; ``T.axis.S`` for short.
-
-        Parameters
-        ----------
-        dom : int, PrimExpr, Range or (begin, end)
-            What the axis runs over.
-        value : PrimExpr
-            What it stands for, mostly the variable of a loop.
-        dtype : str
-            Type of a constant value.
-        """
+        """Declare an axis whose iterations write different elements; ``T.axis.S`` for short."""
         return _axis("S", dom, value, dtype)
 
     def reduce(self, dom: Any, value: ExprLike, dtype: str = "int32") -> AxisDeclaration:
-        """Declare an axis whose iterations are summed up in the same elements; ``T.axis.R`` for short.
-
-        Parameters
-        ----------
-        dom, value, dtype
-            As for :meth:`spatial`.
-        """
+        """Declare an axis whose iterations are summed up in the same elements; ``T.axis.R`` for short."""
         return _axis("R", dom, value, dtype)
 
     def scan(self, dom: Any, value: ExprLike, dtype: str = "int32") -> AxisDeclaration:
-        """Declare an axis whose iterations run in order.
-
-        Parameters
-        ----------
-        dom, value, dtype
-            As for :meth:`spatial`.
-        """
+        """Declare an axis whose iterations run in order."""
         return _axis("T", dom, value, dtype)
 
     def opaque(self, dom: Any, value: ExprLike, dtype: str = "int32") -> AxisDeclaration:
-        """Declare an axis of which nothing is promised.
-
-        Parameters
-        ----------
-        dom, value, dtype
-            As for :meth:`spatial`.
-        """
+        """Declare an axis of which nothing is promised."""
         return _axis("O", dom, value, dtype)
 
     S = spatial
@@ -153,17 +121,10 @@ class _Axes:
 
         Parameters
         ----------
-        kinds : str
-            A letter for each axis: ``S`` spatial, ``R`` reduce.
         bindings : sequence of Var
             The variables of the loops; the axes run over what they do.
         dtype : str
             Accepted for compatibility with TVM: an axis has the type of its loop.
-
-        Raises
-        ------
-        ArgumentError
-            If there are not as many letters as loops, or another letter.
         """
         if not isinstance(kinds, str) or set(kinds) - {"S", "R"}:
             raise ArgumentError(f"T.axis.remap: the kinds must be the letters S and R, got {show(kinds)}")

@@ -54,16 +54,10 @@ class BufferWord:
 
     Parameters
     ----------
-    shape : sequence of int or PrimExpr
-        Extent of each dimension, in elements.
-    dtype : str
-        Type of one element.
     data : Var, optional
         The pointer, e.g. what ``T.allocate`` gives; a pointer of its own if left out.
     strides : sequence of int, PrimExpr or str, optional
         In elements; a string names a variable.  Compact rows if left out.
-    elem_offset : int or PrimExpr, optional
-        Offset of the first element from ``data``, in elements.
     scope : str
         Where the memory is, for a pointer of its own: ``global``, ``shared``, ``local``, …
     align : int
@@ -93,16 +87,10 @@ class BufferWord:
 
         Parameters
         ----------
-        shape : sequence of int or PrimExpr
-            Extent of each dimension, in elements.
-        dtype : str
-            Type of one element.
         data : Var, optional
             The pointer, e.g. what ``T.allocate`` gives; a pointer of its own if left out.
         strides : sequence of int, PrimExpr or str, optional
             In elements; a string names a variable.  Compact rows if left out.
-        elem_offset : int or PrimExpr, optional
-            Offset of the first element from ``data``, in elements.
         scope : str
             Where the memory is, for a pointer of its own: ``global``, ``shared``, ``local``, …
         align : int
@@ -113,11 +101,6 @@ class BufferWord:
             ``default``, or ``auto_broadcast``: the stride of a dimension of one element is 0.
         axis_separators : sequence of int, optional
             Where the dimensions are split into groups when the buffer is flattened.
-
-        Returns
-        -------
-        BufferDeclaration or Buffer
-            In a program named by the parameter or variable that it is given to.
 
         Examples
         --------
@@ -233,11 +216,6 @@ def match_buffer(
         As for :func:`Buffer`.
     type : str
         The ``buffer_type`` of older releases: ``default`` or ``auto``.
-
-    Returns
-    -------
-    MatchedBuffer
-        Named by the variable that it is assigned to.
     """
     buffer_type = type or buffer_type
     given = (shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators)
@@ -278,11 +256,6 @@ def decl_buffer(
     ----------
     shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators
         As for :func:`Buffer`.
-
-    Returns
-    -------
-    Scope
-        Gives the buffer.
     """
     given = (shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators)
 
@@ -310,14 +283,8 @@ def allocate(
 
     Parameters
     ----------
-    extents : sequence of int or PrimExpr
-        In elements.
-    dtype : str
-        Type of one element.
     scope : str
         Where: ``global``, ``shared``, ``local``, …
-    condition : bool or PrimExpr
-        Whether memory is allocated.
 
     Returns
     -------
@@ -340,8 +307,6 @@ def realize(region: object, scope: str | None = None, condition: ExprLike = True
     ----------
     scope : str, optional
         Where, as an attribute of the statement says; the buffer's pointer says it where left out.
-    condition : bool or PrimExpr
-        Whether it exists.
     """
     buffer, bounds = regions(region)
 
@@ -375,8 +340,6 @@ def buffer_var(dtype: str, storage_scope: str = "global") -> Any:
     ----------
     dtype : str
         Type of the elements that it points to.
-    storage_scope : str
-        Where they are.
     """
     pointer = PointerType(PrimType(dtype), storage_scope)
     return declared(Declaration(lambda name: Var(name, "handle", pointer)), "v")

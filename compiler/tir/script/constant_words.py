@@ -30,10 +30,6 @@ def allocate_const(
     ----------
     data : sequence of bool, int or float; or int
         The elements in order; or their place in the module's attribute ``constants``.
-    dtype : str
-        Type of one element.
-    extents : sequence of int or PrimExpr
-        In elements.
 
     Returns
     -------

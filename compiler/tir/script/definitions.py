@@ -170,15 +170,7 @@ class Scope:
 
 @dataclass(frozen=True)
 class Branch:
-    """``with T.If(condition):``, and ``with T.Then():`` or ``with T.Else():`` in it.
-
-    Attributes
-    ----------
-    word : str
-        ``If``, ``Then`` or ``Else``.
-    condition : PrimExpr or None
-        That of an ``If``.
-    """
+    """``with T.If(condition):``, and ``with T.Then():`` or ``with T.Else():`` in it."""
 
     word: str
     condition: PrimExpr | None = None
@@ -245,8 +237,6 @@ class HandleType(DataType):
     ----------
     dtype : str or DataType, optional
         Type of the elements that it points to; ``T.float32`` is one, too.
-    storage_scope : str
-        Where they are: ``global``, ``shared``, ``local``, …
     is_size_var : bool
         Whether the variable is never negative.
     """
@@ -267,13 +257,7 @@ class HandleType(DataType):
 
 
 class BufferSlice(ExprOperators):
-    """``A[i:i + 4, j]``: a vector load where an expression is needed, a region where one is.
-
-    Parameters
-    ----------
-    indices : tuple
-        Expressions, and slices of them.
-    """
+    """``A[i:i + 4, j]``: a vector load where an expression is needed, a region where one is."""
 
     __slots__ = ("buffer", "indices")
 
@@ -294,13 +278,7 @@ class BufferSlice(ExprOperators):
 
 
 def declared_variable(name: str, kind: object) -> Var:
-    """Return a variable of a type that stands for itself in a program: ``T.int32``, ``T.handle("float32")``.
-
-    Raises
-    ------
-    ArgumentError
-        If it is not a type of a variable.
-    """
+    """Return a variable of a type that stands for itself in a program: ``T.int32``, ``T.handle("float32")``."""
     if isinstance(kind, str):
         return Var(name, kind)
     if isinstance(kind, DataType):
@@ -325,13 +303,7 @@ def _ramp(part: slice) -> PrimExpr:
 
 
 def regions(target: object) -> tuple[Buffer, tuple[Range, ...]]:
-    """Return the buffer and the box of ``A[0:4, j]``; an index alone is a range of one.
-
-    Raises
-    ------
-    ArgumentError
-        If ``target`` is no such region.
-    """
+    """Return the buffer and the box of ``A[0:4, j]``; an index alone is a range of one."""
     if isinstance(target, BufferRegion):
         return target.buffer, target.region
     if isinstance(target, Buffer):

@@ -85,19 +85,8 @@ def load(dtype: str, var: Var, index: ExprLike, predicate: ExprLike = True) -> P
 
     Parameters
     ----------
-    dtype : str
-        The type of the value.
-    var : Var
-        The pointer.
-    index : PrimExpr
-        Counted in elements.
     predicate : PrimExpr
         Where nothing is loaded if it is false: the value is 0 there.
-
-    Returns
-    -------
-    BufferLoad
-        Of a flat view of the memory.
 
     Raises
     ------
@@ -112,19 +101,8 @@ def store(var: Var, index: ExprLike, value: ExprLike, predicate: ExprLike = True
 
     Parameters
     ----------
-    var : Var
-        The pointer.
-    index : PrimExpr
-        Counted in elements.
-    value : PrimExpr
-        What is stored.
     predicate : PrimExpr
         Where nothing is stored if it is false.
-
-    Returns
-    -------
-    BufferStore
-        To a flat view of the memory.
 
     Raises
     ------
@@ -141,8 +119,6 @@ def comm_reducer(combiner: Callable[..., PrimExpr], identity: Sequence[PrimExpr]
     ----------
     combiner : callable
         From the values to what they are combined to; a tuple of results for several values.
-    identity : list of PrimExpr
-        The values that change nothing.
 
     Raises
     ------
@@ -182,13 +158,7 @@ def Shuffle(vectors: Sequence[PrimExpr], indices: Sequence[ExprLike]) -> PrimExp
 
 
 def cast(value: ExprLike, dtype: str) -> PrimExpr:
-    """Return ``value`` converted to a data type; ``T.Cast(dtype, value)`` is the node.
-
-    Returns
-    -------
-    PrimExpr
-        A constant is converted at once.
-    """
+    """Return ``value`` converted to a data type; ``T.Cast(dtype, value)`` is the node."""
     return cast_expr(dtype, value)
 
 
@@ -206,8 +176,6 @@ def index_map(
         From the indices to the new ones.
     inverse_index_map : callable, optional
         The way back; found where left out.
-    index_dtype : str
-        The type of the indices.
     """
     return IndexMap.from_func(mapping, inverse_index_map=inverse_index_map, index_dtype=index_dtype)
 

@@ -93,13 +93,6 @@ _SCRIPT_ROOM = __name__.rpartition(".")[0]
 class Expressions:
     """Evaluates expressions with the names that are visible.
 
-    Parameters
-    ----------
-    source : Source
-        For errors.
-    environment : mapping of str to object
-        What the user's file defines around the program.
-
     Attributes
     ----------
     names : dict

@@ -149,8 +149,6 @@ def from_source(
     ----------
     program : str
         One function or one module.  ``T`` and ``I`` need not be imported.
-    extra_vars : mapping of str to object, optional
-        Names that the program may use.
     check_well_formed : bool
         Accepted for compatibility with TVM; ``tir.analysis.verify_well_formed`` is the check.
 
@@ -175,18 +173,7 @@ def from_source(
 
 
 def from_method(func: FunctionType) -> PrimFunc:
-    """Read a function in the body of a class, which needs no decorator.
-
-    Parameters
-    ----------
-    func : function
-        Its body is never run.
-
-    Raises
-    ------
-    ScriptError
-        If the function is not TVMScript, with the line.
-    """
+    """Read a function in the body of a class, which needs no decorator."""
     with rendered(), without_collections():
         source = Source.of_object(func)
         definition = _definition(source)

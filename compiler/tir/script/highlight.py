@@ -16,8 +16,6 @@ def cprint(printable: object, style: str | None = None, black_format: bool = Fal
         A text, or anything with a method ``script``.
     style : str, optional
         Accepted for compatibility with TVM: texts have no colours here.
-    black_format : bool
-        Accepted for compatibility with TVM.
 
     Raises
     ------

@@ -102,11 +102,5 @@ def thread_binding(
 
 
 def grid(*extents: ExprLike) -> list[Loop]:
-    """Nest serial loops: ``for i, j in T.grid(4, 8):``.
-
-    Parameters
-    ----------
-    *extents : int or PrimExpr
-        From the outermost loop in.
-    """
+    """Nest serial loops: ``for i, j in T.grid(4, 8):``."""
     return [serial(extent) for extent in extents]

@@ -38,12 +38,8 @@ class Macro:
 
     Attributes
     ----------
-    source : Source
-        Where it is defined.
     definition : ast.FunctionDef
         Its statements, which are never run as Python.
-    signature : inspect.Signature
-        Its parameters.
     environment : mapping of str to object
         What the names of the file meant where it was defined.
     hygienic : bool
@@ -64,28 +60,11 @@ class Macro:
         return self if instance is None else replace(self, receiver=(instance,))
 
     def __call__(self, *args: Any, **options: Any) -> Any:
-        """Refuse to run as Python.
-
-        Parameters
-        ----------
-        *args, **options
-            The arguments.
-
-        Raises
-        ------
-        ArgumentError
-            Always: it is a statement of a TVMScript program.
-        """
+        """Refuse to run as Python."""
         raise ArgumentError(f"T.macro: {self.definition.name!r} may only be used as a statement in TVMScript")
 
     def bound(self, args: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what each parameter stands for.
-
-        Raises
-        ------
-        TypeError
-            If the arguments do not fit the parameters.
-        """
+        """Return what each parameter stands for."""
         arguments = self.signature.bind(*self.receiver, *args, **options)
         arguments.apply_defaults()
         return dict(arguments.arguments)

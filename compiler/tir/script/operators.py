@@ -128,13 +128,7 @@ def is_symbolic(value: object) -> bool:
 
 
 def binary_node(kind: type[BinaryOp], a: ExprLike, b: ExprLike) -> PrimExpr:
-    """Return the node of a binary operator; a Python number has the type of the other operand.
-
-    Raises
-    ------
-    DTypeError
-        If floats are divided by ``//`` or ``%``, or if there is no common type.
-    """
+    """Return the node of a binary operator; a Python number has the type of the other operand."""
     x, y = matched(a, b, kind.__name__)
     if kind in (FloorDiv, FloorMod) and not dt.is_integral(x.dtype):
         raise DTypeError(f"{kind.__name__}: operands must be integers, got {x.dtype} in {show(x)}")
@@ -142,15 +136,7 @@ def binary_node(kind: type[BinaryOp], a: ExprLike, b: ExprLike) -> PrimExpr:
 
 
 def folded_binary(kind: type[BinaryOp], a: ExprLike, b: ExprLike) -> PrimExpr:
-    """Return a binary operator's value or node; a Python number has the type of the other operand.
-
-    Raises
-    ------
-    DTypeError
-        If floats are divided by ``//`` or ``%``, or if there is no common type.
-    ArgumentError
-        If an integer is divided by the constant zero.
-    """
+    """Return a binary operator's value or node; a Python number has the type of the other operand."""
     return binary(kind, *matched(a, b, kind.__name__))
 
 
@@ -182,15 +168,6 @@ def call_op(op: Op, *args: object, dtype: str | None = None) -> PrimExpr:
     ----------
     op : Op
         One that does not show its type in its operands takes its data type first, or last where calls print it there.
-    *args : ExprLike
-        The operands; strings are string constants.
-    dtype : str, optional
-        The data type, as older releases write it behind the operands.
-
-    Raises
-    ------
-    ArgumentError
-        If the data type is missing.
     """
     if dtype is not None:
         dtype = dtype or "void"

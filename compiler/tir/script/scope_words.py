@@ -53,13 +53,7 @@ __all__ = [
 
 
 def attr(node: object, attr_key: str, value: ExprLike) -> Scope:
-    """State a fact about the rest of the block: ``T.attr(A.data, "storage_alignment", 128)``.
-
-    Parameters
-    ----------
-    node : Var, Buffer, IterVar or str
-        What the fact is about.
-    """
+    """State a fact about the rest of the block: ``T.attr(A.data, "storage_alignment", 128)``."""
     subject = StringImm(node) if isinstance(node, str) else unwrapped(node)
     return Scope.unnamed(lambda body: AttrStmt(subject, attr_key, convert(value), body))
 
@@ -71,13 +65,6 @@ def env_thread(thread_tag: str, dtype: str = "int32") -> Declaration:
     ----------
     thread_tag : str
         A virtual thread's begins with ``vthread``.
-    dtype : str
-        Type of the variable.
-
-    Returns
-    -------
-    Declaration
-        Named by the variable that it is assigned to.
     """
     return Declaration(lambda name: IterVar(None, Var(name, dtype), IterVar.ThreadIndex, thread_tag))
 
@@ -89,13 +76,6 @@ def launch_thread(thread: str | IterVar, extent: ExprLike) -> Scope:
     ----------
     thread : str or IterVar
         Its tag; a virtual thread's begins with ``vthread``.  Or what :func:`env_thread` declared.
-    extent : int or PrimExpr
-        Number of threads.
-
-    Returns
-    -------
-    Scope
-        Gives the axis's variable.
     """
     tag = thread.thread_tag if isinstance(thread, IterVar) else thread
     key = "virtual_thread" if tag.startswith("vthread") else "thread_extent"
@@ -150,11 +130,6 @@ def LetStmt(value: ExprLike, type: Any = None, *, var: Var | None = None) -> Sco
         The type of the variable; that of the value where left out.
     var : Var, optional
         The variable, where it was declared before.
-
-    Returns
-    -------
-    Scope
-        Gives the variable.
     """
     bound = convert(value)
 
@@ -194,11 +169,5 @@ def evaluate(value: ExprLike) -> Stmt:
 
 
 def var(dtype: str) -> Any:
-    """Declare a free variable, as older releases write ``T.int32()``.
-
-    Parameters
-    ----------
-    dtype : str
-        Its data type.
-    """
+    """Declare a free variable, as older releases write ``T.int32()``."""
     return declared(Declaration(lambda name: Var(name, dtype)), "v")

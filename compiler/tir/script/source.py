@@ -72,24 +72,12 @@ class Source:
 
     @staticmethod
     def of_text(text: str) -> Source:
-        """Parse a program that is given as a string.
-
-        Raises
-        ------
-        ScriptError
-            If it is not Python.
-        """
+        """Parse a program that is given as a string."""
         return _parsed(text, "<script>", 1)
 
     @staticmethod
     def of_object(program: Callable[..., Any] | type) -> Source:
-        """Parse a function or class where the user's file defines it.
-
-        Raises
-        ------
-        ArgumentError
-            If its source is not to be had.
-        """
+        """Parse a function or class where the user's file defines it."""
         try:
             lines, first = inspect.getsourcelines(program)
             file = inspect.getsourcefile(program) or "<script>"

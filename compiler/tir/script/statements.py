@@ -48,15 +48,7 @@ _MAX_EXPANSIONS = 64
 
 
 class Statements(BlockStatements):
-    """Reads statements; what holds for the rest of a block is put around what follows.
-
-    Attributes
-    ----------
-    attrs : dict
-        What ``T.func_attr`` said.
-    buffer_map : dict
-        The buffers of the parameters.
-    """
+    """Reads statements; what holds for the rest of a block is put around what follows."""
 
     attrs: dict[str, Any]
     _free: set[Var]

@@ -66,18 +66,7 @@ class StackSizes:
 
     @contextmanager
     def call(self, arguments: int) -> Iterator[int]:
-        """Make room for the arguments of a call and for its result, until it is done.
-
-        Parameters
-        ----------
-        arguments : int
-            Their number.
-
-        Yields
-        ------
-        int
-            The position of the first one.
-        """
+        """Make room for the arguments of a call and for its result, until it is done."""
         begin, arrays, extents = self.arguments, self.arrays, self.extents
         self.arguments += arguments + 1
         self.calls += 1
@@ -116,8 +105,6 @@ class ArgumentStacks:
 
     Attributes
     ----------
-    sizes : StackSizes
-        Of the stacks.
     value, array : Var
         Pointers to the values of arguments and to the structures of arrays.
     kinds, shape : Buffer
@@ -140,18 +127,7 @@ class ArgumentStacks:
 
     @contextmanager
     def call(self, arguments: int) -> Iterator[int]:
-        """Make room for the arguments of a call until it is done.
-
-        Parameters
-        ----------
-        arguments : int
-            Their number.
-
-        Yields
-        ------
-        int
-            The position of the first one.
-        """
+        """Make room for the arguments of a call until it is done."""
         with self._now.call(arguments) as begin:
             yield begin
 

@@ -61,8 +61,6 @@ class AsyncQueues:
 
     Parameters
     ----------
-    blocks : sequence of Block
-        The blocks of an iteration.
     stages : sequence of int
         The stage of each.
     order : sequence of int
@@ -70,8 +68,6 @@ class AsyncQueues:
     separate : bool
         Whether blocks are committed together only if no other block runs between them in the loop, even where that one
         does not run yet.
-    low : PrimExpr
-        The first iteration.
     analyzer : Analyzer
         Knows the ranges of the loops' variables.
     """
@@ -102,8 +98,6 @@ class AsyncQueues:
         ----------
         steps : sequence of Step
             What one iteration of a loop does, in order.
-        end : PrimExpr
-            The iteration after the last one.
         """
         if not self.async_stages:
             return [step.realize for step in steps]

@@ -62,8 +62,6 @@ class BarrierRegions(Functor):
 
     Parameters
     ----------
-    uniformity : Uniformity
-        What all threads agree about.
     each_thread : callable
         Returns the loops over the threads around a region.
     keep : callable

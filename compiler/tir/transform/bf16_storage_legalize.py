@@ -91,8 +91,6 @@ class StorageLegalizer(StmtExprMutator):
     ----------
     narrow : frozenset of str
         The element types that there are no values of.
-    bits : str
-        The integers that take their place.
     shared : collection of Var
         Pointers to memory that other elements lie in as well, which stay what they are.
     """

@@ -20,11 +20,6 @@ class BindTarget(PrimFuncPass):
 
     Only functions that can be called from outside have a host; those with ``tir.is_host_func``, which
     is taken away, are for the host.
-
-    Parameters
-    ----------
-    target : Target
-        The target, with its host.
     """
 
     target: Any

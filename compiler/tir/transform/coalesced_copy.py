@@ -44,16 +44,10 @@ class CoalescedCopy:
     ----------
     outer : Var
         Counts the rounds in which all threads copy once.
-    rounds : PrimExpr
-        How many there are.
-    threads : tuple of ThreadLoop
-        The last one changes fastest.
     lane : Var
         Counts the elements that a thread copies at once.
     guards : tuple of PrimExpr
         What must hold for an element to be copied.
-    body : Stmt
-        Copies an element.
     """
 
     outer: Var
@@ -152,12 +146,6 @@ def share_out(
 
     Parameters
     ----------
-    loops : sequence of For
-        The last one changes fastest.
-    conditions : tuple of PrimExpr
-        Of the elements that are copied.
-    body : Stmt
-        Copies an element.
     threads : mapping of str to PrimExpr
         The extents of the thread axes, the one that changes fastest last.
     lanes : int

@@ -24,10 +24,6 @@ class Access:
 
     Attributes
     ----------
-    data : Var
-        The pointer to the memory.
-    dtype : str
-        The type of the elements.
     by_coproc : bool
         Whether the coprocessor does it, not the host.
     box : tuple of IntervalSet

@@ -52,13 +52,7 @@ def without_dead_stores(stmt: Stmt) -> Stmt:
 
 
 class DeadStores(StmtExprMutator):
-    """Walks backwards, knowing which elements nobody reads from there on.
-
-    Parameters
-    ----------
-    removes : bool
-        Whether stores to such elements go.
-    """
+    """Walks backwards, knowing which elements nobody reads from there on."""
 
     def __init__(self, removes: bool = True) -> None:
         self.removes = removes

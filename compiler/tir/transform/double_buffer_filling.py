@@ -24,10 +24,6 @@ class Filling:
 
     Parameters
     ----------
-    marker : AttrStmt
-        The outermost marker around the statement.
-    body : Stmt
-        The statement.
     allocations : dict of Var to Allocate
         Where the memory of the marked buffers is allocated, outermost marker first.
     """
@@ -48,11 +44,6 @@ class Filling:
 
 def fillings_ahead(loop: For) -> list[Filling]:
     """Return what the body of a loop fills in each iteration and can fill for the next one instead.
-
-    Parameters
-    ----------
-    loop : For
-        A serial loop.
 
     Returns
     -------

@@ -52,8 +52,6 @@ class EmulateShuffles(StmtExprMutator):
     ----------
     thread : PrimExpr
         The position of a thread in its block.
-    threads : PrimExpr
-        The threads of a block.
 
     Attributes
     ----------

@@ -98,11 +98,6 @@ class _View:
 class FlatMemory:
     """Remembers how each buffer is laid out and rewrites accesses.
 
-    Parameters
-    ----------
-    analyzer : Analyzer
-        Simplifies the linear indices.
-
     Attributes
     ----------
     loops : dict of Var to Range
@@ -142,10 +137,6 @@ class FlatMemory:
         ----------
         buffer : Buffer
             What stands for the region.  It may lack leading dimensions, which have one element each there.
-        target : Buffer
-            What it is a region of.
-        begin, extents : tuple of PrimExpr
-            The region.
 
         Raises
         ------

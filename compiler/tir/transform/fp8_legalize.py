@@ -47,11 +47,6 @@ class FP8ComputeLegalize(PrimFuncPass):
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
         """Return a function that computes in the wide type.
 
-        Parameters
-        ----------
-        mod : IRModule
-            The module of the function.
-
         Raises
         ------
         ArgumentError

@@ -55,12 +55,6 @@ class Tiles:
     ----------
     around : tuple of For
         The loops outside of those over the rows and columns of a matrix.
-    row, column : For
-        The loops over them.
-    row_tile, column_tile : Var
-        Count the tiles.
-    size : int
-        Rows and columns of a tile.
     """
 
     around: tuple[For, ...]
@@ -103,8 +97,6 @@ def tiles_of(loops: Sequence[For], fragment: Buffer, places: Sequence[Place], co
         Its scope says how large tiles are.
     places : sequence of Place
         What is copied; the last two indices follow the last two loops.
-    copy : Stmt
-        For the error.
 
     Raises
     ------

@@ -17,8 +17,6 @@ class GroupedMemory(FlatMemory):
 
     Parameters
     ----------
-    analyzer : Analyzer
-        Simplifies the indices.
     only : collection of Buffer, optional
         The buffers to lay out so, all with separators by default; others become one row of elements.
     """

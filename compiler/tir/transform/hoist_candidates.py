@@ -34,20 +34,12 @@ class Loop:
 
     Attributes
     ----------
-    stmt : Stmt
-        The loop.
-    var : Var
-        Its variable.
     launch : bool
         Whether it is the launch of a thread axis.
     sequential : bool
         Whether its body does several things one after the other, so that nothing leaves it any more.
     inner : dict of Var to (LetStmt or Let)
         The bindings in its body, outside of the loops in that.
-    conditions : list of PrimExpr
-        What is tested around it.
-    bindings : list of (Var, PrimExpr)
-        What is bound around it.
     """
 
     __slots__ = ("bindings", "conditions", "inner", "launch", "sequential", "stmt", "var")

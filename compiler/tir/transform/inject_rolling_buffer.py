@@ -52,8 +52,6 @@ class _Window:
 
     Attributes
     ----------
-    bounds : Range
-        Those within all of the loops.
     loops : tuple of For
         The loops that the lower bound is linear in.
     strides : tuple of int
@@ -87,14 +85,8 @@ class _Rolled:
 
     Attributes
     ----------
-    realize : BufferRealize
-        As it was.
-    windows : tuple of _Window
-        One for each dimension.
     loops : list of For
         Those inside of its new place, the outermost first.
-    dim : int
-        The dimension that wraps around.
     """
 
     realize: BufferRealize

@@ -99,11 +99,6 @@ def intrin_rule(op: Op, kind: str) -> Callable[[Call], PrimExpr | None] | None:
     ----------
     kind : str
         The kind of target; a rule for it comes before one for ``default``.
-
-    Returns
-    -------
-    callable or None
-        From the call to what takes its place.
     """
     for key in (f"{kind}.{_RULE}", f"default.{_RULE}"):
         rule: Any = op.get_attr(key)

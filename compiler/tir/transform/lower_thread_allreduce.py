@@ -105,8 +105,6 @@ class _Registers(NamedTuple):
     ----------
     own, others : list of BufferLoad
         Its values, and those of another thread.
-    mask : BufferLoad
-        Which threads take part.
     """
 
     own: list[BufferLoad]

@@ -92,12 +92,8 @@ class _Accesses(StmtExprVisitor):
 
     Attributes
     ----------
-    stores : list of PrimExpr
-        The elements that are stored.
     parts : set of int
         How many elements instructions take a thread to have.
-    values : dict of Var to PrimExpr
-        What variables stand for.
     """
 
     def __init__(self, pointer: Var) -> None:

@@ -84,14 +84,8 @@ class _Binder:
 
     Attributes
     ----------
-    name : str
-        Of the function, for messages.
-    device_type : int
-        Where its arrays must be.
     definitions, checks : list of callable
         What the body is wrapped in, outermost first; checks come behind all definitions.
-    defined : set of Var
-        The variables that have a value.
     device_id : Var or None
         The number of the device of the first array.
     """

@@ -54,15 +54,7 @@ class ManifestSharedMemoryLocalStage(PrimFuncPass):
 
 @dataclass
 class _Scope:
-    """The block that is walked through.
-
-    Attributes
-    ----------
-    allocations : tuple of Buffer
-        What the block allocates.
-    added : list of Buffer
-        The memory of stages in registers.
-    """
+    """The block that is walked through."""
 
     allocations: tuple[Buffer, ...] = ()
     added: list[Buffer] = field(default_factory=list)

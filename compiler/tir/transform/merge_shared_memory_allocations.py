@@ -129,10 +129,6 @@ class MemoryReuse:
 
     Parameters
     ----------
-    body : Stmt
-        The kernel, within its outermost launch.
-    scope : str
-        The scope of the allocations.
     ctx : PassContext
         It says whether memory of a fixed size is merged.
     """

@@ -80,8 +80,6 @@ class _Wide(Visitor):
     ----------
     defined : dict of Var to str
         The data type that each of them counts in where it needs its bits.
-    needed : set of Var
-        Those that do.
     """
 
     def __init__(self, bits: int) -> None:

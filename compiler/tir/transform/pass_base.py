@@ -77,10 +77,6 @@ def prim_func_pass(
         The pass runs when the context's level is at least this.
     name : str, optional
         The name of the function or class if left out.
-    required : sequence of str, optional
-        Names of passes that run before.
-    traceable : bool
-        Accepted for compatibility with TVM.
 
     Returns
     -------

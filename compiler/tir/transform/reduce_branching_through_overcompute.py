@@ -130,13 +130,7 @@ class _Overwritten(DeadStores):
 
 
 def stays_inside(stmt: Stmt, context: Region) -> bool:
-    """Return whether all accesses of a statement are certain to be inside of their buffers.
-
-    Parameters
-    ----------
-    context : Region
-        What variables may be there.
-    """
+    """Return whether all accesses of a statement are certain to be inside of their buffers."""
     return all(_is_inside(access, context) for access in _accesses(stmt))
 
 

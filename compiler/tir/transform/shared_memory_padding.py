@@ -36,8 +36,6 @@ class _Access:
     ----------
     indices : numpy.ndarray
         Shape (accesses, lanes, dimensions).
-    size : int
-        Bytes from there on.
     unit : int
         Rows have to stay a multiple of this many elements apart.
     """

@@ -25,8 +25,6 @@ class Storage:
 
     Attributes
     ----------
-    members : list of Lifetime
-        The buffers.
     bits : int or None
         The size, None if it is not constant.
     offsets : dict of Lifetime to int

@@ -155,8 +155,6 @@ def apart_after_steps(
 
     Parameters
     ----------
-    loop_var : Var
-        Of the loop.
     domains : mapping of Var to IntervalSet
         What threads and loops within this one run over; all other variables have the same value both times.
     """

@@ -65,17 +65,8 @@ class SplitLongLoops(StmtMutator):
 
     Parameters
     ----------
-    code : Stmt
-        Of a thread.
     x : Var
         The position along the axis whose threads are to be neighbours.
-    positions : sequence of Var
-        Those along all axes of threads.
-
-    Attributes
-    ----------
-    split : int
-        How many loops got one.
     """
 
     def __init__(self, code: Stmt, x: Var, positions: Sequence[Var]) -> None:
@@ -159,11 +150,6 @@ class ContiguousMemory(StmtExprVisitor):
 
     It is accessed by vectors, by address, as another type, or by loops too long to be written out, which LLVM
     vectorizes in place of the loop over threads.
-
-    Attributes
-    ----------
-    pointers : set of Var
-        To such memory.
     """
 
     def __init__(self, code: Stmt) -> None:

@@ -157,13 +157,7 @@ _COMMUTATIVE = (Add, Mul, Min, Max, And, Or)
 
 
 def _unordered(e: BinaryOp, number: Callable[[PrimExpr], int]) -> tuple[Any, ...]:
-    """Return a key that does not depend on the order, or on the brackets, of a commutative operation.
-
-    Parameters
-    ----------
-    number : callable
-        The key of an operand.
-    """
+    """Return a key that does not depend on the order, or on the brackets, of a commutative operation."""
     kind = type(e)
     terms: list[int] = []
     todo: list[PrimExpr] = [e.b, e.a]

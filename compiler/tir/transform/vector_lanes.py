@@ -53,8 +53,6 @@ def choose_lanes(code: Stmt, positions: Sequence[tuple[Var, PrimExpr]], distinct
 
     Parameters
     ----------
-    code : Stmt
-        Of a thread.
     positions : sequence of (Var, PrimExpr)
         The variable and the extent of each axis of threads, x first.
     distinct : bool
@@ -125,12 +123,8 @@ class _Accesses(StmtExprVisitor):
 
     Attributes
     ----------
-    of : dict of Var to list
-        The accesses by pointer.
     written : set of Var
         Pointers to what is written.
-    defined : set of Var
-        Variables of loops and definitions.
     known : bool
         Whether that is all: no call does anything else, no pointer goes anywhere else, and nothing that is read is
         kept beside memory.

@@ -98,10 +98,6 @@ class Vectorizer(StmtExprMutator):
 
     Parameters
     ----------
-    var : Var
-        The variable of the loop.
-    low : PrimExpr
-        Its first value.
     lanes : int
         How many values it has; negative for multiples of ``vscale``.
     predication : bool

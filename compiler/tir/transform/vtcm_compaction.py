@@ -19,13 +19,7 @@ __all__ = ["get_vtcm_compaction_passes"]
 
 
 def get_vtcm_compaction_passes() -> list[Pass]:
-    """Return the passes after which ``calculate_allocated_bytes`` says what a function needs.
-
-    Returns
-    -------
-    list of Pass
-        To be run in this order.
-    """
+    """Return the passes after which ``calculate_allocated_bytes`` says what a function needs."""
     return [
         LowerInitBlock(),
         PlanAndUpdateBufferAllocationLocation(),

@@ -39,8 +39,6 @@ class WarpAccess:
     ----------
     buffer, scope : str
         Name and storage scope of the memory.
-    size : int
-        Bytes that a lane accesses.
     executions : int
         How often warps make the access in one launch.
     addresses : numpy.ndarray of int64, optional
@@ -48,8 +46,6 @@ class WarpAccess:
         the order of blocks, warps and iterations.  None if only a run knows them.
     exact : bool
         Whether all executions are among the samples.
-    site : AccessSite
-        Where it stands.
     """
 
     node: BufferLoad | BufferStore
@@ -106,8 +102,6 @@ class KernelAccesses:
     ----------
     blocks, threads : int
         Blocks of the launch, and threads of a block.
-    accesses : list of WarpAccess
-        Those of global and shared memory.
     footprint : dict of str to int
         By buffer of global memory: the bytes that lie between its first and its last element, as its shape says.
     flops : float
@@ -142,18 +136,7 @@ class KernelAccesses:
 
 
 def explain_kernels(module: IRModule) -> list[KernelAccesses]:
-    """Explain the accesses of kernels.
-
-    Parameters
-    ----------
-    module : IRModule
-        Kernels, as ``split_for_device`` returns them: flat buffers, launches of constant extents.
-
-    Returns
-    -------
-    list of KernelAccesses
-        One for each function whose launch has constant extents.
-    """
+    """Explain the accesses of kernels."""
     made = []
     for var, func in module.items():
         launch = _Launches.of(func) if isinstance(func, PrimFunc) else None

@@ -38,18 +38,7 @@ def fragment_extents(shape: str) -> int:
 
 
 def instruction_operations(call: Call, fragments: Mapping[Var, int]) -> float:
-    """Return the operations that a thread does by an instruction, a product and a sum counted as two.
-
-    Parameters
-    ----------
-    fragments : mapping of Var to int
-        The products of each fragment: see :func:`fragment_extents`.
-
-    Returns
-    -------
-    float
-        Zero for calls that are no such instruction.
-    """
+    """Return the operations that a thread does by an instruction, a product and a sum counted as two."""
     name = call.op.name if isinstance(call.op, Op) else ""
     if name in _FRAGMENT_PRODUCTS:
         accumulator = call.args[0]
@@ -63,13 +52,7 @@ def instruction_operations(call: Call, fragments: Mapping[Var, int]) -> float:
 
 
 def matrix_types(call: Call) -> str:
-    """Return what an instruction of tensor cores multiplies and adds up.
-
-    Returns
-    -------
-    str
-        Such as ``float16 to float32``; empty for any other call.
-    """
+    """Return what an instruction of tensor cores multiplies and adds up."""
     name = call.op.name if isinstance(call.op, Op) else ""
     if name in _FRAGMENT_PRODUCTS:
         operand, total = (_element(call.args[at]) for at in (2, 0))

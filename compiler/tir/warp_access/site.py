@@ -28,12 +28,8 @@ class Surroundings:
 
     Attributes
     ----------
-    blocks, threads : tuple of Axis
-        Those of the launch.
     loops : tuple of Axis
         Loops of each thread, outermost first.
-    lets : tuple of LetStmt
-        Outermost first.
     conditions : tuple of (PrimExpr, bool)
         Conditions, and what they must be for a thread to come here.
     """
@@ -66,11 +62,6 @@ class Surroundings:
         ----------
         places : sequence of numpy.ndarray
             One for each of ``extents``, each of shape (places,).
-
-        Raises
-        ------
-        DataDependentError
-            If a condition depends on what memory holds.
         """
         before = len(self.blocks)
         position = places[before][:, None] * WARP + np.arange(WARP)
@@ -105,8 +96,6 @@ class AccessSite:
     ----------
     index : PrimExpr
         Into the flat buffer; of a vector, that of its elements.
-    element : int
-        Bytes of an element.
     """
 
     surroundings: Surroundings
@@ -114,23 +103,7 @@ class AccessSite:
     element: int
 
     def addresses(self, places: Sequence[np.ndarray[Any, Any]]) -> Addresses:
-        """Return the bytes that the lanes access at some places, -1 for idle lanes.
-
-        Parameters
-        ----------
-        places : sequence of numpy.ndarray
-            As for :meth:`Surroundings.lanes`.
-
-        Returns
-        -------
-        numpy.ndarray of int64
-            Shape (places, lanes).
-
-        Raises
-        ------
-        DataDependentError
-            If the index depends on what memory holds.
-        """
+        """Return the bytes that the lanes access at some places, -1 for idle lanes."""
         lanes = self.surroundings.lanes(places)
         base = self.index.base if isinstance(self.index, Ramp) else self.index
         values = np.broadcast_to(IndexValues(lanes.values).visit(base), lanes.active.shape)

@@ -33,13 +33,6 @@ def sectors(addresses: Addresses, size: int) -> np.ndarray[Any, Any]:
     ----------
     addresses : numpy.ndarray of int64
         Shape (accesses, lanes); -1 for lanes that are idle.
-    size : int
-        Bytes that a lane accesses from its address on.
-
-    Returns
-    -------
-    numpy.ndarray
-        Shape (accesses,).
     """
     touched = [np.where(addresses < 0, _NONE, (addresses + at) // SECTOR) for at in _steps(size, SECTOR)]
     return _distinct(np.concatenate(touched, axis=1))
@@ -55,13 +48,6 @@ def bank_ways(addresses: Addresses, size: int) -> np.ndarray[Any, Any]:
     ----------
     addresses : numpy.ndarray of int64
         Shape (accesses, lanes); -1 for lanes that are idle.
-    size : int
-        Bytes that a lane accesses from its address on.
-
-    Returns
-    -------
-    numpy.ndarray
-        Shape (accesses,); 1 if there is no conflict, 0 if all lanes are idle.
     """
     count, lanes = addresses.shape
     together = max(1, lanes * _WORD // max(size, _WORD))
@@ -83,8 +69,6 @@ def pattern_of(addresses: Addresses, size: int) -> Pattern:
     ----------
     addresses : numpy.ndarray of int64
         Shape (accesses, lanes); -1 for lanes that are idle.
-    size : int
-        Bytes that a lane accesses from its address on.
 
     Returns
     -------

@@ -29,8 +29,6 @@ class Walkthrough:
         The position of each block by axis.
     iterations : list of dict of str to int
         The values of the loops of a thread: the first iterations in their order.
-    all_iterations : int
-        How many there are.
     addresses : numpy.ndarray of int64
         Shape (blocks, iterations, warps, lanes); bytes from the beginning of the buffer, -1 for idle lanes.
     """
@@ -45,11 +43,6 @@ def walk_through(site: AccessSite) -> Walkthrough:
     """Follow an access through its first iterations.
 
     The blocks are the first one, its neighbour along each axis, and the last.
-
-    Raises
-    ------
-    DataDependentError
-        If its places depend on what memory holds.
     """
     around = site.surroundings
     blocks = _blocks([extent for _, extent in around.blocks])

@@ -23,11 +23,6 @@ def bisected(
         How often the range may have to be halved: bits of its length.
     holds : callable
         The condition, of a number; it holds for none after the first for which it does not.
-
-    Returns
-    -------
-    Var
-        For the rest of the builder's block.
     """
     begin = builder.allocate("int32", 1, "low", "local")
     end = builder.allocate("int32", 1, "high", "local")

@@ -47,13 +47,7 @@ class Merge:
     width: int
 
     def emit(self, source: Elements, target: Elements) -> None:
-        """Write the kernel.
-
-        Parameters
-        ----------
-        source, target : Elements
-            Global memory with the dimensions of the rows.
-        """
+        """Write the kernel."""
         builder, rows, dtype = self.builder, self.order.rows, source.values.dtype
         with launched(builder, rows) as launch:
             row, at = builder.let("row", launch.present_row), launch.thread

@@ -25,13 +25,6 @@ Element: TypeAlias = tuple[PrimExpr, PrimExpr]
 def precedes(a: PrimExpr, b: PrimExpr, is_ascend: bool) -> PrimExpr:
     """Return whether a value comes before another one in order; NaN is greater than any number, as in NumPy.
 
-    Parameters
-    ----------
-    a, b : PrimExpr
-        Of the same data type.
-    is_ascend : bool
-        Whether the smallest comes first.
-
     Returns
     -------
     PrimExpr
@@ -60,15 +53,7 @@ class Elements:
 
     @classmethod
     def allocate(cls, builder: IRBuilder, name: str, scope: str, dtype: str, shape: Sequence[int]) -> Elements:
-        """Allocate memory for the rest of the builder's block.
-
-        Parameters
-        ----------
-        name, scope : str
-            What it is called, and where it is: ``global`` or ``shared``.
-        dtype : str
-            Of the values.
-        """
+        """Allocate memory for the rest of the builder's block."""
         values = builder.allocate(dtype, shape, f"{name}_values", scope)
         return cls(values, builder.allocate("int32", shape, f"{name}_places", scope))
 
@@ -87,8 +72,6 @@ class Order:
 
     Attributes
     ----------
-    is_ascend : bool
-        Whether the smallest comes first.
     counts : BufferVar or None
         How many elements of each row are sorted; those after stay in their places.
     """
@@ -98,15 +81,7 @@ class Order:
     counts: BufferVar | None
 
     def is_before(self, row: PrimExpr, a: Element, b: Element, has_padding: bool = False) -> PrimExpr:
-        """Return whether an element comes before another one.
-
-        Parameters
-        ----------
-        row : PrimExpr
-            The row of both.
-        has_padding : bool
-            Whether their places may be behind the row's end.
-        """
+        """Return whether an element comes before another one."""
         (value, place), (other, other_place) = a, b
         earlier = place < other_place
         ordered = Or(precedes(value, other, self.is_ascend), And(Not(precedes(other, value, self.is_ascend)), earlier))

@@ -23,15 +23,7 @@ _MAX_BLOCKS = 65535
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The elements of a tensor as rows along one axis.
-
-    Attributes
-    ----------
-    shape : tuple of int
-        Of the tensor.
-    axis : int
-        Not negative.
-    """
+    """The elements of a tensor as rows along one axis."""
 
     shape: tuple[int, ...]
     axis: int
@@ -81,16 +73,10 @@ class Launch:
 
     Attributes
     ----------
-    row : PrimExpr
-        May lie behind the last row.
-    tile : PrimExpr
-        Of the row.
     thread : PrimExpr
         Number among the threads of the row's tile, one for each element.
     slot : PrimExpr
         Number of the row among those of the block.
-    slots : int
-        Rows of a block.
     """
 
     rows: Rows

@@ -40,19 +40,10 @@ def scanned(
         Its extents are numbers, none of them zero.
     axis : int
         Not negative.
-    dtype : str
-        Of the result.
     combine : callable
         Of what was combined so far and an element; associative.
     first : PrimExpr or None
         What stands first where each element itself is left out; None if it is not.
-    name : str
-        Of the result.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of ``data``.
     """
     rows = Rows.of(data, axis)
 

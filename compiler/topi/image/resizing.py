@@ -76,18 +76,12 @@ def resize1d(
         In ``layout``; where spatial extents are symbolic, the method is not ``cubic``.
     roi : sequence of float
         The part to resize in mode ``tf_crop_and_resize``: all beginnings, then all ends, from 0 to 1.
-    size : sequence of int
-        Width of the result.
     layout : str
         Of the data and of the result.
-    method : {"linear", "nearest_neighbor", "cubic"}
-        The interpolation.
     coordinate_transformation_mode : str
         How coordinates of the result become those of the data, one of :data:`~compiler.topi.nn.resize.MODES`.
     rounding_method : str
         How ``nearest_neighbor`` rounds, one of :data:`~compiler.topi.nn.resize.ROUNDING`; empty for the usual way.
-    bicubic_alpha : float
-        Coefficient of the cubic spline.
     bicubic_exclude : int
         Whether weights of elements outside of the data are left out.
     extrapolation_value : float
@@ -96,11 +90,6 @@ def resize1d(
         Data type of the result; that of the data by default.
     output_shape : sequence of int, optional
         The size, where it is given apart.
-
-    Returns
-    -------
-    Tensor
-        In the same layout.
 
     Raises
     ------
@@ -134,14 +123,8 @@ def resize2d(
     ----------
     data : Tensor
         In ``layout``; where spatial extents are symbolic, the method is not ``cubic``.
-    roi, size, layout, method, coordinate_transformation_mode, rounding_method, bicubic_alpha, bicubic_exclude, \
 extrapolation_value, out_dtype, output_shape
         As in :func:`resize1d`.
-
-    Returns
-    -------
-    Tensor
-        In the same layout.
 
     Raises
     ------
@@ -175,14 +158,8 @@ def resize3d(
     ----------
     data : Tensor
         In ``layout``; where spatial extents are symbolic, the method is not ``cubic``.
-    roi, size, layout, method, coordinate_transformation_mode, rounding_method, bicubic_alpha, bicubic_exclude, \
 extrapolation_value, out_dtype, output_shape
         As in :func:`resize1d`.
-
-    Returns
-    -------
-    Tensor
-        In the same layout.
 
     Raises
     ------

@@ -25,12 +25,8 @@ def grid_sample(
         In ``layout``, of a float type; spatial extents are constants.
     grid : Tensor
         ``(N, rank, out…)``: coordinates from -1 to 1, those of the last dimension first.
-    method : {"nearest", "bilinear", "bicubic"}
-        How elements are blended.
     layout : {"NCHW", "NCDHW"}
         Of the data and of the result.
-    padding_mode : {"zeros", "border", "reflection"}
-        What stands outside of the data.
     align_corners : bool
         Whether -1 and 1 are the centres of the outermost elements, else their outer edges.
 

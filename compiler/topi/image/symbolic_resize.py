@@ -31,8 +31,6 @@ class SymbolicAxis:
 
     Attributes
     ----------
-    source, target : PrimExpr
-        Its extents before and after.
     method : str
         ``linear`` or ``nearest_neighbor``.
     mode : str
@@ -49,11 +47,6 @@ class SymbolicAxis:
 
     def place(self, index: PrimExpr) -> PrimExpr:
         """Return where an element of the result lies among those of the data.
-
-        Parameters
-        ----------
-        index : PrimExpr
-            Of the result.
 
         Returns
         -------
@@ -73,11 +66,6 @@ class SymbolicAxis:
 
     def taps(self, index: PrimExpr) -> list[tuple[PrimExpr, PrimExpr | None]]:
         """Return the elements that an element of the result is made of.
-
-        Parameters
-        ----------
-        index : PrimExpr
-            Of the result.
 
         Returns
         -------
@@ -103,14 +91,10 @@ def resize_symbolic(
 
     Parameters
     ----------
-    positions : sequence of int
-        Which dimensions are resized.
     axes : sequence of SymbolicAxis
         How, one for each position.
     out_dtype : str
         Data type of the result; interpolation is in float32.
-    function : str
-        Who asks, for errors.
 
     Raises
     ------

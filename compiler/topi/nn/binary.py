@@ -36,8 +36,6 @@ def binarize_pack(data: Tensor, axis: int | None = None, name: str = "PackedInpu
         Of any shape and a number type.
     axis : int, optional
         Along which numbers share a word; the last one by default.
-    name : str
-        The name of the stage.
 
     Returns
     -------
@@ -122,8 +120,6 @@ def bitserial_dense(
         Bits of each number that count.
     pack_dtype : str
         The words that bits are packed into.
-    out_dtype : str
-        The data type of the result.
     unipolar : bool
         Whether a bit of the weight means 1 or -1, else 1 or 0.
 

@@ -34,8 +34,6 @@ class BitSpec:
         Bits of each number that count.
     pack_dtype : str
         The words that bits are packed into.
-    out_dtype : str
-        The data type of the result.
     unipolar : bool
         Whether a bit of the weight means 1 or -1, else 1 or 0.
     """
@@ -52,18 +50,12 @@ def bitpack(data: Tensor, bits: int, pack_axis: int, bit_axis: int, pack_type: s
 
     Parameters
     ----------
-    data : Tensor
-        Of an integer type.
     bits : int
         How many bits of each number, from the lowest one on.
     pack_axis : int
         Axis of the data whose neighbours share a word; the first one has the highest bit.
     bit_axis : int
         Axis of the result that counts the bits of a number.
-    pack_type : str
-        An unsigned integer type.
-    name : str
-        Of the operation.
 
     Returns
     -------
@@ -150,17 +142,8 @@ def bitserial_conv2d(
         In the first layout, of an integer type.
     weight : Tensor
         In the second layout, of an integer type.
-    strides : tuple of int
-        Steps of the window.
-    padding : tuple of int
-        Zeros around the data: above, left, below and right.
     layouts : tuple of str
         Of the data, ``NCHW`` or ``NHWC``, and of the weight, such as ``OIHW``.
-
-    Returns
-    -------
-    Tensor
-        In the layout of the data, of the data type ``spec.out_dtype``.
     """
     source, weights = layout(layouts[0]), layout(layouts[1])
     x, w = source.extents(dims(data)), weights.extents(dims(weight))

@@ -27,8 +27,6 @@ class ConvSpec:
 
     Attributes
     ----------
-    strides, dilation : tuple of int
-        One for each spatial dimension.
     before, after : tuple of int
         Zeros around the data, for each spatial dimension.
     groups : int
@@ -56,41 +54,17 @@ class ConvSpec:
 
 
 def spatial_letters(data_layout: str) -> str:
-    """Return the letters of a layout that are neither batch nor channels, in the order of depth, height, width.
-
-    Parameters
-    ----------
-    data_layout : str
-        Such as ``NCDHW`` or ``NHWC``.
-    """
+    """Return the letters of a layout that are neither batch nor channels, in the order of depth, height, width."""
     return "".join(letter for letter in "DHW" if letter in layout(data_layout).letters)
 
 
 def window_extent(extent: E, before: int, after: int, kernel: E, stride: int, dilation: int) -> E:
-    """Return how often a window fits into one dimension.
-
-    Parameters
-    ----------
-    extent : int or PrimExpr
-        Of the data.
-    before, after : int
-        Padding.
-    kernel : int or PrimExpr
-        The extent of the window.
-    stride, dilation : int
-        How far windows, and the elements of a window, are apart.
-    """
+    """Return how often a window fits into one dimension."""
     return (extent + before + after - (kernel - 1) * dilation - 1) // stride + 1
 
 
 def pad_spatial(data: Tensor, spec: ConvSpec, channels: int = 0) -> Tensor:
-    """Return the data of a convolution with the zeros around it.
-
-    Parameters
-    ----------
-    channels : int
-        Channels of zeros to add to each block of them.
-    """
+    """Return the data of a convolution with the zeros around it."""
     amounts = dict(zip(spec.spatial, zip(spec.before, spec.after, strict=True), strict=True))
     axes = layout(spec.data_layout).axes
     pairs = [(0, channels) if a.factor else amounts.get(a.letter, (0, 0)) for a in axes]
@@ -111,11 +85,6 @@ def conv(data: Tensor, kernel: Tensor, spec: ConvSpec, in_vectors: bool = True) 
     in_vectors : bool
         Whether rows may be computed in full vectors and cut off, where the target's schedules want that.  A schedule of
         one's own wants the definition in one stage: the sums are the result then.
-
-    Returns
-    -------
-    Tensor
-        In the layout ``spec.out_layout``, of the data type ``spec.out_dtype``.
     """
     source, weights, result = (layout(n) for n in (spec.data_layout, spec.kernel_layout, spec.out_layout))
     x, w = source.extents(dims(data)), weights.extents(dims(kernel))
@@ -174,10 +143,6 @@ class _Rows:
     ----------
     data : Tensor
         In the layout ``NC…W``.
-    width : int
-        The extent of a row of the result.
-    kernel : int
-        The extent of a row of the window.
     """
 
     def __init__(self, data: Tensor, spec: ConvSpec, width: int, kernel: int) -> None:
@@ -220,17 +185,7 @@ class _Rows:
 
 
 def moved(index: Index, window: IterVar, spec: ConvSpec, d: int) -> PrimExpr:
-    """Return the index of an element of a window in padded data.
-
-    Parameters
-    ----------
-    index : int or PrimExpr
-        Of the output element.
-    window : IterVar
-        The axis of the window.
-    d : int
-        The spatial dimension.
-    """
+    """Return the index of an element of a window in padded data."""
     start = index if spec.strides[d] == 1 else index * spec.strides[d]
     return start + (window.var if spec.dilation[d] == 1 else window.var * spec.dilation[d])
 
@@ -242,8 +197,6 @@ def group_channel(out_channel: Index, in_channel: Index, outputs: Extent, inputs
     ----------
     out_channel, in_channel : int or PrimExpr
         The channel of the result, and the one among the input channels of its group.
-    outputs, inputs : int or PrimExpr
-        Output channels of all groups, and input channels of one.
     """
     if groups == 1:
         return in_channel

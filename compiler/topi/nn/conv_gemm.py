@@ -23,21 +23,13 @@ def gemm_tiles(rows: Extent, columns: Extent, tile_N: int, tile_K: int) -> tuple
     ----------
     rows, columns : int or PrimExpr
         Of the weight as a matrix: the elements of a window, and the output channels.
-    tile_N, tile_K : int
-        Columns and rows of a tile.
     """
     group = tile_K * _UNROLLED_TILES
     return (columns + tile_N - 1) // tile_N, (rows + group - 1) // group * _UNROLLED_TILES
 
 
 def has_rows_inside(dtype: str) -> bool:
-    """Return whether the elements of the window are the inner axis of a tile: dot products of integers of 8 bits.
-
-    Parameters
-    ----------
-    dtype : str
-        Of the weight.
-    """
+    """Return whether the elements of the window are the inner axis of a tile: dot products of integers of 8 bits."""
     return dtype in ("int8", "uint8")
 
 
@@ -85,17 +77,6 @@ def conv2d_gemm_without_weight_transform(
         Of the layout NHWC.
     weight : Tensor
         What :func:`conv2d_gemm_weight_transform` makes of the weight.
-    spec : ConvSpec
-        Its groups are one.
-    kernel_size : tuple of int
-        Extents of the window.
-    channels : int
-        Output channels.
-
-    Returns
-    -------
-    Tensor
-        Of the layout NHWC and the data type ``spec.out_dtype``.
     """
     batch, height, width, inputs = dims(data)
     out = [

@@ -15,22 +15,7 @@ Numbers = int | Sequence[int]
 
 
 def numbers_of(function: str, name: str, value: Numbers, count: int) -> tuple[int, ...]:
-    """Expand an argument to one number per spatial dimension.
-
-    Parameters
-    ----------
-    function, name : str
-        Names of the function and the argument, for errors.
-    value : int or sequence of int
-        A single number applies to all dimensions.
-    count : int
-        The number of spatial dimensions.
-
-    Raises
-    ------
-    ArgumentError
-        If the sequence has another length.
-    """
+    """Expand an argument to one number per spatial dimension."""
     numbers = tuple(int(n) for n in value) if isinstance(value, Sequence) else (int(value),)
     if len(numbers) not in (1, count):
         raise ArgumentError(f"{function}: {name} must be a number or {count}, got {show(value)}")
@@ -45,23 +30,7 @@ def conv_spec(
     groups: int,
     out_dtype: str,
 ) -> ConvSpec:
-    """Build the specification of a convolution from arguments in the form of ``tvm.topi.nn``.
-
-    Parameters
-    ----------
-    function : str
-        Name of the function, for errors.
-    kernel : Tensor
-        The weight.
-    numbers : (int or sequence, int or str or sequence, int or sequence)
-        Strides, padding and dilation.
-    layouts : (str, str)
-        Layouts of the data and the weight.
-    groups : int
-        The number of groups of channels.
-    out_dtype : str
-        The accumulator's data type.
-    """
+    """Build the specification of a convolution from arguments in the form of ``tvm.topi.nn``."""
     spatial = spatial_letters(layouts[0])
     strides, padding, dilation = numbers
     steps = numbers_of(function, "dilation", dilation, len(spatial))

@@ -24,14 +24,6 @@ def transposed_extent(
 
     Parameters
     ----------
-    extent : int or PrimExpr
-        Of the data.
-    around : int
-        Padding on both sides together.
-    kernel : int or PrimExpr
-        The extent of the window.
-    stride, dilation : int
-        How far windows, and the elements of a window, are apart.
     output_padding : int
         Tells apart the extents that the same convolution takes to ``extent``: elements more than the least.
     """
@@ -48,13 +40,6 @@ def conv_transpose(data: Tensor, kernel: Tensor, spec: ConvSpec, output_padding:
     kernel : Tensor
         In the layout ``spec.kernel_layout``, whose letters are as they are used here: ``I`` of the data's channels,
         ``O`` of the result's in one group; of the data type of ``data``.
-    output_padding : tuple of int
-        See :func:`transposed_extent`; one for each spatial dimension.
-
-    Returns
-    -------
-    Tensor
-        In the layout ``spec.out_layout``, of the data type ``spec.out_dtype``.
 
     References
     ----------

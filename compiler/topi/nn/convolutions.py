@@ -58,8 +58,6 @@ def conv(
         The data, in ``data_layout``.
     filt : Tensor
         The weight, in ``kernel_layout``, with the input channels of one group.
-    stride : int or sequence of int
-        Step of the window.
     padding : int, str or sequence of int
         Zeros around the data: one number, one a dimension, all beginnings and then all ends, ``"VALID"`` or
         ``"SAME"``.
@@ -125,10 +123,6 @@ def conv2d(
 
     Parameters
     ----------
-    input : Tensor
-        The data.
-    filter : Tensor
-        The weight.
     strides, padding, dilation, out_dtype
         As in :func:`conv`.
     data_layout : str
@@ -159,8 +153,6 @@ def conv1d_ncw(
 
     Parameters
     ----------
-    data : Tensor
-        The data.
     kernel : Tensor
         The weight, of layout OIW.
     strides, padding, dilation, out_dtype
@@ -181,8 +173,6 @@ def conv1d_nwc(
 
     Parameters
     ----------
-    data : Tensor
-        The data.
     kernel : Tensor
         The weight, of layout WIO.
     strides, padding, dilation, out_dtype
@@ -204,8 +194,6 @@ def group_conv1d_ncw(
 
     Parameters
     ----------
-    data : Tensor
-        The data.
     kernel : Tensor
         The weight, of layout OIW.
     strides, padding, dilation, groups, out_dtype
@@ -227,8 +215,6 @@ def group_conv1d_nwc(
 
     Parameters
     ----------
-    data : Tensor
-        The data.
     kernel : Tensor
         The weight, of layout WIO.
     strides, padding, dilation, groups, out_dtype
@@ -249,8 +235,6 @@ def conv2d_nchw(
 
     Parameters
     ----------
-    Input : Tensor
-        The data.
     Filter : Tensor
         The weight, of layout OIHW.
     stride, padding, dilation, out_dtype
@@ -271,8 +255,6 @@ def conv2d_nhwc(
 
     Parameters
     ----------
-    Input : Tensor
-        The data.
     Filter : Tensor
         The weight, of layout HWIO.
     stride, padding, dilation, out_dtype
@@ -293,8 +275,6 @@ def conv2d_hwcn(
 
     Parameters
     ----------
-    Input : Tensor
-        The data.
     Filter : Tensor
         The weight, of layout HWIO.
     stride, padding, dilation, out_dtype
@@ -316,8 +296,6 @@ def group_conv2d_nchw(
 
     Parameters
     ----------
-    Input : Tensor
-        The data.
     Filter : Tensor
         The weight, of layout OIHW.
     stride, padding, dilation, groups, out_dtype
@@ -339,8 +317,6 @@ def group_conv2d_nhwc(
 
     Parameters
     ----------
-    Input : Tensor
-        The data.
     Filter : Tensor
         The weight, of layout HWIO.
     stride, padding, dilation, groups, out_dtype
@@ -362,8 +338,6 @@ def conv3d_ncdhw(
 
     Parameters
     ----------
-    Input : Tensor
-        The data.
     Filter : Tensor
         The weight, of layout OIDHW.
     stride, padding, dilation, groups, out_dtype
@@ -385,8 +359,6 @@ def conv3d_ndhwc(
 
     Parameters
     ----------
-    Input : Tensor
-        The data.
     Filter : Tensor
         The weight, of layout DHWIO.
     stride, padding, dilation, groups, out_dtype

@@ -26,14 +26,10 @@ class CorrelationSpec:
 
     Attributes
     ----------
-    kernel_size : int
-        The extent of the windows, odd.
     max_displacement : int
         How far apart the places of two windows are at most, along each dimension.
     stride1, stride2 : int
         How far apart windows of the first image are, and the displacements.
-    padding : int
-        Zeros around both images.
     is_multiply : bool
         Whether products are added up, else absolute differences.
     """
@@ -51,13 +47,7 @@ class CorrelationSpec:
         return 2 * (self.max_displacement // self.stride2) + 1
 
     def extent(self, extent: Extent) -> Extent:
-        """Return the extent of the result along a spatial dimension.
-
-        Parameters
-        ----------
-        extent : int or PrimExpr
-            Of the images.
-        """
+        """Return the extent of the result along a spatial dimension."""
         border = self.max_displacement + (self.kernel_size - 1) // 2
         return (extent + 2 * (self.padding - border) + self.stride1 - 1) // self.stride1
 

@@ -33,13 +33,6 @@ def deformable_conv2d(data: Tensor, offset: Tensor, kernel: Tensor, spec: ConvSp
         group of channels, are its ``2 * deformable_groups * window`` channels.
     kernel : Tensor
         In the layout ``spec.kernel_layout``, with the input channels of one group.
-    deformable_groups : int
-        Groups of channels that are moved together.
-
-    Returns
-    -------
-    Tensor
-        In the layout ``spec.out_layout``, of the data type ``spec.out_dtype``.
     """
     source, weights, result = (layout(n) for n in (spec.data_layout, spec.kernel_layout, spec.out_layout))
     x, w = source.extents(dims(data)), weights.extents(dims(kernel))

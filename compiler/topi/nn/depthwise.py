@@ -45,11 +45,6 @@ def depthwise_conv2d_nchw(
         ``(C, multiplier, H, W)``: several kernels for each channel.
     stride, padding, dilation, out_dtype
         As in :func:`~compiler.topi.nn.convolutions.conv`.
-
-    Returns
-    -------
-    Tensor
-        With ``C * multiplier`` channels.
     """
     channels, multiplier, *window = dims(Filter)
     flat = Filter if multiplier == 1 else reshape(Filter, (channels * multiplier, 1, *window))
@@ -81,11 +76,6 @@ def depthwise_conv2d_nhwc(
     kernel_layout : {"HWOI", "HWIO"}
         Whether the channels or their kernels stand first.  A data type is taken as ``out_dtype``, which was the sixth
         argument up to TVM 0.12.
-
-    Returns
-    -------
-    Tensor
-        With ``C * multiplier`` channels.
     """
     if kernel_layout not in ("HWOI", "HWIO"):
         kernel_layout, out_dtype = "HWOI", out_dtype or dt.canonical(kernel_layout)

@@ -21,11 +21,6 @@ def relu(x: Tensor) -> Tensor:
     ----------
     x : Tensor
         Of any shape and number type.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and data type of ``x``.
     """
     return compute(dims(x), lambda *i: te.max(x(*i), tir.const(0, x.dtype)), name="relu", tag=Tag.ELEMWISE)
 
@@ -39,11 +34,6 @@ def leaky_relu(x: Tensor, alpha: float) -> Tensor:
         Of any shape and a float type.
     alpha : float
         The slope where ``x`` is negative.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and data type of ``x``.
     """
 
     def element(*i: Var) -> PrimExpr:
@@ -62,13 +52,6 @@ def prelu(x: Tensor, slope: Tensor, axis: int = 1) -> Tensor:
         Of any shape and a float type.
     slope : Tensor
         ``(extent of the axis,)`` of the data type of ``x``.
-    axis : int
-        Negative ones count from the end.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and data type of ``x``.
 
     Raises
     ------
@@ -105,11 +88,6 @@ def bias_add(x: Tensor, bias: Tensor, axis: int) -> Tensor:
         ``(extent of the axis,)`` of the data type of ``x``.
     axis : int
         Not negative.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and data type of ``x``.
     """
     return compute(dims(x), lambda *i: x(*i) + bias(i[axis]), name="bias_add", tag=Tag.BROADCAST)
 

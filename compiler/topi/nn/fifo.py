@@ -17,17 +17,8 @@ def fifo_buffer(data: Tensor, buffer: Tensor, axis: int) -> Tensor:
 
     Parameters
     ----------
-    data : Tensor
-        The new elements.
     buffer : Tensor
         The older ones, of the shape of ``data`` but for ``axis``, along which it is at least as long.
-    axis : int
-        The axis of time.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of ``buffer``.
     """
     along = axis_of(axis, len(buffer.shape), "fifo_buffer")
     new, length = dims(data)[along], dims(buffer)[along]

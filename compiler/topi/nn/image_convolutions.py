@@ -133,8 +133,6 @@ def unpack_NCHWc_to_nchw(packed_out: Tensor, out_dtype: str) -> Tensor:
     ----------
     packed_out : Tensor
         ``(N, C / c, H, W, c)``.
-    out_dtype : str
-        Data type of the result.
 
     Returns
     -------
@@ -238,8 +236,6 @@ def correlation_nchw(
     ----------
     data1, data2 : Tensor
         ``(N, C, H, W)``.
-    kernel_size : int
-        The extent of the windows, odd.
     max_displacement : int
         How far apart the places of two windows are at most, along each dimension.
     stride1, stride2 : int
@@ -298,8 +294,6 @@ def conv2d_winograd_nchw(
         1.
     padding, out_dtype
         As in :func:`~compiler.topi.nn.convolutions.conv`.
-    pre_computed : bool
-        Whether the weight is transformed already.
 
     References
     ----------

@@ -25,11 +25,6 @@ def cross_entropy(predictions: Tensor, targets: Tensor, logits: bool) -> Tensor:
         Of the shape and data type of ``predictions``: probabilities.
     logits : bool
         Whether ``predictions`` are logarithms already, such as those of a log_softmax.
-
-    Returns
-    -------
-    Tensor
-        Without dimensions, of the data type of ``predictions``.
     """
     rows, columns = dims(predictions)
     i, j = te.reduce_axis((0, rows), name="i"), te.reduce_axis((0, columns), name="j")

@@ -41,10 +41,6 @@ class _Product:
     ----------
     outer : tuple of (int or PrimExpr)
         Extents of the axes before rows and columns.
-    left, right : callable
-        Take indices and return an element.
-    dtypes : tuple of str
-        The data types of both.
     is_shared : bool
         Whether ``right`` is the same for all of ``outer``.
     is_depth_contiguous : bool

@@ -116,11 +116,6 @@ def normalize(x: Tensor, axes: Sequence[int], epsilon: float, affine: ElementAt)
     affine : callable
         ``affine(value, indices)`` returns the element of the result.
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``.
-
     References
     ----------
     Chan, Golub and LeVeque, "Algorithms for Computing the Sample Variance", The American Statistician 37, 1983: the
@@ -155,11 +150,6 @@ def l2_normalize(x: Tensor, axes: Sequence[int], epsilon: float) -> Tensor:
         Not negative.
     epsilon : float
         The least that a sum of squares counts as.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and data type of ``x``.
     """
     squares = _sum_of(x, axes, lambda e, i: e * e, "squares")
 
@@ -179,13 +169,6 @@ def lrn(data: Tensor, size: int, axis: int = 1, alpha: float = 0.0001, beta: flo
         Of any shape and a float type.
     size : int
         Neighbours that count, the element itself included.
-    axis : int
-        Negative ones count from the end.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and data type of ``data``.
 
     References
     ----------
@@ -221,13 +204,6 @@ def split_axis(x: Tensor, axis: int, parts: int) -> Tensor:
         Of any shape and type.
     axis : int
         Not negative; its extent is a multiple of ``parts``.
-    parts : int
-        The extent of the outer one.
-
-    Returns
-    -------
-    Tensor
-        Of the data type of ``x``.
     """
     shape = dims(x)
     each = shape[axis] // parts
@@ -248,11 +224,6 @@ def join_axis(x: Tensor, axis: int) -> Tensor:
         Of any shape and type.
     axis : int
         Not negative.
-
-    Returns
-    -------
-    Tensor
-        Of the data type of ``x``.
     """
     shape = dims(x)
     each = shape[axis + 1]

@@ -34,15 +34,8 @@ def layer_norm(data: Tensor, gamma: Tensor, beta: Tensor | None, axis: Axes, eps
         The factors; its shape is that of the data along the axes.
     beta : Tensor, optional
         The offsets, likewise; zero by default.
-    axis : int or sequence of int
-        What is normalised.
     epsilon : float
         Is added to the variance.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and data type of ``data``.
 
     References
     ----------
@@ -66,15 +59,8 @@ def instance_norm(data: Tensor, gamma: Tensor, beta: Tensor, axis: Axes, epsilon
         ``(N, C, spatial…)`` of a float type.
     gamma, beta : Tensor
         Factors and offsets; their shapes are that of the data along the axes.
-    axis : int or sequence of int
-        What is normalised, the spatial axes.
     epsilon : float
         Is added to the variance.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and data type of ``data``.
 
     References
     ----------
@@ -100,19 +86,10 @@ def group_norm(
         Of any shape and a float type.
     gamma, beta : Tensor, optional
         Factor and offset of each channel, vectors; one and zero by default.
-    num_groups : int
-        Of channels that are normalised together.
-    channel_axis : int
-        The axis of the channels.
     axes : sequence of int
         What is normalised besides the channels of a group.
     epsilon : float
         Is added to the variance.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and data type of ``data``.
 
     References
     ----------
@@ -142,15 +119,8 @@ def rms_norm(data: Tensor, weight: Tensor, axis: Axes, epsilon: float = 1e-05) -
         Of any shape and a float type.
     weight : Tensor
         The factors; its shape is that of the data along the axes.
-    axis : int or sequence of int
-        What is normalised.
     epsilon : float
         Is added to the mean square.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and data type of ``data``.
 
     References
     ----------

@@ -38,15 +38,6 @@ def pad(
         Elements to add after each axis; as many as in front by default.
     pad_value : int, float or PrimExpr
         What is added, of the data type of ``data``.
-    name : str
-        Of the operation.
-    attrs : mapping of str to object, optional
-        Attributes of the operation.
-
-    Returns
-    -------
-    Tensor
-        Of the data type of ``data``.
     """
     before, after = pad_before, pad_before if pad_after is None else pad_after
     if not any(before) and not any(after):
@@ -76,11 +67,6 @@ def pad_edge(data: Tensor, before: Sequence[int], after: Sequence[int]) -> Tenso
         Of any shape and type.
     before, after : sequence of int
         Elements to add on each axis.
-
-    Returns
-    -------
-    Tensor
-        Of the data type of ``data``.
     """
     return _gathered(data, before, after, lambda i, extent: te.max(te.min(i, extent - 1), 0))
 
@@ -98,13 +84,6 @@ def pad_reflect(
         Elements to add on each axis, fewer than there are.
     mode : {"REFLECT", "SYMMETRIC"}
         ``SYMMETRIC`` repeats the element at the mirror, ``REFLECT`` does not.
-    name : str
-        The name of the stage.
-
-    Returns
-    -------
-    Tensor
-        Of the data type of ``data``.
     """
     again = 1 if mode == "SYMMETRIC" else 0
 
@@ -133,13 +112,6 @@ def mirror_pad(
         left out.
     mode : {"SYMMETRIC", "REFLECT"}
         As in :func:`pad_reflect`.
-    name : str
-        The name of the stage.
-
-    Returns
-    -------
-    Tensor
-        Of the data type of ``data``.
     """
     after = pad_before if pad_after is None else pad_after
     return pad_reflect(data, [int(n) for n in pad_before], [int(n) for n in after], mode, name)
@@ -154,11 +126,6 @@ def pad_wrap(data: Tensor, before: Sequence[int], after: Sequence[int]) -> Tenso
         Of any shape and type.
     before, after : sequence of int
         Elements to add on each axis.
-
-    Returns
-    -------
-    Tensor
-        Of the data type of ``data``.
     """
     return _gathered(data, before, after, lambda i, extent: i % extent)
 
@@ -185,10 +152,6 @@ def dilate(data: Tensor, strides: Sequence[int], dilation_value: float = 0.0, na
         Of any shape and number type.
     strides : sequence of int
         One for each axis.
-    dilation_value : float
-        What stands between the elements.
-    name : str
-        Of the operation.
 
     Returns
     -------

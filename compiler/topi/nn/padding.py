@@ -30,18 +30,9 @@ def pad_edges(function: str, padding: Padding, kernel: Sequence[Extent]) -> Edge
 
     Parameters
     ----------
-    function : str
-        Whose argument it is, for errors.
     padding : int, str or sequence of int
         One number, one a dimension, all beginnings and then all ends, ``"VALID"`` for none, or ``"SAME"`` for as many
         as let a window that moves by one element leave the extents as they are.
-    kernel : sequence of int or PrimExpr
-        The extents of the window, its dilation included.
-
-    Raises
-    ------
-    ArgumentError
-        If there are too many or too few numbers, or the word is another one.
     """
     rank = len(kernel)
     if isinstance(padding, (int, IntImm)):
@@ -72,11 +63,6 @@ def get_pad_tuple_generic(padding: Padding, kernel: Sequence[Extent]) -> Edges:
         A number, one a dimension, all beginnings and then all ends, ``"VALID"`` or ``"SAME"``.
     kernel : sequence of int
         The extents of the window, its dilation included.
-
-    Returns
-    -------
-    tuple of two tuples of int
-        Before, and after.
     """
     return pad_edges("get_pad_tuple_generic", padding, kernel)
 

@@ -33,10 +33,6 @@ def products_per_step(extent: Extent, dtypes: Sequence[str], out_dtype: str) -> 
     ----------
     extent : int or PrimExpr
         Products that are summed along one axis.
-    dtypes : sequence of str
-        Data types of the factors.
-    out_dtype : str
-        Data type of the sum.
 
     Returns
     -------
@@ -73,12 +69,8 @@ def step_sum(step: PrimExpr, products: int, term: Callable[[PrimExpr], PrimExpr]
 
     Parameters
     ----------
-    step : PrimExpr
-        Its number.
     products : int
         As in :func:`products_per_step`.
-    term : callable
-        Returns the product at an index.
     """
     if products == 1:
         return term(step)

@@ -35,10 +35,6 @@ class PoolSpec:
         The extents of the window, and how far windows and the elements of one are apart.
     before, after : tuple of int
         Padding; a last window that is not full may reach further.
-    out : tuple of (int or PrimExpr)
-        Extents of the result.
-    layout : str
-        Such as ``NCHW``.
     """
 
     kernel: tuple[int, ...]
@@ -67,13 +63,7 @@ def spatial_axes(name: str) -> list[int]:
 
 
 def pad_windows(data: Tensor, spec: PoolSpec, fill: PrimExpr | int) -> Tensor:
-    """Return the data of a pooling with the padding that its windows reach.
-
-    Parameters
-    ----------
-    fill : PrimExpr or int
-        What it is padded with.
-    """
+    """Return the data of a pooling with the padding that its windows reach."""
     shape = dims(data)
     before, after = [0] * data.ndim, [0] * data.ndim
     for d, p in enumerate(spatial_axes(spec.layout)):
@@ -109,11 +99,6 @@ def max_pool(data: Tensor, spec: PoolSpec, largest: Extremum = OF_TE) -> Tensor:
     ----------
     data : Tensor
         In the layout ``spec.layout``, of a number type.
-
-    Returns
-    -------
-    Tensor
-        In the same layout, of the data type of ``data``.
     """
     return _pooled(data, spec, largest.identity(data.dtype), largest.reduce, Tag.POOL_MAX)
 
@@ -125,8 +110,6 @@ def avg_pool(data: Tensor, spec: PoolSpec, count_include_pad: bool) -> Tensor:
     ----------
     data : Tensor
         In the layout ``spec.layout``, of a number type.
-    count_include_pad : bool
-        Whether elements of the padding count, as zeros.
 
     Returns
     -------
@@ -144,20 +127,7 @@ def avg_pool(data: Tensor, spec: PoolSpec, count_include_pad: bool) -> Tensor:
 
 
 def counter(spec: PoolSpec, shape: Sequence[Extent], count_include_pad: bool) -> Counter:
-    """Return the function that tells how many elements of the window of an output element count, 1 at least.
-
-    Parameters
-    ----------
-    shape : sequence of (int or PrimExpr)
-        Of the data.
-    count_include_pad : bool
-        Whether elements of the padding count.
-
-    Returns
-    -------
-    callable
-        Takes the indices of an output element.
-    """
+    """Return the function that tells how many elements of the window of an output element count, 1 at least."""
     axes = spatial_axes(spec.layout)
     if _never_cut(spec, [shape[p] for p in axes], count_include_pad):
         return lambda at: tir.const(prod(spec.kernel), "int32")
@@ -199,8 +169,6 @@ def global_pool(data: Tensor, name: str, kind: str, largest: Extremum = OF_TE) -
     ----------
     data : Tensor
         In the layout ``name``, of a float type.
-    name : str
-        Such as ``NCHW``.
 
     Returns
     -------
@@ -235,20 +203,6 @@ def adaptive_pool(data: Tensor, out: Sequence[int], name: str, kind: str, larges
     ----------
     data : Tensor
         In the layout ``name``, of a float type; spatial extents are constants.
-    out : sequence of int
-        The spatial extents of the result.
-    name : str
-        Such as ``NCHW``.
-
-    Returns
-    -------
-    Tensor
-        In the same layout, of the data type of ``data``.
-
-    Raises
-    ------
-    ArgumentError
-        If a spatial extent is symbolic.
     """
     axes = spatial_axes(name)
     extents = [constant(dims(data)[p], "adaptive_pool") for p in axes]

@@ -52,15 +52,6 @@ def avg_pool_grad(grad: Tensor, data: Tensor, spec: PoolSpec, count_include_pad:
     ----------
     grad : Tensor
         The gradient of the result; the shares of integers are rounded towards zero.
-    data : Tensor
-        What was pooled, of the data type of ``grad``.
-    count_include_pad : bool
-        Whether elements of the padding counted.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and data type of ``data``.
     """
     count = counter(spec, dims(data), count_include_pad)
 
@@ -72,20 +63,7 @@ def avg_pool_grad(grad: Tensor, data: Tensor, spec: PoolSpec, count_include_pad:
 
 
 def max_pool_grad(grad: Tensor, data: Tensor, spec: PoolSpec) -> Tensor:
-    """Return the gradient of the data of a maximum pooling: each window's goes to the first of its largest elements.
-
-    Parameters
-    ----------
-    grad : Tensor
-        The gradient of the result, of a float type.
-    data : Tensor
-        What was pooled, of the data type of ``grad``.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and data type of ``data``.
-    """
+    """Return the gradient of the data of a maximum pooling: each window's goes to the first of its largest elements."""
     axes = spatial_axes(spec.layout)
     padded = pad_windows(data, spec, tir.min_value(data.dtype))
     window = [te.reduce_axis((0, k), name=f"r{d}") for d, k in enumerate(spec.kernel)]

@@ -99,8 +99,6 @@ def pool1d(
         In the given layout, of a number type.
     kernel, stride, dilation : int or sequence of int
         The extent of a window, how far windows and the elements of one are apart.
-    padding : sequence of int
-        Before and after the data.
     ceil_mode : bool
         Whether a last window that is not full gives an element as well.
     layout : str
@@ -141,8 +139,6 @@ def pool2d(
         In the given layout, of a number type.
     kernel, stride, dilation : int or sequence of int
         The extents of a window, how far windows and the elements of one are apart.
-    padding : sequence of int
-        Top, left, bottom and right.
     ceil_mode : bool
         Whether last windows that are not full give elements as well.
     layout : str
@@ -227,15 +223,8 @@ def pool_grad(
         What was pooled, of the same data type.
     kernel, stride, padding : int or sequence of int
         As of the pooling; windows are not dilated.
-    ceil_mode, count_include_pad : bool
-        As of the pooling.
     layout : str
         Such as ``NCHW`` or ``NHWC``.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and data type of ``data``.
 
     Raises
     ------
@@ -290,8 +279,6 @@ def adaptive_pool(data: Tensor, output_size: Numbers, pool_type: str, layout: st
     ----------
     data : Tensor
         In the given layout, of a float type; spatial extents are constants.
-    output_size : int or sequence of int
-        Height and width of the result.
     layout : str
         Such as ``NCHW`` or ``NHWC``.
 
@@ -315,8 +302,6 @@ def adaptive_pool1d(data: Tensor, output_size: Numbers, pool_type: str, layout: 
     ----------
     data : Tensor
         In the given layout, of a float type; spatial extents are constants.
-    output_size : int or sequence of int
-        Width of the result.
     layout : str
         Such as ``NCW`` or ``NWC``.
 

@@ -59,11 +59,6 @@ def simulated_quantize(
         Without dimensions, or a vector along ``axis``; 0 by default.
     axis : int
         Of the parameters; negative ones count from the end.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and data type of ``data``.
     """
 
     def element(*at: Var) -> PrimExpr:
@@ -103,11 +98,6 @@ def simulated_dequantize(
         Without dimensions, or a vector along ``axis``; 0 by default.
     axis : int
         Of the parameters; negative ones count from the end.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and data type of ``data``.
     """
 
     def element(*at: Var) -> PrimExpr:

@@ -53,8 +53,6 @@ class AxisResize:
 
     Attributes
     ----------
-    source, target : int
-        The extents before and after.
     method : str
         One of :data:`METHODS`.
     mode : str
@@ -99,13 +97,7 @@ class AxisResize:
         return x * self.source / self.target if self.scale is None else x / self.scale
 
     def coordinate(self, i: Real) -> Real:
-        """Return the coordinate in the source of an element of the target.
-
-        Parameters
-        ----------
-        i : float, numpy.ndarray or PrimExpr
-            The index of the element.
-        """
+        """Return the coordinate in the source of an element of the target."""
         extent = self.source * self.factor
         match self.mode:
             case "half_pixel":
@@ -136,20 +128,7 @@ class AxisResize:
         return factor if starts_at_element or rounds_half else 0
 
     def nearest(self, x: Real, down: Callable[[Real], Real], up: Callable[[Real], Real]) -> Real:
-        """Return the index of the element that is nearest to a coordinate, by the mode's rounding.
-
-        Parameters
-        ----------
-        x : float, numpy.ndarray or PrimExpr
-            A coordinate in the source.
-        down, up : callable
-            Round down and up.
-
-        Returns
-        -------
-        float, numpy.ndarray or PrimExpr
-            A whole number.
-        """
+        """Return the index of the element that is nearest to a coordinate, by the mode's rounding."""
         how = self.rounding or ("round" if self.mode == "align_corners" else "floor")
         match how:
             case "floor":
@@ -172,8 +151,6 @@ class AxisResize:
         ----------
         ratio : float, numpy.ndarray or PrimExpr
             How far a coordinate is after the element at or before it, from 0 to 1.
-        smallest, largest : callable
-            Of two values.
         """
         first = self.first_tap()
         count = 2 - 2 * first
@@ -211,17 +188,8 @@ def resize(
         Such as ``NCHW``.
     axes : sequence of AxisResize
         One for each of ``letters``.
-    letters : str
-        The dimensions that are resized.
     extrapolation : float
         What ``tf_crop_and_resize`` shows outside of the source.
-    dtype : str
-        Of the result.
-
-    Returns
-    -------
-    Tensor
-        In the same layout.
     """
     blend = any(not a.keeps and a.method != "nearest_neighbor" for a in axes)
     value = data

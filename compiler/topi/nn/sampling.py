@@ -31,10 +31,6 @@ def grid_sample(data: Tensor, grid: Tensor, method: str, padding_mode: str, alig
     grid : Tensor
         ``(N, rank, out…)`` of a float type: a place has its last spatial coordinate first, each from -1 to 1: between
         the centres of the outermost elements if ``align_corners``, else between their outer edges.
-    method : {"nearest", "bilinear", "bicubic"}
-        How elements are blended.
-    padding_mode : {"zeros", "border", "reflection"}
-        What stands outside of the data.
     align_corners : bool
         What coordinates from -1 to 1 span.
 
@@ -42,11 +38,6 @@ def grid_sample(data: Tensor, grid: Tensor, method: str, padding_mode: str, alig
     -------
     Tensor
         ``(N, C, out…)`` of the data type of ``data``.
-
-    Raises
-    ------
-    ArgumentError
-        If a spatial extent is symbolic.
 
     References
     ----------
@@ -187,11 +178,6 @@ def roi_align(data: Tensor, rois: Tensor, spec: RoiSpec) -> Tensor:
     -------
     Tensor
         ``(K, C, *spec.pooled)`` of the data type of ``data``.
-
-    Raises
-    ------
-    ArgumentError
-        If the height or width is symbolic.
 
     References
     ----------

@@ -46,13 +46,6 @@ def softmax(x: Tensor, axis: int = -1) -> Tensor:
     ----------
     x : Tensor
         Of any shape and a float type.
-    axis : int
-        Negative ones count from the end.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and data type of ``x``.
     """
     axis = axis_of(axis, x.ndim, "softmax")
     largest = _largest(x, axis)
@@ -79,13 +72,6 @@ def fast_softmax(x: Tensor, axis: int = -1) -> Tensor:
     ----------
     x : Tensor
         Of any shape and a float type.
-    axis : int
-        Negative ones count from the end.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and data type of ``x``.
     """
     axis = axis_of(axis, x.ndim, "fast_softmax")
     largest = _largest(x, axis)
@@ -107,13 +93,6 @@ def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
     ----------
     x : Tensor
         Of any shape and a float type.
-    axis : int
-        Negative ones count from the end.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and data type of ``x``.
     """
     axis = axis_of(axis, x.ndim, "log_softmax")
     largest = _largest(x, axis)

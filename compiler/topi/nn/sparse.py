@@ -199,11 +199,6 @@ def sparse_add(dense_data: Tensor, sparse_data: Tensor, sparse_indices: Tensor, 
         The column of each element.
     sparse_indptr : Tensor
         Where each row of elements begins, and where the last one ends.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and data type of ``dense_data``.
     """
     rows, columns = dims(dense_data)
 

@@ -62,21 +62,12 @@ def upsampling(
     ----------
     data : Tensor
         In ``layout``; height and width are constants.
-    scale_h, scale_w : float
-        How much they grow.
     layout : str
         ``NCHW``, ``NHWC`` or one with blocks of channels.
-    method : {"nearest_neighbor", "bilinear", "bicubic"}
-        The interpolation.
     align_corners : bool
         Whether the corners of both images are the same points.
     output_shape : sequence of int, optional
         The height and width of the result, where they do not follow from the scales.
-
-    Returns
-    -------
-    Tensor
-        In the same layout.
 
     Raises
     ------
@@ -103,21 +94,12 @@ def upsampling3d(
     ----------
     data : Tensor
         In ``layout``; the spatial extents are constants.
-    scale_d, scale_h, scale_w : float
-        How much they grow.
     layout : str
         ``NCDHW`` or ``NDHWC``.
-    method : {"nearest_neighbor", "trilinear", "tricubic"}
-        The interpolation.
     coordinate_transformation_mode : str
         How coordinates of the result become those of the data, one of :data:`~compiler.topi.nn.resize.MODES`.
     output_shape : sequence of int, optional
         The spatial extents of the result, where they do not follow from the scales.
-
-    Returns
-    -------
-    Tensor
-        In the same layout.
 
     Raises
     ------

@@ -44,25 +44,7 @@ def _points(count: int) -> Sequence[float]:
 
 
 def transform_arrays(tile_size: int, kernel_size: int) -> tuple[Matrix, Matrix, Matrix]:
-    """Return the matrices of :func:`winograd_transform_matrices` as arrays.
-
-    Parameters
-    ----------
-    tile_size : int
-        Outputs of a tile.
-    kernel_size : int
-        Elements of the window.
-
-    Returns
-    -------
-    tuple of numpy.ndarray
-        A, B and G.
-
-    Raises
-    ------
-    ArgumentError
-        If there are not as many points.
-    """
+    """Return the matrices of :func:`winograd_transform_matrices` as arrays."""
     alpha = tile_size + kernel_size - 1
     points = _points(alpha - 1)
     outputs, data, weights = np.zeros((alpha, tile_size)), np.zeros((alpha, alpha)), np.zeros((alpha, kernel_size))
@@ -80,15 +62,6 @@ def transform_arrays(tile_size: int, kernel_size: int) -> tuple[Matrix, Matrix, 
 
 def winograd_transform_matrices(tile_size: int, kernel_size: int, out_dtype: str) -> tuple[Tensor, Tensor, Tensor]:
     """Return the matrices of the transforms: ``y = A^T ((G g) * (B^T d))``.
-
-    Parameters
-    ----------
-    tile_size : int
-        Outputs of a tile.
-    kernel_size : int
-        Elements of the window.
-    out_dtype : str
-        Data type of the matrices.
 
     Returns
     -------
@@ -155,13 +128,7 @@ def conv2d_winograd_weight_transform(kernel: Tensor, tile_size: int) -> Tensor:
 
 
 def transforms_depth(kernel_size: Sequence[int]) -> bool:
-    """Return whether the depth of a three-dimensional window is transformed too: if it is as deep as wide.
-
-    Parameters
-    ----------
-    kernel_size : sequence of int
-        Depth, height and width.
-    """
+    """Return whether the depth of a three-dimensional window is transformed too: if it is as deep as wide."""
     depth, height, _ = kernel_size
     return 2 < depth < 8 and depth == height
 

@@ -20,12 +20,8 @@ class Workload(NamedTuple):
     ----------
     in_dtype, out_dtype : str
         Data types of the data and of the result.
-    height, width : int
-        Of the data.
     in_filter, groups, out_filter : int
         Channels of the data, groups of channels, and channels of the result.
-    kernel_h, kernel_w : int
-        Extents of the kernel.
     padt, padl, padb, padr : int
         Zeros above, on the left, below and on the right.
     """
@@ -66,8 +62,6 @@ def get_workload(
 
     Parameters
     ----------
-    data : Tensor
-        Of four dimensions.
     kernel : Tensor
         ``OIHW``, or ``HWIO`` for data whose channels are last.
     data_layout : str

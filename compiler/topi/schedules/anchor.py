@@ -30,8 +30,6 @@ class Group:
     ----------
     anchor : ComputeOp
         As its definition declared it, with its tag and attributes.
-    tile : Tensor
-        The anchor's result in registers.
     result : Tensor
         What the tile is computed at: stored in memory, with the axes of the anchor.
     """
@@ -53,20 +51,7 @@ def output_operations(outputs: Sequence[Tensor]) -> list[Operation]:
 
 
 def find_anchor(outputs: Sequence[Tensor], tags: Collection[str], schedule_name: str) -> ComputeOp:
-    """Return the first computation with one of the tags among all that tensors are made of.
-
-    Parameters
-    ----------
-    outputs : sequence of Tensor
-        The outputs of a fused group.
-    schedule_name : str
-        For the message.
-
-    Raises
-    ------
-    ArgumentError
-        If there is none.
-    """
+    """Return the first computation with one of the tags among all that tensors are made of."""
     operations = post_dfs_order(output_operations(outputs))
     for op in operations:
         if isinstance(op, ComputeOp) and op.tag in tags:
@@ -91,10 +76,6 @@ def tiled_group(
 
     Parameters
     ----------
-    anchor : ComputeOp
-        See :func:`find_anchor`.
-    stored : collection of str
-        Tags of steps that are left for the caller to schedule.
     may_be_cut : bool
         Whether the anchor may be computed at an output that is smaller: tiles at its end are then stored with a
         condition.
@@ -121,11 +102,6 @@ def tiled_group(
 
 def partial_sums_group(outputs: Sequence[Tensor], anchor: ComputeOp) -> Group:
     """Make the schedule of a group whose anchor computes partial sums, which the next step adds up.
-
-    Parameters
-    ----------
-    anchor : ComputeOp
-        Has one axis more than its sums: the lanes.
 
     Returns
     -------

@@ -38,22 +38,7 @@ def chosen_by(configuration: Configuration) -> Iterator[None]:
 
 
 def choose(name: str, usual: int, candidates: Iterable[int]) -> int:
-    """Return a number of a schedule.
-
-    Parameters
-    ----------
-    name : str
-        Of the knob.
-    usual : int
-        What it is where nobody tunes.
-    candidates : iterable of int
-        What else it may be.
-
-    Raises
-    ------
-    ArgumentError
-        If a configuration does not say the number, or says one that it must not be.
-    """
+    """Return a number of a schedule."""
     configuration = _CONFIGURATION.get()
     config = None if configuration is None else configuration()
     if config is None or config.is_fallback:

@@ -37,13 +37,7 @@ ScheduleRule: TypeAlias = Callable[[Sequence[te.Tensor], Target], te.Schedule]
 
 
 def schedule_rule_for(pattern: int) -> ScheduleRule:
-    """Return the schedule rule of a group by the pattern of its anchor.
-
-    Returns
-    -------
-    callable
-        ``rule(outputs, target)``.
-    """
+    """Return the schedule rule of a group by the pattern of its anchor."""
     return schedule_reduce if pattern == OpPattern.COMM_REDUCE else schedule_injective
 
 
@@ -67,13 +61,6 @@ def schedule_injective_from_existing(sch: te.Schedule, out: te.Tensor) -> te.Sch
     ----------
     sch : Schedule
         Which is changed.
-    out : Tensor
-        The tensor.
-
-    Returns
-    -------
-    Schedule
-        The same one.
     """
     lanes = Target.target_or_current(None).vector_width(out.dtype)
     vectorize_elements(sch[out], lanes, isinstance(out.op, ComputeOp) and _is_elementwise(out.op))
@@ -127,13 +114,6 @@ def _computed(schedule: te.Schedule) -> list[ComputeOp]:
 def inline_cheap(schedule: te.Schedule, outputs: set[Operation], always: Collection[str] = ()) -> set[Operation]:
     """Inline what costs less to compute again than to store.
 
-    Parameters
-    ----------
-    outputs : set of Operation
-        What must be stored.
-    always : collection of str
-        Tags of steps that are inlined whatever they cost.
-
     Returns
     -------
     set of Operation
@@ -155,13 +135,7 @@ def inline_cheap(schedule: te.Schedule, outputs: set[Operation], always: Collect
 
 
 def readers_of(schedule: te.Schedule) -> dict[Operation, list[Operation]]:
-    """Return what reads each operation of a schedule.
-
-    Returns
-    -------
-    dict of Operation to list of Operation
-        Without those that nothing reads.
-    """
+    """Return what reads each operation of a schedule."""
     readers: dict[Operation, list[Operation]] = {}
     for stage in schedule.stages:
         for tensor in stage.op.input_tensors:

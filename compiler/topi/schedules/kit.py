@@ -75,15 +75,7 @@ def divisors(number: int | None, limit: int) -> list[int]:
 
 
 def even_tile(number: int, limit: int) -> int:
-    """Return the size of tiles that cover a number with little waste: a divisor if there is none too small.
-
-    Parameters
-    ----------
-    number : int
-        What is covered.
-    limit : int
-        The largest size.
-    """
+    """Return the size of tiles that cover a number with little waste: a divisor if there is none too small."""
     best = divisor(number, limit)
     return best if 2 * best > min(limit, number) else -(-number // -(-number // limit))
 
@@ -131,17 +123,7 @@ def parallel(stage: Stage, axes: Sequence[IterVar]) -> None:
 
 
 def partition_partial_tile(stage: Stage, axis: IterVar, outer: IterVar, factor: int) -> None:
-    """Let full tiles be computed without conditions where the last one is partial.
-
-    Parameters
-    ----------
-    axis : IterVar
-        The axis that was split.
-    outer : IterVar
-        Its loop over tiles.
-    factor : int
-        The size of a tile.
-    """
+    """Let full tiles be computed without conditions where the last one is partial."""
     if (size := extent(axis)) is not None and size % factor:
         stage.pragma(outer, "loop_partition_hint")
 
@@ -153,8 +135,6 @@ def vectorize_elements(stage: Stage, lanes: int, is_contiguous: bool = False) ->
     ----------
     stage : Stage
         Of a computation; loops of a reduction stand between the outer loops and the vectors.
-    lanes : int
-        Elements of a vector.
     is_contiguous : bool
         Whether all that is read has the shape of the result: vectors then run along as many axes as fill one.
     """

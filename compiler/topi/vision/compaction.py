@@ -17,13 +17,6 @@ __all__ = ["compacted", "row_or"]
 def compacted(batch: Extent, rows: Extent, passes: Callable[[PrimExpr, PrimExpr], PrimExpr]) -> tuple[Tensor, Tensor]:
     """Return how many rows of each batch pass a test, and which ones, in their order.
 
-    Parameters
-    ----------
-    batch, rows : int or PrimExpr
-        The number of batches, and of rows in each.
-    passes : callable
-        ``passes(batch, row)`` is a truth value.
-
     Returns
     -------
     tuple of Tensor
@@ -60,15 +53,6 @@ def row_or(data: Tensor, sources: Tensor, missing: float, name: str) -> Tensor:
         ``(batch, rows, columns)``.
     sources : Tensor
         ``(batch, rows)`` of type int32; a negative one names no row.
-    missing : float
-        What stands there instead.
-    name : str
-        Of the result.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and data type of ``data``.
     """
     other = tir.const(missing, data.dtype)
 

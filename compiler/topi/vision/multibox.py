@@ -33,13 +33,6 @@ def half_sizes(
         Heights of boxes with the first aspect ratio, as shares of the image's.
     ratios : sequence of float
         Aspect ratios; all but the first one for boxes of the first size.
-    height, width : int
-        Extents of the feature map.
-
-    Returns
-    -------
-    tuple of list of float
-        As shares of the image's extents.
     """
     scale = height / width
     roots = [math.sqrt(ratio) for ratio in ratios[1:]]
@@ -134,10 +127,6 @@ def multibox_transform_loc(
         ``(1, anchors, 4)``: left, top, right, bottom.
     clip : bool
         Whether coordinates are brought into the image, from 0 to 1.
-    threshold : float
-        Least probability of an object's class.
-    variances : sequence of float
-        What the changes are multiplied with.
     keep_background : bool
         Whether every anchor has a box, those below the threshold that of class 0; the others then count from 1.
 

@@ -35,8 +35,6 @@ def get_valid_counts(
         What the score must exceed; a tensor has no dimensions.
     id_index : int
         Column of the class, which must not be negative; none if it is.
-    score_index : int
-        Column of the score.
 
     Returns
     -------
@@ -69,8 +67,6 @@ class SuppressionSpec:
         How many of the best boxes are looked at; all if it is not positive.
     coord_start : int
         Column of the first of the four coordinates, left, top, right and bottom.
-    score_index : int
-        Column of the score.
     id_index : int
         Column of the class; none if it is negative.
     to_bottom : bool
@@ -151,13 +147,7 @@ def _edges(box: BufferVar, b: Index, row: Index, spec: SuppressionSpec) -> list[
 
 
 def shared_area(a: list[PrimExpr], b: list[PrimExpr]) -> PrimExpr:
-    """Return the area that two boxes share, divided by the area of both together; 0 if that is not positive.
-
-    Parameters
-    ----------
-    a, b : list of PrimExpr
-        Two opposite corners of each box.
-    """
+    """Return the area that two boxes share, divided by the area of both together; 0 if that is not positive."""
     zero = tir.const(0, a[0].dtype)
     shared, area_a, area_b = tir.const(1, zero.dtype), tir.const(1, zero.dtype), tir.const(1, zero.dtype)
     for d in range(2):
@@ -204,8 +194,6 @@ def non_max_suppression(
         How many of the best boxes are looked at; all if it is not positive.
     coord_start : int
         Column of the first of the four coordinates, left, top, right and bottom.
-    score_index : int
-        Column of the score.
     id_index : int
         Column of the class; none if it is negative.
     return_indices : bool

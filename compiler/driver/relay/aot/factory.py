@@ -43,19 +43,7 @@ __all__ = ["AOTExecutorFactoryModule", "CompiledModel", "require_interface"]
 
 
 class CompiledModel:
-    """What a model has become before code is generated.
-
-    Parameters
-    ----------
-    module : IRModule
-        The graph after all passes.
-    program : GraphProgram
-        Its calls in order.
-    memory : MemoryPlan
-        Which values share memory.
-    kernels : list of LoweredKernel or None
-        The kernel of each call.
-    """
+    """What a model has become before code is generated."""
 
     def __init__(
         self,
@@ -72,13 +60,7 @@ class CompiledModel:
 
 
 def require_interface(executor: Executor, runtime: Runtime) -> None:
-    """Reject an interface that a runtime does not have.
-
-    Raises
-    ------
-    BuildError
-        If the runtime of C++ is to call functions with bare pointers.
-    """
+    """Reject an interface that a runtime does not have."""
     interface, unpacked = executor.options.get("interface-api", "packed"), executor.options.get("unpacked-api", False)
     if runtime.name == "cpp" and (interface != "packed" or unpacked):
         raise BuildError(
@@ -97,10 +79,6 @@ class AOTExecutorFactoryModule(AotLibrary, ExecutorFactoryModule):
 
     Parameters
     ----------
-    ir_mod : IRModule
-        The graph as it was given.
-    model : CompiledModel
-        What became of it.
     libmod_name : str
         ``lib[libmod_name](dev)`` makes an executor.
 
@@ -232,16 +210,6 @@ class AOTExecutorFactoryModule(AotLibrary, ExecutorFactoryModule):
 
         ``cc -O2 -fwrapv model.c main.c -lm`` makes a program that times the model for random inputs.  Its memory is
         planned: there are neither calls of an allocator nor other libraries than that of mathematical functions.
-
-        Parameters
-        ----------
-        folder : str or path-like
-            Is there already.
-
-        Returns
-        -------
-        list of str
-            The names of the files.
 
         Raises
         ------

@@ -57,8 +57,6 @@ class AOTLowerMain(ModulePass):
     ----------
     mod_name : str
         What the symbol begins with: ``mod_name___tvm_main__``.
-    config : CompilationConfig
-        Its host's target is the function's.
     call_type : CallType
         Whether functions are registered ones (``Packed``), C functions that are called as these are (``CPacked``), or C
         functions that get bare pointers (``Unpacked``).

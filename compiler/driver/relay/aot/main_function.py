@@ -71,21 +71,8 @@ def main_function(
 
     Parameters
     ----------
-    program : GraphProgram
-        Its calls in order.
-    memory : MemoryPlan
-        Which values share memory.
     kernels : sequence of LoweredKernel or None
         The kernel of each call; None if the result is the input's memory under another shape.
-    symbol : str
-        The function's name in machine code.
-    target : Target
-        What the code is for.
-
-    Raises
-    ------
-    BuildError
-        If an operator has no definition as tensor expressions.
     """
     return _Writing(program, memory, kernels).finish(symbol, target)
 

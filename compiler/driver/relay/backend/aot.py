@@ -67,8 +67,6 @@ def CreateExecutorMetadata(
     ----------
     mod : IRModule
         Its function ``__tvm_main__`` says which parameters are inputs and which are outputs.
-    mod_name : str
-        The name of the model.
     workspace_byte_alignment, constant_byte_alignment : int
         In bytes.
     """

@@ -32,8 +32,6 @@ class GraphExecutorCodegen:
         ----------
         ir_module : IRModule
             What ``func`` may call.
-        func : Function
-            The model.
 
         Returns
         -------

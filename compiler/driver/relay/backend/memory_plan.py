@@ -40,18 +40,7 @@ class StaticMemoryPlan:
 
 
 def GraphPlanMemory(func: Function) -> StaticMemoryPlan:
-    """Return which values of a graph share memory.
-
-    Parameters
-    ----------
-    func : Function
-        Type-checked, after fusion.
-
-    Raises
-    ------
-    ArgumentError
-        If the graph has shapes or control flow that only the running program knows.
-    """
+    """Return which values of a graph share memory."""
     program, values = graph_values(func)
     storage = plan_memory(program).storage
     sizes: dict[int, int] = {}

@@ -76,18 +76,7 @@ class _Choice:
 
     @classmethod
     def list_registered_options(cls, name: _Choice | str) -> dict[str, str]:
-        """Return the options that a name has.
-
-        Returns
-        -------
-        dict of str to str
-            The type of each option, as TVM calls it.
-
-        Raises
-        ------
-        ArgumentError
-            If there is no such name.
-        """
+        """Return the options that a name has."""
         return {option: _TYPE_NAMES[kind] for option, (kind, _) in cls._declared(str(name)).items()}
 
 
@@ -99,8 +88,6 @@ class Executor(_Choice):
     ----------
     name : str
         ``graph``, by a list of kernels, or ``aot``, by a function that calls them.
-    options : mapping of str to (bool, int or str)
-        Of that executor.
 
     Raises
     ------
@@ -126,13 +113,7 @@ class Executor(_Choice):
 
     @staticmethod
     def list_executor_options(executor: Executor | str) -> dict[str, str]:
-        """Return the options of an executor.
-
-        Returns
-        -------
-        dict of str to str
-            The type of each option, as TVM calls it.
-        """
+        """Return the options of an executor."""
         return Executor.list_registered_options(executor)
 
 
@@ -144,8 +125,6 @@ class Runtime(_Choice):
     ----------
     name : str
         ``cpp``, or ``crt`` (in older programs ``c``) for small devices.
-    options : mapping of str to (bool, int or str)
-        Of that runtime.
 
     Raises
     ------
@@ -166,29 +145,12 @@ class Runtime(_Choice):
 
     @staticmethod
     def list_runtime_options(runtime: Runtime | str) -> dict[str, str]:
-        """Return the options of a runtime.
-
-        Returns
-        -------
-        dict of str to str
-            The type of each option, as TVM calls it.
-        """
+        """Return the options of a runtime."""
         return Runtime.list_registered_options(runtime)
 
 
 def as_executor(executor: object) -> Executor:
-    """Return how a model is to be run.
-
-    Parameters
-    ----------
-    executor : Executor, str or None
-        The graph executor by default.
-
-    Raises
-    ------
-    ArgumentError
-        If it is something else.
-    """
+    """Return how a model is to be run."""
     if executor is None:
         return Executor("graph")
     if isinstance(executor, (Executor, str)):
@@ -197,18 +159,7 @@ def as_executor(executor: object) -> Executor:
 
 
 def as_runtime(runtime: object) -> Runtime:
-    """Return what a model is to be linked with.
-
-    Parameters
-    ----------
-    runtime : Runtime, str or None
-        The runtime of C++ by default.
-
-    Raises
-    ------
-    ArgumentError
-        If it is something else.
-    """
+    """Return what a model is to be linked with."""
     if runtime is None:
         return Runtime("cpp")
     if isinstance(runtime, (Runtime, str)):

@@ -66,8 +66,6 @@ class CCacheKey:
 
     Attributes
     ----------
-    source_func : Function
-        Type-checked.
     virtual_device : VirtualDevice
         Where it runs; left open where nothing is said.
     """
@@ -145,8 +143,6 @@ class TECompiler:
             Type-checked; a key says the target itself.
         target : Target or str, optional
             The current target by default, or else this machine.
-        mod_name : str
-            Accepted for compatibility.
 
         Raises
         ------
@@ -179,8 +175,6 @@ class TECompiler:
 
         Parameters
         ----------
-        source_func : Function
-            Type-checked.
         target : Target or str, optional
             The current target by default, or else this machine.
 
@@ -217,10 +211,6 @@ def lower_call(call: Call, inputs: Sequence[Tensor], target: Target, otype: Type
 
     Parameters
     ----------
-    call : Call
-        Type-checked.
-    inputs : sequence of Tensor
-        Its arguments.
     target : Target
         The implementation that it prefers is taken.
     otype : Type, optional
@@ -241,8 +231,6 @@ def lower_to_primfunc(relay_func: Function, target: Target | str) -> PrimFunc:
 
     Parameters
     ----------
-    relay_func : Function
-        Type-checked.
     target : Target or str
         The definitions that it prefers are taken.
 

@@ -13,11 +13,6 @@ _PREFIX = "tvmgen"
 def mangle_module_name(mod_name: str | None) -> str:
     """Return what the names of a module's functions begin with.
 
-    Returns
-    -------
-    str
-        ``tvmgen_default`` for ``default``, ``tvmgen`` without a name.
-
     Raises
     ------
     ArgumentError

@@ -60,10 +60,6 @@ def convert2(
 
     Parameters
     ----------
-    func : Function
-        With its weights as constants.
-    params : mapping of str to NDArray
-        Further parameters, which stay.
     blocksize : tuple of int and int
         Rows and columns of a block of a weight, which has a row for each output channel.
     sparsity_threshold : float

@@ -24,8 +24,6 @@ def process_params(
 
     Parameters
     ----------
-    expr : Expr
-        The network.
     params : dict of str to NDArray
         Its weights; ``name.data``, ``name.indices`` and ``name.indptr`` replace ``name``.
     block_size : sequence of int

@@ -61,11 +61,6 @@ def prerequisite_optimize(mod: IRModule, params: Mapping[str, Any] | None = None
     """Return a model as quantization expects it: parameters bound, batch norms folded into convolutions.
 
     What the level of the current context leaves out is left out, such as ``FoldScaleAxis`` below 3.
-
-    Parameters
-    ----------
-    params : mapping of str to array, optional
-        Values of parameters by name.
     """
     passes = [SimplifyInference(), FoldConstant(), FoldScaleAxis(), CanonicalizeOps(), FoldConstant()]
     if params:

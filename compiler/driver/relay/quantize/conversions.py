@@ -33,8 +33,6 @@ def partition_conversions(mod: IRModule, quantized_dtypes: Set[str], ensure_full
     ----------
     mod : IRModule
         Its function ``main`` is a quantized graph.
-    quantized_dtypes : set of str
-        The data types of quantized values.
     ensure_fully_integral : bool
         Whether nothing but conversions may be in floating point.
 

@@ -19,15 +19,6 @@ def find_scale_by_kl(values: Values, num_bins: int = 8001, num_quantized_bins: i
     ----------
     values : numpy.ndarray
         Of any shape.
-    num_bins : int
-        Bins of the histogram of all values.
-    num_quantized_bins : int
-        How many values remain when they are quantized.
-
-    Returns
-    -------
-    float
-        The threshold whose quantized distribution diverges least from the clipped one.
 
     References
     ----------

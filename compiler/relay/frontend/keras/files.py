@@ -21,13 +21,7 @@ __all__ = ["load"]
 
 
 def load(path: str | os.PathLike[str]) -> Model:
-    """Load a model from a ``.keras`` or ``.h5`` file.
-
-    Raises
-    ------
-    ModelError
-        If it cannot be read.
-    """
+    """Load a model from a ``.keras`` or ``.h5`` file."""
     name = os.fspath(path)
     if name.endswith(".keras") and os.path.isfile(name) and not zipfile.is_zipfile(name):
         raise ModelError(f"from_keras: {name!r} cannot be read: a .keras file is a zip archive, and this one is not")

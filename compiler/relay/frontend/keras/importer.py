@@ -131,13 +131,7 @@ def _computed_in(dtype: str, argument: object) -> object:
 
 
 class _Walk:
-    """Converts models, including nested ones, and collects their weights.
-
-    Attributes
-    ----------
-    names : dict of Constant to str
-        Weights that become parameters.
-    """
+    """Converts models, including nested ones, and collects their weights."""
 
     def __init__(self, channels_first: bool, span: Span) -> None:
         self.channels_first = channels_first

@@ -28,16 +28,6 @@ class Layer:
     ----------
     name, kind : str
         Its name, and that of its class.
-    config : mapping of str to object
-        Its configuration.
-    inputs : sequence of Expr
-        All tensor arguments except masks.
-    positional : sequence of object
-        The arguments, with expressions for tensors.
-    dtype : str
-        The compute data type.
-    channels_first : bool
-        Whether four-dimensional tensors are NCHW.
     source : keras.Operation
         The layer itself, for layers that contain others.
     add_parameter : callable
@@ -70,13 +60,7 @@ class Layer:
         return self.inputs[0]
 
     def held(self, name: str) -> Operation:
-        """Return a contained layer.
-
-        Parameters
-        ----------
-        name : str
-            The name of the attribute.
-        """
+        """Return a contained layer."""
         layer: Operation = getattr(self.source, name)
         return layer
 
@@ -96,13 +80,7 @@ class Layer:
         return (int(value),) * count if isinstance(value, (int, np.integer)) else tuple(int(v) for v in value)
 
     def weight(self, name: str) -> np.ndarray[Any, Any]:
-        """Return the values of a weight.
-
-        Raises
-        ------
-        ModelError
-            If the layer has no such weight.
-        """
+        """Return the values of a weight."""
         if name not in self.weights:
             raise ModelError(f"it has no weight {name!r}, only {', '.join(map(repr, self.weights)) or 'none'}")
         return self.weights[name]
@@ -145,13 +123,7 @@ class Layer:
         return dims[2:] if self.is_first(len(dims)) else dims[1:-1]
 
     def check_channels_last(self) -> None:
-        """Raise an error for layers that are configured with channels first.
-
-        Raises
-        ------
-        ConversionError
-            If the layer is.
-        """
+        """Raise an error for layers that are configured with channels first."""
         if self.option("data_format", "channels_last") != "channels_last":
             raise ConversionError(
                 "data_format 'channels_first' is not supported; use layout='NCHW' to get an NCHW module"

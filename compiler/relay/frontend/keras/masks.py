@@ -37,13 +37,7 @@ def causal(queries: int, keys: int) -> RelayExpr:
 
 
 def masked(scores: RelayExpr, mask: RelayExpr | None) -> Any:
-    """Subtract a penalty from masked scores.
-
-    Parameters
-    ----------
-    mask : Expr or None
-        Broadcast against the scores.
-    """
+    """Subtract a penalty from masked scores."""
     if mask is None:
         return scores
     penalty = 65504.0 if dtype_of(scores) == "float16" else 1e9

@@ -106,15 +106,7 @@ class Application:
 
 
 def read_model(model: ModelSource) -> Model:
-    """Return a built model, loading it if necessary.
-
-    Raises
-    ------
-    ModelError
-        If the file cannot be read, or the model is not a graph of layers.
-    ArgumentError
-        If it is neither a model nor a path.
-    """
+    """Return a built model, loading it if necessary."""
     if isinstance(model, (str, os.PathLike)):
         model = _loaded(model)
     if not hasattr(model, "layers") or not hasattr(model, "get_config"):

@@ -25,8 +25,6 @@ def converter(*names: str, masks: bool = False) -> Callable[[Convert], Convert]:
     ----------
     names : str
         Class names, e.g. ``Conv2D``.
-    masks : bool
-        Whether the converter supports masks.
     """
 
     def enter(convert: Convert) -> Convert:
@@ -37,13 +35,7 @@ def converter(*names: str, masks: bool = False) -> Callable[[Convert], Convert]:
 
 
 def converters(rows: Mapping[str, Convert], masks: bool = False) -> None:
-    """Register converters by layer names.
-
-    Parameters
-    ----------
-    masks : bool
-        As in :func:`converter`.
-    """
+    """Register converters by layer names."""
     _LAYERS.update(rows)
     if masks:
         _MASKED.update(rows)

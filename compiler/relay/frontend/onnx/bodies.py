@@ -18,13 +18,7 @@ from compiler.relay.frontend.shared.folding import type_of
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A function body to convert instead of a node.
-
-    Attributes
-    ----------
-    defaults : dict of str to object
-        Default values of attributes.
-    """
+    """A function body to convert instead of a node."""
 
     function: Any
     defaults: dict[str, Any]
@@ -59,15 +53,8 @@ def body_of(node: onnx.NodeProto, domain: str, opset: int, inputs: Sequence[Any]
 
     Parameters
     ----------
-    inputs : sequence of Expr or None
-        The inputs, on whose types the function body may depend.
     attributes : dict of str to object
         The attributes of the node, with references to those of the enclosing function resolved.
-
-    Raises
-    ------
-    ConversionError
-        If the standard has none for this node.
     """
     schema = schema_of(domain, node.op_type, opset)
     if schema is None or not (schema.has_function or schema.has_context_dependent_function):

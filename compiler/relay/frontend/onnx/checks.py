@@ -14,13 +14,7 @@ _INT_FOR_FLOAT = (onnx.AttributeProto.INT, onnx.AttributeProto.FLOAT)
 
 
 def check_node(node: onnx.NodeProto, domain: str, opset: int) -> None:
-    """Validate a node against the schema of its operator, if there is one.
-
-    Raises
-    ------
-    ModelError
-        If the number of inputs or outputs, or the type of an attribute, is wrong.
-    """
+    """Validate a node against the schema of its operator, if there is one."""
     schema = schema_of(domain, node.op_type, opset)
     if schema is None:
         return

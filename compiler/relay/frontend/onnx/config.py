@@ -31,13 +31,7 @@ _CURRENT: ContextVar[ConvertConfig] = ContextVar("_CURRENT", default=_DEFAULT)
 
 
 def checked_config(given: Mapping[str, object] | None) -> ConvertConfig:
-    """Create the options from a mapping, with defaults for the others.
-
-    Raises
-    ------
-    ArgumentError
-        If an option is unknown or a value has the wrong type.
-    """
+    """Create the options from a mapping, with defaults for the others."""
     if given is None:
         return _DEFAULT
     if not isinstance(given, Mapping):

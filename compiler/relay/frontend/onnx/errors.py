@@ -11,13 +11,7 @@ class UnknownInputError(ArgumentError, AssertionError):
 
 
 class UnsupportedOperatorError(ConversionError, NotImplementedError):
-    """Unsupported operators, all of a model at once.
-
-    Attributes
-    ----------
-    operators : dict of str to list of str
-        The nodes of each operator.
-    """
+    """Unsupported operators, all of a model at once."""
 
     def __init__(self, operators: dict[str, list[str]]) -> None:
         self.operators = operators

@@ -30,15 +30,7 @@ _MISFITS = (ValueError, IndexError, KeyError, TypeError, OverflowError, ZeroDivi
 
 
 class Importer:
-    """Converts the graphs of a model.
-
-    Parameters
-    ----------
-    opsets : mapping of str to int
-        The operator set versions of the model by domain.
-    span : Span
-        The origin of the import.
-    """
+    """Converts the graphs of a model."""
 
     def __init__(self, functions: Sequence[Any], opsets: Mapping[str, int], span: Span) -> None:
         self._functions = {(f.domain, f.name, f.overload): f for f in functions}
@@ -147,8 +139,6 @@ class Importer:
 
         Parameters
         ----------
-        proto : onnx.NodeProto
-            The calling node.
         own : bool
             Whether the function is defined by the model, so that the names of its nodes mean something to its author.
         """

@@ -28,14 +28,10 @@ class Dequantized:
 
     Attributes
     ----------
-    values : Expr
-        Bytes.
     scale : Expr
         One number, or one for each slice.
     zero : Expr or None
         Like the scale; None for 0.
-    axis : int
-        The axis of the slices.
     """
 
     values: RelayExpr
@@ -98,14 +94,8 @@ def product_on_integers(
 
     Parameters
     ----------
-    a, b : Expr
-        The factors as real numbers.
-    depth : int or Dim
-        Products that are summed for each element.
     slices : tuple of int
         The axis of ``b``, and that of the result, whose slices may have scales of their own.
-    multiply : callable
-        ``multiply(a, b, out_dtype)`` returns the product.
 
     Returns
     -------

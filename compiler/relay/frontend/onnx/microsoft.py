@@ -24,8 +24,6 @@ def microsoft(names: str, inputs: str) -> Callable[[Callable[..., Any]], Callabl
 
     Parameters
     ----------
-    names : str
-        Operators, separated by spaces.
     inputs : str
         The names of their inputs, separated by spaces; a question mark marks optional inputs, a star a variadic last
         one.  The function takes the node and each input, None if omitted.
@@ -59,13 +57,7 @@ def as_standard(operator: str, node: Node, *inputs: RelayExpr | None, opset: int
 
 
 def with_rank(x: RelayExpr, ranks: tuple[int, ...], name: str) -> RelayExpr:
-    """Return an input, checking its rank.
-
-    Raises
-    ------
-    ConversionError
-        If it has another rank.
-    """
+    """Return an input, checking its rank."""
     if rank_of(x) not in ranks:
         wanted = " or ".join(map(str, ranks))
         raise ConversionError(f"input {name} must have {wanted} dimensions, got {rank_of(x)} of {dtype_of(x)}")

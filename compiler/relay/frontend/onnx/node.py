@@ -59,13 +59,7 @@ class Node:
         return self.attributes[name]
 
     def value(self, index: int, what: str) -> Any:
-        """Return the value of an input that must be constant; None if it is omitted.
-
-        Raises
-        ------
-        ConversionError
-            If it is only known at run time.
-        """
+        """Return the value of an input that must be constant; None if it is omitted."""
         given = self.input(index)
         if given is None:
             return None

@@ -12,18 +12,7 @@ __all__ = ["save_named"]
 
 
 def save_named(proto: onnx.ModelProto, path: str | os.PathLike[str]) -> None:
-    """Save a copy of a model in which unnamed nodes are named after their first output.
-
-    Parameters
-    ----------
-    path : str or path
-        The path of the file.
-
-    Raises
-    ------
-    ModelError
-        If it cannot be written.
-    """
+    """Save a copy of a model in which unnamed nodes are named after their first output."""
     copy = onnx.ModelProto()
     copy.CopyFrom(proto)
     for node in copy.graph.node:

@@ -23,11 +23,6 @@ def aligned_inputs(operator: str, inputs: Sequence[Any], attributes: dict[str, A
 
     ``broadcast=1, axis=k`` aligned the second operand with axis ``k`` of the first; the slopes of ``PRelu`` were per
     channel.
-
-    Parameters
-    ----------
-    attributes : dict of str to object
-        ``broadcast`` and, for some operators, ``axis`` are removed.
     """
     if operator == "PRelu":
         return [inputs[0], _from_axis(inputs[1], 1, rank_of(inputs[0]))]

@@ -13,13 +13,7 @@ from compiler.relay.frontend.shared.errors import ModelError
 
 
 def in_order(nodes: Sequence[Any]) -> list[Any]:
-    """Sort nodes topologically, keeping their order in the file where possible.
-
-    Raises
-    ------
-    ModelError
-        If there is a cycle, or two outputs have the same name.
-    """
+    """Sort nodes topologically, keeping their order in the file where possible."""
     maker = _makers(nodes)
     needs = [{maker[name] for name in _used(node) if name in maker} for node in nodes]
     users: list[list[int]] = [[] for _ in nodes]

@@ -30,18 +30,7 @@ _UNSUPPORTED = ("STRING", "COMPLEX64", "COMPLEX128", "FLOAT8", "INT4", "UINT4", 
 
 
 def read_model(model: ModelSource) -> onnx.ModelProto:
-    """Read and validate a model.
-
-    Parameters
-    ----------
-    model : onnx.ModelProto, bytes, str or path
-        A model, the contents of its file, or its path.
-
-    Raises
-    ------
-    ModelError
-        If it cannot be decoded, refers to other files, is nested too deeply or is invalid.
-    """
+    """Read and validate a model."""
     proto = _decode(model)
     if not proto.HasField("graph") or not (proto.graph.node or proto.graph.output):
         raise ModelError("from_onnx: the model has no graph")
@@ -133,13 +122,7 @@ def subgraphs(node: onnx.NodeProto) -> Iterator[Any]:
 
 
 def opset_imports(proto: onnx.NodeProto, override: int | None = None) -> dict[str, int]:
-    """Return the version of each operator set that a model or function is written in.
-
-    Raises
-    ------
-    ModelError
-        If the standard operators' version is older or newer than those known.
-    """
+    """Return the version of each operator set that a model or function is written in."""
     versions = {"" if o.domain == "ai.onnx" else o.domain: int(o.version) for o in proto.opset_import}
     if override is not None:
         versions[""] = override
@@ -151,13 +134,7 @@ def opset_imports(proto: onnx.NodeProto, override: int | None = None) -> dict[st
 
 
 def dtype_name(elem_type: int, what: str) -> str:
-    """Return the data type of an element type's number.
-
-    Raises
-    ------
-    ModelError
-        If it is not supported.
-    """
+    """Return the data type of an element type's number."""
     try:
         name: str = onnx.TensorProto.DataType.Name(elem_type)
     except ValueError:
@@ -196,13 +173,7 @@ _IN_BYTES: dict[int, str] = {onnx.TensorProto.INT4: "int8", onnx.TensorProto.UIN
 
 
 def tensor_array(tensor: onnx.TensorProto, in_bytes: bool = False) -> np.ndarray[Any, Any]:
-    """Return a tensor's elements; ``in_bytes`` each of four bits in a byte of its own.
-
-    Raises
-    ------
-    ModelError
-        If they lie in another file, or are not as many as its shape says.
-    """
+    """Return a tensor's elements; ``in_bytes`` each of four bits in a byte of its own."""
     what = f"tensor {tensor.name!r}"
     is_small = in_bytes and tensor.data_type in _IN_BYTES
     dtype = _IN_BYTES[tensor.data_type] if is_small else dtype_name(tensor.data_type, what)

@@ -37,15 +37,6 @@ def converters(rows: Mapping[str, Row], make: Callable[[Row], Convert], since: i
 def find(domain: str, name: str, opset: int) -> Convert | None:
     """Return the newest converter that holds for an operator set, if there is one.
 
-    Parameters
-    ----------
-    domain : str
-        Empty for ONNX's own operators.
-    name : str
-        E.g. ``Conv``.
-    opset : int
-        Version of the operator set.
-
     Returns
     -------
     callable or None
@@ -57,13 +48,7 @@ def find(domain: str, name: str, opset: int) -> Convert | None:
 
 
 def one_to_one(name: str) -> Callable[..., Any] | None:
-    """Return the function of the Relay operator that an ONNX operator is, if its row names it.
-
-    Parameters
-    ----------
-    name : str
-        E.g. ``Tanh``.
-    """
+    """Return the function of the Relay operator that an ONNX operator is, if its row names it."""
     op = operator_of_onnx(name)
     return settled(public_function_of(op)) if op else None
 

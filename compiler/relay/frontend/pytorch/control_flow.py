@@ -83,13 +83,7 @@ def _unified(a: Any, b: Any) -> tuple[Any, Any]:
 
 
 def loop(importer: Importer, node: Any, inputs: Sequence[Any]) -> Sequence[Any]:
-    """Convert a loop and return the final loop-carried values.
-
-    Parameters
-    ----------
-    inputs : sequence
-        The trip count, the initial condition, and the loop-carried values.
-    """
+    """Convert a loop and return the final loop-carried values."""
     (body,) = node.blocks()
     trips, going, *carried = inputs
     trips, going = (number(v, "") if isinstance(v, RelayExpr) and known(v) is not None else v for v in (trips, going))

@@ -41,13 +41,7 @@ def default_float() -> str:
 
 
 def dtype_name(value: Any) -> str:
-    """Return the name of a data type, given as PyTorch does.
-
-    Parameters
-    ----------
-    value : int or torch.dtype or str
-        A data type; an int is TorchScript's code.
-    """
+    """Return the name of a data type, given as PyTorch does."""
     name = _CODES.get(value, "") if isinstance(value, int) else str(value).removeprefix("torch.")
     name = {"float": "float32", "int": "int32", "double": "float64", "half": "float16", "long": "int64"}.get(name, name)
     if name not in _CODES.values():
@@ -66,13 +60,7 @@ def cast(x: RelayExpr, dtype: str) -> Any:
 
 
 def tensor(value: Any, dtype: str | None = None) -> Any:
-    """Convert a value to an expression.
-
-    Parameters
-    ----------
-    dtype : str, optional
-        By default that of PyTorch's tensors of such numbers.
-    """
+    """Convert a value to an expression."""
     if isinstance(value, RelayExpr):
         return value if dtype is None else cast(value, dtype)
     if isinstance(value, (list, tuple)) and any(isinstance(v, RelayExpr) for v in value):
@@ -121,13 +109,7 @@ def _category(dtype: str) -> int:
 
 
 def promoted(*values: Any, floating: bool = False) -> list[Any]:
-    """Promote values to expressions of a common data type.
-
-    Parameters
-    ----------
-    floating : bool
-        Whether integers are promoted to floats.
-    """
+    """Promote values to expressions of a common data type."""
     dtype = result_dtype(*values)
     if floating and _category(dtype) < 2:
         dtype = default_float()

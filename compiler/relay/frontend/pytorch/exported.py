@@ -32,21 +32,7 @@ def import_program(
     weights: Weights,
     span: Span,
 ) -> tuple[list[Any], Any]:
-    """Convert an exported program; return its input variables and its result.
-
-    Parameters
-    ----------
-    infos : sequence of tuple
-        The user's ``input_infos``.
-    custom : mapping of str to callable
-        The user's converters.
-    default : str
-        The data type of inputs without one.
-    weights : Weights
-        Collects the tensors of the program.
-    span : Span
-        The origin of the import.
-    """
+    """Convert an exported program; return its input variables and its result."""
     functional = program if _is_functional(program, custom) else program.run_decompositions({})
     _check_operators(functional.graph, custom)
     values, given = _weights_and_inputs(functional, weights)

@@ -22,17 +22,6 @@ def input_variables(infos: Any, names: Sequence[str], dtypes: Sequence[str | Non
     infos : sequence of tuple
         ``(name, shape)`` or ``(name, (shape, dtype))``, with a list or dict of shapes for inputs that are lists or
         dicts.
-    names : sequence of str
-        The input names of the model.
-    dtypes : sequence of (str or None)
-        The data types that the model was traced with.
-    default : str
-        The data type of inputs without one.
-
-    Raises
-    ------
-    ArgumentError
-        If they do not match the model.
     """
     if not isinstance(infos, (list, tuple)):
         raise ArgumentError(f"from_pytorch: input_infos must be a list of (name, shape), got {show(infos)}")
@@ -50,13 +39,7 @@ def input_variables(infos: Any, names: Sequence[str], dtypes: Sequence[str | Non
 
 
 def parameters(given: Sequence[Any]) -> list[Var]:
-    """Flatten the parameters of ``main``, including those in lists and dicts.
-
-    Parameters
-    ----------
-    given : sequence of (Var, Tuple or dict)
-        The result of :func:`input_variables`.
-    """
+    """Flatten the parameters of ``main``, including those in lists and dicts."""
     own: list[Var] = []
     for item in given:
         fields = item.values() if isinstance(item, dict) else item.fields if isinstance(item, Tuple) else None

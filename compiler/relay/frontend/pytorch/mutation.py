@@ -21,19 +21,7 @@ __all__ = ["Views"]
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """A view of a tensor.
-
-    Attributes
-    ----------
-    base : Expr
-        The viewed tensor.
-    convert : callable
-        The converter of the view operator.
-    arguments : tuple of Argument
-        Its further arguments.
-    part : int or None
-        The index among several results.
-    """
+    """A view of a tensor."""
 
     base: RelayExpr
     convert: Convert
@@ -47,13 +35,7 @@ class _View:
 
 
 class Views:
-    """Tracks aliases among the values of a graph.
-
-    Parameters
-    ----------
-    values : dict of str to object
-        The values by name, which are replaced when they are mutated.
-    """
+    """Tracks aliases among the values of a graph."""
 
     def __init__(self, values: dict[str, Any]) -> None:
         self._values = values
@@ -63,13 +45,7 @@ class Views:
     def record(
         self, schema: Any, first: RelayExpr, result: Any, convert: Convert, arguments: Sequence[Argument]
     ) -> Any:
-        """Record aliasing between the result of a call and its first argument, and return the result.
-
-        Parameters
-        ----------
-        first : Expr
-            The first argument.
-        """
+        """Record aliasing between the result of a call and its first argument, and return the result."""
         alias = schema.arguments[0].alias_info
         if alias is None:
             return result

@@ -43,20 +43,7 @@ def are_plain(values: Sequence[Any]) -> bool:
 
 
 def compute(schema: torch.FunctionSchema, values: Sequence[Any]) -> Any:
-    """Evaluate an operator on numbers and strings with PyTorch.
-
-    Parameters
-    ----------
-    schema : torch.FunctionSchema
-        The schema of the operator.
-    values : sequence
-        The arguments.
-
-    Raises
-    ------
-    ConversionError
-        If PyTorch raises an error, e.g. for a division by zero.
-    """
+    """Evaluate an operator on numbers and strings with PyTorch."""
     namespace, name = schema.name.split("::")
     operator = getattr(getattr(getattr(torch.ops, namespace), name), schema.overload_name or "default")
     try:

@@ -55,13 +55,7 @@ def convert_model(
 
 
 def as_expression(value: Any) -> Any:
-    """Convert the result of a model to an expression, with tuples for lists and tuples.
-
-    Raises
-    ------
-    ModelError
-        If it contains anything but tensors and numbers.
-    """
+    """Convert the result of a model to an expression, with tuples for lists and tuples."""
     if isinstance(value, dict):
         return as_expression(tuple(value.values()))
     if isinstance(value, (list, tuple)):

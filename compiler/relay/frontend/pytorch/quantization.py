@@ -30,13 +30,7 @@ _ON_BYTES = frozenset({"aten::dequantize", "aten::int_repr", "aten::size", "aten
 
 @dataclass(frozen=True, slots=True)
 class Quantized:
-    """The quantization parameters of a tensor.
-
-    Attributes
-    ----------
-    dtype : str
-        The integer type.
-    """
+    """The quantization parameters of a tensor."""
 
     scale: float
     zero: int
@@ -67,13 +61,7 @@ def scales_of(x: object) -> Quantized | None:
 
 
 def real(x: RelayExpr) -> Any:
-    """Dequantize a tensor.
-
-    Raises
-    ------
-    ConversionError
-        If it is not quantized.
-    """
+    """Dequantize a tensor."""
     q = scales_of(x)
     if q is None:
         raise ConversionError("its input must be quantized")
@@ -89,18 +77,7 @@ def with_scales(x: RelayExpr, q: Quantized) -> Any:
 
 
 def quantized(x: RelayExpr, scale: float, zero: int, dtype: int | str) -> Any:
-    """Quantize a tensor.
-
-    Parameters
-    ----------
-    dtype : int or str
-        A data type; an int is TorchScript's code.
-
-    Raises
-    ------
-    ConversionError
-        If the data type is not a quantized type.
-    """
+    """Quantize a tensor."""
     name = dtype if isinstance(dtype, str) else _DTYPES.get(dtype, "")
     if not name:
         raise ConversionError(f"data type {dtype} is not supported for quantized tensors")
@@ -109,13 +86,7 @@ def quantized(x: RelayExpr, scale: float, zero: int, dtype: int | str) -> Any:
 
 
 def on_real_numbers(kind: str, arguments: Sequence[Argument], convert: Convert) -> Any:
-    """Apply a converter, dequantizing the arguments of operators without quantized converters.
-
-    Parameters
-    ----------
-    convert : callable
-        The operator's converter.
-    """
+    """Apply a converter, dequantizing the arguments of operators without quantized converters."""
     first = next((q for q in map(scales_of, _flat([a.value for a in arguments])) if q is not None), None)
     if first is None or kind.startswith("quantized::") or kind in _ON_BYTES:
         return settled_value(apply(convert, arguments))

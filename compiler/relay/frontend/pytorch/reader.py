@@ -52,13 +52,6 @@ def read_model(model: ModelSource) -> Model:
     ----------
     model : torch.jit.ScriptModule, torch.export.ExportedProgram, bytes, str or path
         A model, or the contents or the path of a file written by ``torch.jit.save`` or ``torch.export.save``.
-
-    Raises
-    ------
-    ModelError
-        If the file cannot be read, is damaged, or is not a model.
-    ArgumentError
-        If it is not one of these.
     """
     if isinstance(model, (torch.jit.ScriptModule, torch.export.ExportedProgram)):
         return model
@@ -156,11 +149,6 @@ def input_infos_of(model: Model) -> list[tuple[str, tuple[tuple[int, ...], str]]
     list of (str, (shape, str))
         In the form of ``input_infos`` of :func:`from_pytorch`.  Dynamic extents of an exported program are replaced by
         those of its example inputs.
-
-    Raises
-    ------
-    ArgumentError
-        If the model does not record them, as is always the case for scripted ones.
     """
     if isinstance(model, torch.export.ExportedProgram):
         return _exported_inputs(model)

@@ -49,13 +49,7 @@ class Argument:
 
 
 def converter(*names: str) -> Callable[[Convert], Convert]:
-    """Register a function as the converter of operators.
-
-    Parameters
-    ----------
-    names : str
-        E.g. ``relu``; with the namespace if it is not ``aten``: ``torchvision::nms``.
-    """
+    """Register a function as the converter of operators."""
 
     def enter(convert: Convert) -> Convert:
         for name in names:
@@ -82,13 +76,7 @@ def _full(name: str) -> str:
 
 
 def find(name: str) -> Convert | None:
-    """Look up the converter of an operator, also for its in-place form.
-
-    Parameters
-    ----------
-    name : str
-        The name with its namespace: ``aten::relu_``.
-    """
+    """Look up the converter of an operator, also for its in-place form."""
     if name in _TABLE:
         return _TABLE[name]
     return _TABLE.get(name.removesuffix("_")) if name.endswith("_") and not name.endswith("__") else None
@@ -100,13 +88,7 @@ def supported() -> list[str]:
 
 
 def apply(convert: Convert, arguments: Sequence[Argument]) -> Any:
-    """Apply a converter to the arguments of a call.
-
-    Raises
-    ------
-    ConversionError
-        If the converter does not support a given argument.
-    """
+    """Apply a converter to the arguments of a call."""
     accepted = _parameters(convert)
     named: dict[str, Any] = {}
     for argument in arguments[1:]:

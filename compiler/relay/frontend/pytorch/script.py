@@ -43,17 +43,7 @@ def _is_quantization_parameter(value: Any) -> bool:
 
 
 class Importer:
-    """Converts the graph of a script module.
-
-    Parameters
-    ----------
-    weights : Weights
-        Collects the tensors of the module that are used.
-    custom : mapping of str to callable
-        The user's converters.
-    span : Span
-        The origin of the import.
-    """
+    """Converts the graph of a script module."""
 
     def __init__(
         self, module: torch.jit.ScriptModule, weights: Weights, custom: Mapping[str, Callable[..., Any]], span: Span
@@ -80,18 +70,7 @@ class Importer:
             raise UnsupportedOperatorError("from_pytorch", missing)
 
     def graph(self, graph: Any, inputs: Sequence[Any]) -> Any:
-        """Convert a graph, whose first input is the module, and return its result.
-
-        Parameters
-        ----------
-        inputs : sequence of Expr
-            The values of its other inputs.
-
-        Raises
-        ------
-        UnsupportedOperatorError
-            If it has unsupported operators, except in branches that are not taken.
-        """
+        """Convert a graph, whose first input is the module, and return its result."""
         self._graph = graph
         self._check_operators(_all_nodes(graph, branches=False))
         self._name_nodes(graph)

@@ -37,13 +37,7 @@ __all__ = [
 
 
 def axis_of(dim: int, rank: int) -> int:
-    """Normalise an axis.
-
-    Raises
-    ------
-    ConversionError
-        If there is none.
-    """
+    """Normalise an axis."""
     rank = max(rank, 1)
     if not -rank <= dim < rank:
         raise ConversionError(f"dimension {dim} is out of range for a tensor of {rank} dimensions")
@@ -58,13 +52,7 @@ def axes_of(dim: int | Sequence[int] | None, rank: int) -> list[int]:
 
 
 def static_shape(x: RelayExpr) -> tuple[int, ...]:
-    """Return the shape of a tensor as ints.
-
-    Raises
-    ------
-    ConversionError
-        If an extent is only known at run time.
-    """
+    """Return the shape of a tensor as ints."""
     dims = dims_of(x)
     if not all(isinstance(d, int) for d in dims):
         shape = ", ".join(str(d) if isinstance(d, int) else "?" for d in dims)
@@ -82,13 +70,7 @@ def size(x: RelayExpr, dim: int) -> Any:
 
 
 def number(value: Any, what: str) -> Any:
-    """Convert a value to a Python number.
-
-    Raises
-    ------
-    ConversionError
-        If it is only known at run time.
-    """
+    """Convert a value to a Python number."""
     if not isinstance(value, RelayExpr):
         return value
     array = known(value)

@@ -26,13 +26,7 @@ def friendly(name: str) -> str:
 
 
 def tensor_data(tensor: torch.Tensor) -> Any:
-    """Convert a tensor to a NumPy array.
-
-    Raises
-    ------
-    ConversionError
-        If its data type or layout is not supported.
-    """
+    """Convert a tensor to a NumPy array."""
     if tensor.is_quantized or tensor.layout != torch.strided:
         raise ConversionError(f"a tensor of {tensor.dtype}, {tensor.layout} is not supported")
     dtype_name(tensor.dtype)
@@ -51,12 +45,6 @@ class PackedWeight:
 
     Attributes
     ----------
-    variable : Var
-        The weight, quantized or not.
-    scales : np.ndarray
-        One scale per output.
-    bias : np.ndarray or None
-        The floating-point bias.
     windows : dict of str to object
         Strides, padding, dilation and groups of a convolution.
     """
@@ -100,15 +88,7 @@ def _scales(weight: torch.Tensor) -> np.ndarray[Any, Any]:
 
 
 class Weights:
-    """The variables of a model's weights, created on first use.
-
-    Parameters
-    ----------
-    use_friendly_names : bool
-        Whether colons and dots in names are replaced by underscores.
-    keep_quantized : bool
-        Whether quantized weights are integer parameters instead of floating-point ones.
-    """
+    """The variables of a model's weights, created on first use."""
 
     def __init__(self, use_friendly_names: bool, keep_quantized: bool = False) -> None:
         self._use_friendly_names = use_friendly_names
@@ -128,8 +108,6 @@ class Weights:
         ----------
         path : str
             Its path in the model: ``layer1.0.conv1.weight``.
-        name : str
-            The preferred parameter name.
         """
         if path not in self._by_path:
             name = friendly(name) if self._use_friendly_names else name
@@ -141,18 +119,7 @@ class Weights:
         return self._by_path[path]
 
     def packed(self, path: str, name: str, packed: torch.ScriptObject) -> PackedWeight:
-        """Unpack the weight of a quantized layer.
-
-        Parameters
-        ----------
-        path, name : str
-            As in :meth:`variable`.
-
-        Raises
-        ------
-        ConversionError
-            If it is not an 8-bit weight.
-        """
+        """Unpack the weight of a quantized layer."""
         kind = str(packed._type()).rpartition(".")[2]
         unpack = _UNPACK.get(kind)
         if unpack is None:

@@ -22,8 +22,6 @@ def non_max_suppression(
     ----------
     boxes : Expr
         Two opposite corners of each, ``(N, 4)``.
-    scores : Expr
-        ``(N,)``.
     limit, overlap, least : Expr
         The maximum number of boxes, the IoU threshold and the score threshold.
     """
@@ -38,13 +36,7 @@ def non_max_suppression(
 
 
 def pad_boxes(chosen: RelayExpr, count: RelayExpr, scores: RelayExpr, most: int) -> tuple[Any, Any]:
-    """Return a fixed number of box indices and scores, padded with zeros.
-
-    Parameters
-    ----------
-    chosen, count : Expr
-        As in :func:`non_max_suppression`.
-    """
+    """Return a fixed number of box indices and scores, padded with zeros."""
     own = static_dims(chosen, "the boxes")[0]
     bounded(most)
     chosen = pad(slice_axis(chosen, 0, 0, min(own, most)), [(0, max(most - own, 0))])

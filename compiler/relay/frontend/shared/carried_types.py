@@ -16,20 +16,7 @@ MAX_ROUNDS = 8
 def stable_types(
     types: Sequence[TensorType], turn: Callable[[list[TensorType]], Sequence[TensorType]]
 ) -> list[TensorType]:
-    """Find types of loop-carried values that are stable across iterations: extents that change become unknown.
-
-    Parameters
-    ----------
-    types : sequence of TensorType
-        The types of the initial values.
-    turn : callable
-        Maps the types before an iteration to those after it.
-
-    Raises
-    ------
-    ConversionError
-        If an iteration changes a data type or a rank, or the types do not converge.
-    """
+    """Find types of loop-carried values that are stable across iterations: extents that change become unknown."""
     before = list(types)
     for _ in range(MAX_ROUNDS):
         joined = [_joined(a, b, i) for i, (a, b) in enumerate(zip(before, turn(before), strict=True))]

@@ -21,20 +21,7 @@ MAX_ITERATIONS = 256
 
 
 def if_else(condition: RelayExpr, yes: Sequence[RelayExpr], no: Sequence[RelayExpr]) -> list[RelayExpr]:
-    """Return the results of a conditional.
-
-    Parameters
-    ----------
-    condition : Expr
-        A boolean scalar.
-    yes, no : sequence of Expr
-        The results of the branches, of the same types.
-
-    Raises
-    ------
-    ConversionError
-        If the numbers or types of results differ.
-    """
+    """Return the results of a conditional."""
     if len(yes) != len(no):
         raise ConversionError(f"its branches have {len(yes)} and {len(no)} results")
     for i, (a, b) in enumerate(zip(yes, no, strict=True)):
@@ -49,18 +36,6 @@ def fitting(branches: Sequence[Callable[[], Sequence[Any]]]) -> list[Sequence[An
 
     A branch that does not fit the given shapes raises its error where it is taken, not while the model is imported:
     models choose between branches by the extents of one input.
-
-    Parameters
-    ----------
-    branches : sequence of callable
-        Each converts a branch, and returns its results.
-
-    Raises
-    ------
-    ConversionError
-        If no branch can be converted.
-    UnsupportedOperatorError
-        If one has operators that no shapes would help.
     """
     results = [_converted(branch) for branch in branches]
     misfits = [result for result in results if isinstance(result, ConversionError)]
@@ -97,15 +72,7 @@ def unroll_loop(
     condition: Callable[[Sequence[RelayExpr]], RelayExpr],
     body: Callable[[Sequence[RelayExpr]], Sequence[RelayExpr]],
 ) -> Sequence[RelayExpr] | None:
-    """Unroll a loop with known conditions; return None if one is unknown or there are too many iterations.
-
-    Parameters
-    ----------
-    initial : sequence of Expr
-        The initial values.
-    condition, body : callable
-        As in :func:`while_loop`.
-    """
+    """Unroll a loop with known conditions; return None if one is unknown or there are too many iterations."""
     state = initial
     for _ in range(MAX_ITERATIONS):
         goes_on = known(condition(state))
@@ -122,22 +89,7 @@ def while_loop(
     condition: Callable[[Sequence[RelayExpr]], RelayExpr],
     body: Callable[[Sequence[RelayExpr]], Sequence[RelayExpr]],
 ) -> list[RelayExpr]:
-    """Build a loop as a recursive function, and return its final values.
-
-    Parameters
-    ----------
-    initial : sequence of Expr
-        The initial values.
-    condition : callable
-        Maps the values to whether there is another iteration.
-    body : callable
-        Maps the values before an iteration to those after it.
-
-    Raises
-    ------
-    ConversionError
-        If a value changes its data type or rank.
-    """
+    """Build a loop as a recursive function, and return its final values."""
 
     def types_after(before: list[TensorType]) -> list[TensorType]:
         results = body(_variables(before))

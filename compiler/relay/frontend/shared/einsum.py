@@ -10,20 +10,7 @@ __all__ = ["explicit_equation"]
 
 
 def explicit_equation(equation: str, ranks: Sequence[int]) -> str:
-    """Expand ellipses and an implicit result in an equation, so that every axis has a letter.
-
-    Parameters
-    ----------
-    equation : str
-        E.g. ``...ij,jk``.
-    ranks : sequence of int
-        The ranks of the inputs.
-
-    Raises
-    ------
-    ConversionError
-        If the number of terms differs from that of the inputs.
-    """
+    """Expand ellipses and an implicit result in an equation, so that every axis has a letter."""
     left, arrow, right = equation.replace(" ", "").partition("->")
     terms = left.split(",")
     if len(terms) != len(ranks):

@@ -52,15 +52,7 @@ def _listed(places: Sequence[str]) -> str:
 
 @contextmanager
 def naming_node(importer: str, label: str) -> Iterator[None]:
-    """Add the innermost node to the message of every error.
-
-    Parameters
-    ----------
-    importer : str
-        E.g. ``from_pytorch``.
-    label : str
-        The operator and its node.
-    """
+    """Add the innermost node to the message of every error."""
     try:
         yield
     except UnsupportedOperatorError:

@@ -147,13 +147,7 @@ ops: Any = _Operators(_operators)
 
 
 def type_of(expr: RelayExpr) -> TensorType:
-    """Return the tensor type of an expression.
-
-    Raises
-    ------
-    TVMError
-        If it is not a tensor.
-    """
+    """Return the tensor type of an expression."""
     tensor_type = infer_expr(expr)
     if not isinstance(tensor_type, TensorType):
         raise TVMError(f"expected a tensor, got {tensor_type}")

@@ -29,15 +29,7 @@ def leading(x: RelayExpr, count: RelayExpr) -> Any:
 
 
 def unique(x: RelayExpr, dtype: str) -> list[RelayExpr]:
-    """Return the unique values of a vector in order of occurrence, the inverse indices, and the counts.
-
-    Parameters
-    ----------
-    x : Expr
-        A vector.
-    dtype : str
-        The data type of indices.
-    """
+    """Return the unique values of a vector in order of occurrence, the inverse indices, and the counts."""
     array = known(x)
     if array is not None:
         _, first, back, counts = np.unique(array, True, True, True)
@@ -62,20 +54,7 @@ def bucketize(x: RelayExpr, boundaries: np.ndarray[Any, Any]) -> Any:
 
 
 def update_slice(x: RelayExpr, part: RelayExpr, start: RelayExpr) -> Any:
-    """Write a part of a tensor, clamping the start so that the part fits.
-
-    Parameters
-    ----------
-    x, part : Expr
-        Tensors of the same rank.
-    start : Expr
-        The start along each axis.
-
-    Raises
-    ------
-    ConversionError
-        If the part is larger than the tensor.
-    """
+    """Write a part of a tensor, clamping the start so that the part fits."""
     dims, extents = static_dims(x, "the input"), static_dims(part, "the part")
     if len(dims) != len(extents) or any(e > d for d, e in zip(dims, extents, strict=True)):
         raise ConversionError(f"a part of shape {extents} does not fit into an input of shape {dims}")

@@ -33,15 +33,7 @@ __all__ = [
 
 
 def same_padding(extents: Sequence[int], kernel: Sequence[int], strides: Sequence[int]) -> tuple[int, ...]:
-    """Return ``SAME`` padding: the padding before each axis, followed by that after each.
-
-    Parameters
-    ----------
-    extents : sequence of int
-        The extents of the spatial axes.
-    kernel : sequence of int
-        The extents of the window, including dilation.
-    """
+    """Return ``SAME`` padding: the padding before each axis, followed by that after each."""
     total = [max((-(-e // s) - 1) * s + k - e, 0) for e, k, s in zip(extents, kernel, strides, strict=True)]
     return (*(t // 2 for t in total), *(t - t // 2 for t in total))
 
@@ -71,14 +63,6 @@ def conv2d(
 
     Parameters
     ----------
-    x : Expr
-        The image, NHWC.
-    weight : Expr
-        HWIO; with fewer input channels than ``x``, the convolution is grouped.
-    strides, dilations : sequence of int
-        Along height and width.
-    padding : str or sequence of int
-        ``SAME``, ``VALID``, or numbers: before each axis, then after each.
     operator : callable
         The convolution, e.g. ``nn.conv2d`` or its quantized counterpart.
     """
@@ -140,14 +124,8 @@ def conv2d_transpose(
 
     Parameters
     ----------
-    x : Expr
-        The image, NHWC.
-    weight : Expr
-        HWOI.
     shape : sequence of int
         The shape of the result.
-    padding : str
-        ``SAME`` or ``VALID``.
     """
     return _transposed(x, weight, shape, strides, padding, ops.nn.conv2d_transpose)
 
@@ -233,12 +211,8 @@ def resize(x: RelayExpr, size: Sequence[int], method: str, align_corners: bool, 
 
     Parameters
     ----------
-    method : str
-        ``linear`` or ``nearest_neighbor``.
     align_corners : bool
         Whether the corner pixels of the image and the result are aligned.
-    half_pixel : bool
-        Whether coordinates refer to the centres of pixels.
     """
     mode = "align_corners" if align_corners else "half_pixel" if half_pixel else "asymmetric"
     rounding = ""
@@ -272,8 +246,6 @@ def strided_slice(
 
     Parameters
     ----------
-    begin, end, strides : sequence of int
-        One entry per index.
     masks : dict of str to int
         ``begin`` and ``end``: the bound is omitted; ``ellipsis``: all remaining axes; ``new_axis``: a new axis of
         extent 1; ``shrink_axis``: a single index, whose axis is removed.

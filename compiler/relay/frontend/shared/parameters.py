@@ -25,17 +25,7 @@ def is_weight(value: Constant) -> bool:
 def module_of(
     inputs: Sequence[Var], outputs: Sequence[RelayExpr], weights: Mapping[Constant, str]
 ) -> tuple[IRModule, dict[str, NDArray]]:
-    """Build the module of a model, and return it with the weights that it uses.
-
-    Parameters
-    ----------
-    inputs : sequence of Var
-        The first parameters of ``main``.
-    outputs : sequence of Expr
-        The results; several are returned as a tuple.
-    weights : mapping of Constant to str
-        Constants that become parameters, with their names.
-    """
+    """Build the module of a model, and return it with the weights that it uses."""
     body = outputs[0] if len(outputs) == 1 else Tuple(tuple(outputs))
     thaw = _Thaw(weights)
     if weights:

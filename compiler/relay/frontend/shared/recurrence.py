@@ -26,19 +26,10 @@ def steps(
 
     Parameters
     ----------
-    x : Expr
-        The inputs, with the time axis first.
-    states : sequence of Expr
-        The initial states.
     step : callable
         Maps the input and the states before a step to the states after it.
     backwards : bool
         Whether to start at the end of ``x``; the results are in the order of ``x``.
-
-    Raises
-    ------
-    ModelError
-        If there are no steps.
     """
     count, *part = static_dims(x, "the sequence")
     if not count:

@@ -37,15 +37,6 @@ def segments(x: RelayExpr, ids: RelayExpr, count: int, reduction: str) -> Any:
     ----------
     ids : Expr
         The segment of each row; its shape is a prefix of the shape of ``x``.  Rows with negative ids are dropped.
-    count : int
-        The number of segments.
-    reduction : str
-        ``sum``, ``prod``, ``max`` or ``min``.  Empty segments have the neutral element.
-
-    Raises
-    ------
-    ConversionError
-        If the shape of ``ids`` does not match.
     """
     dims, rows = static_dims(x, "the input"), static_dims(ids, "the segments")
     if dims[: len(rows)] != rows:

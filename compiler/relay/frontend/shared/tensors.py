@@ -202,13 +202,7 @@ def cast(x: RelayExpr, dtype: str) -> Any:
 
 
 def bitcast(x: RelayExpr, dtype: str) -> Any:
-    """Reinterpret the bits of each element as another data type.
-
-    Raises
-    ------
-    ConversionError
-        If the widths of the data types differ.
-    """
+    """Reinterpret the bits of each element as another data type."""
     own = dtype_of(x)
     if np.dtype(own).itemsize != np.dtype(dtype).itemsize:
         raise ConversionError(f"elements of {own} and {dtype} have different numbers of bits, which is not supported")
@@ -216,20 +210,7 @@ def bitcast(x: RelayExpr, dtype: str) -> Any:
 
 
 def static_dims(expr: RelayExpr, what: str, axes: Sequence[int] | None = None) -> tuple[Any, ...]:
-    """Return the shape of an expression, as ints where they must be known.
-
-    Parameters
-    ----------
-    what : str
-        What it is, for the error.
-    axes : sequence of int, optional
-        The axes whose extents must be known; all by default.
-
-    Raises
-    ------
-    ConversionError
-        If one of these extents is unknown.
-    """
+    """Return the shape of an expression, as ints where they must be known."""
     dims = dims_of(expr)
     wanted = range(len(dims)) if axes is None else sorted({a % len(dims) for a in axes})
     unknown = [a for a in wanted if not isinstance(dims[a], int)]
@@ -241,13 +222,7 @@ def static_dims(expr: RelayExpr, what: str, axes: Sequence[int] | None = None) -
 
 
 def bounded(*extents: float) -> int:
-    """Return the number of elements of a shape, checking it against :data:`MAX_COMPUTED`.
-
-    Raises
-    ------
-    ConversionError
-        If a constant of this shape would be unreasonably large.
-    """
+    """Return the number of elements of a shape, checking it against :data:`MAX_COMPUTED`."""
     count = math.prod(max(int(e), 1) for e in extents)
     if count > MAX_COMPUTED:
         raise ConversionError(f"it needs a constant of {count:,} elements; {MAX_COMPUTED:,} are computed at most")

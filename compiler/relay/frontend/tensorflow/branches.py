@@ -12,15 +12,7 @@ __all__ = ["selected"]
 
 
 def selected(number: RelayExpr, branches: Sequence[Sequence[RelayExpr]]) -> Sequence[RelayExpr]:
-    """Select the results of a branch by index; an index out of range selects the last branch.
-
-    Parameters
-    ----------
-    number : Expr
-        An integer scalar.
-    branches : sequence of sequence of Expr
-        The results of each branch.
-    """
+    """Select the results of a branch by index; an index out of range selects the last branch."""
     value = known(number)
     if value is not None:
         index = int(value.item())

@@ -30,13 +30,7 @@ MAX_KEY_BYTES = 1 << 26
 
 @dataclass(frozen=True, slots=True)
 class StoredTensor:
-    """A tensor in a checkpoint.
-
-    Attributes
-    ----------
-    dtype : int
-        TensorFlow's data type code.
-    """
+    """A tensor in a checkpoint."""
 
     dtype: int
     shape: tuple[int, ...]
@@ -48,15 +42,8 @@ class Checkpoint:
 
     Parameters
     ----------
-    index : bytes
-        The contents of ``variables.index``.
     shard : callable
         Returns the contents of a data file, by its index and the number of files.
-
-    Raises
-    ------
-    ModelError
-        If the index is damaged.
     """
 
     def __init__(self, index: bytes, shard: Callable[[int, int], bytes]) -> None:
@@ -71,13 +58,7 @@ class Checkpoint:
         return list(self._entries)
 
     def tensor(self, key: str) -> StoredTensor | None:
-        """Look up a tensor by key; None if there is none.
-
-        Raises
-        ------
-        ModelError
-            If its data file is too short.
-        """
+        """Look up a tensor by key; None if there is none."""
         if key not in self._entries:
             return None
         entry = _message(BundleEntry(), self._entries[key], f"variable {key!r}")

@@ -46,8 +46,6 @@ def from_tensorflow(
     outputs : sequence of str, optional
         Names of nodes, with ``:1`` for their second result; by default the outputs of a SavedModel's signature in the
         order of their keys, or all results of a graph's last node.
-    convert_config : mapping of str to object, optional
-        Accepted for compatibility.
 
     Returns
     -------

@@ -53,8 +53,6 @@ class Frame:
         The nodes with the loop-carried values at the start of an iteration.
     initial, handed_on : tuple of str
         The initial loop-carried values, and those at the end of an iteration.
-    condition : str
-        The condition of the loop.
     exits : dict of str to int
         The nodes with the final loop-carried values, by position.
     """
@@ -78,18 +76,7 @@ def _frame_name(node: Message) -> str:
 
 
 class Flow:
-    """The loops and branches of a set of nodes.
-
-    Parameters
-    ----------
-    nodes : mapping of str to NodeDef
-        The nodes by name.
-
-    Raises
-    ------
-    ModelError
-        If a loop or a branch is malformed.
-    """
+    """The loops and branches of a set of nodes."""
 
     def __init__(self, nodes: Mapping[str, Message]) -> None:
         self._nodes = nodes
@@ -115,13 +102,7 @@ class Flow:
         return [source for source in node.input if not source.startswith("^")] + condition
 
     def frame(self, name: str) -> Frame:
-        """Return the loop of an ``Exit`` node.
-
-        Raises
-        ------
-        ModelError
-            If it belongs to none.
-        """
+        """Return the loop of an ``Exit`` node."""
         if name not in self._frame_of:
             raise ModelError("it is not a value that a loop carries")
         return self._frame_of[name]
@@ -131,13 +112,7 @@ class Flow:
         return self._guards[name]
 
     def choice(self, name: str) -> Choice:
-        """Return the selection of a ``Merge`` node.
-
-        Raises
-        ------
-        ModelError
-            If its inputs are not the branches of a condition.
-        """
+        """Return the selection of a ``Merge`` node."""
         if name not in self._choice_of:
             raise ModelError("its inputs are not the branches of a condition")
         return self._choice_of[name]

@@ -156,13 +156,7 @@ def _result(values: Mapping[str, list[Any]], name: str, who: str) -> Any:
 
 
 class _Library:
-    """The function library of a graph.
-
-    Parameters
-    ----------
-    span : Span
-        The origin of the import.
-    """
+    """The function library of a graph."""
 
     def __init__(self, graph: Message, span: Span) -> None:
         self._functions = {function.signature.name: function for function in graph.library.function}
@@ -171,13 +165,7 @@ class _Library:
         self._tables = contents_of(graph) if any(node.op in TABLES for node in graph.node) else {}
 
     def table(self, name: str) -> RelayExpr:
-        """Return the keys and values of a hash table.
-
-        Parameters
-        ----------
-        name : str
-            The name of its node.
-        """
+        """Return the keys and values of a hash table."""
         if name not in self._tables:
             raise ConversionError("no node of the graph fills this table with constants")
         return Tuple(tuple(constant(values) for values in self._tables[name]))
@@ -208,15 +196,7 @@ class _Library:
 
 
 class _Walk:
-    """Converts the nodes of a graph or function in topological order.
-
-    Parameters
-    ----------
-    nodes : mapping of str to NodeDef
-        The nodes by name.
-    library : _Library
-        The function library.
-    """
+    """Converts the nodes of a graph or function in topological order."""
 
     def __init__(self, nodes: Mapping[str, Message], library: _Library) -> None:
         self._nodes = nodes

@@ -24,8 +24,6 @@ def list_of(count: int, shape: Sequence[int], dtype: str) -> RelayExpr:
 
     Parameters
     ----------
-    count : int
-        The number of elements.
     shape : sequence of int
         The shape of an element; negative extents are unknown.
     """
@@ -47,26 +45,14 @@ def stored(elements: RelayExpr, index: RelayExpr, item: RelayExpr) -> Any:
 
 
 def element(elements: RelayExpr, index: RelayExpr) -> Any:
-    """Return an element of a list.
-
-    Raises
-    ------
-    ConversionError
-        If its shape is unknown, because nothing has been stored yet.
-    """
+    """Return an element of a list."""
     if _is_unknown(elements):
         raise ConversionError("it reads an empty list whose element shape is unknown")
     return ops.take(elements, index, axis=0)
 
 
 def with_element_shapes(initial: Sequence[RelayExpr], after: Sequence[RelayExpr]) -> list[RelayExpr]:
-    """Complete the initial values of a loop with the element shapes of lists, from its first iteration.
-
-    Parameters
-    ----------
-    initial, after : sequence of Expr
-        The values before and after an iteration.
-    """
+    """Complete the initial values of a loop with the element shapes of lists, from its first iteration."""
     return [
         list_of(static_dims(later, "a list")[0], static_dims(later, "a list")[1:], dtype_of(later))
         if len(type_of(first).shape) == 2 and _is_unknown(first) and not _is_unknown(later)

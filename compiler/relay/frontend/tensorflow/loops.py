@@ -22,8 +22,6 @@ def looped(
 
     Parameters
     ----------
-    initial : sequence of Expr
-        The initial values.
     condition, body : callable
         Map the values before an iteration to the condition, and to those after it.
     alive : Expr, optional

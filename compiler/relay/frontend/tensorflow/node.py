@@ -43,13 +43,7 @@ class Node:
         return self.attributes[name]
 
     def value(self, index: int, what: str) -> np.ndarray[Any, Any]:
-        """Return the value of an input that must be constant.
-
-        Raises
-        ------
-        ConversionError
-            If it is only known at run time.
-        """
+        """Return the value of an input that must be constant."""
         array = known(self.inputs[index])
         if array is None:
             raise ConversionError(f"input {index} ({what}) must be known while importing, but is computed from inputs")

@@ -18,13 +18,7 @@ _VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"
 
 
 def bound_variables(meta: Message, keys: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Map the nodes of variables to their checkpoint keys.
-
-    Parameters
-    ----------
-    keys : iterable of str
-        All keys of the checkpoint.
-    """
+    """Map the nodes of variables to their checkpoint keys."""
     objects = meta.object_graph_def
     key_of: dict[int, str] = {}
     for key in keys:

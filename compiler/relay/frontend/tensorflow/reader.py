@@ -40,13 +40,6 @@ def read_graph(model: ModelSource) -> tuple[Any, list[str]]:
     ----------
     model : GraphDef, bytes, str or path
         TensorFlow's message or an equivalent one, the contents of a file, or the path of a file or SavedModel.
-
-    Raises
-    ------
-    ModelError
-        If it cannot be read or is not a graph.
-    ArgumentError
-        If it is not one of these.
     """
     name = "the graph"
     if isinstance(model, (str, os.PathLike)):
@@ -140,13 +133,7 @@ def _list(value: Message) -> list[Any]:
 
 
 def dtype_of_number(number: int) -> str:
-    """Return the name of a data type by its code.
-
-    Raises
-    ------
-    ConversionError
-        If it is not supported.
-    """
+    """Return the name of a data type by its code."""
     if number not in _DTYPES:
         raise ConversionError(f"elements of TensorFlow's data type {number} are not supported")
     return _DTYPES[number]

@@ -16,13 +16,7 @@ _TABLE: dict[str, Convert] = {}
 
 
 def converter(*names: str) -> Callable[[Convert], Convert]:
-    """Register a function as the converter of operators.
-
-    Parameters
-    ----------
-    names : str
-        E.g. ``Conv2D``.
-    """
+    """Register a function as the converter of operators."""
 
     def enter(convert: Convert) -> Convert:
         for name in names:

@@ -50,18 +50,7 @@ def directory_files(path: str | os.PathLike[str]) -> Files:
 
 
 def archive_files(data: bytes, label: str) -> Files:
-    """Return the files of a SavedModel in a ZIP archive, possibly in a directory.
-
-    Parameters
-    ----------
-    label : str
-        The name of the archive, for messages.
-
-    Raises
-    ------
-    ModelError
-        If the archive is damaged, too large, or does not contain exactly one SavedModel.
-    """
+    """Return the files of a SavedModel in a ZIP archive, possibly in a directory."""
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
     except (zipfile.BadZipFile, ValueError, OSError, EOFError):
@@ -90,18 +79,7 @@ def archive_files(data: bytes, label: str) -> Files:
 
 
 def freeze(files: Files, label: str) -> tuple[Any, list[str]]:
-    """Freeze a SavedModel: return its graph with variables as constants, and the names of its outputs.
-
-    Parameters
-    ----------
-    label : str
-        The name of the model, for messages.
-
-    Raises
-    ------
-    ModelError
-        If a file is missing or damaged.
-    """
+    """Freeze a SavedModel: return its graph with variables as constants, and the names of its outputs."""
     data = files(_MODEL)
     if data is None:
         raise ModelError(f"from_tensorflow: {label} is not a SavedModel: it has no {_MODEL}")

@@ -131,13 +131,7 @@ def _value(graph: Subgraph, values: Mapping[int, Any], number: int) -> Any:
 
 
 class _Program:
-    """The subgraphs of a model.
-
-    Parameters
-    ----------
-    span : Span
-        The origin of the import.
-    """
+    """The subgraphs of a model."""
 
     def __init__(self, graphs: Sequence[Subgraph], span: Span) -> None:
         self._graphs = graphs

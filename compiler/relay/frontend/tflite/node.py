@@ -29,14 +29,8 @@ class Node:
     inputs : sequence of Expr or None
         None for omitted optional inputs.  Quantized inputs are dequantized, except for operators that only move
         elements and for quantized converters.
-    outputs : sequence of TensorInfo
-        The descriptions of the results.
-    tensors : sequence of TensorInfo or None
-        The descriptions of the inputs.
     run : callable
         Converts a subgraph, given its number and arguments.
-    variables : Variables
-        The variables of the program.
     """
 
     operation: Operation
@@ -56,15 +50,7 @@ class Node:
         return default if options is None else getattr(options, name)()
 
     def value(self, index: int, what: str) -> np.ndarray[Any, Any]:
-        """Return the value of an input that must be constant.
-
-        Raises
-        ------
-        ModelError
-            If it is left out.
-        ConversionError
-            If it is only known at run time.
-        """
+        """Return the value of an input that must be constant."""
         given = self.input(index)
         if given is None:
             raise ModelError(f"input {index} ({what}) must be given")

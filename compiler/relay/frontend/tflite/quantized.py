@@ -20,13 +20,7 @@ def is_quantized(tensor: TensorInfo) -> bool:
 
 
 def quantization_of(tensor: TensorInfo | None) -> Quantization:
-    """Return the quantization parameters of a tensor.
-
-    Raises
-    ------
-    ModelError
-        If it is omitted or not quantized.
-    """
+    """Return the quantization parameters of a tensor."""
     if tensor is None or tensor.quantization is None:
         raise ModelError(f"tensor {'' if tensor is None else tensor.name!r} must be quantized")
     return tensor.quantization
@@ -46,27 +40,13 @@ def parameters_of(tensor: TensorInfo | None) -> tuple[RelayExpr, RelayExpr]:
 
 
 def real(x: RelayExpr, tensor: TensorInfo) -> RelayExpr:
-    """Dequantize a tensor.
-
-    Parameters
-    ----------
-    x : Expr
-        The integers.
-    """
+    """Dequantize a tensor."""
     numbers: RelayExpr = ops.qnn.dequantize(x, *parameters_of(tensor), axis=quantization_of(tensor).axis)
     return numbers
 
 
 def quantized(x: RelayExpr, tensor: TensorInfo) -> RelayExpr:
-    """Quantize a tensor.
-
-    Parameters
-    ----------
-    x : Expr
-        The real values.
-    tensor : TensorInfo
-        The description of the result.
-    """
+    """Quantize a tensor."""
     axis = quantization_of(tensor).axis
     integers: RelayExpr = ops.qnn.quantize(
         ops.cast(x, "float32"), *parameters_of(tensor), axis=axis, out_dtype=tensor.dtype
@@ -81,10 +61,6 @@ def requantized(x: RelayExpr, scale: np.ndarray[Any, Any], zero: RelayExpr, tens
     ----------
     scale : np.ndarray
         The scale of ``x``, or one scale per slice along its last axis.
-    zero : Expr
-        The zero point of ``x``.
-    tensor : TensorInfo
-        The description of the result.
     """
     integers: RelayExpr = ops.qnn.requantize(
         x, _parameter(scale), zero, *parameters_of(tensor), axis=-1, out_dtype=tensor.dtype

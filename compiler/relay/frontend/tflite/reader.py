@@ -119,20 +119,7 @@ def called(operation: Operation) -> list[int]:
 
 
 def read_model(model: ModelSource) -> tuple[Subgraph, ...]:
-    """Read the subgraphs of a model, the main one first.
-
-    Parameters
-    ----------
-    model : tflite.Model, bytes, str or path
-        A model, the contents of its file, or its path.
-
-    Raises
-    ------
-    ModelError
-        If it is not a TensorFlow Lite model, or damaged.
-    ArgumentError
-        If it is not one of these.
-    """
+    """Read the subgraphs of a model, the main one first."""
     flat = _opened(model)
     with reading():
         if not flat.SubgraphsLength():

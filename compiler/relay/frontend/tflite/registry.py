@@ -34,8 +34,6 @@ def converter(*names: str, moves: bool = False) -> Callable[[Convert], Convert]:
 
     Parameters
     ----------
-    names : str
-        E.g. ``CONV_2D``.
     moves : bool
         Whether the operator only moves or selects elements, so that quantized tensors need not be dequantized if the
         scale stays the same.
@@ -52,25 +50,13 @@ def converter(*names: str, moves: bool = False) -> Callable[[Convert], Convert]:
 
 
 def converters(rows: Mapping[str, Convert], moves: bool = False) -> None:
-    """Register a table of converters by the names of their operators.
-
-    Parameters
-    ----------
-    moves : bool
-        As in :func:`converter`.
-    """
+    """Register a table of converters by the names of their operators."""
     for name, convert in rows.items():
         converter(name, moves=moves)(convert)
 
 
 def graph_runner(*names: str) -> Callable[[Convert], Convert]:
-    """Register a converter of operators that pass their inputs to subgraphs without dequantization.
-
-    Parameters
-    ----------
-    names : str
-        E.g. ``WHILE``.
-    """
+    """Register a converter of operators that pass their inputs to subgraphs without dequantization."""
     _PASSES_ON.update(names)
     return converter(*names)
 

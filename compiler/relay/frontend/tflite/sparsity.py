@@ -28,17 +28,10 @@ def dense(values: Array, shape: Sequence[int], sparsity: tflite.SparsityParamete
 
     Parameters
     ----------
-    values : np.ndarray
-        The stored elements in traversal order.
     shape : sequence of int
         The shape of the tensor.
     sparsity : SparsityParameters
         The levels of the traversal: axes of the tensor, then axes within blocks.
-
-    Raises
-    ------
-    ModelError
-        If the levels do not match the shape or the elements.
     """
     rank, blocks = len(shape), sparsity.BlockMapLength()
     order = [int(sparsity.TraversalOrder(i)) for i in range(sparsity.TraversalOrderLength())]

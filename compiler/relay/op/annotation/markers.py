@@ -54,8 +54,6 @@ class OnDeviceAttrs(Attrs):
 
         Parameters
         ----------
-        owner : str
-            Name of the operator, for messages.
         values : mapping of str to object
             Programs before 0.9 say ``device_type``, and ``is_fixed`` where both ends are on the device.
         """
@@ -124,8 +122,6 @@ def on_device(
 
     Parameters
     ----------
-    body : Expr
-        What is computed there.
     device : VirtualDevice, Device, str or int
         The device, its kind as a name or as DLPack's number.
     constrain_result : bool

@@ -146,13 +146,7 @@ def _requantized(op_name: str) -> DFPattern:
 
 
 def pattern_table() -> list[Entry]:
-    """Return the patterns that oneDNN computes at one go, the longest first.
-
-    Returns
-    -------
-    list of tuple
-        What ``MergeComposite`` takes.
-    """
+    """Return the patterns that oneDNN computes at one go, the longest first."""
     bias_sum = is_op("add")(_with_bias(is_op("nn.conv2d")(wildcard(), wildcard())), wildcard())
     table: list[Entry] = [
         ("dnnl.qnn.conv2d", _requantized("qnn.conv2d")),

@@ -19,15 +19,8 @@ def register_pattern_table(compiler: str, table: Table | None = None) -> Any:
 
     Parameters
     ----------
-    compiler : str
-        Its name.
     table : callable, optional
         Returns the entries that ``MergeComposite`` takes; without it, the decorator is returned.
-
-    Returns
-    -------
-    callable
-        The function, or the decorator that sets it.
 
     Examples
     --------
@@ -45,11 +38,6 @@ def register_pattern_table(compiler: str, table: Table | None = None) -> Any:
 
 def get_pattern_table(compiler: str) -> Any:
     """Return the patterns of an external compiler.
-
-    Parameters
-    ----------
-    compiler : str
-        Its name.
 
     Returns
     -------

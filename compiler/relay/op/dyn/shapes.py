@@ -55,14 +55,8 @@ def register_dynamic(
 
     Parameters
     ----------
-    static : RelayOp
-        Its row is read.
     arguments : mapping of str to str
         The attributes that become arguments, each with its documentation.
-    relation : callable
-        The type relation, of all arguments.
-    returns : str
-        What the result is.
     first : int, optional
         Where the arguments come among the inputs; behind them by default.
     gradient : callable, optional

@@ -45,8 +45,6 @@ def affine_grid(data: Tensor, target_shape: tuple[int, int]) -> Tensor:
     ----------
     data : Tensor
         ``(batch, 2, 3)``: maps from ``(x, y, 1)`` to ``(x, y)``.
-    target_shape : tuple of int
-        Height and width of the grid.
 
     Returns
     -------

@@ -61,8 +61,6 @@ def crop_and_resize(data: Tensor, boxes: Tensor, indices: Tensor, attrs: CropAnd
         ``(K, 4)``: y1, x1, y2, x2, where 0 is the centre of the first and 1 that of the last pixel.
     indices : Tensor
         ``(K,)``: the image of each box.
-    out : TensorType
-        The type of the result.
     """
     axes = layout(attrs.layout)
     image = axes.extents(dims(data))

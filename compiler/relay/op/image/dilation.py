@@ -77,8 +77,6 @@ def dilation2d(data: Tensor, weight: Tensor, attrs: Dilation2DAttrs, out: Tensor
         The image, in ``attrs.data_layout``.
     weight : Tensor
         In ``attrs.kernel_layout``.
-    out : TensorType
-        The type of the result.
     """
     axes = layout(attrs.data_layout)
     extent = axes.extents(dims(data))

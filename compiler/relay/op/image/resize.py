@@ -183,8 +183,6 @@ def resize(
     ----------
     data : Expr
         Images in ``layout``.
-    size : sequence of int or Expr
-        Their new height and width.
     layout : str
         E.g. ``NCHW``.
     method : str

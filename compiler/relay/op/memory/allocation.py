@@ -47,8 +47,6 @@ class AllocStorageAttrs(Attrs):
 
         Parameters
         ----------
-        owner : str
-            Name of the operator, for messages.
         values : mapping of str to object
             Programs before 0.9 say ``device_type`` and ``device_id``.
         """

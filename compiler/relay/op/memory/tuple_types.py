@@ -31,13 +31,6 @@ def flatten_tuple_type(ty: Type) -> list[TensorType]:
 def from_tuple_type(ty: Type, expr: RelayExpr) -> list[RelayExpr]:
     """Return the tensors of a value of a nested tuple type, in order.
 
-    Parameters
-    ----------
-    ty : TensorType or TupleType
-        The value's type.
-    expr : Expr
-        The value.
-
     Raises
     ------
     ArgumentError

@@ -150,13 +150,6 @@ _DROPOUT_PAIR = tuple_function(_DROPOUT, 2)
 def dropout_raw(data: RelayExpr, rate: float = 0.5) -> TupleWrapper:
     """Return the data unchanged, as outside of training no elements are dropped, and the mask of those that remain.
 
-    Parameters
-    ----------
-    data : Expr
-        The tensor to apply it to.
-    rate : float
-        Share of elements that training drops.
-
     Returns
     -------
     TupleWrapper

@@ -70,8 +70,6 @@ def multiplies_depth(channels: Dim, outputs: Dim, inputs: Dim, attrs: ConvAttrs)
 
     Parameters
     ----------
-    channels : Dim
-        Of the data.
     outputs, inputs : Dim
         Extents of the weight, as its layout names them.
     """

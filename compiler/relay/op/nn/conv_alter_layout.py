@@ -66,12 +66,6 @@ def conv2d_alter_layout(
     ----------
     attrs : Attrs
         Those of ``nn.conv2d``.
-    inputs : sequence of Expr
-        Data and weight.
-    tinfos : sequence of Tensor
-        Placeholders of their types.
-    out_type : Type
-        The type of the result.
 
     Returns
     -------

@@ -26,10 +26,6 @@ def pack_dense(attrs: Attrs, inputs: Sequence[RelayExpr], out_dtype: str, in_pai
     ----------
     attrs : Attrs
         Those of ``nn.dense``.
-    inputs : sequence of Expr
-        Data and weight.
-    out_dtype : str
-        Data type of the result.
     in_pairs : bool
         Whether two inputs of a unit stand side by side.
     """

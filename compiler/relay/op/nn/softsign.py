@@ -15,18 +15,7 @@ from compiler.topi.tag import Tag
 
 
 def _definition(x: Tensor) -> Tensor:
-    """Softsign: x / (1 + abs(x)).
-
-    Parameters
-    ----------
-    x : te.Tensor
-        Of a floating-point type.
-
-    Returns
-    -------
-    te.Tensor
-        Of the shape and data type of ``x``.
-    """
+    """Softsign: x / (1 + abs(x))."""
     one = tir.const(1, x.dtype)
     result: Tensor = te.compute(x.shape, lambda *i: x(*i) / (one + tir.abs(x(*i))), name="softsign", tag=Tag.ELEMWISE)
     return result

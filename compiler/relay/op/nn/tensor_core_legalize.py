@@ -83,10 +83,6 @@ def dense_legalize(attrs: Attrs, inputs: Sequence[RelayExpr], types: Sequence[Ty
     ----------
     attrs : Attrs
         Those of ``nn.dense``.
-    inputs : sequence of Expr
-        Data and weight.
-    types : sequence of Type
-        Theirs, and that of the result.
 
     Returns
     -------
@@ -117,10 +113,6 @@ def matmul_legalize(attrs: Attrs, inputs: Sequence[RelayExpr], types: Sequence[T
     ----------
     attrs : Attrs
         Those of ``nn.matmul``.
-    inputs : sequence of Expr
-        The matrices.
-    types : sequence of Type
-        Theirs, and that of the result.
     """
 
 
@@ -131,10 +123,6 @@ def batch_matmul_legalize(attrs: Attrs, inputs: Sequence[RelayExpr], types: Sequ
     ----------
     attrs : Attrs
         Those of ``nn.batch_matmul``.
-    inputs : sequence of Expr
-        The batches.
-    types : sequence of Type
-        Theirs, and that of the result.
 
     Returns
     -------
@@ -163,10 +151,6 @@ def conv2d_legalize(attrs: Attrs, inputs: Sequence[RelayExpr], types: Sequence[T
     ----------
     attrs : Attrs
         Those of ``nn.conv2d``.
-    inputs : sequence of Expr
-        Data and weight.
-    types : sequence of Type
-        Theirs, and that of the result.
 
     Returns
     -------
@@ -198,10 +182,6 @@ def conv2d_transpose_legalize(attrs: Attrs, inputs: Sequence[RelayExpr], types: 
     ----------
     attrs : Attrs
         Those of ``nn.conv2d_transpose``.
-    inputs : sequence of Expr
-        Data and weight.
-    types : sequence of Type
-        Theirs, and that of the result.
 
     Returns
     -------

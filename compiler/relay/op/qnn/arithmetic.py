@@ -75,8 +75,6 @@ def spread(parameter: RelayExpr, axis: int, rank: int) -> Any:
         A scalar or a vector.
     axis : int
         Not negative.
-    rank : int
-        Of the tensor.
     """
     dims = getattr(infer_expr(parameter), "dims", ())
     if len(dims) != 1:
@@ -93,8 +91,6 @@ def centred(x: RelayExpr, zero_point: RelayExpr, axis: int, rank: int, dtype: st
         Of the zero points, not negative.
     rank : int
         Number of dimensions of ``x``.
-    dtype : str
-        Of the result.
     """
     wide = cast(x, dtype)
     if is_zero(zero_point):
@@ -135,16 +131,10 @@ def requantized(
 
     Parameters
     ----------
-    x : Expr
-        A tensor of integers.
     source, target : Quantization
         What it means, and what the result is to mean.
     rank : int
         Number of dimensions of ``x``.
-    dtype : str
-        Of the result.
-    config : RequantizeConfig
-        How to compute; complete.
     """
     ratio = multipliers(source.scale, target.scale)
     axis = source.axis

@@ -20,13 +20,6 @@ def register_qnn_legalize(op_name: str, legal_op: Rule | None = None, level: int
     legal_op : callable, optional
         From attributes, arguments, and their types with that of the result last, to an expression, or None; without it,
         the decorator is returned.
-    level : int
-        The priority.
-
-    Returns
-    -------
-    callable
-        The function, or the decorator that sets it.
     """
     return register_op_attr(op_name, "FTVMQnnLegalize", legal_op, level)
 
@@ -40,12 +33,5 @@ def register_qnn_canonicalize(op_name: str, legal_op: Rule | None = None, level:
     legal_op : callable, optional
         From attributes, arguments, and their types with that of the result last, to an expression, or None; without it,
         the decorator is returned.
-    level : int
-        The priority.
-
-    Returns
-    -------
-    callable
-        The function, or the decorator that sets it.
     """
     return register_op_attr(op_name, "FTVMQnnCanonicalize", legal_op, level)

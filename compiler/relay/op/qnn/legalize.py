@@ -31,13 +31,7 @@ _SIGN_STEP = 128
 
 
 def fast_dtypes(target: Target | None, data: str, weight: str) -> tuple[str, str] | None:
-    """Return the data types of data and weight for a target that multiplies bytes fast; None for others.
-
-    Parameters
-    ----------
-    data, weight : str
-        Their data types now.
-    """
+    """Return the data types of data and weight for a target that multiplies bytes fast; None for others."""
     if target is None:
         return None
     if target.kind == "cuda":
@@ -49,13 +43,6 @@ def fast_dtypes(target: Target | None, data: str, weight: str) -> tuple[str, str
 
 def factor_dtype(types: Sequence[Type], zero_points: Sequence[RelayExpr], out_dtype: str) -> str:
     """Return the data type in which the factors of a layer, less their zero points, are multiplied.
-
-    Parameters
-    ----------
-    types : sequence of Type
-        Of the factors.
-    out_dtype : str
-        Of the sums.
 
     Returns
     -------
@@ -131,12 +118,8 @@ def with_byte_dtypes(
         From inputs and attributes to the layer, such as ``qnn.op.conv2d``.
     dtypes : tuple of str
         Of data and weight: ``int8`` or ``uint8``.
-    attrs : Attrs
-        The layer's attributes.
     args : sequence of Expr
         Data, weight, their zero points, and the scales.
-    types : sequence of Type
-        Of the arguments.
 
     Returns
     -------

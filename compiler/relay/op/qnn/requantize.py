@@ -70,10 +70,6 @@ def requantize_array(
         Scale and zero point.
     axis : int
         Of both, not negative.
-    dtype : str
-        Of the result.
-    config : RequantizeConfig
-        How to compute; complete.
     """
     scale, zero = (spread_parameter(p, axis, x.ndim) for p in source)
     new_scale, new_zero = (spread_parameter(p, axis, x.ndim) for p in target)

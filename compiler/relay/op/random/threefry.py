@@ -72,15 +72,7 @@ def _split(key: Array) -> tuple[Array, Array]:
 
 
 def generated(key: Array, shape: tuple[int, ...]) -> tuple[Array, Array]:
-    """Return the key to go on with and random numbers of 64 bits.
-
-    Parameters
-    ----------
-    key : numpy.ndarray
-        Ten words.
-    shape : tuple of int
-        Of the numbers.
-    """
+    """Return the key to go on with and random numbers of 64 bits."""
     count = int(np.prod(shape, dtype="int64"))
     key = key.copy()
     if int(key[7]) >= _MASK - count:

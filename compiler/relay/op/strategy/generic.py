@@ -56,11 +56,6 @@ def _tensors(made: Any) -> list[Tensor]:
 def wrap_topi_compute(topi_compute: Definition) -> Compute:
     """Return a definition that takes the inputs alone as an implementation's.
 
-    Parameters
-    ----------
-    topi_compute : callable
-        From the inputs to tensors.
-
     Returns
     -------
     callable
@@ -70,18 +65,7 @@ def wrap_topi_compute(topi_compute: Definition) -> Compute:
 
 
 def wrap_topi_schedule(topi_schedule: Callable[..., Schedule]) -> Callable[[Attrs, Sequence[Tensor], Target], Schedule]:
-    """Return a schedule that takes outputs alone as an implementation's, which runs under its target.
-
-    Parameters
-    ----------
-    topi_schedule : callable
-        From outputs to their schedule.
-
-    Returns
-    -------
-    callable
-        From attributes, outputs and a target to a schedule.
-    """
+    """Return a schedule that takes outputs alone as an implementation's, which runs under its target."""
 
     def schedule(attrs: Attrs, outs: Sequence[Tensor], target: Target) -> Schedule:
         with target:

@@ -93,11 +93,6 @@ def scheduling(name: str) -> Callable[[Attrs, Sequence[Tensor], Target], Schedul
     ----------
     name : str
         E.g. ``pool``.
-
-    Returns
-    -------
-    callable
-        From attributes, outputs and a target to a schedule.
     """
 
     def schedule(attrs: Attrs, outs: Sequence[Tensor], target: Target) -> Schedule:

@@ -32,11 +32,5 @@ def stack_elements(n: Allocate) -> int | None:
 
 
 def stack_bytes(n: Allocate) -> int:
-    """Return the size in bytes of an allocation on the stack.
-
-    Returns
-    -------
-    int
-        0 for an allocation on the heap.
-    """
+    """Return the size in bytes of an allocation on the stack."""
     return (stack_elements(n) or 0) * dt.storage_bytes(n.dtype)

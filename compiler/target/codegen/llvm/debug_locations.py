@@ -23,13 +23,7 @@ MAX_COLUMN = 0xFFFF
 
 
 class DebugLocations:
-    """Writes debug metadata into one LLVM module.
-
-    Parameters
-    ----------
-    positions : mapping of Node to (line, column)
-        The position of each printed node.
-    """
+    """Writes debug metadata into one LLVM module."""
 
     def __init__(self, module: ir.Module, positions: Mapping[Node, Place]) -> None:
         self._module = module

@@ -18,20 +18,7 @@ from compiler.tir.function import PrimFunc
 
 
 def declare_functions(shared: ModuleState, functions: Sequence[tuple[str, PrimFunc]]) -> list[Signature]:
-    """Declare the functions of a module, so that they can call each other, and return their signatures.
-
-    Parameters
-    ----------
-    shared : ModuleState
-        The state to which the functions are added.
-    functions : sequence of (str, PrimFunc)
-        The functions with their names in the module.
-
-    Returns
-    -------
-    list of Signature
-        In the same order.
-    """
+    """Declare the functions of a module, so that they can call each other, and return their signatures."""
     signatures = []
     for (name, func), (signature, sizes) in zip(functions, signatures_of(functions, shared.parallel), strict=True):
         types = [register_type(passed_type(v.dtype)) for v in (*func.params, *sizes)]

@@ -36,19 +36,8 @@ class Generated:
 
     Parameters
     ----------
-    signatures : list of Signature
-        One for each function.
-    emitted : str
-        LLVM IR before optimisation.
     with_locations : bool
         Whether it has debug locations; those that LLVM's optimiser drops are then restored.
-
-    Attributes
-    ----------
-    signatures : list of Signature
-        One for each function.
-    emitted : str
-        LLVM IR before optimisation.
     """
 
     def __init__(self, target: Target, signatures: list[Signature], emitted: str, with_locations: bool) -> None:
@@ -88,13 +77,7 @@ class Generated:
         return self._object
 
     def described_object_code(self) -> bytes:
-        """Return machine code with its description embedded, for export.
-
-        Returns
-        -------
-        bytes
-            An object file.
-        """
+        """Return machine code with its description embedded, for export."""
         return pipeline.object_code(self.described_module(), self.target)
 
     def described_module(self) -> binding.ModuleRef:
@@ -103,17 +86,7 @@ class Generated:
 
 
 def described(target: Target, signatures: Sequence[Signature], graph: str = "", model: str = "") -> Description:
-    """Return the description to embed in exported machine code.
-
-    Parameters
-    ----------
-    target : Target
-        The target of the code.
-    signatures : sequence of Signature
-        The signatures of its functions.
-    graph, model : str
-        For a model, its graph as JSON and its name.
-    """
+    """Return the description to embed in exported machine code."""
     features = [f[1:] for f in target.llvm_features.split(",") if f.startswith("+")]
     return Description(
         triple=target.triple,
@@ -126,18 +99,7 @@ def described(target: Target, signatures: Sequence[Signature], graph: str = "", 
 
 
 def linked_object_code(parts: Sequence[tuple[Generated, dict[str, str]]], description: Description) -> bytes:
-    """Link several modules into machine code with a description embedded.
-
-    Parameters
-    ----------
-    parts : sequence of (Generated, dict of str to str)
-        Each module with the new names of its functions.
-
-    Returns
-    -------
-    bytes
-        An object file.
-    """
+    """Link several modules into machine code with a description embedded."""
     module = pipeline.parse(_description(description))
     target = parts[0][0].target if parts else Target(description.target)
     for generated, names in parts:
@@ -163,18 +125,6 @@ def codegen(module: IRModule, target: Target) -> Generated:
 
     Instruments are notified of each stage.  The code has debug locations, which refer to lines and columns of the
     printed module, only if there are instruments.
-
-    Parameters
-    ----------
-    module : IRModule
-        Lowered functions.
-    target : Target
-        Of kind ``llvm``.
-
-    Raises
-    ------
-    BuildError
-        If the module contains something that the target does not support.
     """
     if target.kind != "llvm":
         raise BuildError(
@@ -208,10 +158,6 @@ def emit(
 
     Parameters
     ----------
-    functions : list of (str, PrimFunc)
-        The functions with their names in the module.
-    module : IRModule
-        The module that is printed for debug locations.
     with_locations : bool
         Whether to emit debug locations, which refer to lines and columns of the printed module.
 
@@ -254,11 +200,6 @@ def tidy(text: str) -> str:
     llvmlite's values and instructions print themselves, with all names quoted, so this works on the text.  ::
 
         %".12" = phi  i64 [0, %"entry"]       →       %.12 = phi i64 [0, %entry]
-
-    Parameters
-    ----------
-    text : str
-        LLVM IR as printed by llvmlite.
     """
     # Splitting and joining at the quotes is faster than a substitution, which expands its template for every name.
     return _SPACES.sub("", "".join(_QUOTED.split(text)))

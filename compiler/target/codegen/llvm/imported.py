@@ -19,25 +19,6 @@ def with_imported(text: str, imported: Iterable[str], target: Target) -> str:
     """Link imported functions into generated LLVM IR.
 
     They become private to the module, so that LLVM can inline them and two modules of a library may import the same.
-
-    Parameters
-    ----------
-    text : str
-        The generated LLVM IR, which declares the functions that it calls.
-    imported : iterable of str
-        LLVM IR, or paths of ``.ll`` or ``.bc`` files.
-    target : Target
-        The target of the module.
-
-    Returns
-    -------
-    str
-        The linked LLVM IR; ``text`` itself if nothing is imported.
-
-    Raises
-    ------
-    BuildError
-        If LLVM cannot parse the imported code, or one of its functions is already defined.
     """
     parts = list(dict.fromkeys(imported))
     if not parts:

@@ -33,13 +33,7 @@ from compiler.target.codegen.llvm.types import I64, constant
 
 
 class Indices(Functor):
-    """Generates code for integer expressions in 64 bits.
-
-    Parameters
-    ----------
-    narrow : callable
-        Generates code for an expression in its own type.
-    """
+    """Generates code for integer expressions in 64 bits."""
 
     def __init__(self, state: FunctionState, locator: Locator, narrow: Callable[[PrimExpr], ir.Value]) -> None:
         self._state = state

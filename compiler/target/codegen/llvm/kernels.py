@@ -54,18 +54,12 @@ class LLVMDevice:
         The target triple, and the default CPU.
     features : str
         Features that all CPUs of the back end have.
-    convention : str
-        The calling convention of kernels.
     axes : mapping of str to str
         The intrinsic of each thread axis.
     barrier : str
         The intrinsic that synchronises the threads of a block.
     warp_barrier : callable
         Emits a barrier and memory fence for the threads of a warp.
-    warp : mapping of str to str
-        The intrinsics of warp-level operators.
-    stack : int
-        The address space of thread-local memory.
     functions : str
         Pattern of the generic intrinsics that the back end supports.
     """
@@ -133,24 +127,8 @@ def kernel_code(module: IRModule, target: Target, with_locations: bool = False) 
 
     Parameters
     ----------
-    module : IRModule
-        Device functions, which launch threads.
-    target : Target
-        A target of a kind in ``DEVICES``.
     with_locations : bool
         Whether to emit debug locations, which refer to lines and columns of the printed module.
-
-    Returns
-    -------
-    Generated
-        The code; its assembly is PTX or GCN assembly.
-
-    Raises
-    ------
-    BuildError
-        If a kernel calls a function that the back end does not support.
-    LoweringError
-        If a kernel uses tensor cores.
     """
     device = DEVICES[target.kind]
     cpu = target.mcpu or target.arch or device.cpu

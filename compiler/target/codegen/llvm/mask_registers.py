@@ -30,18 +30,7 @@ _ATTRIBUTES = re.compile(r'^(attributes #\d+ = \{.*?)(?: "target-features"="[^"]
 
 
 def without_unsafe_masks(optimised: str, target: Target) -> str:
-    """Disable AVX-512 VL in the functions where LLVM could drop a mask that is still needed.
-
-    Parameters
-    ----------
-    optimised : str
-        An optimised module.
-
-    Returns
-    -------
-    str
-        The same text if there is no such function.
-    """
+    """Disable AVX-512 VL in the functions where LLVM could drop a mask that is still needed."""
     if not target.triple.startswith(("x86_64", "i386", "i686")) or not _READ_AS_INTEGER.search(optimised):
         return optimised
     if _FEATURE not in used_features(target.triple, target.cpu, target.llvm_features):

@@ -23,13 +23,7 @@ _MAX_ALIGNMENT = 1 << 16
 
 
 class Memory:
-    """Generates loads and stores.
-
-    Parameters
-    ----------
-    emit : callable
-        Generates code for an expression and returns its value.
-    """
+    """Generates loads and stores."""
 
     def __init__(self, state: FunctionState, emit: Emit) -> None:
         self._state = state
@@ -208,13 +202,7 @@ def _first_of_row(buffer: Buffer, index: PrimExpr) -> PrimExpr:
 
 
 def flat_index(buffer: Buffer, indices: tuple[PrimExpr, ...]) -> PrimExpr:
-    """Return the offset of an element from the first element of the buffer, in elements.
-
-    Parameters
-    ----------
-    indices : tuple of PrimExpr
-        One for each dimension.
-    """
+    """Return the offset of an element from the first element of the buffer, in elements."""
     if len(indices) == 1 and not buffer.strides and is_const_int(buffer.elem_offset, 0):
         return indices[0]
     strides = buffer.strides or compact_strides(buffer.shape)
@@ -225,20 +213,7 @@ def flat_index(buffer: Buffer, indices: tuple[PrimExpr, ...]) -> PrimExpr:
 
 
 def divisor(e: PrimExpr, divisors: Mapping[Var, int]) -> int:
-    """Return a number that is known to divide an expression.
-
-    Parameters
-    ----------
-    e : PrimExpr
-        Of an integer type.
-    divisors : mapping of Var to int
-        Known divisors of variables.
-
-    Returns
-    -------
-    int
-        A large power of two for the constant 0.
-    """
+    """Return a number that is known to divide an expression."""
     if isinstance(e, IntImm):
         return abs(e.value) or _MAX_ALIGNMENT
     if isinstance(e, Mul):

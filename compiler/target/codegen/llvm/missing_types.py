@@ -23,16 +23,6 @@ def placing_missing_types(functions: Iterable[PrimFunc]) -> Iterator[None]:
     """Complete the message of a MissingTypeError, which is raised where the location is unknown.
 
     The functions are searched for the data type only after the error has occurred.
-
-    Parameters
-    ----------
-    functions : iterable of PrimFunc
-        The functions for which code is generated within the context.
-
-    Raises
-    ------
-    MissingTypeError
-        The message names what has the type, the line of the program, and the type to use instead.
     """
     try:
         yield
@@ -43,20 +33,7 @@ def placing_missing_types(functions: Iterable[PrimFunc]) -> Iterator[None]:
 
 
 def require_half_precision(functions: Iterable[PrimFunc], llvm: str, target: Target) -> None:
-    """Check that the processor converts the half-precision numbers of a program.
-
-    Parameters
-    ----------
-    llvm : str
-        Their code.
-    target : Target
-        What it is compiled for.
-
-    Raises
-    ------
-    BuildError
-        If it does not; the message names what is of half precision, and the line of the program.
-    """
+    """Check that the processor converts the half-precision numbers of a program."""
     if " half" not in llvm or converts_halves(target.triple, target.cpu, target.llvm_features):
         return
     for func in functions:

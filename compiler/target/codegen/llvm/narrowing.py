@@ -20,13 +20,6 @@ _LARGER, _SMALLER = Op.get("tir.fmaximum"), Op.get("tir.fminimum")
 def may_not_fit(value: PrimExpr, target: str) -> bool:
     """Return whether a float that is converted to an integer type of fewer than 32 bits may be beyond its range.
 
-    Parameters
-    ----------
-    value : PrimExpr
-        Of a floating-point type.
-    target : str
-        The type to convert to.
-
     Returns
     -------
     bool

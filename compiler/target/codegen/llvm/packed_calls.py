@@ -42,22 +42,8 @@ def call_rows(e: Emitter, name: PrimExpr, rows: tuple[ir.Value, ir.Value, int], 
 
     Parameters
     ----------
-    name : PrimExpr
-        The name of the function, a string.
     rows : tuple of ir.Value, ir.Value and int
         Pointers to the argument values and their type codes, and the number of arguments.
-    dtype : str
-        The data type of the result.
-
-    Returns
-    -------
-    ir.Value
-        The result.
-
-    Raises
-    ------
-    BuildError
-        If ``name`` is not a string.
     """
     value, _ = _call_rows(e, name, rows, _returned_kind(dtype))
     return _returned(e, value, dtype)

@@ -72,16 +72,6 @@ def trace_passes(emitted: str, target: Target) -> list[PassRun]:
     ----------
     emitted : str
         Unoptimised LLVM IR of at most :data:`MAX_EMITTED` characters.
-
-    Returns
-    -------
-    list of PassRun
-        The runs in order.
-
-    Raises
-    ------
-    BuildError
-        If the module is too long or invalid.
     """
     if len(emitted) > MAX_EMITTED:
         raise BuildError(

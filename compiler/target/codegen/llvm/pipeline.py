@@ -28,23 +28,7 @@ def data_layout(target: Target) -> str:
 
 
 def parse(text: str) -> binding.ModuleRef:
-    """Parse and verify LLVM IR.
-
-    Parameters
-    ----------
-    text : str
-        LLVM IR.
-
-    Returns
-    -------
-    llvmlite.binding.ModuleRef
-        Verified.
-
-    Raises
-    ------
-    BuildError
-        If the IR is invalid, which is a bug of code generation or of a custom pass.
-    """
+    """Parse and verify LLVM IR."""
     llvm_machine.initialize()
     try:
         module = binding.parse_assembly(text)
@@ -59,8 +43,6 @@ def optimise(module: binding.ModuleRef, target: Target) -> None:
 
     Parameters
     ----------
-    module : llvmlite.binding.ModuleRef
-        The module to optimise.
     target : Target
         Its ``opt_level`` selects the pipeline; the vectorisers run from level 2.
     """
@@ -88,11 +70,5 @@ def commented_assembly() -> Iterator[None]:
 
 
 def object_code(module: binding.ModuleRef, target: Target) -> bytes:
-    """Return the relocatable machine code of an optimised module.
-
-    Returns
-    -------
-    bytes
-        An ELF, Mach-O or COFF object file, depending on the triple.
-    """
+    """Return the relocatable machine code of an optimised module."""
     return bytes(machine_of(target).emit_object(module))

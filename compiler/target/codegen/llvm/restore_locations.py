@@ -46,11 +46,6 @@ def restore_locations(emitted: str, optimised: str) -> str:
     ----------
     emitted, optimised : str
         LLVM IR of one module before and after LLVM's optimiser, with debug locations.
-
-    Returns
-    -------
-    str
-        LLVM IR.
     """
     functions = _emitted_places(emitted)
     locations = _locations(optimised)

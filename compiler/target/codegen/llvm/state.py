@@ -50,8 +50,6 @@ class ModuleState:
 
     Attributes
     ----------
-    target : Target
-        The target of the code.
     messages : list of str
         Messages of assertions; a function that returns ``n > 0`` failed with message ``n - 1``.
     parallel : bool
@@ -134,14 +132,10 @@ class FunctionState:
 
     Attributes
     ----------
-    values : dict
-        The values of variables in scope.
     wide : dict
         The 64-bit values of index variables in scope.
     alignments : dict
         The alignment in bytes of the memory that a pointer variable points to.
-    divisors : dict
-        Known divisors of variables.
     definitions : dict
         The index expressions that variables of bindings stand for, without such variables.
     distinct : set

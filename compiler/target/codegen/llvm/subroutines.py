@@ -47,15 +47,6 @@ def call_function(e: Emitter, n: Call, callee: DeclaredFunction, args: Sequence[
     ----------
     n : Call
         The call, of the data type that its result is used as.
-    callee : DeclaredFunction
-        The function, whose parameters must be scalars and pointers, not buffers.
-    args : sequence of PrimExpr
-        The arguments.
-
-    Returns
-    -------
-    llvmlite.ir.Value
-        The result; 0 if the function returns none.
     """
     state, builder, signature = e.state, e.state.builder, callee.signature
     if callee.func.buffer_map:

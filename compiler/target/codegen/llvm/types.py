@@ -39,13 +39,7 @@ class MissingTypeError(BuildError):
 
 @cache
 def register_type(dtype: str) -> ir.Type:
-    """Return the type of a value in registers.
-
-    Raises
-    ------
-    MissingTypeError
-        If the data type is not supported.
-    """
+    """Return the type of a value in registers."""
     d = dt.parse(dtype)
     if d.code == "handle":
         scalar: ir.Type = POINTER
@@ -74,13 +68,7 @@ class ScalableVectorType(ir.VectorType):  # type: ignore[misc]
 
 
 def with_lanes(scalar: ir.Type, count: int) -> ir.Type:
-    """Return a vector type of ``count`` lanes: the scalar type for 1, a scalable vector for a negative count.
-
-    Raises
-    ------
-    BuildError
-        If it has too many lanes.
-    """
+    """Return a vector type of ``count`` lanes: the scalar type for 1, a scalable vector for a negative count."""
     if count > dt.MAX_LANES:
         raise BuildError(f"LLVM code generation: a vector has at most {dt.MAX_LANES:,} lanes, got {count:,}")
     if count < 0:

@@ -12,20 +12,7 @@ Source: M. Abramowitz and I. Stegun, Handbook of Mathematical Functions, 7.1.26.
 
 
 def erf_lines(declare: str, absolute: str, sign: str) -> tuple[str, ...]:
-    """Return the body of the error function.
-
-    Parameters
-    ----------
-    declare : str
-        The keyword or type that begins a declaration, e.g. ``let``.
-    absolute, sign : str
-        The names of the functions.
-
-    Returns
-    -------
-    tuple of str
-        Lines of a function of ``x``.
-    """
+    """Return the body of the error function."""
     series = "0.0f"
     for coefficient in reversed(ERF_COEFFICIENTS):
         series = f"({series} + ({coefficient}f)) * t" if series != "0.0f" else f"({coefficient}f) * t"

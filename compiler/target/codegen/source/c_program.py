@@ -38,18 +38,7 @@ _RANDOM = [
 
 
 def c_header(code: SourceCode) -> str:
-    """Return the header of a program, with the prototypes of its functions.
-
-    Parameters
-    ----------
-    code : SourceCode
-        A program in C.
-
-    Returns
-    -------
-    str
-        The header.  Each function returns 0, or the number of the failed assertion.
-    """
+    """Return the header of a program, with the prototypes of its functions."""
     lines = [f"#ifndef {_GUARD}", f"#define {_GUARD}", "", "#include <stdbool.h>", "#include <stdint.h>", ""]
     for signature in code.signatures:
         lines.append(f"int32_t {signature.symbol}({', '.join(_parameters(code.language, signature)) or 'void'});")
@@ -61,10 +50,6 @@ def c_main(code: SourceCode, header: str = "module.h", weights: Sequence[str] = 
 
     Parameters
     ----------
-    code : SourceCode
-        A program in C.
-    header : str
-        The file name of the header.
     weights : sequence of str
         Parameters whose values are read from the file ``weights.bin``, in this order.
 

@@ -30,11 +30,6 @@ def require_data_types(language: Language, func: PrimFunc) -> None:
     ----------
     func : PrimFunc
         With ``supports_float16=0`` in its attribute ``target`` if the device has no half precision.
-
-    Raises
-    ------
-    BuildError
-        The message names what has the type, the line of the program, and the type to use instead.
     """
     missing = _missing(language, func)
     _DataTypes(language, func, missing, lambda element: element not in language.types or element in missing).require_of(
@@ -43,18 +38,7 @@ def require_data_types(language: Language, func: PrimFunc) -> None:
 
 
 def require_stored_types(language: Language, module: IRModule) -> None:
-    """Check that a language can store the data types that lowering converts to integers.
-
-    Parameters
-    ----------
-    module : IRModule
-        Functions before that lowering.
-
-    Raises
-    ------
-    BuildError
-        The message names what has the type, the line of the program, and the type to use instead.
-    """
+    """Check that a language can store the data types that lowering converts to integers."""
     refused = _STORED_AS_BITS.intersection(language.missing)
     for func in module.functions.values():
         if refused and isinstance(func, PrimFunc):

@@ -24,8 +24,6 @@ class KernelParameter:
 
     Attributes
     ----------
-    name : str
-        Its name in the program.
     dtype : str
         The data type of the value, or of the elements behind a pointer.
     type : str
@@ -49,8 +47,6 @@ class Kernel:
     ----------
     threads : tuple of int, optional
         Threads per block along x, y and z; None if only known at launch.
-    noalias : bool
-        Whether no two pointers alias.
     """
 
     symbol: str
@@ -68,8 +64,6 @@ class Head(NamedTuple):
         The signature, ending with the opening brace of the body.
     before : list of str
         Declarations outside of the kernel, which then include its parameters.
-    first : list of str
-        The first lines of the body.
     """
 
     line: str
@@ -85,10 +79,6 @@ class VectorRules:
     ----------
     types : mapping of str to str
         The name of the vector types of a data type, without the number of lanes.
-    lanes : tuple of int
-        The available numbers of lanes.
-    max_bytes : int
-        The size of the largest access.
     load, store : str
         Templates of ``pointer``, ``vector`` (the type), ``lanes``, ``space``, and of ``value`` to store.
     """
@@ -100,13 +90,7 @@ class VectorRules:
     store: str = "*({space}{vector}*)({pointer}) = {value};"
 
     def has(self, dtype: str) -> bool:
-        """Return whether a vector type is available.
-
-        Parameters
-        ----------
-        dtype : str
-            E.g. ``float32x4``.
-        """
+        """Return whether a vector type is available."""
         bytes_ = dt.lanes(dtype) * dt.storage_bytes(dt.element(dtype))
         return dt.lanes(dtype) in self.lanes and dt.element(dtype) in self.types and bytes_ <= self.max_bytes
 

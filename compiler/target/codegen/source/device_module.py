@@ -23,17 +23,7 @@ FORMATS = {"cuda": "cuda", "opencl": "cl", "metal": "metal", "webgpu": "wgsl"}
 def device_module(
     code: SourceCode, target: Target, kernels: IRModule, launches: Callable[[], FunctionLaunches] | None = None
 ) -> DeviceModule:
-    """Create the runtime module of a device program.
-
-    Parameters
-    ----------
-    target : Target
-        The target of the kernels.
-    kernels : IRModule
-        The lowered kernels.
-    launches : callable, optional
-        Returns the launches of the host functions.
-    """
+    """Create the runtime module of a device program."""
     kind = code.language.name
     sources: dict[str, Callable[[], str]] = {FORMATS[kind]: lambda: code.text}
     files: dict[str, Callable[[], bytes]] = {}

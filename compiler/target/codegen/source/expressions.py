@@ -115,8 +115,6 @@ class Expressions(Functor):
         ----------
         template : str
             With fields such as ``{0}`` and ``{type}``; ``{{`` is a brace.
-        *args, **parts : str or PrimExpr
-            The values of the fields.
         """
         for text, field, _, _ in Formatter().parse(template):
             self.out.write(text)

@@ -41,8 +41,6 @@ class SourceCode(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes
     ----------
-    signatures : list of Signature
-        The signatures of its functions.
     listing : TextBuilder
         Its lines, with regions that refer to the IR.
     """
@@ -58,20 +56,7 @@ class SourceCode(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def source_code(module: IRModule, kind: str) -> SourceCode:
-    """Generate source code for a lowered module.
-
-    Parameters
-    ----------
-    module : IRModule
-        Lowered functions.
-    kind : str
-        The target kind, a key of ``LANGUAGES``.
-
-    Raises
-    ------
-    BuildError
-        If the language cannot express something in the module.
-    """
+    """Generate source code for a lowered module."""
     started = time.perf_counter()
     functions = [(var.name_hint, func) for var, func in module.items() if isinstance(func, PrimFunc)]
     program = Program(LANGUAGES[kind], is_static=any(func.attrs.get("runner_function") for _, func in functions))

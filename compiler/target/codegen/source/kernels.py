@@ -38,15 +38,7 @@ def is_kernel(func: PrimFunc) -> bool:
 
 
 def write_kernel(program: Program, out: TextBuilder, function: Declared) -> None:
-    """Emit a kernel.
-
-    Raises
-    ------
-    BuildError
-        If the language cannot express something in the kernel.
-    TargetError
-        If the language has no kernels, or requires a constant number of threads per block.
-    """
+    """Emit a kernel."""
     rules, func = program.language.device, function.func
     if rules is None:
         raise TargetError(f"build: {function.signature.name!r} launches threads; {program.language.name!r} has none")

@@ -28,14 +28,8 @@ class Spelling:
 
     Attributes
     ----------
-    declaration : str
-        A variable declaration with an initialiser.
     cast : str
         A cast; ``value`` has the precedence of a unary operand.
-    choice : str
-        A conditional expression.
-    loop : str
-        The head of a counting loop.
     unrolled : str
         The pragma before an unrolled loop; empty for none.
     function : str
@@ -71,12 +65,6 @@ class Language:
 
     Attributes
     ----------
-    name : str
-        The target kind.
-    prologue : tuple of str
-        The first lines of every program.
-    types : mapping of str to str
-        The spelling of scalar data types.
     requirements : mapping of str to str
         Lines to add to the prologue of programs that contain a word.
     missing : mapping of str to str
@@ -87,19 +75,13 @@ class Language:
         Constants that have no literal: infinities, NaN, the smallest integers.
     functions : mapping of str to str
         Call templates of operators in single precision; ``{0}``, ``{1}``, … are the arguments.
-    double_functions : mapping of str to str
-        The same in double precision.
     intrinsics : mapping of str to str
         Call templates of operators on any type.
-    operators : mapping of str to str
-        Infix operators.
     helpers : mapping of str to tuple of str
         Helper functions that a program defines on demand, without their names and types: parameters, followed by lines.
         ``{t}`` is the data type, and ``{u}`` the unsigned type of the same width.
     parameter : str
         A pointer parameter that aliases no other.
-    reserved : frozenset of str
-        Reserved words.
     built_in : re.Pattern, optional
         A pattern of the names of built-in functions; None if external functions can be linked.
     device : DeviceRules, optional
@@ -125,13 +107,7 @@ class Language:
     device: DeviceRules | None = None
 
     def type(self, dtype: str) -> str:
-        """Return the spelling of a scalar data type.
-
-        Raises
-        ------
-        BuildError
-            If the language lacks the type; the message has the suggestion.
-        """
+        """Return the spelling of a scalar data type."""
         spelled = self.types.get(dtype)
         if spelled is None:
             raise BuildError(f"build: target {self.name!r} has no values of type {dtype}{cure(dtype, self.missing)}")
@@ -142,30 +118,11 @@ class Language:
         return [line for word, line in self.requirements.items() if re.search(rf"\b{word}\d?\b", text)]
 
     def cast(self, dtype: str, value: str) -> str:
-        """Format a cast of an expression that is already formatted.
-
-        Parameters
-        ----------
-        dtype : str
-            The new type.
-        value : str
-            A name, a literal or a parenthesised expression.
-        """
+        """Format a cast of an expression that is already formatted."""
         return self.spelling.cast.format(type=self.type(dtype), value=value)
 
     def helper(self, name: str, dtype: str) -> list[str]:
-        """Return the definition of a helper function.
-
-        Parameters
-        ----------
-        dtype : str
-            The type of its parameters and result.
-
-        Returns
-        -------
-        list of str
-            The lines of the definition.
-        """
+        """Return the definition of a helper function."""
         parameters, *lines = self.helpers[name]
         t = self.type(dtype)
         u = self.type(f"uint{dt.bits(dtype)}") if dt.is_int(dtype) else t

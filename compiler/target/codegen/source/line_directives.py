@@ -24,15 +24,8 @@ def with_line_directives(listing: TextBuilder, template: str) -> TextBuilder:
 
     Parameters
     ----------
-    listing : TextBuilder
-        The program; lines without an origin belong to the line before.
     template : str
         The template of the directive, with ``line`` and ``file``; empty if the language has none.
-
-    Returns
-    -------
-    TextBuilder
-        ``listing`` itself if no origins are recorded.
     """
     if not template:
         return listing

@@ -13,13 +13,7 @@ __all__ = ["Names", "identifier"]
 
 
 def identifier(name: str, reserved: frozenset[str]) -> str:
-    """Convert a name to a valid identifier.
-
-    Parameters
-    ----------
-    reserved : frozenset of str
-        Reserved words, to which an underscore is appended.
-    """
+    """Convert a name to a valid identifier."""
     clean = re.sub(r"^_+", "_", re.sub(r"[^A-Za-z0-9_]", "_", name))  # names with two leading underscores are reserved
     clean = "v_" if clean in ("", "_") else clean
     clean = clean if clean[0].isalpha() or clean[0] == "_" else f"_{clean}"
@@ -27,13 +21,7 @@ def identifier(name: str, reserved: frozenset[str]) -> str:
 
 
 class Names:
-    """The variables of one function.
-
-    Parameters
-    ----------
-    reserved : frozenset of str
-        Reserved words.
-    """
+    """The variables of one function."""
 
     def __init__(self, reserved: frozenset[str]) -> None:
         self._reserved = reserved
@@ -47,23 +35,11 @@ class Names:
         return name
 
     def bind(self, var: Var, name: str) -> None:
-        """Bind a variable to a name.
-
-        Parameters
-        ----------
-        name : str
-            A name from :meth:`fresh`.
-        """
+        """Bind a variable to a name."""
         self._names[var] = name
 
     def fresh(self, wish: str) -> str:
-        """Return a name that is not used in this scope.
-
-        Parameters
-        ----------
-        wish : str
-            The preferred name.
-        """
+        """Return a name that is not used in this scope."""
         base = name = identifier(wish, self._reserved)
         count = 0
         while name in self._taken:

@@ -31,11 +31,6 @@ _ARRAY = [
 def write_packed_call(e: Expressions, n: Call) -> str:
     """Emit the call of a packed function, before the current statement.
 
-    Parameters
-    ----------
-    n : Call
-        A call of ``call_packed``.
-
     Returns
     -------
     str

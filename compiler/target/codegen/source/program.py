@@ -46,8 +46,6 @@ class Program:
         Messages of assertions; a function that returns ``n > 0`` failed with message ``n - 1``.
     definitions : dict of str to list of str
         The lines of definitions before the functions, by name.
-    globals : set of str
-        The names of global variables.
     is_static : bool
         Whether allocations of constant size are static instead of per call: the program then needs neither stack nor
         heap, but is not re-entrant.
@@ -91,22 +89,7 @@ class Program:
         return full
 
     def extern(self, name: str, result: str, arguments: Sequence[str], span: Span) -> str:
-        """Declare an external function and return its name.
-
-        Parameters
-        ----------
-        result : str
-            The data type that it returns.
-        arguments : sequence of str
-            Data types of its arguments; empty for a string.
-        span : Span
-            The source location of the call, for messages.
-
-        Raises
-        ------
-        BuildError
-            If the name is invalid, or programs in the language cannot call the function.
-        """
+        """Declare an external function and return its name."""
         if not (name.isascii() and name.isidentifier()) or name in KEYWORDS:
             raise BuildError(
                 f"call_extern: {name!r}{user_place(span)} is not a function name: letters, digits and"

@@ -44,17 +44,7 @@ def source_module(code: SourceCode, target: Target) -> Module:
 
 
 def source_library(code: SourceCode, description: Description, file_name: str, attached: bytes) -> bytes:
-    """Return the content of a file with the machine code of a program.
-
-    Parameters
-    ----------
-    description : Description
-        What ``load_module`` is told of it.
-    file_name : str
-        A shared library where it ends like one.
-    attached : bytes
-        Data that goes with the code.
-    """
+    """Return the content of a file with the machine code of a program."""
     described = _description(describe(description))
     return library_content(_compiled(code.text + described, ("-c",)), file_name, attached)
 

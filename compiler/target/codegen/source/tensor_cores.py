@@ -38,8 +38,6 @@ def elements_of_fragment(scope: str, shape: str) -> int:
 
     Parameters
     ----------
-    scope : str
-        A key of ``FRAGMENTS``.
     shape : str
         The extents of the product as set by ``InferFragment``: ``m, n, k``.
     """
@@ -52,8 +50,6 @@ class _Operand(NamedTuple):
 
     Attributes
     ----------
-    ptx : str
-        Its name in PTX.
     constraint : str
         The ``asm`` constraint of the registers that hold it.
     """

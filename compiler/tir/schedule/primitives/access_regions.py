@@ -94,8 +94,6 @@ def annotate_buffer_access(
 
     Parameters
     ----------
-    block : BlockRV or str
-        The block.
     buffer_index : int
         Which of the buffers that it reads or writes, counted from 0.
     buf_type : str

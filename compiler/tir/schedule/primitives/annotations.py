@@ -25,15 +25,6 @@ def annotate(state: ScheduleState, block_or_loop: StmtSRef, ann_key: str, ann_va
     For example ``sch.annotate(i, "pragma_auto_unroll_max_step", 16)``::
 
         for i in range(128): …    →    for i in T.serial(128, annotations={"pragma_auto_unroll_max_step": 16}): …
-
-    Parameters
-    ----------
-    block_or_loop : BlockRV or LoopRV
-        What gets the hint.
-    ann_key : str
-        Which hint.
-    ann_val : str, int, float, PrimExpr, or list or mapping of them
-        What it says.
     """
     stmt = block_or_loop.stmt
     assert stmt is not None
@@ -43,13 +34,6 @@ def annotate(state: ScheduleState, block_or_loop: StmtSRef, ann_key: str, ann_va
 @primitive("Unannotate", block_or_loop=BLOCK_OR_LOOP)
 def unannotate(state: ScheduleState, block_or_loop: StmtSRef, ann_key: str) -> None:
     """Take a hint away from a block or loop.
-
-    Parameters
-    ----------
-    block_or_loop : BlockRV or LoopRV
-        What has the hint.
-    ann_key : str
-        Which hint.
 
     Raises
     ------
@@ -95,8 +79,6 @@ def reorder_block_iter_var(state: ScheduleState, block: StmtSRef, new_order: Seq
 
     Parameters
     ----------
-    block : BlockRV or str
-        The block.
     new_order : list of int
         The old places of its axes, in their new order.
 
@@ -129,8 +111,6 @@ def unsafe_hide_buffer_access(
 
     Parameters
     ----------
-    block : BlockRV or str
-        The block.
     buf_type : str
         ``read`` or ``write``.
     buf_index_array : list of int

@@ -53,13 +53,6 @@ def blockize(state: ScheduleState, target: StmtSRef | Sequence[StmtSRef], preser
     target : LoopRV, or list of BlockRV
         A loop with nothing but loops around one block inside; or blocks that follow each other in loops of their own,
         which become one block around these loops.
-    preserve_unit_iters : bool
-        Whether axes of one iteration stay.
-
-    Returns
-    -------
-    BlockRV
-        The new block.
 
     Raises
     ------

@@ -82,19 +82,12 @@ def cache_read(
 
     Parameters
     ----------
-    block : BlockRV or str
-        A block that reads the buffer.
     read_buffer_index : int, str or Buffer
         Which of the buffers that it reads, counted from 0; or its name.
     storage_scope : str
         The memory of the copy, e.g. ``global``, ``shared``, ``local``.
     consumer_blocks : list of BlockRV, optional
         The blocks that read the copy; all that read the buffer where left out.
-
-    Returns
-    -------
-    BlockRV
-        The block that makes the copy.
 
     Raises
     ------
@@ -142,19 +135,12 @@ def cache_write(
 
     Parameters
     ----------
-    block : BlockRV or str
-        A block that writes the buffer.
     write_buffer_index : int, str or Buffer
         Which of the buffers that it writes, counted from 0; or its name.
     storage_scope : str
         The memory that it writes instead, e.g. ``global``, ``shared``, ``local``.
     consumer_blocks : list of BlockRV, optional
         The blocks that read that memory instead of the copy; none where left out.
-
-    Returns
-    -------
-    BlockRV
-        The block that makes the copy.
 
     Raises
     ------
@@ -191,8 +177,6 @@ def cache_inplace(state: ScheduleState, block: StmtSRef, read_buffer_index: int,
 
     Parameters
     ----------
-    block : BlockRV or str
-        The block.
     read_buffer_index : int, str or Buffer
         Which of the buffers that it reads, counted from 0; or its name.
     storage_scope : str
@@ -273,8 +257,6 @@ class Insertion:
 
     Attributes
     ----------
-    stage : Stmt
-        Loops around a block.
     buffer : Buffer
         What it writes or reads, which the scope allocates.
     """
@@ -403,15 +385,8 @@ def insert_stage(
     ----------
     insertion : Insertion
         What is inserted where.
-    rewrite : ReplaceBuffers
-        What is done to the blocks.
     blocks : sequence of StmtSRef
         The blocks that access the other buffer.
-
-    Returns
-    -------
-    StmtSRef
-        The block of the stage.
     """
     place = insertion.place
     insert = _Insert(insertion, rewrite, {sref.block for sref in blocks})

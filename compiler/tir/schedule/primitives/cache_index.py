@@ -58,8 +58,6 @@ def cache_index(state: ScheduleState, block: StmtSRef, storage_scope: str, cse_t
 
     Parameters
     ----------
-    block : BlockRV or str
-        The block.
     storage_scope : str
         The memory of the indices, e.g. ``global``, ``shared``, ``local``.
     cse_thresh : int

@@ -47,19 +47,10 @@ def read_at(
 
     Parameters
     ----------
-    loop : LoopRV
-        A loop around the block.
-    block : BlockRV
-        The block that reads the buffer.
     read_buffer_index : int
         Which of the buffers that it reads, counted from 0.
     storage_scope : str
         The memory of the copy, e.g. ``shared``.
-
-    Returns
-    -------
-    BlockRV
-        The block that makes the copy.
 
     Raises
     ------
@@ -88,19 +79,10 @@ def write_at(
 
     Parameters
     ----------
-    loop : LoopRV
-        A loop around the block.
-    block : BlockRV
-        The block that writes the buffer.
     write_buffer_index : int
         Which of the buffers that it writes, counted from 0.
     storage_scope : str
         The memory that it writes instead, e.g. ``local``.
-
-    Returns
-    -------
-    BlockRV
-        The block that makes the copy.
 
     Raises
     ------
@@ -178,13 +160,7 @@ def _together(user: StmtSRef, loop: StmtSRef, storage_scope: str) -> dict[Var, R
 
 
 def runs_in_each_iteration(state: ScheduleState, block: StmtSRef, loop: StmtSRef, analyzer: Analyzer) -> bool:
-    """Return whether a block runs in each iteration of a loop, for some iterations of the loops inside of it.
-
-    Parameters
-    ----------
-    loop : StmtSRef
-        Around it.
-    """
+    """Return whether a block runs in each iteration of a loop, for some iterations of the loops inside of it."""
     first: dict[Var, PrimExpr] = {var: domain.min for var, domain in relaxed_loops(block, loop).items()}
     return all(
         analyzer.can_prove(substitute(part, first))

@@ -34,12 +34,8 @@ class _Padding:
 
     Attributes
     ----------
-    store : BufferStore
-        Its body.
     inside : PrimExpr
         What is stored where the condition holds.
-    constant : PrimExpr
-        What is stored elsewhere.
     box : dict of Var to Range
         For each axis, where the condition holds.
     """
@@ -72,11 +68,6 @@ def decompose_padding(state: ScheduleState, block: StmtSRef, loop: StmtSRef) -> 
         A block that stores ``T.if_then_else(condition, value, constant)``; the condition bounds axes.
     loop : LoopRV
         A loop around it, with nothing but the block inside.
-
-    Returns
-    -------
-    BlockRV
-        The block that stores the constant.
 
     Raises
     ------

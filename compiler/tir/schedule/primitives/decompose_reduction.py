@@ -39,15 +39,8 @@ def decompose_reduction(state: ScheduleState, block: StmtSRef, loop: StmtSRef) -
 
     Parameters
     ----------
-    block : BlockRV or str
-        A reduction block.
     loop : LoopRV
         A loop around it; no loop further out belongs to the reduction.
-
-    Returns
-    -------
-    BlockRV
-        The block that sets the initial values.
 
     Raises
     ------

@@ -91,11 +91,6 @@ def unroll(state: ScheduleState, loop: StmtSRef) -> None:
     For example ``sch.unroll(j)``::
 
         for j in range(4): …       →       for j in T.unroll(4): …
-
-    Parameters
-    ----------
-    loop : LoopRV
-        Any loop.
     """
     state.replace(loop, rewritten(loop.loop, kind=ForKind.UNROLLED, thread_binding=None))
 

@@ -325,10 +325,6 @@ class _Consumer:
 
     Attributes
     ----------
-    store : BufferStore
-        What it does.
-    buffer : Buffer
-        Its input.
     indices : tuple of PrimExpr
         Which element of its input it needs, in terms of its axes.
     """

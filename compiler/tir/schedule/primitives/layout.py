@@ -157,8 +157,6 @@ def transform_layout(
 
     Parameters
     ----------
-    block : BlockRV or str
-        A block that accesses the buffer.
     buffer : (str, int), str or Buffer
         The buffer: ``("read", index)`` or ``("write", index)``, its name, or itself.
     index_map : IndexMap or callable
@@ -254,12 +252,8 @@ def set_axis_separator(
 
     Parameters
     ----------
-    block : BlockRV or str
-        A block that accesses the buffer.
     buffer : (str, int), str or Buffer
         The buffer: ``("read", index)`` or ``("write", index)``, its name, or itself.
-    axis_separators : list of int or None
-        Before which dimensions a group begins.
     """
     old = buffer_of(state, block, buffer[1], buffer[0])
     separators = as_exprs([int(axis) for axis in axis_separators or ()])
@@ -393,13 +387,7 @@ def replace_leaf(state: ScheduleState, nest: Stmt, block: StmtSRef, stmt: Stmt, 
 
 
 def home_of(state: ScheduleState, block: StmtSRef, buffer: Buffer) -> StmtSRef:
-    """Return the block that allocates a buffer; the root block for a parameter.
-
-    Parameters
-    ----------
-    block : StmtSRef
-        That accesses it.
-    """
+    """Return the block that allocates a buffer; the root block for a parameter."""
     around = [above for above in (block, *ancestors(block)) if above.is_block]
     for above in around:
         if any(match.buffer is buffer for match in above.block.match_buffers):

@@ -67,11 +67,6 @@ def split(
     disable_predication : bool
         Whether to leave out the condition: the new loops run further than the old one did.
 
-    Returns
-    -------
-    list of LoopRV
-        The new loops, outermost first.
-
     Raises
     ------
     ScheduleError
@@ -115,11 +110,6 @@ def fuse(state: ScheduleState, *loops: StmtSRef, preserve_unit_iters: bool = Tru
         they are parallel, vectorized or unrolled, the new one is serial, as in classic TVM.
     preserve_unit_iters : bool
         Whether loops of one iteration stay in the values of the blocks' axes.
-
-    Returns
-    -------
-    LoopRV
-        The one loop.
 
     Raises
     ------
@@ -192,16 +182,6 @@ def add_unit_loop(state: ScheduleState, block_or_loop: StmtSRef) -> StmtSRef:
 
         with T.block("B"): …       →       for u in range(1):
                                                with T.block("B"): …
-
-    Parameters
-    ----------
-    block_or_loop : BlockRV or LoopRV
-        What the loop is put around.
-
-    Returns
-    -------
-    LoopRV
-        The new loop.
     """
     is_block = block_or_loop.is_block
     inner: Stmt = state.realize_of(block_or_loop) if is_block else block_or_loop.loop
@@ -243,13 +223,7 @@ def replace_statement(
 
 
 def check_from_zero(state: ScheduleState, sref: StmtSRef) -> None:
-    """Reject a loop that does not start at 0.
-
-    Parameters
-    ----------
-    sref : StmtSRef
-        The loop.
-    """
+    """Reject a loop that does not start at 0."""
     loop = sref.loop
     if not Analyzer().can_prove_equal(loop.min, 0):
         refuse(

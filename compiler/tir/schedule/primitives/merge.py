@@ -52,11 +52,6 @@ def merge(state: ScheduleState, *loops: StmtSRef) -> StmtSRef:
         and the nests have as many loops of the same extents and follow directly upon each other.  Whatever they are,
         the loops of the one nest are serial, as in classic TVM.
 
-    Returns
-    -------
-    LoopRV
-        The innermost loop of the one nest.
-
     Raises
     ------
     ScheduleError

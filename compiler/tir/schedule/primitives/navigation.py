@@ -46,8 +46,6 @@ def get_block(sch: Schedule, name: str, func_name: str | None = None) -> StmtSRe
 
     Parameters
     ----------
-    name : str
-        The name of the block.
     func_name : str, optional
         The function that it is in; the one that the schedule works on where left out.
 
@@ -79,86 +77,31 @@ def get_block(sch: Schedule, name: str, func_name: str | None = None) -> StmtSRe
 
 @primitive("GetLoops", pure=True, block=BLOCK)
 def get_loops(state: ScheduleState, block: StmtSRef) -> list[StmtSRef]:
-    """Return the loops around a block, within the innermost block around it.
-
-    Parameters
-    ----------
-    block : BlockRV or str
-        The block.
-
-    Returns
-    -------
-    list of LoopRV
-        Outermost first.
-    """
+    """Return the loops around a block, within the innermost block around it."""
     return loops_above(block)
 
 
 @primitive("GetChildBlocks", pure=True, block_or_loop=BLOCK_OR_LOOP)
 def get_child_blocks(state: ScheduleState, block_or_loop: StmtSRef) -> list[StmtSRef]:
-    """Return the outermost blocks inside of a block or loop.
-
-    Parameters
-    ----------
-    block_or_loop : BlockRV, LoopRV or str
-        What they are inside of.
-
-    Returns
-    -------
-    list of BlockRV
-        In the order of the program.
-    """
+    """Return the outermost blocks inside of a block or loop."""
     return state.child_blocks(block_or_loop)
 
 
 @primitive("GetProducers", pure=True, block=BLOCK)
 def get_producers(state: ScheduleState, block: StmtSRef) -> list[StmtSRef]:
-    """Return the blocks that write what a block reads, within the block around them.
-
-    Parameters
-    ----------
-    block : BlockRV or str
-        The block that reads.
-
-    Returns
-    -------
-    list of BlockRV
-        In the order of the program.
-    """
+    """Return the blocks that write what a block reads, within the block around them."""
     return producers_of(state, block)
 
 
 @primitive("GetConsumers", pure=True, block=BLOCK)
 def get_consumers(state: ScheduleState, block: StmtSRef) -> list[StmtSRef]:
-    """Return the blocks that read what a block writes, within the block around them.
-
-    Parameters
-    ----------
-    block : BlockRV or str
-        The block that writes.
-
-    Returns
-    -------
-    list of BlockRV
-        In the order of the program.
-    """
+    """Return the blocks that read what a block writes, within the block around them."""
     return consumers_of(state, block)
 
 
 @primitive("GetOutputBlocks", pure=True, scope_block=BLOCK)
 def get_output_blocks(state: ScheduleState, scope_block: StmtSRef) -> list[StmtSRef]:
-    """Return the blocks inside of a block that write what is read outside of it.
-
-    Parameters
-    ----------
-    scope_block : BlockRV or str
-        What they are inside of.
-
-    Returns
-    -------
-    list of BlockRV
-        In the order of the program.
-    """
+    """Return the blocks inside of a block that write what is read outside of it."""
     return [block for block in state.child_blocks(scope_block) if is_output_block(state, block, scope_block)]
 
 

@@ -54,15 +54,8 @@ def reindex(state: ScheduleState, block: StmtSRef, buffer: Sequence[Any]) -> Stm
 
     Parameters
     ----------
-    block : BlockRV or str
-        The block.
     buffer : (str, int), str or Buffer
         The buffer: ``("read", index)`` or ``("write", index)``, its name, or itself.
-
-    Returns
-    -------
-    BlockRV
-        The block that makes the copy.
 
     Raises
     ------
@@ -93,19 +86,10 @@ def reindex_cache_read(
 
     Parameters
     ----------
-    block : BlockRV or str
-        The block.
     read_buffer_index : int, str or Buffer
         Which of the buffers that it reads, counted from 0; or its name.
-    storage_scope : str
-        The memory of the copy.
     index_map : IndexMap or callable
         From the axes of the block to the indices of the copy.
-
-    Returns
-    -------
-    BlockRV
-        The block that makes the copy.
 
     Raises
     ------
@@ -132,19 +116,10 @@ def reindex_cache_write(
 
     Parameters
     ----------
-    block : BlockRV or str
-        The block.
     write_buffer_index : int, str or Buffer
         Which of the buffers that it writes, counted from 0; or its name.
-    storage_scope : str
-        The memory that it writes.
     index_map : IndexMap or callable
         From the axes of the block to the indices in that memory.
-
-    Returns
-    -------
-    BlockRV
-        The block that makes the copy.
 
     Raises
     ------

@@ -52,11 +52,6 @@ def rfactor(state: ScheduleState, loop: StmtSRef, factor_axis: int) -> StmtSRef:
     factor_axis : int
         Which dimension of the new buffer the loop becomes; negative numbers count from after the last one.
 
-    Returns
-    -------
-    BlockRV
-        The new block.
-
     Raises
     ------
     ScheduleError
@@ -81,14 +76,8 @@ class _Task:
 
     Attributes
     ----------
-    loops : list of For
-        Around the block, outermost first.
-    srefs : list of StmtSRef
-        The references to them.
     reduced : set of Var
         The loops that belong to the reduction.
-    loop : For
-        The one that becomes an axis.
     """
 
     realize: BlockRealize

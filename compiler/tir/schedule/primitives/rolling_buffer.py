@@ -90,8 +90,6 @@ class _Overlap:
 
     Attributes
     ----------
-    extent : int
-        How many elements one iteration needs.
     size : int
         How many of them the iteration before needed, too: the first ones.
     start : PrimExpr

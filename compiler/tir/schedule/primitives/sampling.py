@@ -37,17 +37,10 @@ def sample_categorical(
 
     Parameters
     ----------
-    candidates : list of int
-        The numbers.
     probs : list of float
         How probable each is; they need not sum up to 1.
     decision : int, optional
         Which of them, counted from 0, instead of drawing one.
-
-    Returns
-    -------
-    ExprRV
-        The number.
 
     Raises
     ------
@@ -87,17 +80,8 @@ def sample_perfect_tile(
     ----------
     loop : LoopRV
         With a constant number of iterations; of others all but the first factor are 1.
-    n : int
-        How many factors.
     max_innermost_factor : int
         The largest value of the last factor, -1 for any.
-    decision : list of int, optional
-        The factors, instead of drawing them.
-
-    Returns
-    -------
-    list of ExprRV
-        The factors, the outermost first.
 
     Raises
     ------
@@ -168,19 +152,10 @@ def sample_partitioned_tile(
     ----------
     loop : LoopRV
         With a constant number of iterations; of others all but the first factor are 1.
-    n : int
-        How many factors.
     partition_pos : int
         How many of them are in the outer group.
     innerpart_factor : int
         What the product of the inner group is a multiple of.
-    decision : list of int, optional
-        The factors, instead of drawing them.
-
-    Returns
-    -------
-    list of ExprRV
-        The factors, the outermost first.
 
     Raises
     ------
@@ -216,15 +191,8 @@ def sample_compute_location(sch: Schedule, block: StmtSRef, decision: int | None
 
     Parameters
     ----------
-    block : BlockRV or str
-        The block.
     decision : int, optional
         Which loop around its consumers, counted from the outermost; -1 for none, -2 for where it is used.
-
-    Returns
-    -------
-    LoopRV
-        For ``compute_at``.
     """
     choices = _locations(sch.state, block)
     if decision is None:

@@ -37,8 +37,6 @@ def storage_align(
 
     Parameters
     ----------
-    block : BlockRV or str
-        The block that writes the buffer.
     buffer_index : int
         Which of the buffers that it writes, counted from 0.
     axis : int
@@ -128,8 +126,6 @@ def set_scope(state: ScheduleState, block: StmtSRef, buffer_index: int, storage_
 
     Parameters
     ----------
-    block : BlockRV or str
-        The block that writes the buffer.
     buffer_index : int, str or Buffer
         Which of the buffers that it writes, counted from 0; or its name.
     storage_scope : str
@@ -158,12 +154,8 @@ def unsafe_set_dtype(state: ScheduleState, block: StmtSRef, buffer_index: int, d
 
     Parameters
     ----------
-    block : BlockRV or str
-        The block that writes the buffer.
     buffer_index : int, str or Buffer
         Which of the buffers that it writes, counted from 0; or its name.
-    dtype : str
-        The new data type.
 
     Raises
     ------

@@ -38,8 +38,6 @@ def tensorize(
         A block, or a loop with nothing but loops around one block inside, which becomes one block.
     tensor_intrin : str
         The name that the intrinsic was registered under by ``tir.TensorIntrin.register``.
-    preserve_unit_iters : bool
-        Whether axes of one iteration stay.
 
     Raises
     ------

@@ -30,8 +30,6 @@ class Source:
         How far the first line is indented, in characters.
     source : str
         The text without that indentation.
-    full_source : str
-        The text of the file.
 
     Raises
     ------

@@ -226,8 +226,6 @@ def parse(source: str, filename: str = "<unknown>", mode: str = "exec") -> AST:
     ----------
     source : str
         A program, or an expression.
-    filename : str
-        For messages.
     mode : str
         ``"exec"`` for a program, ``"eval"`` for an expression.
 

@@ -46,10 +46,6 @@ class ExprEvaluator(ast.NodeVisitor):
         ----------
         parser : object
             Not used: errors are raised.
-        value_table : mapping of str to object
-            What names stand for.
-        node : AST
-            The expression.
 
         Raises
         ------
@@ -166,10 +162,6 @@ def eval_expr(parser: object, node: ast.AST, dict_globals: Mapping[str, Any] | N
     ----------
     parser : object
         Not used: errors are raised.
-    node : AST
-        The expression.
-    dict_globals : mapping of str to object, optional
-        What names stand for.
     """
     return ExprEvaluator.eval(parser, dict_globals or {}, node)
 
@@ -183,8 +175,6 @@ def eval_assign(parser: object, target: ast.expr, source: Any) -> dict[str, Any]
         Not used: errors are raised.
     target : AST
         A name, or a tuple or list of targets, of which one may be starred.
-    source : object
-        The value.
 
     Raises
     ------

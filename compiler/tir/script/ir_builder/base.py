@@ -80,15 +80,8 @@ class IRBuilder:
 
         Parameters
         ----------
-        s : str
-            The name.
         v : Var, Buffer or IterVar
             What it is given to: this very object is renamed.
-
-        Returns
-        -------
-        Var, Buffer or IterVar
-            ``v``.
         """
         named = v.var if isinstance(v, IterVar) else v
         named.name = s  # type: ignore[misc]
@@ -98,15 +91,7 @@ class IRBuilder:
 
     @staticmethod
     def name_many(s: Sequence[str], vs: Sequence[Definition]) -> list[Definition]:
-        """Give each of some variables or buffers a name.
-
-        Parameters
-        ----------
-        s : sequence of str
-            The names.
-        vs : sequence of Var, Buffer or IterVar
-            What they are given to.
-        """
+        """Give each of some variables or buffers a name."""
         return [IRBuilder.name(name, v) for name, v in zip(s, vs, strict=True)]
 
     def innermost(self, kind: type[Frame]) -> Frame | None:
@@ -189,11 +174,6 @@ class IRBuilderFrame(ABC):
     @abstractmethod
     def finish(self, builder: IRBuilder) -> None:
         """Emit what was made of it.
-
-        Parameters
-        ----------
-        builder : IRBuilder
-            The frame is closed already.
 
         Raises
         ------

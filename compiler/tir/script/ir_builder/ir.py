@@ -135,11 +135,6 @@ def module_set_attr(attr_key: str, attr_value: object, allow_overwrite: bool = F
 def module_global_infos(global_infos: Mapping[str, Sequence[Any]]) -> None:
     """State what the functions of the module refer to together.
 
-    Parameters
-    ----------
-    global_infos : mapping of str to sequence of GlobalInfo
-        Such as devices, by their kinds.
-
     Raises
     ------
     ArgumentError

@@ -150,11 +150,6 @@ def arg(name: str, obj: Var | BufferNode) -> Var | BufferNode:
     ----------
     obj : Var or Buffer
         ``T.handle()``, ``T.int32()`` or ``T.Buffer(…)``; it gets the name.
-
-    Returns
-    -------
-    Var or Buffer
-        ``obj``.
     """
     frame = _function("arg")
     named: Var | BufferNode = IRBuilder.name(name, obj)  # type: ignore[type-var]
@@ -197,13 +192,7 @@ def func_attr(attrs: Mapping[str, Any]) -> None:
 
 
 def func_ret(ret_type: Type) -> Type:
-    """Say what the function returns.
-
-    Returns
-    -------
-    Type
-        ``ret_type``.
-    """
+    """Say what the function returns."""
     _function("func_ret").ret_type = ret_type
     return ret_type
 
@@ -412,13 +401,7 @@ def prefetch(buffer: BufferNode, bounds: Sequence[Range]) -> None:
 
 
 def env_thread(thread_tag: str, dtype: str = "int32") -> IterVar:
-    """Declare the axis of threads that ``T.launch_thread`` begins.
-
-    Parameters
-    ----------
-    dtype : str
-        Type of the variable.
-    """
+    """Declare the axis of threads that ``T.launch_thread`` begins."""
     _function("env_thread")
     declared = words.env_thread(thread_tag, dtype).make("v")
     assert isinstance(declared, IterVar)

@@ -64,15 +64,7 @@ class ExprDoc(Doc):
         return AttrAccessDoc(self, name)
 
     def call(self, *args: ExprDoc, **kwargs: ExprDoc) -> CallDoc:
-        """Return a call of this expression.
-
-        Parameters
-        ----------
-        *args : ExprDoc
-            The arguments by position.
-        **kwargs : ExprDoc
-            The arguments by keyword.
-        """
+        """Return a call of this expression."""
         return CallDoc(self, *args, **kwargs)
 
     def __getitem__(self, indices: ExprDoc | SliceDoc | Sequence[ExprDoc | SliceDoc]) -> IndexDoc:
@@ -110,8 +102,6 @@ class LiteralDoc(ExprDoc):
     ----------
     value : str, float, bool, int or None
         Constants of the IR stand for their numbers.
-    path : ObjectPath, optional
-        Where it comes from.
     """
 
     value: str | float | bool | int | None
@@ -155,10 +145,6 @@ class CallDoc(ExprDoc):
 
     Parameters
     ----------
-    callee : ExprDoc
-        What is called.
-    *args : ExprDoc
-        The arguments by position.
     **kwargs : ExprDoc
         The arguments by keyword; kept as ``kwargs_keys`` and ``kwargs_values``.
     """
@@ -288,13 +274,7 @@ class AssignDoc(StmtDoc):
 
 @dataclass(slots=True, eq=False)
 class IfDoc(StmtDoc):
-    """A branch.
-
-    Parameters
-    ----------
-    then_branch, else_branch : list of StmtDoc
-        One of them may be empty.
-    """
+    """A branch."""
 
     predicate: ExprDoc
     then_branch: list[StmtDoc]
@@ -381,13 +361,7 @@ class ClassDoc(StmtDoc):
 
 @dataclass(slots=True, eq=False, init=False)
 class CommentDoc(StmtDoc):
-    """A comment on lines of its own.
-
-    Parameters
-    ----------
-    comment : str
-        Without the number signs.
-    """
+    """A comment on lines of its own."""
 
     def __init__(self, comment: str) -> None:
         self.source_paths = []

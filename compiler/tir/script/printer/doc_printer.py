@@ -107,8 +107,6 @@ def to_python_script(
     ----------
     indent_spaces : int
         Spaces for each level of indentation.
-    print_line_numbers : bool
-        Whether lines have numbers.
     num_context_lines : int, optional
         How many lines around underlined ones are printed; all lines where left out.
     path_to_underline : list of ObjectPath, optional

@@ -66,13 +66,6 @@ class _Side:
 def schedule_matmul(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target) -> Schedule | None:
     """Return the schedule of a group around a product of matrices.
 
-    Parameters
-    ----------
-    outputs : sequence of Tensor
-        The outputs of the group.
-    anchor : ComputeOp
-        The product: rows and columns are its last axes.
-
     Returns
     -------
     Schedule or None
@@ -92,13 +85,6 @@ def schedule_matmul(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target
 
 def schedule_conv(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target) -> Schedule | None:
     """Return the schedule of a group around a convolution: a tile is of output channels and columns of a row.
-
-    Parameters
-    ----------
-    outputs : sequence of Tensor
-        The outputs of the group.
-    anchor : ComputeOp
-        The convolution.
 
     Returns
     -------
@@ -146,13 +132,7 @@ def _group(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target) -> Grou
 
 
 def _tiled(group: Group, rows: _Side, columns: _Side, step: int) -> None:
-    """Compute tiles of the result by blocks, with so many elements of the first axis of the reduction at a time.
-
-    Parameters
-    ----------
-    rows, columns : _Side
-        Of the result; neighbouring threads have neighbouring columns.
-    """
+    """Compute tiles of the result by blocks, with so many elements of the first axis of the reduction at a time."""
     s, tile = group.schedule[group.result], group.schedule[group.tile]
     threads = (thread_axis((0, columns.threads), "threadIdx.x"), thread_axis((0, rows.threads), "threadIdx.y"))
     place = _blocks(s, group.result.op.axis, rows, columns, threads)

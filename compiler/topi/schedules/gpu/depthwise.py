@@ -49,13 +49,6 @@ def schedule_depthwise(outputs: Sequence[Tensor], anchor: ComputeOp, target: Tar
     tile once.  Small images share a block with those of further channels; where channels are neighbours in memory, a
     block computes some of them.
 
-    Parameters
-    ----------
-    outputs : sequence of Tensor
-        The outputs of the group.
-    anchor : ComputeOp
-        The convolution.
-
     Returns
     -------
     Schedule or None

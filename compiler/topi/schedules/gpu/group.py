@@ -33,15 +33,7 @@ _RULES: dict[str, _Rule] = {
 
 
 def schedule_group(outputs: Sequence[Tensor], target: Target) -> Schedule:
-    """Return the schedule of a group: every step is inlined, or runs in the threads of a kernel.
-
-    Parameters
-    ----------
-    outputs : sequence of Tensor
-        The outputs of the group.
-    target : Target
-        A GPU's.
-    """
+    """Return the schedule of a group: every step is inlined, or runs in the threads of a kernel."""
     for op in post_dfs_order(output_operations(outputs)):
         if isinstance(op, ComputeOp) and op.tag in _RULES:
             schedule = _RULES[op.tag](outputs, op, target)

@@ -42,13 +42,7 @@ def size(axes: Sequence[IterVar]) -> int | None:
 
 
 def bind(stage: Stage, axis: IterVar, tag: str) -> IterVar:
-    """Bind a loop to a new thread axis, and return that axis.
-
-    Parameters
-    ----------
-    tag : str
-        Such as ``threadIdx.x``.
-    """
+    """Bind a loop to a new thread axis, and return that axis."""
     thread = thread_axis(tag)
     stage.bind(axis, thread)
     return thread
@@ -58,16 +52,6 @@ def bind_elements(stage: Stage, target: Target) -> IterVar:
     """Let each thread compute an element; or several, where there are more than blocks can be launched.
 
     Neighbours in memory are computed by neighbouring threads.
-
-    Parameters
-    ----------
-    stage : Stage
-        Of a computation; a reduction runs in its element's thread.
-
-    Returns
-    -------
-    IterVar
-        The innermost loop around an element: others may be computed there.
     """
     threads, count = block_threads(target), size(stage.op.axis)
     element = stage.fuse(*stage.op.axis)
@@ -85,15 +69,7 @@ def bind_elements(stage: Stage, target: Target) -> IterVar:
 
 
 def fetch(staged: Stage, threads: Sequence[IterVar]) -> None:
-    """Let all threads of a block copy what is staged: neighbours in memory by neighbouring threads.
-
-    Parameters
-    ----------
-    staged : Stage
-        Of what is in shared memory.
-    threads : sequence of IterVar
-        Thread axes of constant extents, x first.
-    """
+    """Let all threads of a block copy what is staged: neighbours in memory by neighbouring threads."""
     rest = staged.fuse(*staged.op.axis)
     for axis in threads:
         assert axis.dom is not None, "the axis was made with its extent"

@@ -33,8 +33,6 @@ def schedule_reduction(schedule: Schedule, stage: Stage, store: Stage, target: T
 
     Parameters
     ----------
-    stage : Stage
-        Of the reduction.
     store : Stage
         What stores the result: the reduction itself, or a later step with as many elements.
     """
@@ -83,15 +81,7 @@ def _across_a_block(schedule: Schedule, stage: Stage, store: Stage, target: Targ
 
 
 def across_threads(schedule: Schedule, stage: Stage, threads: int) -> None:
-    """Reduce across the threads ``threadIdx.x`` of a block, each of which reduces a part alone first.
-
-    Parameters
-    ----------
-    stage : Stage
-        Of the reduction.
-    threads : int
-        How many threads, a power of two.
-    """
+    """Reduce across the threads ``threadIdx.x`` of a block, each of which reduces a part alone first."""
     tx = thread_axis((0, threads), "threadIdx.x")
     _, part = stage.split(stage.fuse(*stage.op.reduce_axis), factor=threads)
     parts = schedule.rfactor(stage.op.output(0), part)

@@ -26,13 +26,6 @@ _REDUCTIONS = (Tag.SOFTMAX_MAX, Tag.SOFTMAX_SUM)
 def schedule_softmax(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target) -> Schedule | None:
     """Return the schedule of a group around a softmax along the last axis.
 
-    Parameters
-    ----------
-    outputs : sequence of Tensor
-        The outputs of the group.
-    anchor : ComputeOp
-        The quotient, or the logarithm of it.
-
     Returns
     -------
     Schedule or None

@@ -49,8 +49,6 @@ def intrin_wmma_load_matrix_A(
         ``row_major`` or ``col_major``: how the tile lies in shared memory.
     A_shape, C_shape : sequence of int
         Shapes of the tile and of its fragment.
-    in_dtype : str
-        Of the elements.
     """
     m, _, k = shape
     return _load("wmma.matrix_a", (m, k), strides_dst, strides_from, shape, layout, A_shape, C_shape, in_dtype)
@@ -77,8 +75,6 @@ def intrin_wmma_load_matrix_W(
         ``row_major`` or ``col_major``: how the tile lies in shared memory.
     A_shape, C_shape : sequence of int
         Shapes of the tile and of its fragment.
-    in_dtype : str
-        Of the elements.
     """
     _, n, k = shape
     tile = (k, n) if layout == "row_major" else (n, k)
@@ -101,8 +97,6 @@ def intrin_wmma_store_matrix(
         Strides of the result in memory and of the fragments' tensor, in elements.
     shape : tuple of int
         The extents ``m``, ``n`` and ``k`` of a product.
-    out_dtype : str
-        Of the elements.
     A_shape, C_shape : sequence of int
         Shapes of the fragment and of the tile that it is stored to.
     """
@@ -133,8 +127,6 @@ def intrin_wmma_gemm(
 
     Parameters
     ----------
-    AL_gemm, WL_gemm : Tensor
-        Placeholders for the operands' tiles.
     CL_compute : Tensor
         The product of the two, as ``te.compute`` describes it.
     strides_A, strides_W, strides_Conv : sequence of int

@@ -60,13 +60,6 @@ def schedule_conv(attrs: object, outputs: Sequence[Tensor], target: Target) -> S
     ----------
     attrs : object
         The attributes of the operator; all that counts is in the tensors.
-    outputs : sequence of Tensor
-        The outputs of the group.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no convolution in the group.
     """
     anchor = find_anchor(outputs, _RULES, "schedule_conv")
     group = tiled_group(outputs, anchor, _STORED, may_be_cut=True)

@@ -46,13 +46,6 @@ def schedule_matmul(attrs: object, outputs: Sequence[Tensor], target: Target) ->
     ----------
     attrs : object
         The attributes of the operator; all that counts is in the tensors.
-    outputs : sequence of Tensor
-        The outputs of the group.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no product of matrices in the group.
     """
     anchor = find_anchor(outputs, _RULES, "schedule_matmul")
     return _RULES[Tag(anchor.tag)](outputs, anchor, target)

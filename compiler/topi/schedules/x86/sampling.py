@@ -21,8 +21,6 @@ def schedule_resampling(attrs: object, outputs: Sequence[te.Tensor], target: Tar
     ----------
     attrs : object
         The attributes of the operator; all that counts is in the tensors.
-    outputs : sequence of Tensor
-        The outputs of the group.
     """
     ops = output_operations(outputs)
     schedule = te.create_schedule(ops)

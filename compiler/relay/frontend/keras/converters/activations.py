@@ -124,8 +124,6 @@ def activation(layer: Layer, x: RelayExpr, function: str | Mapping[str, Any]) ->
 
     Parameters
     ----------
-    layer : Layer
-        The layer with the function.
     x : Expr
         In the layout of the module.
     function : str or mapping

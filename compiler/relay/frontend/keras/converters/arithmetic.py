@@ -70,13 +70,7 @@ functions({"Round": _round})
 
 
 def operands(layer: Layer, values: Sequence[object] | None = None) -> list[Any]:
-    """Return the arguments of a function as tensors of a common data type, in Keras's axis order.
-
-    Parameters
-    ----------
-    values : sequence of object, optional
-        Tensors, numbers and arrays; by default all positional arguments.
-    """
+    """Return the arguments of a function as tensors of a common data type, in Keras's axis order."""
     given = list(layer.positional if values is None else values)
     kinds = [np.dtype(dtype_of(v)) for v in given if isinstance(v, RelayExpr)]
     arrays = [np.asarray(v) for v in given if not isinstance(v, RelayExpr)]

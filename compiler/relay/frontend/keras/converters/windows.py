@@ -54,10 +54,6 @@ def convolved(
 
     Parameters
     ----------
-    name : str
-        Of the weight.
-    weight : np.ndarray
-        The spatial axes, followed by input and output channels.
     padding : sequence of int, optional
         Before each spatial axis, then after each; by default that of the layer.
     """

@@ -20,22 +20,7 @@ from compiler.relay.frontend.shared.tensors import bounded, cast, expand, reshap
 
 
 def pick(x: RelayExpr, places: Sequence[Any], outside: str = "zeros") -> Any:
-    """Gather elements of images at integer positions.
-
-    Parameters
-    ----------
-    x : Expr
-        (N, C, spatial…)
-    places : sequence of Expr
-        Integer positions as floats, (N, K) for each spatial axis.
-    outside : str
-        ``zeros`` for zero padding; otherwise positions are clamped.
-
-    Returns
-    -------
-    Expr
-        (N, C, K)
-    """
+    """Gather elements of images at integer positions."""
     n, c, *extents = static_dims(x, "the input")
     flat: Any = None
     inside: Any = None
@@ -212,10 +197,6 @@ def deformable_convolution(operands: tuple[Any, ...], w: Windows, groups: int, p
     ----------
     operands : tuple of Expr or None
         Images, weights, offsets, and what may be None: a bias, and a mask that scales the samples.
-    groups : int
-        Of the convolution.
-    parts : int
-        Groups of channels with offsets of their own.
     """
     x, weight, offset, bias, mask = operands
     n, c, *extents = static_dims(x, "the input")

@@ -102,13 +102,7 @@ def _multi_head_attention(
 
 
 def refuse(node: Node, names: tuple[str, ...]) -> None:
-    """Check that unsupported attributes are zero, their default.
-
-    Raises
-    ------
-    ConversionError
-        Naming the attribute.
-    """
+    """Check that unsupported attributes are zero, their default."""
     for name in names:
         if node.attr(name, 0):
             raise ConversionError(f"attribute {name} = {node.attr(name)} is not supported")
@@ -146,13 +140,7 @@ def _with_bias(parts: list[Any], bias: RelayExpr | None) -> Any:
 
 
 def heads_of(x: RelayExpr, count: int) -> Any:
-    """Return (batch, length, count * width) as (batch, count, length, width).
-
-    Raises
-    ------
-    ConversionError
-        If the channels cannot be divided so.
-    """
+    """Return (batch, length, count * width) as (batch, count, length, width)."""
     batch, length, width = static_dims(with_rank(x, (3,), "query, key or value"), "query, key or value")
     if count < 1 or width % count:
         raise ConversionError(f"{width} channels cannot be divided among num_heads = {count}")

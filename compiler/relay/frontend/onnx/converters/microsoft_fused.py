@@ -64,15 +64,7 @@ def _fused_matmul(node: Node, a: RelayExpr, b: RelayExpr) -> Any:
 
 
 def _with_rows_last(x: RelayExpr, transposed: bool, batch_inside: bool) -> Any:
-    """Return a batch of matrices whose last two axes are rows and columns.
-
-    Parameters
-    ----------
-    transposed : bool
-        Whether columns come before rows; vectors stay as they are.
-    batch_inside : bool
-        Whether the rows come before the axes of the batch.
-    """
+    """Return a batch of matrices whose last two axes are rows and columns."""
     rank = rank_of(x)
     if rank < 2:
         return x

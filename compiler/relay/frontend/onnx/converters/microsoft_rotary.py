@@ -32,15 +32,7 @@ def _rotary_embedding(node: Node, x: RelayExpr, positions: RelayExpr, cos: Relay
 
 
 def rows(positions: RelayExpr, table: RelayExpr, x: RelayExpr) -> Any:
-    """Return the row of a table for each position: (batch or 1, 1, length, half).
-
-    Parameters
-    ----------
-    positions : Expr
-        Those of all tokens, (batch, length), or where all sequences begin.
-    x : Expr
-        Heads (batch, heads, length, width).
-    """
+    """Return the row of a table for each position: (batch or 1, 1, length, half)."""
     length = static_dims(x, "input")[2]
     if rank_of(positions) == 1:  # where all sequences begin
         positions = ops.add(reshape(positions, [1, 1]), constant(np.arange(length, dtype=np.int64)[None]))
@@ -53,10 +45,6 @@ def rotated(x: RelayExpr, cos: RelayExpr, sin: RelayExpr, half: int, interleaved
 
     Parameters
     ----------
-    cos, sin : Expr
-        Of each position and pair, broadcast against the heads.
-    half : int
-        The number of pairs.
     interleaved : bool
         Whether the two of a pair are neighbours; otherwise the second is ``half`` channels further.
     """

@@ -19,23 +19,7 @@ from compiler.relay.ty import AnyDim, FuncType, TensorType, TupleType
 
 
 def loop_at_run_time(node: Node) -> list[Any]:
-    """Convert a loop to a recursive function, and return its outputs.
-
-    Parameters
-    ----------
-    node : Node
-        A ``Loop``, with optional trip count and condition, and loop-carried values.
-
-    Returns
-    -------
-    list of Expr
-        The final loop-carried values, and the scan outputs, stacked along a new first axis.
-
-    Raises
-    ------
-    ConversionError
-        If a loop-carried value changes its data type or rank, or the shape of a scan output is unknown.
-    """
+    """Convert a loop to a recursive function, and return its outputs."""
     trips, condition, *initial = node.inputs
     body = node.required("body")
     types = stable_types([type_of(x) for x in initial], lambda before: _types_after(node, before))

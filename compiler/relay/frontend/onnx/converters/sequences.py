@@ -19,13 +19,7 @@ _ABSENT: RelayExpr = settle(Tuple(()))
 
 
 def _items(sequence: RelayExpr) -> list[Any]:
-    """Return the elements of a sequence.
-
-    Raises
-    ------
-    ConversionError
-        If the expression is a tensor.
-    """
+    """Return the elements of a sequence."""
     if isinstance(sequence, Tuple):
         return list(sequence.fields)
     t = infer_expr(sequence)
@@ -45,8 +39,6 @@ def _place(node: Node, index: int, length: int, last: int) -> int:
     ----------
     index : int
         Of the input; a negative place counts from the end of the sequence.
-    length, last : int
-        The last place is behind the sequence where something is inserted.
     """
     given = node.ints(index, "position")
     if given is None:

@@ -25,8 +25,6 @@ def _optimizer(name: str, moments: int) -> Callable[[_Step], _Step]:
     name : str
         The operator: its inputs are a rate and the number of steps so far, then all tensors, all their gradients, and
         all moments of each order.
-    moments : int
-        How many moments a tensor has.
     """
 
     def enter(step: _Step) -> _Step:

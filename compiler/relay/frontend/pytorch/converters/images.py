@@ -31,8 +31,6 @@ def _resized(x: RelayExpr, output_size: Any, scales: list[Any], method: str, ali
 
     Parameters
     ----------
-    scales : list of float or None
-        Scale factors; if given, they also determine the sampling positions.
     align_corners : bool
         Whether the centres of the corner pixels are aligned, instead of the edges of the image.
     """

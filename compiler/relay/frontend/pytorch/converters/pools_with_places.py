@@ -33,8 +33,6 @@ def _greatest(x: RelayExpr, windows: Sequence[Sequence[tuple[int, ...]]]) -> Any
 
     Parameters
     ----------
-    x : Expr
-        The batch and channel axes come first.
     windows : sequence of sequence of tuple of int
         The coordinates of each window's elements along each spatial axis, padded with -1 to equal length.
     """

@@ -125,8 +125,6 @@ def variance(x: RelayExpr, dim: Dim, unbiased: bool, correction: Any, keepdim: b
 
     Parameters
     ----------
-    unbiased : bool
-        Whether to divide by one less than the number of elements.
     correction : int or None
         The difference of the divisor from the number of elements, if given.
     """

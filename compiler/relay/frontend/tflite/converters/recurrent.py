@@ -75,8 +75,6 @@ class _Gate:
 
     Attributes
     ----------
-    weight, recurrent : Expr
-        The input and recurrent weights.
     bias, peephole, norm : Expr or None
         The bias, the peephole weights of the cell state, and the layer normalization coefficients.
     """
