@@ -101,23 +101,23 @@ class Renewal(Mutator):
         return rebuild(n, buffer=self._view(n.buffer), body=self.visit(n.body))
 
     def visit_Block(self, n: Block) -> Stmt:
-        """Rebuild a block with axes and buffers of its own."""
+        """Return another block, even where it defines nothing: a schedule refers to blocks by identity."""
         axes = self._visit_tuple(n.iter_vars)
         allocated = tuple([self._allocated(buffer) for buffer in n.alloc_buffers])
         matches = []
         for match in n.match_buffers:
             source = self.visit(match.source)
             matches.append(rebuild(match, buffer=self.buffer(match.buffer), source=source))
-        return rebuild(
-            n,
-            iter_vars=axes,
-            reads=self._visit_tuple(n.reads),
-            writes=self._visit_tuple(n.writes),
-            alloc_buffers=allocated,
-            match_buffers=tuple(matches),
-            init=None if n.init is None else self.visit(n.init),
-            body=self.visit(n.body),
-        )
+        parts = {
+            "iter_vars": axes,
+            "reads": self._visit_tuple(n.reads),
+            "writes": self._visit_tuple(n.writes),
+            "alloc_buffers": allocated,
+            "match_buffers": tuple(matches),
+            "init": None if n.init is None else self.visit(n.init),
+            "body": self.visit(n.body),
+        }
+        return duplicate(n, parts)
 
     def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
         """Rebuild a load."""

@@ -122,3 +122,11 @@ def test_what_a_block_allocates_keeps_the_size_that_is_known_around_it():
     (renewed,) = Renewal().visit(block).alloc_buffers
     assert renewed.shape[0] is n
     assert renewed.data is not memory
+
+
+def test_a_block_that_defines_nothing_is_another_block_too():
+    buffer = tir.decl_buffer((1,), name="A")
+    block = tir.Block([], [], [], "store", tir.BufferStore(buffer, tir.const(0.0, "float32"), [0]))
+    renewed = Renewal().visit(block)
+    assert renewed is not block
+    assert structural_equal(renewed, block, map_free_vars=True)

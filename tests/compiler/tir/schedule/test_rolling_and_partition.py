@@ -57,6 +57,22 @@ def two_stages(A: T.Buffer((24, 16), "int32"), C: T.Buffer((24, 16), "int32")):
                 C[vi, vj] = B[vi, vj] + 1
 
 
+@T.prim_func
+def block_without_axes_in_a_block(A: T.Buffer((4,), "int32"), C: T.Buffer((4,), "int32")):
+    for i in range(4):
+        with T.block("row"):
+            vi = T.axis.spatial(4, i)
+            for j in range(6):
+                with T.block("step"):
+                    T.axis.opaque(6, j)
+                    T.reads(A[vi])
+                    T.writes(C[vi])
+                    with T.block("element"):
+                        T.reads(A[vi])
+                        T.writes(C[vi])
+                        C[vi] = A[vi] + 1
+
+
 def outputs(program: PrimFunc | Schedule) -> list[np.ndarray]:
     """Return what a program makes of small whole numbers; its last parameter is the output."""
     mod = program.mod if isinstance(program, Schedule) else tvm.IRModule({"main": program})
@@ -111,6 +127,12 @@ def test_partitions_of_partitions_and_of_a_loop_of_two_stages() -> None:
     sch = Schedule(two_stages, debug_mask="all")
     sch.loop_partition(sch.get_loops("B")[0], [10, None])
     assert_same(sch, two_stages)
+
+
+def test_partitions_do_not_share_a_block_that_uses_no_variable_of_theirs() -> None:
+    sch = Schedule(block_without_axes_in_a_block, debug_mask="all")
+    sch.loop_partition(sch.get_loops("step")[0], [2, None])
+    assert_same(sch, block_without_axes_in_a_block)
 
 
 @pytest.mark.parametrize("factors", [[None, None], [30, None], [24, None], [0, 5], [20, 20]])
