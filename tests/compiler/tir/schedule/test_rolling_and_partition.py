@@ -64,7 +64,7 @@ def block_without_axes_in_a_block(A: T.Buffer((4,), "int32"), C: T.Buffer((4,), 
             vi = T.axis.spatial(4, i)
             for j in range(6):
                 with T.block("step"):
-                    T.axis.opaque(6, j)
+                    _vj = T.axis.opaque(6, j)
                     T.reads(A[vi])
                     T.writes(C[vi])
                     with T.block("element"):
