@@ -91,10 +91,7 @@ def div(a: ExprLike, b: ExprLike) -> PrimExpr:
 def truncdiv(a: ExprLike, b: ExprLike) -> PrimExpr:
     """Return the integer quotient rounded towards zero, as in C.
 
-    Raises
-    ------
-    DTypeError
-        If an operand is not an integer.
+    Raises DTypeError if an operand is not an integer.
     """
     return _integer_division("truncdiv", Div, a, b)
 
@@ -102,10 +99,7 @@ def truncdiv(a: ExprLike, b: ExprLike) -> PrimExpr:
 def truncmod(a: ExprLike, b: ExprLike) -> PrimExpr:
     """Return the remainder of :func:`truncdiv`; it has the sign of ``a``.
 
-    Raises
-    ------
-    DTypeError
-        If an operand is not an integer.
+    Raises DTypeError if an operand is not an integer.
     """
     return _integer_division("truncmod", Mod, a, b)
 
@@ -113,10 +107,7 @@ def truncmod(a: ExprLike, b: ExprLike) -> PrimExpr:
 def floordiv(a: ExprLike, b: ExprLike) -> PrimExpr:
     """Return the integer quotient rounded towards minus infinity, as Python's ``//``.
 
-    Raises
-    ------
-    DTypeError
-        If an operand is not an integer.
+    Raises DTypeError if an operand is not an integer.
     """
     return _integer_division("floordiv", FloorDiv, a, b)
 
@@ -124,10 +115,7 @@ def floordiv(a: ExprLike, b: ExprLike) -> PrimExpr:
 def floormod(a: ExprLike, b: ExprLike) -> PrimExpr:
     """Return the remainder of :func:`floordiv`, as Python's ``%``; it has the sign of ``b``.
 
-    Raises
-    ------
-    DTypeError
-        If an operand is not an integer.
+    Raises DTypeError if an operand is not an integer.
     """
     return _integer_division("floormod", FloorMod, a, b)
 
@@ -135,15 +123,12 @@ def floormod(a: ExprLike, b: ExprLike) -> PrimExpr:
 def indexdiv(a: ExprLike, b: ExprLike) -> PrimExpr:
     """Return the quotient of two indices.
 
+    Raises DTypeError if an operand is not an integer.
+
     Parameters
     ----------
     a, b : PrimExpr
         Integers that are not negative, brought to one type.
-
-    Raises
-    ------
-    DTypeError
-        If an operand is not an integer.
     """
     return _integer_division("indexdiv", FloorDiv, a, b)
 
@@ -151,15 +136,12 @@ def indexdiv(a: ExprLike, b: ExprLike) -> PrimExpr:
 def indexmod(a: ExprLike, b: ExprLike) -> PrimExpr:
     """Return the remainder of two indices.
 
+    Raises DTypeError if an operand is not an integer.
+
     Parameters
     ----------
     a, b : PrimExpr
         Integers that are not negative, brought to one type.
-
-    Raises
-    ------
-    DTypeError
-        If an operand is not an integer.
     """
     return _integer_division("indexmod", FloorMod, a, b)
 
@@ -167,10 +149,7 @@ def indexmod(a: ExprLike, b: ExprLike) -> PrimExpr:
 def ceildiv(lhs: ExprLike, rhs: ExprLike) -> PrimExpr:
     """Return the integer quotient rounded towards plus infinity.
 
-    Raises
-    ------
-    DTypeError
-        If an operand is not an integer.
+    Raises DTypeError if an operand is not an integer.
     """
     divisor = convert(rhs)
     return floordiv(convert(lhs) + divisor - 1, divisor)
@@ -186,15 +165,12 @@ def _integer_division(name: str, kind: type[BinaryOp], a: ExprLike, b: ExprLike)
 def all(*args: ExprLike) -> PrimExpr:
     """Return whether all conditions hold.
 
+    Raises DTypeError if an operand is not of type ``bool``.
+
     Parameters
     ----------
     *args : PrimExpr
         Conditions of type ``bool``, at least one.
-
-    Raises
-    ------
-    DTypeError
-        If an operand is not of type ``bool``.
     """
     return _logic("all", And, args)
 
@@ -202,15 +178,12 @@ def all(*args: ExprLike) -> PrimExpr:
 def any(*args: ExprLike) -> PrimExpr:
     """Return whether at least one condition holds.
 
+    Raises DTypeError if an operand is not of type ``bool``.
+
     Parameters
     ----------
     *args : PrimExpr
         Conditions of type ``bool``, at least one.
-
-    Raises
-    ------
-    DTypeError
-        If an operand is not of type ``bool``.
     """
     return _logic("any", Or, args)
 
@@ -231,10 +204,7 @@ def _logic(name: str, kind: type[BinaryOp], args: tuple[ExprLike, ...]) -> PrimE
 def bitwise_and(x: ExprLike, y: ExprLike) -> PrimExpr:
     """Return the bits set in both integers.
 
-    Raises
-    ------
-    DTypeError
-        If an operand is not an integer.
+    Raises DTypeError if an operand is not an integer.
     """
     return bitwise("bitwise_and", x, y)
 
@@ -242,10 +212,7 @@ def bitwise_and(x: ExprLike, y: ExprLike) -> PrimExpr:
 def bitwise_or(x: ExprLike, y: ExprLike) -> PrimExpr:
     """Return the bits set in either integer.
 
-    Raises
-    ------
-    DTypeError
-        If an operand is not an integer.
+    Raises DTypeError if an operand is not an integer.
     """
     return bitwise("bitwise_or", x, y)
 
@@ -253,10 +220,7 @@ def bitwise_or(x: ExprLike, y: ExprLike) -> PrimExpr:
 def bitwise_xor(x: ExprLike, y: ExprLike) -> PrimExpr:
     """Return the bits set in exactly one of two integers.
 
-    Raises
-    ------
-    DTypeError
-        If an operand is not an integer.
+    Raises DTypeError if an operand is not an integer.
     """
     return bitwise("bitwise_xor", x, y)
 
@@ -264,10 +228,7 @@ def bitwise_xor(x: ExprLike, y: ExprLike) -> PrimExpr:
 def bitwise_not(x: ExprLike) -> PrimExpr:
     """Return an integer with all bits inverted.
 
-    Raises
-    ------
-    DTypeError
-        If an operand is not an integer.
+    Raises DTypeError if an operand is not an integer.
     """
     return bitwise("bitwise_not", x)
 
@@ -275,15 +236,12 @@ def bitwise_not(x: ExprLike) -> PrimExpr:
 def shift_left(x: ExprLike, y: ExprLike) -> PrimExpr:
     """Return ``x * 2 ** y``; bits that do not fit into the type are lost.
 
+    Raises DTypeError if an operand is not an integer.
+
     Parameters
     ----------
     x, y : PrimExpr
         Integers, brought to one type; ``y`` is not negative.
-
-    Raises
-    ------
-    DTypeError
-        If an operand is not an integer.
     """
     return bitwise("shift_left", x, y)
 
@@ -291,14 +249,11 @@ def shift_left(x: ExprLike, y: ExprLike) -> PrimExpr:
 def shift_right(x: ExprLike, y: ExprLike) -> PrimExpr:
     """Return ``x`` divided by ``2 ** y``, rounded towards minus infinity.
 
+    Raises DTypeError if an operand is not an integer.
+
     Parameters
     ----------
     x, y : PrimExpr
         Integers, brought to one type; ``y`` is not negative.
-
-    Raises
-    ------
-    DTypeError
-        If an operand is not an integer.
     """
     return bitwise("shift_right", x, y)

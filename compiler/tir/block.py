@@ -34,15 +34,12 @@ ALIGNMENTS = "buffer_dim_align"
 class MatchBufferRegion(Node):
     """A buffer that stands for a region of another one, within a block.
 
+    Raises ArgumentError if the buffer has another data type, storage or shape than the region.
+
     Parameters
     ----------
     buffer : Buffer
         Defined in the block; its variables get the values that the region has.
-
-    Raises
-    ------
-    ArgumentError
-        If the buffer has another data type, storage or shape than the region.
     """
 
     children: ClassVar[tuple[str, ...]] = ("source",)
@@ -126,17 +123,14 @@ class Block(Stmt):
 class BlockRealize(Stmt):
     """One execution of a block: the values of its axes, and whether it runs at all.
 
+    Raises ArgumentError if there are not as many values as the block has axes, or the predicate is not a condition.
+
     Parameters
     ----------
     iter_values : sequence of PrimExpr or int
         One for each axis of the block.
     predicate : PrimExpr or bool
         Where it is false, the block does not run.
-
-    Raises
-    ------
-    ArgumentError
-        If there are not as many values as the block has axes, or the predicate is not a condition.
     """
 
     children: ClassVar[tuple[str, ...]] = ("iter_values", "predicate", "block")

@@ -97,6 +97,8 @@ class Buffer(Node):
     def vload(self, begin: ExprLike, dtype: str | None = None, predicate: PrimExpr | None = None) -> BufferLoad:
         """Load one or several elements.
 
+        Raises DTypeError if ``dtype`` is not that of elements of this buffer.
+
         Parameters
         ----------
         begin : sequence of PrimExpr or int
@@ -105,11 +107,6 @@ class Buffer(Node):
             Type of the value, e.g. ``float32x4`` for four elements; the element type by default.
         predicate : PrimExpr, optional
             A boolean vector that masks the lanes; the value of inactive lanes is undefined.
-
-        Raises
-        ------
-        DTypeError
-            If ``dtype`` is not that of elements of this buffer.
         """
         if dtype is not None and dt.element(dtype) != dt.element(self.dtype):
             raise DTypeError(f"vload: elements of {self.name!r} are {dt.element(self.dtype)}, not {dtype}")
@@ -140,6 +137,8 @@ class Buffer(Node):
     ) -> Call:
         """Return a pointer into the buffer, for a function outside.
 
+        Raises ArgumentError if the mask has other letters than ``r`` and ``w``.
+
         Parameters
         ----------
         access_mask : str or int
@@ -151,11 +150,6 @@ class Buffer(Node):
             The element that it points to, in elements from the first one.
         extent : int or PrimExpr, optional
             How many elements may be accessed; the rest of the buffer by default.
-
-        Raises
-        ------
-        ArgumentError
-            If the mask has other letters than ``r`` and ``w``.
         """
         first = convert(offset)
         available = self._size() - first if extent is None else convert(extent)
@@ -286,20 +280,16 @@ def _part_range(part: Any, dim: PrimExpr) -> Range:
 class BufferLoad(PrimExpr):
     """A load of an element, or a vector of elements, of a buffer.
 
+    Raises RankError if the number of indices differs from that of the dimensions, and LanesError if the predicate is
+    not a boolean vector of as many lanes, an index other than the last is a vector, or index and elements are both
+    scalable vectors.
+
     Parameters
     ----------
     indices : sequence of PrimExpr or int
         One per dimension, in elements; if the last is a vector, so is the value.
     predicate : PrimExpr, optional
         A boolean vector that masks the lanes; the value of inactive lanes is undefined.
-
-    Raises
-    ------
-    RankError
-        If the number of indices differs from that of the dimensions.
-    LanesError
-        If the predicate is not a boolean vector of as many lanes, an index other than the last is a vector, or index
-        and elements are both scalable vectors.
     """
 
     children: ClassVar[tuple[str, ...]] = ("indices", "predicate")
@@ -337,15 +327,12 @@ def _flat_index(access: BufferLoad | BufferStore) -> PrimExpr:
 class BufferRegion(Node):
     """A rectangular region of a buffer.
 
+    Raises RankError if the number of ranges differs from that of the dimensions.
+
     Parameters
     ----------
     region : tuple of Range
         A range for each dimension, in elements.
-
-    Raises
-    ------
-    RankError
-        If the number of ranges differs from that of the dimensions.
     """
 
     children: ClassVar[tuple[str, ...]] = ("region",)
@@ -369,6 +356,10 @@ class BufferRegion(Node):
 class BufferStore(Stmt):
     """``buffer[indices] = value``.
 
+    Raises RankError if the number of indices differs from that of the dimensions, LanesError if the number of lanes of
+    the value or the predicate does not match, the predicate is not boolean, or an index other than the last is a
+    vector, and DTypeError if the value has another type than the elements.
+
     Parameters
     ----------
     value : PrimExpr or number
@@ -377,16 +368,6 @@ class BufferStore(Stmt):
         One per dimension, in elements; the last may be a vector.
     predicate : PrimExpr, optional
         A boolean vector that masks the lanes.
-
-    Raises
-    ------
-    RankError
-        If the number of indices differs from that of the dimensions.
-    LanesError
-        If the number of lanes of the value or the predicate does not match, the predicate is not boolean, or an index
-        other than the last is a vector.
-    DTypeError
-        If the value has another type than the elements.
     """
 
     children: ClassVar[tuple[str, ...]] = ("value", "indices", "predicate")

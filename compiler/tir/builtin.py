@@ -58,17 +58,14 @@ STACK_MAKE_ARRAY = register_op(
 def if_then_else(cond: ExprLike, t: ExprLike, f: ExprLike) -> PrimExpr:
     """Return ``t`` where ``cond`` holds, else ``f``; the other one is not evaluated, and may be out of bounds.
 
+    Raises DTypeError if ``cond`` is not of type ``bool``.
+
     Parameters
     ----------
     cond : PrimExpr
         One condition, of type ``bool``.
     t, f : PrimExpr
         The two values, brought to one data type.
-
-    Raises
-    ------
-    DTypeError
-        If ``cond`` is not of type ``bool``.
     """
     condition = convert(cond)
     if condition.dtype != "bool":
@@ -102,15 +99,12 @@ def ret(val: ExprLike) -> PrimExpr:
 def reinterpret(dtype: str, value: ExprLike) -> PrimExpr:
     """Return the bits of a value read as another data type.
 
+    Raises DTypeError if the two types differ in size.
+
     Parameters
     ----------
     dtype : str
         A data type of the same size in bits.
-
-    Raises
-    ------
-    DTypeError
-        If the two types differ in size.
     """
     e = convert(value)
     if e.dtype == dtype:
@@ -124,10 +118,7 @@ def reinterpret(dtype: str, value: ExprLike) -> PrimExpr:
 def popcount(x: ExprLike) -> PrimExpr:
     """Return the number of bits set in an integer.
 
-    Raises
-    ------
-    DTypeError
-        If ``x`` is not an integer.
+    Raises DTypeError if ``x`` is not an integer.
     """
     e = _integer("popcount", x)
     return Call(e.dtype, POPCOUNT, (e,))
@@ -136,15 +127,12 @@ def popcount(x: ExprLike) -> PrimExpr:
 def clz(x: ExprLike) -> PrimExpr:
     """Return the number of zero bits above the highest bit set in an integer.
 
+    Raises DTypeError if ``x`` is not an integer.
+
     Returns
     -------
     PrimExpr
         Of type ``int32``.
-
-    Raises
-    ------
-    DTypeError
-        If ``x`` is not an integer.
     """
     e = _integer("clz", x)
     return Call("int32", CLZ, (e,))
@@ -204,17 +192,14 @@ def storage_sync(scope: str) -> PrimExpr:
 def address_of(buffer_load: Buffer | BufferLoad, span: Span | None = None) -> PrimExpr:
     """Return a pointer to an element.
 
+    Raises ArgumentError if ``buffer_load`` is neither.
+
     Parameters
     ----------
     buffer_load : Buffer or BufferLoad
         The element, or a buffer for its first one.
     span : Span, optional
         Where the call comes from; what is being built when left out.
-
-    Raises
-    ------
-    ArgumentError
-        If ``buffer_load`` is neither.
     """
     if isinstance(buffer_load, Buffer):
         first = tuple(cast(d.dtype, 0) for d in buffer_load.shape)

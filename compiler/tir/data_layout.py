@@ -165,15 +165,12 @@ class Layout:
     def extents(self, shape: Sequence[Extent]) -> dict[str, Extent]:
         """Return the extent of each dimension of a tensor.
 
+        Raises ArgumentError if the shape has another number of axes, or a block another size, than the layout.
+
         Parameters
         ----------
         shape : sequence of (int or PrimExpr)
             Of the tensor, in this layout.
-
-        Raises
-        ------
-        ArgumentError
-            If the shape has another number of axes, or a block another size, than the layout.
         """
         if len(shape) != self.ndim:
             raise ArgumentError(f"layout {self.name} has {self.ndim} axes, the shape {tuple(shape)} has {len(shape)}")
@@ -187,15 +184,12 @@ class Layout:
     def shape(self, extents: Mapping[str, Extent]) -> Shape:
         """Return the shape of a tensor in this layout.
 
+        Raises ArgumentError if an extent is not a multiple of its block.
+
         Parameters
         ----------
         extents : mapping of str to (int or PrimExpr)
             Of each dimension.
-
-        Raises
-        ------
-        ArgumentError
-            If an extent is not a multiple of its block.
         """
         dims: list[Extent] = []
         for axis in self.axes:
@@ -274,17 +268,14 @@ class Layout:
 def layout(layout_str: str, dtype: str = "int32") -> Layout:
     """Read a layout from its name.
 
+    Raises ArgumentError if the name is not one of a layout, or ``dtype`` is another.
+
     Parameters
     ----------
     layout_str : str
         Such as ``NCHW`` or ``NCHW16c``; empty or ``__undef__`` is the layout of no axes, that of a scalar.
     dtype : str
         Of the variables of its axes, which are ``int32`` here.
-
-    Raises
-    ------
-    ArgumentError
-        If the name is not one of a layout, or ``dtype`` is another.
     """
     if dtype != "int32":
         raise ArgumentError(f"layout: dtype must be 'int32', got {show(dtype)}")
@@ -314,60 +305,48 @@ class BijectiveLayout:
     def forward_shape(self, shape: Sequence[Extent]) -> Shape:
         """Return the shape in the layout ``dst_layout``.
 
+        Raises ArgumentError if it has another number of axes, or an extent is not a multiple of its block.
+
         Parameters
         ----------
         shape : sequence of (int or PrimExpr)
             In the layout ``src_layout``.
-
-        Raises
-        ------
-        ArgumentError
-            If it has another number of axes, or an extent is not a multiple of its block.
         """
         return self.dst_layout.shape(self.src_layout.extents(_plain(shape)))
 
     def backward_shape(self, shape: Sequence[Extent]) -> Shape:
         """Return the shape in the layout ``src_layout``.
 
+        Raises ArgumentError if it has another number of axes, or an extent is not a multiple of its block.
+
         Parameters
         ----------
         shape : sequence of (int or PrimExpr)
             In the layout ``dst_layout``.
-
-        Raises
-        ------
-        ArgumentError
-            If it has another number of axes, or an extent is not a multiple of its block.
         """
         return self.src_layout.shape(self.dst_layout.extents(_plain(shape)))
 
     def forward_index(self, index: Sequence[Index]) -> tuple[Index, ...]:
         """Return the index of an element in the layout ``dst_layout``.
 
+        Raises ArgumentError if it has another number of axes.
+
         Parameters
         ----------
         index : sequence of (int or PrimExpr)
             Its index in the layout ``src_layout``.
-
-        Raises
-        ------
-        ArgumentError
-            If it has another number of axes.
         """
         return self.dst_layout.indices(self.src_layout.point(_plain(index)))
 
     def backward_index(self, index: Sequence[Index]) -> tuple[Index, ...]:
         """Return the index of an element in the layout ``src_layout``.
 
+        Raises ArgumentError if it has another number of axes.
+
         Parameters
         ----------
         index : sequence of (int or PrimExpr)
             Its index in the layout ``dst_layout``.
-
-        Raises
-        ------
-        ArgumentError
-            If it has another number of axes.
         """
         return self.src_layout.indices(self.dst_layout.point(_plain(index)))
 

@@ -48,15 +48,12 @@ _MINIMUM = "tvm.datatype.min"
 def register(type_name: str, type_code: int) -> None:
     """Let ``custom[type_name]`` with a width in bits be a data type.
 
+    Raises DTypeError if the code is one of TVM's own types, or the name or the code stands for another type already.
+
     Parameters
     ----------
     type_code : int
         A number from 129 on that no other type has.
-
-    Raises
-    ------
-    DTypeError
-        If the code is one of TVM's own types, or the name or the code stands for another type already.
 
     Examples
     --------
@@ -77,10 +74,7 @@ def register(type_name: str, type_code: int) -> None:
 def get_type_name(type_code: int) -> str:
     """Return the name that a code was registered with.
 
-    Raises
-    ------
-    DTypeError
-        If no type of that code is registered.
+    Raises DTypeError if no type of that code is registered.
     """
     return dt.CUSTOM_TYPES.name(type_code)
 
@@ -88,10 +82,7 @@ def get_type_name(type_code: int) -> str:
 def get_type_code(type_name: str) -> int:
     """Return the code that a name was registered with.
 
-    Raises
-    ------
-    DTypeError
-        If no type of that name is registered.
+    Raises DTypeError if no type of that name is registered.
     """
     return dt.CUSTOM_TYPES.code(type_name)
 
@@ -111,6 +102,9 @@ def register_op(
 ) -> None:
     """Say what an operation on a custom type becomes on a target.
 
+    Raises ArgumentError if a ``Cast`` lacks the type that it converts to, or a lowering of the operation is registered
+    already.
+
     Parameters
     ----------
     lower_func : callable
@@ -126,11 +120,6 @@ def register_op(
         Of a ``Cast``, the type that is converted to.
     intrinsic_name : str, optional
         Of a ``Call``, the operator, e.g. ``tir.exp``.
-
-    Raises
-    ------
-    ArgumentError
-        If a ``Cast`` lacks the type that it converts to, or a lowering of the operation is registered already.
     """
     if op_name == "Cast" and dest_type_name is None:
         raise ArgumentError("register_op: dest_type_name, the type that the Cast converts to, must be given")
@@ -172,15 +161,12 @@ def has_lowering(
 def register_min_func(func: Callable[[int], PrimExpr], type_name: str) -> None:
     """Say which is the smallest number of a custom type, with which maxima begin.
 
+    Raises ArgumentError if one is registered already.
+
     Parameters
     ----------
     func : callable
         Takes the width in bits and returns an expression of that type; :func:`create_min_lower_func` makes one.
-
-    Raises
-    ------
-    ArgumentError
-        If one is registered already.
     """
     register_func(f"{_MINIMUM}.{type_name}", func)
 

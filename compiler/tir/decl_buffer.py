@@ -28,6 +28,8 @@ def decl_buffer(
 ) -> Buffer:
     """Declare a buffer.
 
+    Raises ArgumentError if the buffer type is unknown, or an axis separator is out of range.
+
     Parameters
     ----------
     shape : sequence of int or PrimExpr
@@ -51,11 +53,6 @@ def decl_buffer(
         ``auto_broadcast`` for a buffer whose dimensions of extent 1 are broadcast; its strides are then variables.
     axis_separators : sequence of int, optional
         The positions at which the dimensions are separated into groups; flattening keeps one dimension per group.
-
-    Raises
-    ------
-    ArgumentError
-        If the buffer type is unknown, or an axis separator is out of range.
     """
     if buffer_type not in _BUFFER_TYPES:
         raise ArgumentError(f"decl_buffer: buffer_type must be '' or 'auto_broadcast', got {show(buffer_type)}")

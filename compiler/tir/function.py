@@ -28,6 +28,8 @@ FROM_SCHEDULE = "from_legacy_te_schedule"
 class PrimFunc(BaseFunc):
     """A function of loop IR.
 
+    Raises DTypeError if a parameter is neither a variable nor a buffer, or ``ret_type`` no type.
+
     Parameters
     ----------
     params : sequence of Var or Buffer
@@ -38,11 +40,6 @@ class PrimFunc(BaseFunc):
         What each handle parameter points to.
     attrs : mapping of str to object
         ``global_symbol``, ``tir.noalias``, ``from_legacy_te_schedule``, ``target``, …
-
-    Raises
-    ------
-    DTypeError
-        If a parameter is neither a variable nor a buffer, or ``ret_type`` no type.
 
     Attributes
     ----------
@@ -140,16 +137,13 @@ class PrimFunc(BaseFunc):
     def specialize(self, param_map: Mapping[Var, ExprLike | Buffer]) -> PrimFunc:
         """Return this function for special values of some parameters.
 
+        Raises ArgumentError if a key is not a parameter, or a buffer does not fit.
+
         Parameters
         ----------
         param_map : mapping of Var to PrimExpr, number or Buffer
             The value of a scalar, which is then no parameter any more; of a handle the buffer that it points to, whose
             extents are the values of the variables in the shape.
-
-        Raises
-        ------
-        ArgumentError
-            If a key is not a parameter, or a buffer does not fit.
 
         Examples
         --------

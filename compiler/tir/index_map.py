@@ -76,17 +76,14 @@ class IndexMap(Node):
     ) -> IndexMap:
         """Make a map of a Python function.
 
+        Raises ArgumentError if the function returns separators of axes as well.
+
         Parameters
         ----------
         mapping_function : callable
             From indices to a list of indices.
         ndim : int, optional
             How many indices ``*args`` stands for.
-
-        Raises
-        ------
-        ArgumentError
-            If the function returns separators of axes as well.
         """
         index_map, separators = IndexMap.from_func_with_separators(
             mapping_function, ndim, inverse_index_map, index_dtype=index_dtype
@@ -105,17 +102,14 @@ class IndexMap(Node):
     ) -> tuple[IndexMap, list[int]]:
         """Make a map of a Python function, which may put ``IndexMap.AXIS_SEPARATOR`` between indices.
 
+        Raises ArgumentError if the number of indices is not known.
+
         Parameters
         ----------
         mapping_function : callable
             From indices to a list of indices and separators.
         ndim : int, optional
             How many indices ``*args`` stands for.
-
-        Raises
-        ------
-        ArgumentError
-            If the number of indices is not known.
         """
         variables = _variables(mapping_function, ndim, index_dtype)
         result = mapping_function(*variables)
@@ -136,6 +130,8 @@ class IndexMap(Node):
     def from_text(text: str, index_dtype: str = "int32", known: Mapping[str, Var] | None = None) -> IndexMap:
         """Return the map that the text of a lambda describes, as traces save it.
 
+        Raises ArgumentError if it is anything else.
+
         Parameters
         ----------
         text : str
@@ -144,11 +140,6 @@ class IndexMap(Node):
             The type of the indices that are mapped.
         known : mapping of str to Var, optional
             Variables by their names that the text may use besides, e.g. the sizes of buffers.
-
-        Raises
-        ------
-        ArgumentError
-            If it is anything else.
         """
         tree = ast.parse(text, mode="eval").body
         if not isinstance(tree, ast.Lambda):
@@ -161,15 +152,12 @@ class IndexMap(Node):
     def map_indices(self, indices: Sequence[ExprLike], analyzer: Analyzer | None = None) -> tuple[PrimExpr, ...]:
         """Return what indices are mapped to.
 
+        Raises ArgumentError if there are not as many as the map takes.
+
         Parameters
         ----------
         indices : sequence of PrimExpr or int
             One for each initial index.
-
-        Raises
-        ------
-        ArgumentError
-            If there are not as many as the map takes.
         """
         given = as_exprs(indices)
         if len(given) != len(self.initial_indices):
@@ -206,10 +194,7 @@ class IndexMap(Node):
     def map_shape(self, shape: Sequence[ExprLike]) -> tuple[PrimExpr, ...]:
         """Return the shape of what a shape is mapped to.
 
-        Raises
-        ------
-        ArgumentError
-            If some elements are mapped to negative indices.
+        Raises ArgumentError if some elements are mapped to negative indices.
         """
         dims = as_exprs(shape)
         mapped = image_shape(self.final_indices, self._domains(dims))
@@ -246,10 +231,7 @@ class IndexMap(Node):
     def inverse(self, shape: Sequence[ExprLike | Range]) -> IndexMap:
         """Return the map back.
 
-        Raises
-        ------
-        ArgumentError
-            If it is not bijective.
+        Raises ArgumentError if it is not bijective.
         """
         if self.inverse_index_map is not None:
             return self.inverse_index_map
@@ -262,6 +244,8 @@ class IndexMap(Node):
     def non_surjective_inverse(self, shape: Sequence[ExprLike | Range]) -> tuple[IndexMap, PrimExpr]:
         """Return the map back, and which indices of the new layout no element is mapped to.
 
+        Raises ArgumentError if two elements are mapped to the same index.
+
         Parameters
         ----------
         shape : sequence of PrimExpr, int or Range
@@ -271,11 +255,6 @@ class IndexMap(Node):
         -------
         tuple of IndexMap and PrimExpr
             The condition is in terms of the indices that the map back takes.
-
-        Raises
-        ------
-        ArgumentError
-            If two elements are mapped to the same index.
         """
         domains = self._domains(shape)
         if self.inverse_index_map is not None:

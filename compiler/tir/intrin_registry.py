@@ -15,17 +15,14 @@ _REGISTERED: dict[str, TensorIntrin] = {}
 class TensorIntrin:
     """An intrinsic of a processor.
 
+    Raises ArgumentError if the functions do not have the same kind of parameters, or no root block.
+
     Parameters
     ----------
     desc : PrimFunc
         What it computes, by loops and blocks.
     impl : PrimFunc
         What does that, with the same buffers as parameters.
-
-    Raises
-    ------
-    ArgumentError
-        If the functions do not have the same kind of parameters, or no root block.
     """
 
     def __init__(self, desc: PrimFunc, impl: PrimFunc) -> None:
@@ -42,6 +39,8 @@ class TensorIntrin:
     def register(name: str, desc: PrimFunc, impl: PrimFunc, override: bool = False) -> TensorIntrin:
         """Register an intrinsic under a name.
 
+        Raises ArgumentError if there is an intrinsic of that name, or the functions do not fit each other.
+
         Parameters
         ----------
         desc : PrimFunc
@@ -50,11 +49,6 @@ class TensorIntrin:
             What does that, with the same buffers as parameters.
         override : bool
             Whether it replaces one of that name.
-
-        Raises
-        ------
-        ArgumentError
-            If there is an intrinsic of that name, or the functions do not fit each other.
         """
         if name in _REGISTERED and not override:
             raise ArgumentError(f"TensorIntrin '{name}' has already been registered")
@@ -65,6 +59,8 @@ class TensorIntrin:
     def get(name: str, allow_missing: bool = False) -> TensorIntrin | None:
         """Return an intrinsic by its name.
 
+        Raises ArgumentError if there is none, and there must be.
+
         Parameters
         ----------
         allow_missing : bool
@@ -74,11 +70,6 @@ class TensorIntrin:
         -------
         TensorIntrin or None
             None if there is none.
-
-        Raises
-        ------
-        ArgumentError
-            If there is none, and there must be.
         """
         if name not in _REGISTERED and not allow_missing:
             raise ArgumentError(f"TensorIntrin {show(name)} is not registered")

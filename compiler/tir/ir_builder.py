@@ -104,15 +104,12 @@ class IRBuilder:
     def emit(self, stmt: Any) -> None:
         """Add a statement, an expression to evaluate, or a function that wraps all that follows in the block.
 
+        Raises ArgumentError if it is not one of these.
+
         Parameters
         ----------
         stmt : Stmt, PrimExpr or callable
             A function takes what follows it in the block as one statement, and returns a statement around that.
-
-        Raises
-        ------
-        ArgumentError
-            If it is not one of these.
         """
         if isinstance(stmt, PrimExpr):
             stmt = Evaluate(stmt)
@@ -123,10 +120,7 @@ class IRBuilder:
     def get(self) -> Stmt:
         """Return everything that was emitted as one statement.
 
-        Raises
-        ------
-        ArgumentError
-            If a ``with`` block is still open.
+        Raises ArgumentError if a ``with`` block is still open.
         """
         if len(self._blocks) != 1:
             raise ArgumentError("get: a `with` block of the builder is still open")
@@ -151,6 +145,8 @@ class IRBuilder:
     ) -> Iterator[Var]:
         """Open a loop from ``begin`` to before ``end`` and give its variable.
 
+        Raises ArgumentError if ``kind`` is not one of these.
+
         Parameters
         ----------
         begin, end : PrimExpr or int
@@ -161,11 +157,6 @@ class IRBuilder:
             Its type; that of ``begin`` and ``end`` by default.
         kind : str
             ``serial``, ``parallel``, ``vectorize`` or ``unroll``.
-
-        Raises
-        ------
-        ArgumentError
-            If ``kind`` is not one of these.
         """
         if kind not in _KINDS:
             raise ArgumentError(f"for_range: kind must be one of {', '.join(_KINDS)}, got {show(kind)}")
@@ -214,15 +205,12 @@ class IRBuilder:
     def else_scope(self) -> Iterator[None]:
         """Open the other branch of the :meth:`if_scope` that was just closed.
 
+        Raises ArgumentError if no ``if_scope`` was closed just before.
+
         Returns
         -------
         context manager
             What is emitted inside runs where the condition does not hold.
-
-        Raises
-        ------
-        ArgumentError
-            If no ``if_scope`` was closed just before.
         """
         previous = self._blocks[-1][-1] if self._blocks[-1] else None
         if not isinstance(previous, IfThenElse) or previous.else_case is not None:

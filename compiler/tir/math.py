@@ -274,15 +274,12 @@ def isfinite(x: ExprLike) -> PrimExpr:
 def ldexp(x1: ExprLike, x2: ExprLike) -> PrimExpr:
     """Return ``x1 * 2 ** x2``.
 
+    Raises DTypeError if ``x1`` is not a floating-point number, or ``x2`` no integer.
+
     Returns
     -------
     PrimExpr
         Of the type of ``x1``.
-
-    Raises
-    ------
-    DTypeError
-        If ``x1`` is not a floating-point number, or ``x2`` no integer.
     """
     value, power_of_two = _float_operand("ldexp", x1), convert(x2)
     if not dt.is_integral(power_of_two.dtype):

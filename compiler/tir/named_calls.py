@@ -68,17 +68,14 @@ def _as_array(buffer: Buffer) -> PrimExpr:
 def call_llvm_intrin(dtype: str, name: str, *args: ExprLike) -> PrimExpr:
     """Call an LLVM intrinsic.
 
+    Raises ArgumentError if LLVM has no such intrinsic.
+
     Parameters
     ----------
     name : str
         The intrinsic, e.g. ``llvm.prefetch``.
     *args : PrimExpr
         As in TVM, the number of arguments in the signature, followed by the arguments.
-
-    Raises
-    ------
-    ArgumentError
-        If LLVM has no such intrinsic.
     """
     return _named_call(CALL_LLVM_INTRIN, dtype, _intrinsic("call_llvm_intrin", name), args)
 
@@ -86,17 +83,14 @@ def call_llvm_intrin(dtype: str, name: str, *args: ExprLike) -> PrimExpr:
 def call_llvm_pure_intrin(dtype: str, name: str, *args: ExprLike) -> PrimExpr:
     """Call an LLVM intrinsic without side effects.
 
+    Raises ArgumentError if LLVM has no such intrinsic.
+
     Parameters
     ----------
     name : str
         The intrinsic, e.g. ``llvm.fabs``.
     *args : PrimExpr
         As in TVM, the number of arguments in the signature, followed by the arguments.
-
-    Raises
-    ------
-    ArgumentError
-        If LLVM has no such intrinsic.
     """
     return _named_call(CALL_LLVM_PURE_INTRIN, dtype, _intrinsic("call_llvm_pure_intrin", name), args)
 

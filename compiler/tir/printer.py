@@ -48,6 +48,8 @@ _IR_IMPORT = "# from tvm.script import ir as I"
 def script(n: IRModule | Node, options: ScriptOptions = DEFAULT_OPTIONS) -> TextBuilder:
     """Return a module, function, statement or expression as TVMScript.
 
+    Raises ArgumentError if ``n`` is not one of these.
+
     Parameters
     ----------
     n : IRModule, PrimFunc, Stmt or PrimExpr
@@ -59,11 +61,6 @@ def script(n: IRModule | Node, options: ScriptOptions = DEFAULT_OPTIONS) -> Text
     -------
     TextBuilder
         Its ``lines`` have a region for every node, ``positions`` says where each node was first written.
-
-    Raises
-    ------
-    ArgumentError
-        If ``n`` is not one of these.
     """
     out = TextBuilder(" " * options.indent_spaces)
     if isinstance(n, IRModule):

@@ -48,10 +48,7 @@ def max_value(dtype: str) -> PrimExpr:
 def infinity(dtype: str) -> PrimExpr:
     """Return infinity as a floating-point data type.
 
-    Raises
-    ------
-    DTypeError
-        If ``dtype`` is not a floating-point type.
+    Raises DTypeError if ``dtype`` is not a floating-point type.
     """
     if not dt.is_float(dtype):
         raise DTypeError(f"infinity: expected a floating-point data type, got {show(dtype)}")

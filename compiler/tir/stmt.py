@@ -75,17 +75,14 @@ class ForKind(IntEnum):
 class LetStmt(Stmt):
     """A statement in which a variable stands for a value.
 
+    Raises DTypeError if the value is of another type than the variable.
+
     Parameters
     ----------
     var : Var
         Defined in ``body``.
     value : PrimExpr or number
         Evaluated once; of the type of the variable.
-
-    Raises
-    ------
-    DTypeError
-        If the value is of another type than the variable.
     """
 
     children: ClassVar[tuple[str, ...]] = ("value", "body")
@@ -142,17 +139,14 @@ RUN_ONCE = "TVMBackendRunOnce"
 class AssertStmt(Stmt):
     """A statement that runs if a condition holds, and fails otherwise.
 
+    Raises DTypeError if the condition is none.
+
     Parameters
     ----------
     condition : PrimExpr or bool
         Of type ``bool``.
     message : PrimExpr or str
         A ``StringImm``: what the error says.
-
-    Raises
-    ------
-    DTypeError
-        If the condition is none.
     """
 
     children: ClassVar[tuple[str, ...]] = ("condition", "message", "body")
@@ -219,15 +213,12 @@ class DeclBuffer(Stmt):
 class SeqStmt(Stmt):
     """Statements in order; :func:`seq` drops no-ops as well.
 
+    Raises DTypeError, InternalError if it is not a sequence of statements, or there are fewer than two.
+
     Parameters
     ----------
     seq : sequence of Stmt
         At least two; a sequence among them is replaced by its statements.
-
-    Raises
-    ------
-    DTypeError, InternalError
-        If it is not a sequence of statements, or there are fewer than two.
     """
 
     children: ClassVar[tuple[str, ...]] = ("seq",)
@@ -368,15 +359,12 @@ class For(Stmt):
 class While(Stmt):
     """A loop that runs as long as a condition holds.
 
+    Raises ArgumentError if the condition is a constant.
+
     Parameters
     ----------
     condition : PrimExpr
         Evaluated before each iteration.
-
-    Raises
-    ------
-    ArgumentError
-        If the condition is a constant.
     """
 
     children: ClassVar[tuple[str, ...]] = ("condition", "body")

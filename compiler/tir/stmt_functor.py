@@ -123,6 +123,8 @@ def ir_transform(
 ) -> Stmt:
     """Rebuild a statement, with functions that may replace its nodes.
 
+    Raises ArgumentError if ``only_enable`` names an unknown class, or a function returns what cannot stand there.
+
     Parameters
     ----------
     preorder : callable or None
@@ -137,11 +139,6 @@ def ir_transform(
     -------
     Stmt
         The very same object if nothing was replaced.
-
-    Raises
-    ------
-    ArgumentError
-        If ``only_enable`` names an unknown class, or a function returns what cannot stand there.
     """
     _check_ir("ir_transform", stmt)
     classes = None if only_enable is None else frozenset(_class_named(name) for name in only_enable)

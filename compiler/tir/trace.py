@@ -23,6 +23,8 @@ _DEFAULT_ACTION = "tvm.default_trace_action"
 def trace(args: Sequence[ExprLike], trace_action: str = _DEFAULT_ACTION) -> PrimExpr:
     """Let a registered function look at values where they are computed.
 
+    Raises ArgumentError if there are no values, or ``trace_action`` is not text.
+
     Parameters
     ----------
     args : sequence of PrimExpr or number
@@ -34,11 +36,6 @@ def trace(args: Sequence[ExprLike], trace_action: str = _DEFAULT_ACTION) -> Prim
     -------
     PrimExpr
         What the function returns; the traced value where it returns None.
-
-    Raises
-    ------
-    ArgumentError
-        If there are no values, or ``trace_action`` is not text.
 
     Examples
     --------

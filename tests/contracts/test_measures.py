@@ -46,6 +46,12 @@ def test_a_docstring_is_held_against_signature_and_code() -> None:
             raise ValueError
         return a + b + sum(rest)
 
+    def stated(a: int) -> int:
+        """Return a number that is not negative.  Raises ValueError for others."""
+        if a < 0:
+            raise ValueError
+        return a
+
     def repeated(a: int, b: int) -> int:
         """Add.
 
@@ -66,6 +72,7 @@ def test_a_docstring_is_held_against_signature_and_code() -> None:
     def silent(a: int) -> None: ...
 
     assert examine("f", told).faults == ()
+    assert examine("f", stated).faults == ()
     assert examine("f", repeated).faults == (
         "no Raises",
         "a: only the type",

@@ -22,17 +22,13 @@ def estimate_tir_flops(stmt_or_mod: Stmt | PrimFunc | IRModule) -> float:
     """Return the number of arithmetic operations that are done for what is stored, index arithmetic left out.
 
     Comparisons and calls count as nothing, a branch as its more expensive side.  A function, a block or a loop that
-    says ``estimated_flops`` in its attributes or annotations counts as that.
+    says ``estimated_flops`` in its attributes or annotations counts as that. Raises ArgumentError if the extent of a
+    loop is not constant.
 
     Parameters
     ----------
     stmt_or_mod : Stmt, PrimFunc or IRModule
         What is counted; the functions of a module are added up.
-
-    Raises
-    ------
-    ArgumentError
-        If the extent of a loop is not constant.
     """
     if isinstance(stmt_or_mod, IRModule):
         functions = [func for _, func in stmt_or_mod.items() if isinstance(func, PrimFunc)]

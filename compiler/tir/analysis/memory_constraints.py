@@ -22,6 +22,8 @@ _ANYWHERE = "global"
 def get_prim_func_arg_and_result_memory_constraints(func: PrimFunc, relay_func_type: FuncType) -> list[str]:
     """Return the memory scopes of the arguments and of the result of a function.
 
+    Raises InternalError if the tensors of a tuple have different scopes.
+
     Parameters
     ----------
     func : PrimFunc
@@ -33,11 +35,6 @@ def get_prim_func_arg_and_result_memory_constraints(func: PrimFunc, relay_func_t
     -------
     list of str
         One for each argument, then that of the result; all tensors of a tuple have one scope.
-
-    Raises
-    ------
-    InternalError
-        If the tensors of a tuple have different scopes.
     """
     scopes = []
     for position, buffers in enumerate(_buffers(func, relay_func_type)):
@@ -56,6 +53,8 @@ def apply_prim_func_arg_and_result_memory_constraints(
 ) -> PrimFunc:
     """Return a function whose parameters are in given memory scopes.
 
+    Raises ArgumentError if there are not as many scopes as arguments and results.
+
     Parameters
     ----------
     func : PrimFunc
@@ -64,11 +63,6 @@ def apply_prim_func_arg_and_result_memory_constraints(
         The type of the Relay function that it computes.
     arg_and_result_memory_scopes : sequence of str
         One for each argument, then that of the result; empty for ``global``.
-
-    Raises
-    ------
-    ArgumentError
-        If there are not as many scopes as arguments and results.
     """
     groups = list(_buffers(func, relay_func_type))
     if len(groups) != len(arg_and_result_memory_scopes):

@@ -31,10 +31,7 @@ class ImpureFunctionError(ArgumentError, AssertionError):
 def assert_pure_function(func: PrimFunc) -> bool:
     """Check that a function does nothing but computing its result.
 
-    Raises
-    ------
-    ImpureFunctionError
-        If it has an effect; the message says which.
+    Raises ImpureFunctionError if it has an effect; the message says which.
     """
     effects = _Effects()
     effects.visit(func.body)

@@ -36,6 +36,8 @@ _AXES = {"threadIdx.x": "max_thread_x", "threadIdx.y": "max_thread_y", "threadId
 def verify_gpu_code(func: PrimFunc, constraints: Mapping[str, int]) -> bool:
     """Return whether the kernels of a function keep the limits of a GPU.
 
+    Raises ArgumentError if there is no such limit.
+
     Parameters
     ----------
     func : PrimFunc
@@ -45,11 +47,6 @@ def verify_gpu_code(func: PrimFunc, constraints: Mapping[str, int]) -> bool:
         ``max_dynamic_shared_memory_per_block`` of both kinds of shared memory together; ``max_threads_per_block``,
         ``max_thread_x``, ``max_thread_y``, ``max_thread_z``, ``max_vthread``, ``max_kernels`` in numbers;
         ``max_vector_bytes`` in bytes of one access.  What is left out has no limit.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such limit.
     """
     return not gpu_violations(func, constraints)
 

@@ -155,6 +155,8 @@ def get_simdgroup_intrin_group(
 ) -> dict[str, str]:
     """Return the names of the intrinsics that a product of matrices consists of.
 
+    Raises ArgumentError if SIMD groups have no matrices of that type, or not from or to that memory.
+
     Parameters
     ----------
     load_scope : str
@@ -165,11 +167,6 @@ def get_simdgroup_intrin_group(
         ``float16``, ``bfloat16`` or ``float32``.
     trans_a, trans_b : bool
         Whether the operands lie transposed in memory.
-
-    Raises
-    ------
-    ArgumentError
-        If SIMD groups have no matrices of that type, or not from or to that memory.
     """
     if dtype not in _SHORT or load_scope != "shared" or store_scope not in ("global", "shared"):
         raise ArgumentError(f"get_simdgroup_intrin_group: no products of {dtype} from {load_scope} to {store_scope}")

@@ -132,6 +132,8 @@ def get_mfma_load_intrin(
 ) -> Pair:
     """Return the copy of an operand to the registers of a wave, and what each thread does of it.
 
+    Raises ArgumentError if there is no such instruction, or the operand lies transposed.
+
     Parameters
     ----------
     k_dim : int
@@ -140,11 +142,6 @@ def get_mfma_load_intrin(
         Where the operand lies: ``shared``, ``shared.dyn`` or ``global``.
     is_b : bool
         Whether it is the second operand.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such instruction, or the operand lies transposed.
     """
     operand = _product("get_mfma_load_intrin", k_dim, dtype)
     _require_as_it_lies("get_mfma_load_intrin", transposed)
@@ -174,17 +171,14 @@ def get_mfma_intrin(
 ) -> Pair:
     """Return the product of two matrices in the registers of a wave, added to a third one, and the call for it.
 
+    Raises ArgumentError if there is no such instruction, or the second operand lies transposed.
+
     Parameters
     ----------
     k_dim : int
         How many products an element is the sum of: 4 of ``float32``, 16 of ``float16`` and ``int8``.
     out_dtype : str
         Of the result: ``float32``, and ``int32`` for ``int8``.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such instruction, or the second operand lies transposed.
     """
     made = _product("get_mfma_intrin", k_dim, in_dtype, out_dtype)
     _require_as_it_lies("get_mfma_intrin", b_transposed)
@@ -218,17 +212,14 @@ def get_mfma_intrin(
 def get_mma_fill_intrin(dtype: str, local_size: int) -> Pair:
     """Return the filling of a result with zeros, and what each thread does of it.
 
+    Raises ArgumentError if no instruction has such a result.
+
     Parameters
     ----------
     dtype : str
         ``float32`` or ``int32``.
     local_size : int
         How many elements a thread has: 4.
-
-    Raises
-    ------
-    ArgumentError
-        If no instruction has such a result.
     """
     _require_result("get_mma_fill_intrin", dtype, local_size)
     head = function_head("C") + _warp("C", local_size, dtype) + root_block("", whole("C", WARP_SIZE, local_size))
@@ -247,6 +238,8 @@ def get_mma_fill_intrin(dtype: str, local_size: int) -> Pair:
 def get_mfma_store_intrin(local_size: int = 4, dtype: str = "float32", scope: str = "global") -> Pair:
     """Return the copy of a result from the registers of a wave to other memory, and what each thread does of it.
 
+    Raises ArgumentError if no instruction has such a result.
+
     Parameters
     ----------
     local_size : int
@@ -255,11 +248,6 @@ def get_mfma_store_intrin(local_size: int = 4, dtype: str = "float32", scope: st
         ``float32`` or ``int32``.
     scope : str
         Where they go: ``global``, ``shared`` or ``shared.dyn``.
-
-    Raises
-    ------
-    ArgumentError
-        If no instruction has such a result.
     """
     _require_result("get_mfma_store_intrin", dtype, local_size)
     head, shape = function_head("W", "C") + _warp("W", local_size, dtype), (M_DIM, N_DIM)

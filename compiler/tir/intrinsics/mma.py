@@ -91,7 +91,8 @@ def get_ldmatrix_intrin(
 ) -> Pair:
     """Return the copy of an operand from shared memory to the registers of a warp, and the call for it.
 
-    Numbers of 8 bits whose columns have to become rows are copied one by one, which ``ldmatrix`` cannot do.
+    Numbers of 8 bits whose columns have to become rows are copied one by one, which ``ldmatrix`` cannot do. Raises
+    ArgumentError if there is no such instruction.
 
     Parameters
     ----------
@@ -105,11 +106,6 @@ def get_ldmatrix_intrin(
         Whether the matrix lies transposed in memory.
     shared_scope : str
         ``shared`` or ``shared.dyn``.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such instruction.
     """
     operand = _OPERANDS.get(k_dim)
     if operand is None or operand.dtype != dtype or matrix_name not in ("A", "B"):
@@ -167,6 +163,8 @@ def _load(operand: _Operand, matrix: str, transposed: bool) -> str:
 def get_mma_intrin(k_dim: int, out_dtype: str, a_transposed: bool, b_transposed: bool) -> Pair:
     """Return the product of two matrices in the registers of a warp, added to a third one, and the calls for it.
 
+    Raises ArgumentError if there is no such instruction.
+
     Parameters
     ----------
     k_dim : int
@@ -175,11 +173,6 @@ def get_mma_intrin(k_dim: int, out_dtype: str, a_transposed: bool, b_transposed:
         Of the result: ``float16`` or ``float32``, and ``int32`` for ``int8``.
     a_transposed, b_transposed : bool
         Whether an operand lies transposed in shared memory, which it was loaded from.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such instruction.
     """
     operand = _OPERANDS.get(k_dim)
     if operand is None or out_dtype not in _RESULTS[operand.dtype]:
@@ -299,6 +292,8 @@ def get_mma_intrin_group(
 ) -> dict[str, str]:
     """Return the names of the intrinsics that one product of matrices needs.
 
+    Raises ArgumentError if tensor cores do not multiply such operands.
+
     Parameters
     ----------
     load_scope : str
@@ -313,11 +308,6 @@ def get_mma_intrin_group(
         Whether the result is stored by a loop instead of ``mma_store``.
     store_to_smem_dtype : str, optional
         Of the result as it is stored; ``out_dtype`` by default.
-
-    Raises
-    ------
-    ArgumentError
-        If tensor cores do not multiply such operands.
     """
     operand = _BY_TYPE.get(in_dtype)
     if operand is None or out_dtype not in _RESULTS[in_dtype]:

@@ -15,10 +15,7 @@ __all__ = ["BlockDependenceInfo"]
 class BlockDependenceInfo:
     """The blocks of a program, and what each must run after.
 
-    Raises
-    ------
-    DTypeError
-        If ``mod`` is something else.
+    Raises DTypeError if ``mod`` is something else.
 
     Examples
     --------

@@ -49,15 +49,12 @@ class InstructionKind:
     def get(name: str) -> InstructionKind:
         """Return a kind by its name.
 
+        Raises ArgumentError if there is no such kind.
+
         Parameters
         ----------
         name : str
             E.g. ``GetBlock``.
-
-        Raises
-        ------
-        ArgumentError
-            If there is no such kind.
         """
         kind = _KINDS.get(name)
         if kind is None:
@@ -67,10 +64,7 @@ class InstructionKind:
     def register(self) -> InstructionKind:
         """Let :meth:`get` know this kind.
 
-        Raises
-        ------
-        TypeError
-            If there is a kind of that name.
+        Raises TypeError if there is a kind of that name.
         """
         if self.name in _KINDS:
             raise TypeError(f"instruction kind {self.name!r} is already registered")

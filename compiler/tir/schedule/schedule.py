@@ -35,7 +35,8 @@ _MAX_SEED = 2**31 - 2
 class Schedule:
     """A program with blocks that primitives transform, keeping what it computes.
 
-    Primitives are methods; each is checked, applied at once, and noted in :attr:`trace`.
+    Primitives are methods; each is checked, applied at once, and noted in :attr:`trace`. Raises ArgumentError if the
+    program has no blocks, or an option has no meaning.
 
     Parameters
     ----------
@@ -49,11 +50,6 @@ class Schedule:
         ``detail`` to draw errors into the program, ``fast`` for a summary, ``none`` for neither.
     enable_check : bool
         Whether primitives check what can be costly to check.
-
-    Raises
-    ------
-    ArgumentError
-        If the program has no blocks, or an option has no meaning.
 
     Examples
     --------
@@ -127,10 +123,7 @@ class Schedule:
     def work_on(self, func_name: str) -> None:
         """Choose the function whose blocks :meth:`get_block` looks for.
 
-        Raises
-        ------
-        ArgumentError
-            If the module has no such function.
+        Raises ArgumentError if the module has no such function.
         """
         self._func_working_on = self.mod.get_global_var(func_name)
 
@@ -153,15 +146,12 @@ class Schedule:
     def seed(self, seed: int) -> None:
         """Begin sampling anew.
 
+        Raises ArgumentError if it is not an integer, or less than -1.
+
         Parameters
         ----------
         seed : int
             Where it begins; -1 for at random.
-
-        Raises
-        ------
-        ArgumentError
-            If it is not an integer, or less than -1.
         """
         if not isinstance(seed, int) or seed < -1:
             expected("Schedule.seed", "seed", "a non-negative integer, or -1", seed)
@@ -193,15 +183,12 @@ class Schedule:
     def get(self, rand_var_or_sref: ExprRV | BlockRV | LoopRV | StmtSRef) -> int | PrimExpr | Block | For | None:
         """Return what a random variable means.
 
+        Raises IndexError if the schedule does not know it.
+
         Returns
         -------
         Block, For or int
             A block, a loop, or the value of an expression; None for a reference to what is gone.
-
-        Raises
-        ------
-        IndexError
-            If the schedule does not know it.
         """
         if isinstance(rand_var_or_sref, StmtSRef):
             return rand_var_or_sref.stmt
@@ -212,12 +199,8 @@ class Schedule:
     def get_sref(self, rand_var_or_stmt: BlockRV | LoopRV | Block | For) -> StmtSRef:
         """Return the reference to a loop or block.
 
-        Raises
-        ------
-        IndexError
-            If the schedule does not know it.
-        ArgumentError
-            If the loop or block that a random variable meant is gone.
+        Raises IndexError if the schedule does not know it, and ArgumentError if the loop or block that a random
+        variable meant is gone.
         """
         if isinstance(rand_var_or_stmt, (Block, For)):
             sref = self._state.get_sref(rand_var_or_stmt)
@@ -235,15 +218,12 @@ class Schedule:
     def evaluated(self, expr: PrimExpr) -> int | PrimExpr:
         """Return the value of an expression of numbers that the schedule knows.
 
+        Raises IndexError if it is a number that the schedule does not know.
+
         Returns
         -------
         int or PrimExpr
             An expression where it depends on the program's own variables.
-
-        Raises
-        ------
-        IndexError
-            If it is a number that the schedule does not know.
         """
         values = {rv: convert(value) for rv, value in self._meanings.items() if isinstance(rv, Var)}
         if isinstance(expr, Var) and expr not in values and not self._is_of_program(expr):
@@ -269,10 +249,7 @@ class Schedule:
     def remove_rv(self, rand_var: ExprRV | BlockRV | LoopRV) -> None:
         """Forget a random variable.
 
-        Raises
-        ------
-        IndexError
-            If the schedule does not know it.
+        Raises IndexError if the schedule does not know it.
         """
         if rand_var not in self._meanings:
             raise IndexError(f"Cannot find corresponding random variable: {show(rand_var)}")

@@ -38,6 +38,8 @@ _MASKS = {"none": 0, "all": ScheduleDebugMask.VERIFY_SREF_TREE | ScheduleDebugMa
 class ScheduleState:
     """A program that is being scheduled, with a reference to each of its loops and blocks.
 
+    Raises ArgumentError if the body of a function is not a root block.
+
     Parameters
     ----------
     mod : IRModule or PrimFunc
@@ -48,11 +50,6 @@ class ScheduleState:
     enable_check : bool
         Whether primitives check that what they are asked for keeps the program's meaning as far as that can be told
         from the regions of blocks.
-
-    Raises
-    ------
-    ArgumentError
-        If the body of a function is not a root block.
     """
 
     def __init__(self, mod: IRModule | PrimFunc, *, debug_mask: str | int = "none", enable_check: bool = True) -> None:
@@ -132,10 +129,7 @@ class ScheduleState:
     def realize_of(self, block: StmtSRef) -> BlockRealize:
         """Return the realization of a block: the values of its axes.
 
-        Raises
-        ------
-        AssertionError
-            If the block is not where its reference says: a defect of a primitive.
+        Raises AssertionError if the block is not where its reference says: a defect of a primitive.
         """
         if block.parent is None:
             body = self.function_of(block).body
@@ -221,7 +215,8 @@ class ScheduleState:
         """Replace a loop or block.
 
         References to loops stay where a loop with the same variable takes their place, references to blocks where
-        ``block_sref_reuse`` says which one does, or where the very same object is found again.
+        ``block_sref_reuse`` says which one does, or where the very same object is found again. Raises ArgumentError if
+        a block is to be replaced by something else than a block, or a loop by a block without values.
 
         Parameters
         ----------
@@ -229,11 +224,6 @@ class ScheduleState:
             A block for a block; a loop, or a block with the values of its axes, for a loop.
         block_sref_reuse : mapping of Block to Block, optional
             Which new block takes the place of an old one.
-
-        Raises
-        ------
-        ArgumentError
-            If a block is to be replaced by something else than a block, or a loop by a block without values.
         """
         source = src_sref.stmt
         _check_replacement(source, tgt_stmt)
@@ -323,10 +313,7 @@ class ScheduleState:
     def verify(self) -> None:
         """Check what the debug mask says.
 
-        Raises
-        ------
-        AssertionError
-            If a reference, or what is known about a block, is wrong: a defect of a primitive.
+        Raises AssertionError if a reference, or what is known about a block, is wrong: a defect of a primitive.
         """
         for root in self._roots:
             if self.debug_mask & ScheduleDebugMask.VERIFY_SREF_TREE:

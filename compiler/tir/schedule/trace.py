@@ -98,15 +98,12 @@ class Trace:
     def apply_json_to_schedule(json_obj: Json, sch: Schedule) -> None:
         """Do the steps of a saved trace, to a schedule.
 
+        Raises ArgumentError if it is not a trace.
+
         Parameters
         ----------
         json_obj : list or str
             What :meth:`as_json` gave, or its text.
-
-        Raises
-        ------
-        ArgumentError
-            If it is not a trace.
         """
         _from_json(json.loads(json_obj) if isinstance(json_obj, str) else json_obj).apply_to_schedule(sch, False)
 

@@ -79,15 +79,12 @@ class AllocatedBuffer(Declaration):
 def block(name: str = "", no_realize: bool = False) -> BlockScope:
     """Begin a block: ``with T.block("C"):``.
 
+    Raises ArgumentError if the name is not a string.
+
     Parameters
     ----------
     no_realize : bool
         Whether the block stands alone, without values of its axes.
-
-    Raises
-    ------
-    ArgumentError
-        If the name is not a string.
     """
     if not isinstance(name, str):
         expected("T.block", "name", "a string", name)
@@ -189,10 +186,7 @@ def where(predicate: ExprLike) -> BlockFact:
 def block_attr(attrs: Mapping[str, Any]) -> BlockFact:
     """Annotate the block.
 
-    Raises
-    ------
-    ArgumentError
-        If it is not a mapping.
+    Raises ArgumentError if it is not a mapping.
     """
     if not isinstance(attrs, Mapping):
         expected("T.block_attr", "attrs", "a dictionary", attrs)

@@ -115,15 +115,12 @@ def store(var: Var, index: ExprLike, value: ExprLike, predicate: ExprLike = True
 def comm_reducer(combiner: Callable[..., PrimExpr], identity: Sequence[PrimExpr]) -> CommReducer:
     """Return a commutative combination of values: ``T.comm_reducer(lambda x, y: x + y, [T.float32(0)])``.
 
+    Raises ArgumentError if it does not take two of each value.
+
     Parameters
     ----------
     combiner : callable
         From the values to what they are combined to; a tuple of results for several values.
-
-    Raises
-    ------
-    ArgumentError
-        If it does not take two of each value.
     """
     count = len(identity)
     names = list(inspect.signature(combiner).parameters)
@@ -183,17 +180,14 @@ def index_map(
 def iter_var(var: Any, dom: RangeNode | None, iter_type: str, thread_tag: str = "") -> IterVar:
     """Return an axis, as attributes name them.
 
+    Raises ArgumentError if there is no such kind of axis.
+
     Parameters
     ----------
     var : Var or Declaration
         A variable, or the declaration of one such as ``T.int32()``.
     iter_type : str
         ``DataPar``, ``ThreadIndex``, ``CommReduce``, ….
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such kind of axis.
     """
     if isinstance(var, Declaration):
         var = var.make("v")

@@ -34,6 +34,8 @@ Program = TypeVar("Program", bound=PrimFunc | IRModule)
 def prim_func(func: Callable[..., Any] | None = None, *, private: bool = False, check_well_formed: bool = True) -> Any:
     """Read a Python function as TVMScript; a decorator.
 
+    Raises ScriptError if the function is not TVMScript, with the line.
+
     Parameters
     ----------
     func : callable, optional
@@ -47,11 +49,6 @@ def prim_func(func: Callable[..., Any] | None = None, *, private: bool = False, 
     -------
     PrimFunc
         In the body of a class the function itself, which :func:`ir_module` reads.
-
-    Raises
-    ------
-    ScriptError
-        If the function is not TVMScript, with the line.
 
     Examples
     --------
@@ -75,17 +72,14 @@ def prim_func(func: Callable[..., Any] | None = None, *, private: bool = False, 
 def macro(func: Callable[..., Any] | None = None, *, hygienic: bool = True) -> Any:
     """Read a Python function as a piece of programs, which is read anew wherever it is used; a decorator.
 
+    Raises ArgumentError if it is given anything but a function.
+
     Parameters
     ----------
     func : callable, optional
         The function; its body is never run.  Left out where this is used with options.
     hygienic : bool
         Whether names that are not parameters mean what they do where the macro is defined, instead of where it is used.
-
-    Raises
-    ------
-    ArgumentError
-        If it is given anything but a function.
 
     Examples
     --------
@@ -106,17 +100,14 @@ def macro(func: Callable[..., Any] | None = None, *, hygienic: bool = True) -> A
 def ir_module(mod: type | None = None, *, check_well_formed: bool = True) -> Any:
     """Read a class of TVMScript functions as a module; a decorator.
 
+    Raises ScriptError if a function is not TVMScript, with the line.
+
     Parameters
     ----------
     mod : type, optional
         Its methods are decorated by ``T.prim_func``.  Left out where this is used with options.
     check_well_formed : bool
         Accepted for compatibility with TVM; ``tir.analysis.verify_well_formed`` is the check.
-
-    Raises
-    ------
-    ScriptError
-        If a function is not TVMScript, with the line.
 
     Examples
     --------
@@ -145,17 +136,14 @@ def from_source(
 ) -> Any:
     """Read a program that is given as text; ``str`` of a function or module is such a text.
 
+    Raises ScriptError if the text is not TVMScript, with the line.
+
     Parameters
     ----------
     program : str
         One function or one module.  ``T`` and ``I`` need not be imported.
     check_well_formed : bool
         Accepted for compatibility with TVM; ``tir.analysis.verify_well_formed`` is the check.
-
-    Raises
-    ------
-    ScriptError
-        If the text is not TVMScript, with the line.
 
     Examples
     --------

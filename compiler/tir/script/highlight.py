@@ -10,17 +10,14 @@ __all__ = ["cprint"]
 def cprint(printable: object, style: str | None = None, black_format: bool = False) -> None:
     """Print a script.
 
+    Raises TypeError if ``printable`` is neither.
+
     Parameters
     ----------
     printable : str or Node
         A text, or anything with a method ``script``.
     style : str, optional
         Accepted for compatibility with TVM: texts have no colours here.
-
-    Raises
-    ------
-    TypeError
-        If ``printable`` is neither.
     """
     script = getattr(printable, "script", None)
     if isinstance(printable, str):

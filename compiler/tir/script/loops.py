@@ -82,17 +82,14 @@ def thread_binding(
 ) -> Loop:
     """Run each iteration on a thread of its own.
 
+    Raises ArgumentError if the thread axis is missing.
+
     Parameters
     ----------
     start, stop : int or PrimExpr
         As for :func:`serial`; the thread axis may come right after the number of iterations.
     thread : str
         The tag of the thread axis, e.g. ``"threadIdx.x"``.
-
-    Raises
-    ------
-    ArgumentError
-        If the thread axis is missing.
     """
     if isinstance(stop, str):
         return thread_binding(start, thread=stop, annotations=annotations)

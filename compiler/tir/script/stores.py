@@ -16,17 +16,14 @@ def buffer_store(
 ) -> BufferStore:
     """Store to an element of a buffer, or to several by a vector.
 
+    Raises DTypeError if the predicate is no vector of as many truth values.
+
     Parameters
     ----------
     value : PrimExpr
         Converted to the type of the elements.
     predicate : PrimExpr, optional
         Which lanes are stored: a vector of truth values.
-
-    Raises
-    ------
-    DTypeError
-        If the predicate is no vector of as many truth values.
     """
     element = BufferSlice(buffer, tuple([i if isinstance(i, slice) else convert(i) for i in indices])).asobject()
     return BufferStore(buffer, convert(value).astype(element.dtype), element.indices, predicate)

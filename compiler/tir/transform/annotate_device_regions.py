@@ -25,12 +25,8 @@ class AnnotateDeviceRegions(PrimFuncPass):
                                                                       B[tx] = A[tx]
 
     Functions whose target has no host are for the device as they are.  Memory of threads that is allocated around a
-    part, such as that of scope ``local``, is allocated in it: the host has none.
-
-    Raises
-    ------
-    LoweringError
-        If a function does not say which target it is for.
+    part, such as that of scope ``local``, is allocated in it: the host has none. Raises LoweringError if a function
+    does not say which target it is for.
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:

@@ -34,12 +34,8 @@ class ApplyLayoutTransforms(PrimFuncPass):
         for i in range(16):            →    for i in range(16):
             B[i] = A[i] * 2.0                   B[i // 4, i % 4] = A[i] * 2.0
 
-    ``tvm.lower`` has no need of it: stages with ``transform_layout`` are lowered in their layouts at once.
-
-    Raises
-    ------
-    ArgumentError
-        If the attribute is anything else than such a map.
+    ``tvm.lower`` has no need of it: stages with ``transform_layout`` are lowered in their layouts at once. Raises
+    ArgumentError if the attribute is anything else than such a map.
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:

@@ -134,10 +134,7 @@ class ArgumentStacks:
     def take_array(self) -> int:
         """Take room for an array; return its number.
 
-        Raises
-        ------
-        LoweringError
-            If this is outside of a call.
+        Raises LoweringError if this is outside of a call.
         """
         self._require_call("tvm_stack_make_array")
         self._now.arrays += 1
@@ -146,10 +143,7 @@ class ArgumentStacks:
     def take_extents(self, count: int) -> int:
         """Take room for some extents; return the position of the first.
 
-        Raises
-        ------
-        LoweringError
-            If this is outside of a call.
+        Raises LoweringError if this is outside of a call.
         """
         self._require_call("tvm_stack_make_shape")
         self._now.extents += count

@@ -38,12 +38,8 @@ class CoProcSync(PrimFuncPass):
 
     A unit pushes a token (``coproc_dep_push(from, to)``) that the next unit pops (``coproc_dep_pop``) before it begins,
     also from one iteration of a loop to the next.  The operators are those that a program has registered under the name
-    of the coprocessor's axis, e.g. ``tir.cop.coproc_sync``.
-
-    Raises
-    ------
-    LoweringError
-        If a function works with several coprocessors, or what is accessed of a buffer has no bounds.
+    of the coprocessor's axis, e.g. ``tir.cop.coproc_sync``. Raises LoweringError if a function works with several
+    coprocessors, or what is accessed of a buffer has no bounds.
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:

@@ -32,13 +32,9 @@ class DefaultGPUSchedule(ModulePass):
                 B[vi, vj] = A[vi, vj] + 1.0                    T.where(b * 1024 + t < 192000)
                                                                …
 
-    Threads of 256 blocks take several elements each where there are more, or where it is not known how many there
-    are.  Functions for a CPU, and those that have the attribute ``tir.is_scheduled``, stay; all have it afterwards.
-
-    Raises
-    ------
-    LoweringError
-        If a function says no target and there is no current one.
+    Threads of 256 blocks take several elements each where there are more, or where it is not known how many there are.
+    Functions for a CPU, and those that have the attribute ``tir.is_scheduled``, stay; all have it afterwards. Raises
+    LoweringError if a function says no target and there is no current one.
     """
 
     prefix: ClassVar[str] = PrimFuncPass.prefix

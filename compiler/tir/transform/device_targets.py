@@ -61,15 +61,12 @@ def target_or_current(func: PrimFunc) -> FunctionTarget | None:
 def function_target(func: PrimFunc, operation: str) -> FunctionTarget:
     """Return the target of a function.
 
+    Raises LoweringError if the function has none: bind it first.
+
     Parameters
     ----------
     operation : str
         The name of the pass that asks, for its message.
-
-    Raises
-    ------
-    LoweringError
-        If the function has none: bind it first.
     """
     target: Any = func.attrs.get("target")
     if target is None:

@@ -44,7 +44,8 @@ class EmulateTensorCores(StmtExprMutator):
                                                              c[i] = c[i] + matrix_a[…] * matrix_b[…] + …
                                                          T.tvm_storage_sync("warp")
 
-    Sums of half-precision numbers are rounded once, at the end of an instruction.
+    Sums of half-precision numbers are rounded once, at the end of an instruction. Raises LoweringError if a block has
+    no full warps, or nothing is said of the layout of an instruction's operands.
 
     Parameters
     ----------
@@ -52,11 +53,6 @@ class EmulateTensorCores(StmtExprMutator):
         The position of a thread in its block.
     threads : PrimExpr
         The threads of a block, which must be full warps.
-
-    Raises
-    ------
-    LoweringError
-        If a block has no full warps, or nothing is said of the layout of an instruction's operands.
     """
 
     def __init__(self, thread: PrimExpr, threads: PrimExpr) -> None:

@@ -49,18 +49,13 @@ class EmulateThreads(PrimFuncPass):
         B[bx * 8 + tx] = S[7 - tx]                              B[bx * 8 + tx] = S[7 - tx]
 
     Barriers and reductions across threads must have been inserted: run ``ThreadSync`` and ``LowerThreadAllreduce``
-    before.
+    before. Raises LoweringError if a barrier is under a condition that differs between threads, one axis is launched
+    with two extents, or fewer threads than a warp has compute with tensor cores.
 
     Parameters
     ----------
     warp_size : int
         How many threads run in lockstep.
-
-    Raises
-    ------
-    LoweringError
-        If a barrier is under a condition that differs between threads, one axis is launched with two extents, or
-        fewer threads than a warp has compute with tensor cores.
 
     References
     ----------

@@ -133,15 +133,12 @@ class FlatMemory:
     def bind(self, buffer: Buffer, target: Buffer, begin: Exprs, extents: Exprs) -> None:
         """Lay out a buffer as a region of another one, and give values to the variables that describe it.
 
+        Raises LoweringError if the buffer's shape, strides or offset do not fit the region.
+
         Parameters
         ----------
         buffer : Buffer
             What stands for the region.  It may lack leading dimensions, which have one element each there.
-
-        Raises
-        ------
-        LoweringError
-            If the buffer's shape, strides or offset do not fit the region.
         """
         view = self.view(target)
         skipped = len(extents) - len(buffer.shape)
@@ -234,10 +231,7 @@ class FlatMemory:
     def flat_index(self, buffer: Buffer, indices: Exprs) -> PrimExpr:
         """Return the linear index of an element.
 
-        Raises
-        ------
-        BoundError
-            If there are more or fewer indices than dimensions.
+        Raises BoundError if there are more or fewer indices than dimensions.
         """
         key = (buffer, *map(id, indices))
         remembered = self._linear_indices.get(key)

@@ -25,10 +25,7 @@ class ForceNarrowIndexToInt32(PrimFuncPass):
             for i in range(T.int64(8)):                                 for i in range(8):
                 A[i] = T.Cast("float32", i + n)                             A[i] = T.Cast("float32", i + n)
 
-    Raises
-    ------
-    LoweringError
-        If a constant does not fit, or a buffer has elements of 64-bit integers, which are not indices.
+    Raises LoweringError if a constant does not fit, or a buffer has elements of 64-bit integers, which are not indices.
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:

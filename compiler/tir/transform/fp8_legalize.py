@@ -47,10 +47,7 @@ class FP8ComputeLegalize(PrimFuncPass):
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
         """Return a function that computes in the wide type.
 
-        Raises
-        ------
-        ArgumentError
-            If the wide type is neither float16 nor float32.
+        Raises ArgumentError if the wide type is neither float16 nor float32.
         """
         if self.promote_dtype_str not in _WIDE:
             kind = show(self.promote_dtype_str)

@@ -89,6 +89,8 @@ def is_fragment(buffer: Buffer) -> bool:
 def tiles_of(loops: Sequence[For], fragment: Buffer, places: Sequence[Place], copy: Stmt) -> Tiles:
     """Return the loops of a copy from or to fragments by tiles.
 
+    Raises LoweringError if a tile does not fit the loops or the indices.
+
     Parameters
     ----------
     loops : sequence of For
@@ -97,11 +99,6 @@ def tiles_of(loops: Sequence[For], fragment: Buffer, places: Sequence[Place], co
         Its scope says how large tiles are.
     places : sequence of Place
         What is copied; the last two indices follow the last two loops.
-
-    Raises
-    ------
-    LoweringError
-        If a tile does not fit the loops or the indices.
     """
     size = 16 if fragment.scope().startswith(_WMMA) else 8
     where = f"LowerAutoCopy: {fragment.scope()} {fragment.name!r}"

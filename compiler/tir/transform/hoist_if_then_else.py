@@ -27,10 +27,10 @@ class HoistIfThenElse(Pass, configurable=True):
                 C[i * 32 + j] = 0.0                 for j in range(32):
                                                         C[i * 32 + j] = 0.0
 
-    Only a branch that is all that the loop does moves; its condition must not read memory.  One with an else moves
-    too, and there is a loop on either side then.  What becomes simpler by that is simplified at once: the pass is a
-    sequence of three.  ``PassContext(config={"tir.HoistIfThenElse": {"support_block_scope_hosting": True}})`` sets
-    the option for a whole build.
+    Only a branch that is all that the loop does moves; its condition must not read memory.  One with an else moves too,
+    and there is a loop on either side then.  What becomes simpler by that is simplified at once: the pass is a sequence
+    of three.  ``PassContext(config={"tir.HoistIfThenElse": {"support_block_scope_hosting": True}})`` sets the option
+    for a whole build. Raises ArgumentError if the variant is unknown.
 
     Parameters
     ----------
@@ -38,11 +38,6 @@ class HoistIfThenElse(Pass, configurable=True):
         ``"basic"`` gives the pass the name that TVM uses for its simpler form.
     support_block_scope_hosting : bool
         Also move conditions on thread axes, and conditions out of the launches of thread axes.
-
-    Raises
-    ------
-    ArgumentError
-        If the variant is unknown.
     """
 
     prefix: ClassVar[str] = PrimFuncPass.prefix

@@ -31,11 +31,8 @@ class InferFragment(PrimFuncPass):
                                16, "row_major")                   W = T.allocate([256], "float16", "wmma.matrix_a")
                                                                   …
 
-    Raises
-    ------
-    LoweringError
-        If two instructions give one fragment different shapes or layouts, or one multiplies fragments of other shapes
-        than it adds to.
+    Raises LoweringError if two instructions give one fragment different shapes or layouts, or one multiplies fragments
+    of other shapes than it adds to.
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:

@@ -32,6 +32,8 @@ class InjectCopyIntrin(PrimFuncPass):
         for i in range(8):              →
             B[i] = A[i + 4]
 
+    Raises LoweringError if the loops do anything else than copying with indices that are linear in their variables.
+
     Parameters
     ----------
     pragma_key : str
@@ -40,11 +42,6 @@ class InjectCopyIntrin(PrimFuncPass):
         From the source and the target (buffers with the strides, offsets and shapes of the box), how many elements
         are padded before and after the source along each dimension (empty if none are), and the value that they
         get, to a statement.
-
-    Raises
-    ------
-    LoweringError
-        If the loops do anything else than copying with indices that are linear in their variables.
     """
 
     pragma_key: str

@@ -40,12 +40,8 @@ class InjectPermutedLayout(PrimFuncPass):
 
     Rows of an odd multiple of 32 elements take half of the row's number, ``i % 8 // 2``.  What is permuted are stores,
     loads, ``ldmatrix`` and ``mma_store`` in blocks with the annotation ``permuted_layout``, which goes.  All accesses
-    of a buffer have to be in such blocks.
-
-    Raises
-    ------
-    LoweringError
-        If such memory is not a matrix, or its rows are not a multiple of 32 elements.
+    of a buffer have to be in such blocks. Raises LoweringError if such memory is not a matrix, or its rows are not a
+    multiple of 32 elements.
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:

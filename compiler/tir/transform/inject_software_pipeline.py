@@ -46,17 +46,15 @@ class InjectSoftwarePipeline(PrimFuncPass):
             with T.attr(0, "async_scope", 1):                   with T.attr(0, "async_wait_inflight_count", 1):
                 B[(i + 1) % 2, 0] = A[i + 1] * 2.0                  C[i] = B[i % 2, 0] + 1.0
 
+    Raises ArgumentError if there are not as many stages or positions as blocks, or a block would run before one that it
+    depends on.
+
     Parameters
     ----------
     separate_commits : bool
         Whether the iterations that fill the pipeline commit as often as those of its loop.  Without it they commit
         together what the loop commits before and after a block that waits for both; TVM does so, whose first waits are
         then too short.
-
-    Raises
-    ------
-    ArgumentError
-        If there are not as many stages or positions as blocks, or a block would run before one that it depends on.
     """
 
     separate_commits: bool = False

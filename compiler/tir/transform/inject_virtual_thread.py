@@ -57,13 +57,9 @@ class InjectVirtualThread(PrimFuncPass):
             B[i] = A[vthread * 32 + i]                B[8 + i] = A[32 + i]
 
     What calls write through ``T.tvm_access_ptr`` counts as well.  Threads of an axis with another name, such as
-    ``cthread``, share no memory that is allocated inside, and ``T.tvm_context_id()`` is their number.
-
-    Raises
-    ------
-    LoweringError
-        If the number of threads is no constant, or the pointer of memory that each thread has for itself is used
-        otherwise than by loads, stores and ``T.tvm_access_ptr``.
+    ``cthread``, share no memory that is allocated inside, and ``T.tvm_context_id()`` is their number. Raises
+    LoweringError if the number of threads is no constant, or the pointer of memory that each thread has for itself is
+    used otherwise than by loads, stores and ``T.tvm_access_ptr``.
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:

@@ -35,15 +35,12 @@ def with_device_memory(body: Stmt) -> Stmt:
 def refuse_tensor_cores(kernel: Stmt, operation: str) -> None:
     """Reject a kernel that computes with tensor cores, which code is generated for in CUDA C alone.
 
+    Raises LoweringError if an operator of tensor cores is called; the message names the user's line.
+
     Parameters
     ----------
     operation : str
         What cannot be done with it, for the message.
-
-    Raises
-    ------
-    LoweringError
-        If an operator of tensor cores is called; the message names the user's line.
     """
 
     def refuse(n: Node) -> None:
@@ -88,6 +85,8 @@ class _DeviceMemory(StmtMutator):
 class KernelCode:
     """A kernel, taken apart into its axes and what each thread does.
 
+    Raises LoweringError if one axis is launched with two extents.
+
     Parameters
     ----------
     kernel : Stmt
@@ -103,11 +102,6 @@ class KernelCode:
         What a thread does: the kernel without launches.
     position, count : PrimExpr
         The position of a thread in its block, and the number of threads of a block.
-
-    Raises
-    ------
-    LoweringError
-        If one axis is launched with two extents.
     """
 
     def __init__(self, kernel: Stmt) -> None:

@@ -29,14 +29,8 @@ class LegalizePackedCalls(PrimFuncPass):
         T.tvm_call_cpacked("f", p, resources)  →   T.tvm_call_cpacked("f", T.tvm_stack_make_array(p, …), resources)
 
     Parameters of the calling function are arrays already.  The last operand, the handle of resources, is passed by
-    itself, and so are scalars.
-
-    Raises
-    ------
-    ArgumentError
-        If the module has no such function.
-    LoweringError
-        If the function takes another number of arguments, or an array of a variable shape.
+    itself, and so are scalars. Raises ArgumentError if the module has no such function, and LoweringError if the
+    function takes another number of arguments, or an array of a variable shape.
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:

@@ -49,11 +49,7 @@ class LowerAutoCopy(PrimFuncPass):
     The rows of shared memory become longer where a warp's accesses are in fewer of its banks otherwise.
 
     A block with the annotation ``warp_execution`` leaves ``threadIdx.x``, of 32 threads, to the instructions of warps.
-
-    Raises
-    ------
-    LoweringError
-        If such a block writes several buffers, or tiles do not fit its loops.
+    Raises LoweringError if such a block writes several buffers, or tiles do not fit its loops.
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:

@@ -35,13 +35,9 @@ class LowerCrossThreadReduction(PrimFuncPass):
                     B[0] = B[0] + A[vk]                            if ki == 0:
                                                                        B[0] = cross_thread_B[0]
 
-    with a block for each of the four statements.  :class:`LowerThreadAllreduce` lowers the call.
-
-    Raises
-    ------
-    LoweringError
-        If such a reduction combines elements and values otherwise than by ``+``, ``*``, ``min``, ``max``, or as the
-        place and value of the largest or smallest, or another loop is among those of the reduction.
+    with a block for each of the four statements.  :class:`LowerThreadAllreduce` lowers the call. Raises LoweringError
+    if such a reduction combines elements and values otherwise than by ``+``, ``*``, ``min``, ``max``, or as the place
+    and value of the largest or smallest, or another loop is among those of the reduction.
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:

@@ -32,14 +32,9 @@ class LowerCustomDatatypes(PrimFuncPass):
 
         C[i] = A[i] + T.float32(2)     →     C_1[i] = T.call_pure_extern("uint32", "PositAdd", A_1[i], ...)
 
-    The parameters keep their types, so that arrays of other types are refused.
-
-    Raises
-    ------
-    DTypeError
-        If no lowering of an operation is registered for the target, or one returns another type than the operation's.
-    ArgumentError
-        If a function does not say which target it is for.
+    The parameters keep their types, so that arrays of other types are refused. Raises DTypeError if no lowering of an
+    operation is registered for the target, or one returns another type than the operation's, and ArgumentError if a
+    function does not say which target it is for.
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:

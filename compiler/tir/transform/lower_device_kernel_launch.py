@@ -43,12 +43,8 @@ class LowerDeviceKernelLaunch(ModulePass):
 
     The launch parameters are the extents of the thread axes in the order of their launches, and the bytes of dynamic
     shared memory.  Between targets of one kind calls stay; between kinds for one device, such as ``llvm`` and ``c``,
-    they become calls of the symbol.
-
-    Raises
-    ------
-    LoweringError
-        If a kernel allocates dynamic shared memory twice: merge its allocations first.
+    they become calls of the symbol. Raises LoweringError if a kernel allocates dynamic shared memory twice: merge its
+    allocations first.
     """
 
     prefix: ClassVar[str] = PrimFuncPass.prefix

@@ -28,13 +28,9 @@ class LowerDeviceStorageAccessInfo(PrimFuncPass):
         S = T.allocate([16], "int8", "global.npu")       →     S: T.handle("int8", "global.npu") = base()
         f(T.tvm_access_ptr("int8", S, n + 4, 8, 1))            f(T.address_of(S_1[n + 4]))
 
-    Memory without a head address is not allocated either; its elements may be used, but no pointer to them.
-
-    Raises
-    ------
-    LoweringError
-        If nothing is said about the memory of a tagged scope, or there is a pointer to a part of memory without a head
-        address.
+    Memory without a head address is not allocated either; its elements may be used, but no pointer to them. Raises
+    LoweringError if nothing is said about the memory of a tagged scope, or there is a pointer to a part of memory
+    without a head address.
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:

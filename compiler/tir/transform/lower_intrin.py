@@ -48,10 +48,7 @@ class LowerIntrin(PrimFuncPass):
         C[i] = A[i] // 8        →     C[i] = T.shift_right(A[i], 3)
         D[i] = A[i] // n              D[i] = T.Select(…, T.truncdiv(A[i], n), T.truncdiv(A[i], n) - 1)
 
-    Raises
-    ------
-    LoweringError
-        If a function does not say which target it is for.
+    Raises LoweringError if a function does not say which target it is for.
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:

@@ -25,13 +25,9 @@ class LowerMatchBuffer(PrimFuncPass):
         sub = T.match_buffer(A[i, 0:4], (4,))       A[i, j] = 0.0
         sub[j] = 0.0                            →
 
-    Variables of the layout of ``sub`` get the values that the region has, and its pointer is that of ``A``.
-
-    Raises
-    ------
-    LoweringError
-        If the region has another layout than ``sub`` says, does not begin at a multiple of its offset factor or is in
-        memory that is less aligned, or if the elements of ``sub`` are accessed by its pointer.
+    Variables of the layout of ``sub`` get the values that the region has, and its pointer is that of ``A``. Raises
+    LoweringError if the region has another layout than ``sub`` says, does not begin at a multiple of its offset factor
+    or is in memory that is less aligned, or if the elements of ``sub`` are accessed by its pointer.
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:

@@ -46,10 +46,8 @@ class LowerThreadAllreduce(PrimFuncPass):
                                                          …
                                                          B[0] = red_buf0[0]
 
-    Raises
-    ------
-    LoweringError
-        If the extent of a thread axis is not a constant, or a reduction is over something else than thread axes.
+    Raises LoweringError if the extent of a thread axis is not a constant, or a reduction is over something else than
+    thread axes.
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:

@@ -89,13 +89,9 @@ class LowerTVMBuiltin(PrimFuncPass):
                                                 if T.TVMBackendFreeWorkspace(1, dev_id, A) != 0: …
 
     The stacks are shared by all calls of a function; the body of a parallel loop has its own.  Allocations of a
-    constant size below 1024 bytes on a CPU stay.
-
-    Raises
-    ------
-    LoweringError
-        If memory or an array is for a device whose type or number is not given around it, extents are used outside of
-        a call, or the condition of a ``while`` loop calls a registered function.
+    constant size below 1024 bytes on a CPU stay. Raises LoweringError if memory or an array is for a device whose type
+    or number is not given around it, extents are used outside of a call, or the condition of a ``while`` loop calls a
+    registered function.
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:

@@ -42,12 +42,8 @@ class LowerWarpMemory(PrimFuncPass):
                                                                                    W[b], (tx + 1) % 32, 32, 32)
 
     A thread may store only to its own part, which is ``m`` neighbouring elements of every ``m * width``, and access it
-    by vectors.  Instructions of tensor cores are given the registers of their thread.
-
-    Raises
-    ------
-    LoweringError
-        If the function has no target, ``threadIdx.x`` does not fit warps, or the part of a thread cannot be found out.
+    by vectors.  Instructions of tensor cores are given the registers of their thread. Raises LoweringError if the
+    function has no target, ``threadIdx.x`` does not fit warps, or the part of a thread cannot be found out.
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:

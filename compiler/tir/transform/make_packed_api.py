@@ -61,11 +61,7 @@ class MakePackedAPI(PrimFuncPass):
 
     Those without a ``global_symbol`` are only called from their module and stay as they are; so do those that have a
     calling convention already.  Own calls need none of it: the runtime checks arguments before machine code runs.
-
-    Raises
-    ------
-    LoweringError
-        If a function does not say which target it is for.
+    Raises LoweringError if a function does not say which target it is for.
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:

@@ -26,10 +26,7 @@ class MakeUnpackedAPI(PrimFuncPass):
                                                           T.evaluate(A_1[0])
                                                           T.evaluate(T.ret(0))
 
-    Raises
-    ------
-    LoweringError
-        If a function does not say which target it is for.
+    Raises LoweringError if a function does not say which target it is for.
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:

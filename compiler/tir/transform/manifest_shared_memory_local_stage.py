@@ -40,12 +40,8 @@ class ManifestSharedMemoryLocalStage(PrimFuncPass):
                                                          S[i] = S_local[i]
 
     A copy is a block with the annotation ``tir.manifest_shared_memory_local_stage`` that stores one element.  It stands
-    alone in serial or vectorized loops, right in the block that allocates the shared memory.
-
-    Raises
-    ------
-    LoweringError
-        If an annotated block is anything else.
+    alone in serial or vectorized loops, right in the block that allocates the shared memory. Raises LoweringError if an
+    annotated block is anything else.
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:

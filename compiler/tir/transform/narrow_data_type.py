@@ -47,17 +47,13 @@ class NarrowDataType(PrimFuncPass):
             C[i] = A[i] * 2.0            →        C[i] = A[i] * 2.0
 
     The axes of blocks become narrower like the variables of loops.  A thread axis counts in the type of its extent: the
-    variable of one whose extent is int64 becomes int64 where a use needs that many bits.
+    variable of one whose extent is int64 becomes int64 where a use needs that many bits. Raises ArgumentError if
+    ``target_bits`` is anything else.
 
     Parameters
     ----------
     target_bits : int
         8, 16, 32 or 64.
-
-    Raises
-    ------
-    ArgumentError
-        If ``target_bits`` is anything else.
     """
 
     target_bits: Literal[8, 16, 32, 64]

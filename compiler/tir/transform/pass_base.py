@@ -38,15 +38,12 @@ class PrimFuncPass(Pass, abstract=True):
     def apply(self, mod: IRModule, ctx: PassContext) -> IRModule:
         """Run ``transform_function`` on every PrimFunc.
 
+        Raises ArgumentError if the method returns something else than a function.
+
         Returns
         -------
         IRModule
             ``mod`` itself where nothing changed.
-
-        Raises
-        ------
-        ArgumentError
-            If the method returns something else than a function.
         """
         return mod.with_functions({var: self._apply(func, mod, ctx) for var, func in mod.items()})
 
@@ -68,6 +65,8 @@ def prim_func_pass(
 ) -> Any:
     """Create a pass over PrimFuncs from a function or a class.
 
+    Raises ArgumentError if a class has no method ``transform_function``.
+
     Parameters
     ----------
     pass_func : callable or type, optional
@@ -83,11 +82,6 @@ def prim_func_pass(
     PrimFuncPass, or a callable that returns one
         The pass, for a function; for a class, what makes a pass of the arguments of the class; without ``pass_func``,
         the decorator.
-
-    Raises
-    ------
-    ArgumentError
-        If a class has no method ``transform_function``.
 
     Examples
     --------

@@ -24,10 +24,7 @@ def predicated(stmt: Stmt, mask: PrimExpr) -> Stmt:
 
         C[0:8] = A[0:8]     →     C.vstore([T.Ramp(0, 1, 8)], A[0:8] where mask, predicate=mask)
 
-    Raises
-    ------
-    NoVectorForm
-        If there is anything else than stores of vectors side by side.
+    Raises NoVectorForm if there is anything else than stores of vectors side by side.
     """
     result: Stmt = _Predicate(mask).visit(stmt)
     return result

@@ -28,10 +28,7 @@ class RemoveStoreUndef(PrimFuncPass):
         A[0] = T.undef()     →     B[0] = 1.0
         B[0] = 1.0
 
-    Raises
-    ------
-    LoweringError
-        If an undefined value decides which element is stored, or is used anywhere else.
+    Raises LoweringError if an undefined value decides which element is stored, or is used anywhere else.
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:

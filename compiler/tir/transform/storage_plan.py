@@ -83,19 +83,15 @@ def scope_of(alloc: Allocate) -> str:
 def plan(lives: list[Lifetime]) -> list[Storage]:
     """Give each buffer memory, in the order in which they come to life (linear scan).
 
-    A buffer takes the memory of one that is dead by then: preferably of one that dies in the very statement that
-    brings it to life and can be overwritten element by element, else the smallest that is large enough, else the
-    largest that can grow.  All of a user-defined memory is one allocation in the end.
+    A buffer takes the memory of one that is dead by then: preferably of one that dies in the very statement that brings
+    it to life and can be overwritten element by element, else the smallest that is large enough, else the largest that
+    can grow.  All of a user-defined memory is one allocation in the end. Raises LoweringError if there is less of a
+    user-defined memory than is needed, or its buffers have no constant size.
 
     Parameters
     ----------
     lives : list of Lifetime
         Only those that can be allocated at their region.
-
-    Raises
-    ------
-    LoweringError
-        If there is less of a user-defined memory than is needed, or its buffers have no constant size.
     """
     storages: list[Storage] = []
     for life in sorted(lives, key=lambda x: x.first):

@@ -39,12 +39,8 @@ class TextureFlatten(PrimFuncPass):
         B[y, x, c] = A[y, x, c]                      →    T.texture2d_store(B, x, y, A[y, x, c])
         C[y, x, c] = B[y, x, c] + 1.0                     C[y, x, c] = T.texture2d_load(B, x, y, c) + 1.0
 
-    Parameters of such a scope are read and written through their pointers.
-
-    Raises
-    ------
-    LoweringError
-        If such a buffer has fewer than three dimensions, or the last one is not of one or four elements.
+    Parameters of such a scope are read and written through their pointers. Raises LoweringError if such a buffer has
+    fewer than three dimensions, or the last one is not of one or four elements.
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:

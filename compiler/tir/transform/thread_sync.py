@@ -62,17 +62,13 @@ class ThreadSync(PrimFuncPass):
                                                     C[threadIdx_x] = B[7 - threadIdx_x]
 
     What an iteration of a loop leaves behind counts for the next one as well; and so does what lay in memory before,
-    where :class:`MergeSharedMemoryAllocations` lets two allocations share it.
+    where :class:`MergeSharedMemoryAllocations` lets two allocations share it. Raises LoweringError if the threads had
+    to wait within a branch or loop that not all of them take, or take as often.
 
     Parameters
     ----------
     storage_scope : str
         The storage whose accesses are looked at, e.g. ``shared``.
-
-    Raises
-    ------
-    LoweringError
-        If the threads had to wait within a branch or loop that not all of them take, or take as often.
     """
 
     storage_scope: str

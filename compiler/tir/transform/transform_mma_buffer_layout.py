@@ -70,12 +70,8 @@ class TransformMmaBufferLayout(PrimFuncPass):
 
     An accumulator of 16 x 8 elements has two neighbours in each of two rows in a thread.  The operands
     ``m16n8k8.matrixA`` and ``matrixB`` are loaded and multiplied by instructions, which take their memory as it is.
-
-    Raises
-    ------
-    LoweringError
-        If the shape of such a matrix is not a multiple of its tile, or an element of an operand is accessed by its
-        index.
+    Raises LoweringError if the shape of such a matrix is not a multiple of its tile, or an element of an operand is
+    accessed by its index.
 
     References
     ----------

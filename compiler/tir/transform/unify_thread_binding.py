@@ -29,13 +29,8 @@ class UnifyThreadBinding(PrimFuncPass):
                 C[i, k] = B[i, k]
 
     Launches of thread axes become such loops as well.  What an inner loop is annotated with stays at its body, on a
-    loop of one iteration.  Functions that were lowered from a schedule of tensor expressions have one variable for
-    each axis already.
-
-    Raises
-    ------
-    ArgumentError
-        If two loops of a kernel bind one axis with different extents.
+    loop of one iteration.  Functions that were lowered from a schedule of tensor expressions have one variable for each
+    axis already. Raises ArgumentError if two loops of a kernel bind one axis with different extents.
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:

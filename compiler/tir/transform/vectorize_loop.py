@@ -40,23 +40,18 @@ class VectorizeLoop(PrimFuncPass):
     With ``tir.enable_buffer_level_predication``, the default where vectors are scalable, stores in a branch
     ``if j < n`` get a predicate.
 
-    A statement that has no vector form stays a loop, a serial one: a branch whose condition differs from lane to
-    lane, ``if_then_else`` likewise, a call of a C function, a loop with an extent of its own for each lane, several
-    lanes that add into one element.  An allocation within the loop is widened, so that each lane keeps its own.
+    A statement that has no vector form stays a loop, a serial one: a branch whose condition differs from lane to lane,
+    ``if_then_else`` likewise, a call of a C function, a loop with an extent of its own for each lane, several lanes
+    that add into one element.  An allocation within the loop is widened, so that each lane keeps its own. Raises
+    LoweringError if the extent of a vectorized loop is not a positive constant, or larger than the longest vector; or
+    if a while loop is inside. On processors with scalable vectors it may be a multiple of ``vscale()``. Raises
+    InternalError if vectors and scalable vectors would multiply: a vector in a loop over a multiple of ``vscale()``, or
+    a scalable vector in any vectorized loop.
 
     Parameters
     ----------
     enable_vectorize : bool
         Without it, vectorized loops become serial ones; the option ``tir.disable_vectorize`` does the same.
-
-    Raises
-    ------
-    LoweringError
-        If the extent of a vectorized loop is not a positive constant, or larger than the longest vector; or if a while
-        loop is inside.  On processors with scalable vectors it may be a multiple of ``vscale()``.
-    InternalError
-        If vectors and scalable vectors would multiply: a vector in a loop over a multiple of ``vscale()``, or a
-        scalable vector in any vectorized loop.
     """
 
     enable_vectorize: bool = True

@@ -73,10 +73,7 @@ def lanes_of(e: PrimExpr) -> int:
 def broadcast_to(e: PrimExpr, lanes: int) -> PrimExpr:
     """Return ``e`` as a vector of that many lanes.
 
-    Raises
-    ------
-    NoVectorForm
-        If it is a vector of another length, unless all its lanes are the same.
+    Raises NoVectorForm if it is a vector of another length, unless all its lanes are the same.
     """
     own = lanes_of(e)
     if own == lanes:

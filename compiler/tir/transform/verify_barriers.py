@@ -25,14 +25,10 @@ class VerifyBarriers(PrimFuncPass):
         if tx < 5:                                 # refused: threads 5 to 63 never come
             T.tvm_storage_sync("shared")
 
-    Conditions may read what all threads agree about: sizes, the block's position, memory of the block, and memory of
-    a thread in which all threads store the same.
-
-    Raises
-    ------
-    LoweringError
-        If a barrier is in a branch or loop that not all threads take, or take as often: the message names the lines,
-        the condition, two threads that differ, and what would make it legal.
+    Conditions may read what all threads agree about: sizes, the block's position, memory of the block, and memory of a
+    thread in which all threads store the same. Raises LoweringError if a barrier is in a branch or loop that not all
+    threads take, or take as often: the message names the lines, the condition, two threads that differ, and what would
+    make it legal.
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:

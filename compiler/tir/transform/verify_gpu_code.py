@@ -58,15 +58,13 @@ class VerifyGPUCode(PrimFuncPass):
         with T.launch_thread("threadIdx.x", 2048) as tx:     # refused
             B[tx] = A[tx]
 
+    Raises LoweringError if a kernel breaks a limit: the message names the schedule's line, the limit, and what would
+    make it legal.
+
     Parameters
     ----------
     constraints : mapping of str to int
         The limits, as ``tir.analysis.verify_gpu_code`` names them.
-
-    Raises
-    ------
-    LoweringError
-        If a kernel breaks a limit: the message names the schedule's line, the limit, and what would make it legal.
     """
 
     constraints: Mapping[str, int]

@@ -20,10 +20,7 @@ class VerifyMemory(PrimFuncPass):
         for i in range(8):            # refused: i is bound to no thread axis
             B[i] = A[i] + 1.0
 
-    Raises
-    ------
-    LoweringError
-        If a function touches memory outside of all thread axes.
+    Raises LoweringError if a function touches memory outside of all thread axes.
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:

@@ -17,15 +17,12 @@ VTCM_SCOPE = "global.vtcm"
 class VerifyVTCMLimit(PrimFuncPass):
     """Reject functions that allocate more tightly coupled memory (``global.vtcm``) than there is.
 
+    Raises LoweringError if a function allocates more.
+
     Parameters
     ----------
     limit : int or Target
         In bytes; or a target, whose ``vtcm-capacity`` is the limit.  0 for no limit.
-
-    Raises
-    ------
-    LoweringError
-        If a function allocates more.
     """
 
     limit: Any = 0

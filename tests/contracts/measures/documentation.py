@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import re
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,6 +17,9 @@ from docstring_parser import Docstring, DocstringStyle, parse
 from compiler import alias
 
 PACKAGE = "compiler"
+
+_ERRORS = re.compile(r"\bRaises\s+\w*(Error|Exception)\b")
+"""A sentence in place of a section: ``Raises ArgumentError if ``a`` is negative.``"""
 
 
 @dataclass(frozen=True)
@@ -118,7 +122,7 @@ def examine(name: str, value: Any) -> Documented:
     return Documented(
         name,
         place,
-        missing=("Raises",) if _raises(value) and not doc.raises else (),
+        missing=("Raises",) if _raises(value) and not doc.raises and not _ERRORS.search(text) else (),
         idle=tuple(_idle(doc)),
         stale=tuple(sorted(_described(doc) - _parameters(value))) if _names_parameters(value) else (),
     )

@@ -35,10 +35,7 @@ def annotate(state: ScheduleState, block_or_loop: StmtSRef, ann_key: str, ann_va
 def unannotate(state: ScheduleState, block_or_loop: StmtSRef, ann_key: str) -> None:
     """Take a hint away from a block or loop.
 
-    Raises
-    ------
-    ScheduleError
-        If it has no such hint.
+    Raises ScheduleError if it has no such hint.
     """
     stmt = block_or_loop.stmt
     assert stmt is not None
@@ -77,15 +74,12 @@ def reorder_block_iter_var(state: ScheduleState, block: StmtSRef, new_order: Seq
 
         vi, vj, vk = T.axis.remap("SSR", [i, j, k])    →    vk, vi, vj = T.axis.remap("RSS", [k, i, j])
 
+    Raises ScheduleError if these are not all of its axes.
+
     Parameters
     ----------
     new_order : list of int
         The old places of its axes, in their new order.
-
-    Raises
-    ------
-    ScheduleError
-        If these are not all of its axes.
     """
     realize = state.realize_of(block)
     if sorted(new_order) != list(range(len(realize.iter_values))):
@@ -109,17 +103,14 @@ def unsafe_hide_buffer_access(
 ) -> None:
     """Take regions out of the signature of a block, so that later steps do not know of them.
 
+    Raises ScheduleError if the block has no such region, or ``buf_type`` is neither.
+
     Parameters
     ----------
     buf_type : str
         ``read`` or ``write``.
     buf_index_array : list of int
         Which of its regions, counted from 0.
-
-    Raises
-    ------
-    ScheduleError
-        If the block has no such region, or ``buf_type`` is neither.
     """
     if buf_type not in ("read", "write"):
         refuse(

@@ -48,17 +48,14 @@ def blockize(state: ScheduleState, target: StmtSRef | Sequence[StmtSRef], preser
                                                                            vi_i = T.axis.spatial(16, i_1)
                                                                            … B[vi_o * 16 + vi_i] = …
 
+    Raises ScheduleError if the axes of a block are not sums of outer and inner loops; if blocks do not follow each
+    other, reduce, or differ in what the loops around all of them are to them.
+
     Parameters
     ----------
     target : LoopRV, or list of BlockRV
         A loop with nothing but loops around one block inside; or blocks that follow each other in loops of their own,
         which become one block around these loops.
-
-    Raises
-    ------
-    ScheduleError
-        If the axes of a block are not sums of outer and inner loops; if blocks do not follow each other, reduce, or
-        differ in what the loops around all of them are to them.
     """
     if isinstance(target, StmtSRef):
         return blockize_loop(state, target, preserve_unit_iters)

@@ -80,6 +80,8 @@ def cache_read(
                 vi = T.axis.spatial(128, i)                 vi = T.axis.spatial(128, i)
                 B[vi] = A[vi] * 2.0                         B[vi] = A_local[vi] * 2.0
 
+    Raises ScheduleError if the block reads no such buffer, or several blocks write it.
+
     Parameters
     ----------
     read_buffer_index : int, str or Buffer
@@ -88,11 +90,6 @@ def cache_read(
         The memory of the copy, e.g. ``global``, ``shared``, ``local``.
     consumer_blocks : list of BlockRV, optional
         The blocks that read the copy; all that read the buffer where left out.
-
-    Raises
-    ------
-    ScheduleError
-        If the block reads no such buffer, or several blocks write it.
     """
     buffer = buffer_of(state, block, read_buffer_index, "read")
     scope = scope_root(state, block)
@@ -133,6 +130,8 @@ def cache_write(
                                                             v0 = T.axis.spatial(128, ax0)
                                                             B[v0] = B_local[v0]
 
+    Raises ScheduleError if the block writes no such buffer, or another block writes it as well.
+
     Parameters
     ----------
     write_buffer_index : int, str or Buffer
@@ -141,11 +140,6 @@ def cache_write(
         The memory that it writes instead, e.g. ``global``, ``shared``, ``local``.
     consumer_blocks : list of BlockRV, optional
         The blocks that read that memory instead of the copy; none where left out.
-
-    Raises
-    ------
-    ScheduleError
-        If the block writes no such buffer, or another block writes it as well.
     """
     buffer = buffer_of(state, block, write_buffer_index, "write")
     scope = scope_root(state, block)
@@ -175,6 +169,8 @@ def cache_inplace(state: ScheduleState, block: StmtSRef, read_buffer_index: int,
                                             for ax0 in range(64):
                                                 A[ax0] = A_local[ax0]
 
+    Raises ScheduleError if the block does not both read and write the buffer.
+
     Parameters
     ----------
     read_buffer_index : int, str or Buffer
@@ -186,11 +182,6 @@ def cache_inplace(state: ScheduleState, block: StmtSRef, read_buffer_index: int,
     -------
     list of BlockRV
         The block that makes the copy, and the one that copies it back.
-
-    Raises
-    ------
-    ScheduleError
-        If the block does not both read and write the buffer.
     """
     buffer = buffer_of(state, block, read_buffer_index, "read")
     if all(region.buffer is not buffer for region in block.block.writes):
@@ -269,10 +260,7 @@ class Insertion:
 def only_writer(state: ScheduleState, scope: StmtSRef, buffer: Buffer) -> StmtSRef | None:
     """Return the block of a scope that writes a buffer, None if none does.
 
-    Raises
-    ------
-    IllegalStepError
-        If several do, or the signature of one does not say so.
+    Raises IllegalStepError if several do, or the signature of one does not say so.
     """
     check_writer_stated(state, scope, buffer)
     writers = [b for b in state.child_blocks(scope) if any(region.buffer is buffer for region in b.block.writes)]

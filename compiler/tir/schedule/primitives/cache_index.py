@@ -55,6 +55,7 @@ def cache_index(state: ScheduleState, block: StmtSRef, storage_scope: str, cse_t
 
     An index is computed ahead where it depends on the axes of the block alone, and can be computed for all their
     values: it reads no buffer, and divides by constants only. The indices of the buffers that the block writes stay.
+    Raises ScheduleError if the block is the root block.
 
     Parameters
     ----------
@@ -68,11 +69,6 @@ def cache_index(state: ScheduleState, block: StmtSRef, storage_scope: str, cse_t
     -------
     list of BlockRV
         The blocks that compute the indices; none where there is nothing to compute.
-
-    Raises
-    ------
-    ScheduleError
-        If the block is the root block.
     """
     scope = scope_root(state, block)
     roots = list(_index_expressions(block.block))

@@ -60,6 +60,8 @@ def compute_at(
             C[i, j] = B[i, j] + 1.0                    for j in range(128):
                                                            C[i, j] = B[i, j] + 1.0
 
+    Raises ScheduleError if block and loop are not as they must be.
+
     Parameters
     ----------
     block : BlockRV or str
@@ -71,11 +73,6 @@ def compute_at(
     index : int
         Before which statement under the loop it is put, counted from 0; -1 for the last possible place, -2 for the
         first.
-
-    Raises
-    ------
-    ScheduleError
-        If block and loop are not as they must be.
     """
     if _is_mark(state, block, loop):
         return
@@ -100,6 +97,8 @@ def reverse_compute_at(
             C[i, j] = B[i, j] + 1.0                    for ax0 in range(128):
                                                            C[i, ax0] = B[i, ax0] + 1.0
 
+    Raises ScheduleError if block and loop are not as they must be.
+
     Parameters
     ----------
     block : BlockRV or str
@@ -111,11 +110,6 @@ def reverse_compute_at(
     index : int
         Before which statement under the loop it is put, counted from 0; -1 for the last possible place, -2 for the
         first.
-
-    Raises
-    ------
-    ScheduleError
-        If block and loop are not as they must be.
     """
     if _is_mark(state, block, loop):
         return

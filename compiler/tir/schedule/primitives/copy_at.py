@@ -45,19 +45,15 @@ def read_at(
                                                  for k_1 in range(8):
                                                      … B_shared[k_0 * 8 + k_1]
 
+    Raises ScheduleError if the block reads no such buffer, and ArgumentError if the loop is not around the block, or a
+    block under it writes the buffer.
+
     Parameters
     ----------
     read_buffer_index : int
         Which of the buffers that it reads, counted from 0.
     storage_scope : str
         The memory of the copy, e.g. ``shared``.
-
-    Raises
-    ------
-    ScheduleError
-        If the block reads no such buffer.
-    ArgumentError
-        If the loop is not around the block, or a block under it writes the buffer.
     """
     buffer = buffer_of(state, block, read_buffer_index, "read")
     return _copied_at(state, loop, block, buffer, storage_scope, is_read=True)
@@ -77,19 +73,15 @@ def write_at(
                                                  with T.block("C_local"):
                                                      C[i_0 * 8:i_0 * 8 + 8] = C_local[i_0 * 8:i_0 * 8 + 8]
 
+    Raises ScheduleError if the block writes no such buffer, and ArgumentError if the loop is not around the block, or
+    the copy would be made before a reduction is complete.
+
     Parameters
     ----------
     write_buffer_index : int
         Which of the buffers that it writes, counted from 0.
     storage_scope : str
         The memory that it writes instead, e.g. ``local``.
-
-    Raises
-    ------
-    ScheduleError
-        If the block writes no such buffer.
-    ArgumentError
-        If the loop is not around the block, or the copy would be made before a reduction is complete.
     """
     buffer = buffer_of(state, block, write_buffer_index, "write")
     _check_complete_below(state, loop, block)

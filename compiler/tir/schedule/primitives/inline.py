@@ -44,15 +44,12 @@ def compute_inline(state: ScheduleState, block: StmtSRef) -> None:
         B[vi] = A[vi] * 2.0       →
         C[vi] = B[vi] + 1.0                C[vi] = A[vi] * 2.0 + 1.0
 
+    Raises ScheduleError if it is not one, or its buffer is used otherwise than by loads.
+
     Parameters
     ----------
     block : BlockRV or str
         A complete block that stores one element for each iteration, and is not an output.
-
-    Raises
-    ------
-    ScheduleError
-        If it is not one, or its buffer is used otherwise than by loads.
     """
     scope = scope_root(state, block)
     buffer = _only_buffer(state, block, {region.buffer for region in block.block.writes}, "write")
@@ -73,16 +70,13 @@ def reverse_compute_inline(state: ScheduleState, block: StmtSRef) -> None:
         B[vi] = A[vi] * 2.0       →        C[vi] = A[vi] * 2.0 + 1.0
         C[vi] = B[vi] + 1.0
 
+    Raises ScheduleError if it is not one, or which element it needs of its producer is not one to one.
+
     Parameters
     ----------
     block : BlockRV or str
         A complete block that stores one element for each iteration, with a single producer that it is the only consumer
         of.
-
-    Raises
-    ------
-    ScheduleError
-        If it is not one, or which element it needs of its producer is not one to one.
     """
     scope = scope_root(state, block)
     written = {region.buffer for other in state.child_blocks(scope) for region in other.block.writes}
@@ -195,10 +189,7 @@ def _only_producer(state: ScheduleState, block: StmtSRef, scope: StmtSRef, buffe
 def leaf_of(state: ScheduleState, block: StmtSRef, scope: StmtSRef) -> Stmt:
     """Return the statement that is in a sequence for the sake of a block only.
 
-    Raises
-    ------
-    IllegalStepError
-        If there is nothing else in the scope.
+    Raises IllegalStepError if there is nothing else in the scope.
     """
     stmt: Stmt = state.realize_of(block)
     above = block.parent

@@ -155,6 +155,9 @@ def transform_layout(
         B = T.alloc_buffer((128, 128))       →       B = T.alloc_buffer((8, 128, 16))
         B[vi, vj] = A[vi, vj] * 2.0                  B[vj // 16, vi, vj % 16] = A[vi, vj] * 2.0
 
+    Raises ScheduleError if the map leaves elements free, and there is no value for them; or the buffer is used
+    otherwise than by indices.
+
     Parameters
     ----------
     buffer : (str, int), str or Buffer
@@ -165,12 +168,6 @@ def transform_layout(
         What elements hold that the map leaves free; a function is one of their indices.  Without it none may be free.
     assume_injective_transform : bool
         Whether to take for granted that the map is one to one, and leaves nothing free.
-
-    Raises
-    ------
-    ScheduleError
-        If the map leaves elements free, and there is no value for them; or the buffer is used otherwise than by
-        indices.
     """
     old = buffer_of(state, block, buffer[1], buffer[0])
     home = home_of(state, block, old)
@@ -272,17 +269,14 @@ def transform_block_layout(state: ScheduleState, block: StmtSRef, index_map: Ind
                 vi, vj = T.axis.remap("SS", [i, j])     →          v0 = T.axis.spatial(128, ax0)
                 B[vi, vj] = A[vi, vj] * 2.0                        B[v0 // 16, v0 % 16] = A[v0 // 16, v0 % 16] * 2.0
 
+    Raises ScheduleError if the axes are not loops, or the map is not one to one.
+
     Parameters
     ----------
     block : BlockRV or str
         A block whose axes are just the loops around it.
     index_map : IndexMap or callable
         From its axes to the new ones, one to one.
-
-    Raises
-    ------
-    ScheduleError
-        If the axes are not loops, or the map is not one to one.
     """
     realize = state.realize_of(block)
     nest = plain_nest(state, block, realize)

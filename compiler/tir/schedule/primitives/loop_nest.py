@@ -53,7 +53,9 @@ def split(
             with T.block("B"):           →         with T.block("B"):
                 vi = T.axis.spatial(128, i)            vi = T.axis.spatial(128, i_0 * 32 + i_1)
 
-    Where the new loops have more iterations than the old one, the blocks inside get a condition.
+    Where the new loops have more iterations than the old one, the blocks inside get a condition. Raises ScheduleError
+    if the loop has annotations, is bound to threads, or does not start at 0; if all factors are given and are not known
+    to make as many iterations as the loop has; if more than one factor is None, or one is not positive.
 
     Parameters
     ----------
@@ -66,12 +68,6 @@ def split(
         Whether loops of one iteration stay in the values of the blocks' axes.
     disable_predication : bool
         Whether to leave out the condition: the new loops run further than the old one did.
-
-    Raises
-    ------
-    ScheduleError
-        If the loop has annotations, is bound to threads, or does not start at 0; if all factors are given and are
-        not known to make as many iterations as the loop has; if more than one factor is None, or one is not positive.
     """
     old = loop.loop
     check_loop(state, "split", loop)
@@ -103,6 +99,8 @@ def fuse(state: ScheduleState, *loops: StmtSRef, preserve_unit_iters: bool = Tru
                 vi, vj = …remap("SS", [i, j])              vi = T.axis.spatial(4, i_j_fused // 32)
                                                            vj = T.axis.spatial(32, i_j_fused % 32)
 
+    Raises ScheduleError if the loops are not a nest, or one is not as it must be.
+
     Parameters
     ----------
     *loops : LoopRV
@@ -110,11 +108,6 @@ def fuse(state: ScheduleState, *loops: StmtSRef, preserve_unit_iters: bool = Tru
         they are parallel, vectorized or unrolled, the new one is serial, as in classic TVM.
     preserve_unit_iters : bool
         Whether loops of one iteration stay in the values of the blocks' axes.
-
-    Raises
-    ------
-    ScheduleError
-        If the loops are not a nest, or one is not as it must be.
     """
     if not loops:
         raise ArgumentError("fuse: expected loops, got none")
@@ -147,16 +140,13 @@ def reorder(state: ScheduleState, *ordered_loops: StmtSRef) -> None:
 
         for i, j, k in T.grid(4, 8, 16): …       →       for k, j, i in T.grid(16, 8, 4): …
 
+    Raises ScheduleError if they are not part of one nest, a loop's extent depends on another loop that moves, or the
+    blocks inside depend on the order.
+
     Parameters
     ----------
     *ordered_loops : LoopRV
         Loops of one nest, in their new order; each stays parallel, vectorized, bound or whatever else it is.
-
-    Raises
-    ------
-    ScheduleError
-        If they are not part of one nest, a loop's extent depends on another loop that moves, or the blocks inside
-        depend on the order.
     """
     if not ordered_loops:
         raise ArgumentError("reorder: expected loops, got none")

@@ -48,7 +48,9 @@ def loop_partition(
 
     The initial value of a reduction is set in the loop in which an element begins: the first, as a rule.  Where a later
     one begins some elements and continues others, as after loops of both kinds of axes were fused, its block sets them
-    under a condition, and is no longer a reduction.
+    under a condition, and is no longer a reduction. Raises ScheduleError if the loop has annotations or is bound to
+    threads, more than one factor is left open, a factor is not positive, or they sum up to more iterations than the
+    loop has.
 
     Parameters
     ----------
@@ -65,12 +67,6 @@ def loop_partition(
     -------
     list of LoopRV
         The new loops, in the order in which they run.
-
-    Raises
-    ------
-    ScheduleError
-        If the loop has annotations or is bound to threads, more than one factor is left open, a factor is not
-        positive, or they sum up to more iterations than the loop has.
     """
     old = loop.loop
     check_loop(state, "loop_partition", loop)

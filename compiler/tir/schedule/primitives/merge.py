@@ -45,20 +45,15 @@ def merge(state: ScheduleState, *loops: StmtSRef) -> StmtSRef:
         for j in range(128):                        C[i_m] = B[i_m] + 1.0
             C[j] = B[j] + 1.0
 
+    Raises ScheduleError if the loops are not as they must be, reduce, write the same buffer, or a block would read what
+    is not written yet, and ArgumentError if there are fewer than two.
+
     Parameters
     ----------
     *loops : LoopRV
         At least two loops from 0 on, without annotations or threads, in their order; each is the innermost of a nest,
         and the nests have as many loops of the same extents and follow directly upon each other.  Whatever they are,
         the loops of the one nest are serial, as in classic TVM.
-
-    Raises
-    ------
-    ScheduleError
-        If the loops are not as they must be, reduce, write the same buffer, or a block would read what is not
-        written yet.
-    ArgumentError
-        If there are fewer than two.
     """
     if len(loops) < 2:
         raise ArgumentError(f"merge: expected at least 2 loops, got {len(loops)}")

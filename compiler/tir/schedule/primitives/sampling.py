@@ -35,17 +35,14 @@ def sample_categorical(
 ) -> Chosen:
     """Draw one of some numbers.
 
+    Raises ArgumentError if there are not as many probabilities as numbers, or none is positive.
+
     Parameters
     ----------
     probs : list of float
         How probable each is; they need not sum up to 1.
     decision : int, optional
         Which of them, counted from 0, instead of drawing one.
-
-    Raises
-    ------
-    ArgumentError
-        If there are not as many probabilities as numbers, or none is positive.
     """
     if len(candidates) != len(probs) or not candidates:
         raise ArgumentError(f"sample_categorical: {len(candidates)} candidates, got {len(probs)} probs")
@@ -76,17 +73,14 @@ def sample_perfect_tile(
 ) -> Chosen:
     """Draw factors whose product is the number of iterations of a loop, to split it by.
 
+    Raises ArgumentError if there is no such factor, or fewer than one factor is asked for.
+
     Parameters
     ----------
     loop : LoopRV
         With a constant number of iterations; of others all but the first factor are 1.
     max_innermost_factor : int
         The largest value of the last factor, -1 for any.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such factor, or fewer than one factor is asked for.
     """
     if n < 1:
         raise ArgumentError(f"sample_perfect_tile: n must be positive, got {show(n)}")
@@ -148,6 +142,8 @@ def sample_partitioned_tile(
 ) -> Chosen:
     """Draw factors whose product is the number of iterations of a loop, in two groups.
 
+    Raises ArgumentError if fewer than one factor is asked for, or the groups cannot be as they are asked for.
+
     Parameters
     ----------
     loop : LoopRV
@@ -156,11 +152,6 @@ def sample_partitioned_tile(
         How many of them are in the outer group.
     innerpart_factor : int
         What the product of the inner group is a multiple of.
-
-    Raises
-    ------
-    ArgumentError
-        If fewer than one factor is asked for, or the groups cannot be as they are asked for.
     """
     if n < 1 or not 0 <= partition_pos < n:
         raise ArgumentError(

@@ -15,6 +15,8 @@ __all__ = ["Source"]
 class Source:
     """The text of a program, and where it stands in its file.
 
+    Raises OSError if the source of a function or class is not to be had.
+
     Parameters
     ----------
     program : str or callable or type or AST
@@ -30,11 +32,6 @@ class Source:
         How far the first line is indented, in characters.
     source : str
         The text without that indentation.
-
-    Raises
-    ------
-    OSError
-        If the source of a function or class is not to be had.
     """
 
     def __init__(self, program: str | Callable[..., Any] | type | ast.AST) -> None:
@@ -54,9 +51,6 @@ class Source:
     def as_ast(self) -> doc.AST:
         """Parse the text.
 
-        Raises
-        ------
-        SyntaxError
-            If it is not Python.
+        Raises SyntaxError if it is not Python.
         """
         return doc.parse(self.source, self.source_name)

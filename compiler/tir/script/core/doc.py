@@ -222,17 +222,14 @@ __all__ = [
 def parse(source: str, filename: str = "<unknown>", mode: str = "exec") -> AST:
     """Parse Python source.
 
+    Raises SyntaxError if it is not Python.
+
     Parameters
     ----------
     source : str
         A program, or an expression.
     mode : str
         ``"exec"`` for a program, ``"eval"`` for an expression.
-
-    Raises
-    ------
-    SyntaxError
-        If it is not Python.
     """
     return ast.parse(source, filename, mode)
 

@@ -42,17 +42,13 @@ class ExprEvaluator(ast.NodeVisitor):
     def eval(parser: object, value_table: Mapping[str, Any], node: ast.AST) -> Any:
         """Return the value of an expression.
 
+        Raises NameError if a name has no value, and ArgumentError if the node is not an expression, or one that defines
+        variables: a lambda or a comprehension.
+
         Parameters
         ----------
         parser : object
             Not used: errors are raised.
-
-        Raises
-        ------
-        NameError
-            If a name has no value.
-        ArgumentError
-            If the node is not an expression, or one that defines variables: a lambda or a comprehension.
         """
         return ExprEvaluator(value_table).visit(node)
 
@@ -169,19 +165,14 @@ def eval_expr(parser: object, node: ast.AST, dict_globals: Mapping[str, Any] | N
 def eval_assign(parser: object, target: ast.expr, source: Any) -> dict[str, Any]:
     """Return the variables that an assignment of a value to a target defines.
 
+    Raises ValueError if there are more or fewer values than targets, and ArgumentError if the target is anything else.
+
     Parameters
     ----------
     parser : object
         Not used: errors are raised.
     target : AST
         A name, or a tuple or list of targets, of which one may be starred.
-
-    Raises
-    ------
-    ValueError
-        If there are more or fewer values than targets.
-    ArgumentError
-        If the target is anything else.
     """
     if isinstance(target, ast.Name):
         return {target.id: source}

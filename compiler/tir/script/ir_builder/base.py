@@ -47,10 +47,7 @@ class IRBuilder:
     def current() -> IRBuilder:
         """Return the builder whose ``with`` block runs.
 
-        Raises
-        ------
-        ArgumentError
-            If none does.
+        Raises ArgumentError if none does.
         """
         builder = _BUILDERS.current()
         if builder is None:
@@ -65,10 +62,7 @@ class IRBuilder:
     def get(self) -> Any:
         """Return what was built.
 
-        Raises
-        ------
-        IndexError
-            If nothing was.
+        Raises IndexError if nothing was.
         """
         if self._result is None:
             raise IndexError("IRBuilder.get: nothing was built")
@@ -106,10 +100,7 @@ class IRBuilder:
     def emit(self, built: Result) -> None:
         """Add something to the innermost frame; outside of any it is the result.
 
-        Raises
-        ------
-        ArgumentError
-            If there is a result already, or the frame does not take it.
+        Raises ArgumentError if there is a result already, or the frame does not take it.
         """
         if self.frames:
             self.frames[-1].take(built)
@@ -154,10 +145,7 @@ class IRBuilderFrame(ABC):
     def entered(self) -> Any:
         """Return what the ``with`` gives: the frame itself, or what a subclass defines.
 
-        Raises
-        ------
-        ArgumentError
-            If the frame has no place here.
+        Raises ArgumentError if the frame has no place here.
         """
         return self
 
@@ -165,20 +153,14 @@ class IRBuilderFrame(ABC):
     def take(self, built: Result) -> None:
         """Take what is emitted inside.
 
-        Raises
-        ------
-        ArgumentError
-            If it has no place here.
+        Raises ArgumentError if it has no place here.
         """
 
     @abstractmethod
     def finish(self, builder: IRBuilder) -> None:
         """Emit what was made of it.
 
-        Raises
-        ------
-        ArgumentError
-            If what it took is not complete.
+        Raises ArgumentError if what it took is not complete.
         """
 
     def misplaced(self, built: object) -> ArgumentError:

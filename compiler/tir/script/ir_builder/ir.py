@@ -47,15 +47,12 @@ def _module(word: str) -> IRModuleFrame:
 def decl_function(func_name: str, func_signature: PrimFunc) -> GlobalVar:
     """Declare a function of the module, which others may call before it is defined.
 
+    Raises ArgumentError if the module has a function of that name.
+
     Parameters
     ----------
     func_signature : PrimFunc
         What stands for it until it is defined.
-
-    Raises
-    ------
-    ArgumentError
-        If the module has a function of that name.
     """
     frame = _module("decl_function")
     if func_name in frame.module:
@@ -67,10 +64,7 @@ def decl_function(func_name: str, func_signature: PrimFunc) -> GlobalVar:
 def def_function(func_name: str, func: PrimFunc) -> None:
     """Define a function that was declared.
 
-    Raises
-    ------
-    ArgumentError
-        If it was not declared.
+    Raises ArgumentError if it was not declared.
     """
     frame = _module("def_function")
     if func_name not in frame.module:
@@ -81,15 +75,12 @@ def def_function(func_name: str, func: PrimFunc) -> None:
 def module_attrs(attrs: Mapping[str, Any], allow_overwrite: bool = False) -> None:
     """State facts about the module.
 
+    Raises ArgumentError if facts were stated before.
+
     Parameters
     ----------
     allow_overwrite : bool
         Whether they may take the place of facts that were stated before.
-
-    Raises
-    ------
-    ArgumentError
-        If facts were stated before.
     """
     frame = _module("module_attrs")
     if frame.attrs and not allow_overwrite:
@@ -116,15 +107,12 @@ def module_get_attrs() -> dict[str, Any]:
 def module_set_attr(attr_key: str, attr_value: object, allow_overwrite: bool = False) -> None:
     """State a fact about the module.
 
+    Raises ArgumentError if it was stated before.
+
     Parameters
     ----------
     allow_overwrite : bool
         Whether it may take the place of one that was stated before.
-
-    Raises
-    ------
-    ArgumentError
-        If it was stated before.
     """
     frame = _module("module_set_attr")
     if attr_key in frame.attrs and not allow_overwrite:
@@ -135,10 +123,7 @@ def module_set_attr(attr_key: str, attr_value: object, allow_overwrite: bool = F
 def module_global_infos(global_infos: Mapping[str, Sequence[Any]]) -> None:
     """State what the functions of the module refer to together.
 
-    Raises
-    ------
-    ArgumentError
-        If they were stated before.
+    Raises ArgumentError if they were stated before.
     """
     frame = _module("module_global_infos")
     if frame.global_infos:
@@ -149,17 +134,14 @@ def module_global_infos(global_infos: Mapping[str, Sequence[Any]]) -> None:
 def lookup_vdevice(target_kind: str | None = None, device_index: int = -1) -> Any:
     """Return one of the devices that were stated for the module.
 
+    Raises ArgumentError if no such device was stated.
+
     Parameters
     ----------
     target_kind : str, optional
         The kind of its target; the first device by default.
     device_index : int
         Which of the devices of that kind.
-
-    Raises
-    ------
-    ArgumentError
-        If no such device was stated.
     """
     devices = _module("lookup_vdevice").global_infos.get("vdevice", [])
     fitting = [device for device in devices if target_kind in (None, device.target.kind)]

@@ -165,10 +165,7 @@ def arg(name: str, obj: Var | BufferNode) -> Var | BufferNode:
 def func_name(name: str) -> None:
     """Give the function a name.
 
-    Raises
-    ------
-    ArgumentError
-        If it has one.
+    Raises ArgumentError if it has one.
     """
     frame = _function("func_name")
     if frame.name:
@@ -179,10 +176,7 @@ def func_name(name: str) -> None:
 def func_attr(attrs: Mapping[str, Any]) -> None:
     """State facts about the function.
 
-    Raises
-    ------
-    ArgumentError
-        If one was stated before.
+    Raises ArgumentError if one was stated before.
     """
     frame = _function("func_attr")
     repeated = set(attrs) & set(frame.attrs)
@@ -225,17 +219,14 @@ Buffer = buffer = buffer_decl = _BufferWord()
 def match_buffer(param: Var | BufferRegion, *args: object, **options: object) -> BufferNode:
     """Say which buffer a parameter points to, or let one stand for a region within a block.
 
+    Raises ArgumentError if it is neither a parameter of the function nor a region.
+
     Parameters
     ----------
     param : Var, or BufferRegion
         A parameter of the function, or a region such as ``B[0:4, j]``.
     *args, **options
         Shape, data type and the other parameters of :func:`Buffer`.
-
-    Raises
-    ------
-    ArgumentError
-        If it is neither a parameter of the function nor a region.
     """
     matched = _described(words.match_buffer, (param, *args), options)
     made = matched.make("buffer")
@@ -269,17 +260,14 @@ def buffer_store(
 ) -> None:
     """Store to an element of a buffer.
 
+    Raises DTypeError if the predicate is no vector of as many truth values.
+
     Parameters
     ----------
     value : PrimExpr
         Converted to the type of the elements.
     predicate : PrimExpr, optional
         Which lanes are stored: a vector of truth values.
-
-    Raises
-    ------
-    DTypeError
-        If the predicate is no vector of as many truth values.
     """
     IRBuilder.current().emit(words.buffer_store(buffer, value, indices, predicate))
 

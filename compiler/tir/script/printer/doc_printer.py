@@ -103,6 +103,9 @@ def to_python_script(
 ) -> str:
     """Return a document as Python text.
 
+    Raises ArgumentError if ``doc`` is not a document, or one that cannot be written, such as a comment of two lines
+    behind a statement.
+
     Parameters
     ----------
     indent_spaces : int
@@ -111,11 +114,6 @@ def to_python_script(
         How many lines around underlined ones are printed; all lines where left out.
     path_to_underline : list of ObjectPath, optional
         The parts that come from these places are underlined; where none does, those from the nearest place above.
-
-    Raises
-    ------
-    ArgumentError
-        If ``doc`` is not a document, or one that cannot be written, such as a comment of two lines behind a statement.
     """
     if not isinstance(doc, Doc):
         expected("to_python_script", "doc", "a document", doc)
