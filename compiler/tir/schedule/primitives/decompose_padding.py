@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from compiler.arith import Analyzer, estimate_region_lower_bound, estimate_region_upper_bound
 from compiler.ir.node import rebuild
@@ -211,13 +212,13 @@ def _copied(padding: _Padding, loops: Sequence[For], analyzer: Analyzer) -> tupl
     values: list[PrimExpr] = []
     for axis, value in zip(block.iter_vars, realize.iter_values, strict=True):
         bounds = padding.box[axis.var]
-        if _covers(bounds, axis.dom, analyzer):
-            values.append(analyzer.simplify(value))
-        elif isinstance(value, Var) and _runs_over(value, axis.dom, loops, analyzer) and _is_used_once(value, realize):
+        covers = _covers(bounds, axis.dom, analyzer)
+        if not covers and _runs_over(value, axis.dom, loops, analyzer) and _is_used_once(value, realize):
             shorter[value] = bounds.extent
             values.append(value)
-        else:
-            values.append(analyzer.simplify(value - bounds.min))
+            continue
+        values.append(analyzer.simplify(value - bounds.min))
+        if not covers:
             end = analyzer.simplify(bounds.min + bounds.extent)
             predicate = conjunction(conjunction(predicate, bounds.min <= value), value < end)
     copied = BlockRealize(tuple(values), conjunction(predicate, realize.predicate), _inner_block(padding))
@@ -231,9 +232,9 @@ def _covers(bounds: Range, dom: Range | None, analyzer: Analyzer) -> bool:
     return dom is not None and analyzer.can_prove_equal(bounds.extent, dom.extent)
 
 
-def _runs_over(var: Var, dom: Range | None, loops: Sequence[For], analyzer: Analyzer) -> bool:
-    """Return whether a variable is that of a loop which runs over all of a domain."""
-    loop = next((loop for loop in loops if loop.loop_var is var), None)
+def _runs_over(value: PrimExpr, dom: Range | None, loops: Sequence[For], analyzer: Analyzer) -> TypeGuard[Var]:
+    """Return whether a value is the variable of a loop which runs over all of a domain."""
+    loop = next((loop for loop in loops if loop.loop_var is value), None)
     if loop is None or dom is None:
         return False
     return analyzer.can_prove_equal(loop.extent, dom.extent) and analyzer.can_prove_equal(loop.min, 0)

@@ -140,6 +140,12 @@ def padding_apart_in_split_loops(sch: Any) -> None:
     sch.decompose_padding("B", j_0)
 
 
+def padding_apart_in_a_later_part_of_a_loop(sch: Any) -> None:
+    """The part's axis has values from 2, those of its unpadded copy begin at 0."""
+    _, second, _ = sch.loop_partition(loops(sch, "B")[0], [2, 2, None])
+    sch.decompose_padding("B_i1", second)
+
+
 CASES: list[tuple[Program, Steps]] = [
     (MATMUL, split_fuse_reorder),
     (MATMUL, loops_of_all_kinds),
@@ -155,6 +161,7 @@ CASES: list[tuple[Program, Steps]] = [
     (BLUR, stencil_inlined),
     (PADDED, padding_apart),
     (PADDED, padding_apart_in_split_loops),
+    (PADDED, padding_apart_in_a_later_part_of_a_loop),
     (MATMUL_RELU, rectified_rows),
 ]
 
