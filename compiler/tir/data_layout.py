@@ -31,16 +31,10 @@ _UNDEFINED = "__undef__"
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """One axis: a dimension or its blocks, or the elements inside of a block.
-
-    Attributes
-    ----------
-    factor : int
-        The elements of a block; 0 for a dimension, or for the axis of its blocks.
-    """
+    """One axis: a dimension or its blocks, or the elements inside of a block."""
 
     letter: str
-    factor: int = 0
+    factor: int = 0  # the elements of a block; 0 for a dimension, or for the axis of its blocks
 
     @property
     def name(self) -> str:

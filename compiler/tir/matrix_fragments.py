@@ -53,22 +53,16 @@ Number = TypeVar("Number", int, PrimExpr)
 
 
 class MatrixProduct(NamedTuple):
-    """What ``ptx_mma`` multiplies: ``m × k`` by ``k × n``.
-
-    Attributes
-    ----------
-    a, b, c : str
-        The data types of the elements; those of 4 bits are in bytes.
-    a_row, b_row : int
-        How many neighbouring elements of an operand a thread has in one register.
-    """
+    """What ``ptx_mma`` multiplies: ``m × k`` by ``k × n``."""
 
     m: int
     n: int
     k: int
+    # the data types of the elements; those of 4 bits are in bytes
     a: str
     b: str
     c: str
+    # how many neighbouring elements of an operand a thread has in one register
     a_row: int
     b_row: int
 

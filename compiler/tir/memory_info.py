@@ -20,17 +20,11 @@ _ORDINARY_TAGS = (".dyn", ".workspace", ".vtcm")
 
 @node
 class MemoryInfo(Node):
-    """What a user-defined memory can hold; ``register_func("tvm.info.mem.<scope>")`` names a function that says it.
-
-    Parameters
-    ----------
-    max_simd_bits : int
-        The size of the largest vector; what is allocated begins at multiples of it.
-    """
+    """What a user-defined memory can hold; ``register_func("tvm.info.mem.<scope>")`` names a function that says it."""
 
     unit_bits: int
     max_num_bits: int
-    max_simd_bits: int
+    max_simd_bits: int  # the size of the largest vector; what is allocated begins at multiples of it
     head_address: Any = None
 
 

@@ -17,18 +17,12 @@ __all__ = ["RULES", "Rule", "table"]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What some operations make of a NaN.
-
-    Attributes
-    ----------
-    functions : mapping of str to callable
-        The operations on arrays of NumPy, by the names of nodes and operators.
-    """
+    """What some operations make of a NaN."""
 
     operations: str
     rule: str
     places: str
-    functions: dict[str, Callable[..., Any]]
+    functions: dict[str, Callable[..., Any]]  # the operations on arrays of NumPy, by the names of nodes and operators
 
 
 RULES = (

@@ -94,20 +94,14 @@ _ITER_TYPES = (
 
 
 class ExprPrinter(Functor):
-    """Writes expressions to a text builder; each one but a variable or constant is a region of its own.
-
-    Parameters
-    ----------
-    out : TextBuilder
-        What is written to.
-    """
+    """Writes expressions to a text builder; each one but a variable or constant is a region of its own."""
 
     module = "Module"
     """The name of the module whose functions are called."""
 
     def __init__(self, out: TextBuilder, names: Names | None = None, options: ScriptOptions = DEFAULT_OPTIONS) -> None:
         self.options = options
-        self.out = out
+        self.out = out  # what is written to
         self.names = names or Names()
 
     def expr(self, e: Any, level: int = 0) -> None:

@@ -117,19 +117,11 @@ class Names:
 
 
 class Definitions(Visitor):
-    """Finds what has to be declared, and before which statement.
-
-    Attributes
-    ----------
-    before : dict
-        For a statement, what its block declares right before it.
-    at_top : list
-        What is declared before the first statement of a function.
-    """
+    """Finds what has to be declared, and before which statement."""
 
     def __init__(self) -> None:
-        self.before: dict[Stmt, list[Any]] = {}
-        self.at_top: list[Any] = []
+        self.before: dict[Stmt, list[Any]] = {}  # for a statement, what its block declares right before it
+        self.at_top: list[Any] = []  # what is declared before the first statement of a function
         self._path: list[Stmt] = []
         self._bound: dict[Any, int] = {}
         self._first: dict[Any, list[Stmt]] = {}

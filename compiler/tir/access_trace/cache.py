@@ -58,15 +58,10 @@ class CacheLevel:
 
 @dataclass
 class LevelReport:
-    """What one level made of the accesses that reached it.
-
-    Attributes
-    ----------
-    counts : list of int
-        Lines that hit, and that missed of each kind, by :class:`MissKind`.
-    """
+    """What one level made of the accesses that reached it."""
 
     level: CacheLevel
+    # lines that hit, and that missed of each kind, by MissKind
     counts: list[int] = field(default_factory=lambda: [0] * len(MissKind))
 
     @property
@@ -82,23 +77,14 @@ class LevelReport:
 
 @dataclass
 class CacheReport:
-    """What caches make of a trace.
-
-    Attributes
-    ----------
-    served : array of int
-        Of each event the position of the level that had its line, and the number of levels where memory had; of an
-        access of several lines the slowest; -1 of an iteration's beginning.
-    kinds : array of int
-        Why each missed in the first level; of several lines the largest.
-    written_back : int
-        Lines that were written and go back to memory, those at the end included.
-    """
+    """What caches make of a trace."""
 
     levels: list[LevelReport]
+    # of each event the position of the level that had its line, and the number of levels where memory had; of an
+    # access of several lines the slowest; -1 of an iteration's beginning
     served: array[int]
-    kinds: array[int]
-    written_back: int = 0
+    kinds: array[int]  # why each missed in the first level; of several lines the largest
+    written_back: int = 0  # lines that were written and go back to memory, those at the end included
 
     @property
     def memory_bytes(self) -> int:

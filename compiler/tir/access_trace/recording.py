@@ -27,17 +27,11 @@ __all__ = ["AccessTrace", "Loop", "Memory", "Site", "record_accesses"]
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What a pointer points to: an argument, or memory that the program allocates.
-
-    Attributes
-    ----------
-    shape : tuple of int
-        Of an argument as the function declares it; of other memory its number of elements.
-    """
+    """What a pointer points to: an argument, or memory that the program allocates."""
 
     name: str
     dtype: str
-    shape: tuple[int, ...]
+    shape: tuple[int, ...]  # of an argument as the function declares it; of other memory its number of elements
     local: bool
 
     @property
@@ -48,40 +42,25 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A loop of the program.
-
-    Attributes
-    ----------
-    line : int
-        1-based, in the program's text.
-    """
+    """A loop of the program."""
 
     name: str
     kind: str
     extent: str
-    line: int
+    line: int  # 1-based, in the program's text
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A place of the program that reads or writes.
-
-    Attributes
-    ----------
-    line : int
-        1-based, in the program's text.
-    lanes, stride : int
-        Elements of one access, and their distance.
-    loops : tuple of int
-        Positions of the loops around it, outermost first.
-    """
+    """A place of the program that reads or writes."""
 
     memory: int
     write: bool
-    line: int
+    line: int  # 1-based, in the program's text
+    # elements of one access, and their distance
     lanes: int
     stride: int
-    loops: tuple[int, ...]
+    loops: tuple[int, ...]  # positions of the loops around it, outermost first
 
 
 @dataclass
@@ -90,11 +69,6 @@ class AccessTrace:
 
     An event is a code and a value: an access at ``sites[code]``, whose first element is ``value``, or, of a negative
     code, the beginning of iteration ``value`` of ``loops[-1 - code]``.
-
-    Attributes
-    ----------
-    complete : bool
-        Whether the program ran to its end.
     """
 
     lines: list[str] = field(default_factory=list)
@@ -103,7 +77,7 @@ class AccessTrace:
     memories: list[Memory] = field(default_factory=list)
     codes: array[int] = field(default_factory=lambda: array("h"))
     values: array[int] = field(default_factory=lambda: array("i"))
-    complete: bool = True
+    complete: bool = True  # whether the program ran to its end
 
 
 class _Full(Exception):

@@ -62,18 +62,10 @@ def reuse_distances(trace: AccessTrace, line: int) -> Counter[int]:
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """What the iterations of a loop touch.
+    """What the iterations of a loop touch."""
 
-    Attributes
-    ----------
-    iterations : int
-        Iterations that ran, of all entries of the loop together.
-    elements : int
-        Different elements that an iteration touches, at most.
-    """
-
-    iterations: int
-    elements: int
+    iterations: int  # iterations that ran, of all entries of the loop together
+    elements: int  # different elements that an iteration touches, at most
     bytes: int
 
 

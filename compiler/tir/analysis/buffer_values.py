@@ -32,20 +32,12 @@ MAX_RESOLUTIONS = 16
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fact:
-    """``buffer[axes] == value`` for all axes in a region.
-
-    Attributes
-    ----------
-    axes : tuple of Var
-        One for each dimension; the same ones for all facts about a buffer.
-    value : PrimExpr
-        Made of the axes and of variables of the program.
-    """
+    """``buffer[axes] == value`` for all axes in a region."""
 
     buffer: Buffer
-    axes: tuple[Var, ...]
+    axes: tuple[Var, ...]  # one for each dimension; the same ones for all facts about a buffer
     region: Region
-    value: PrimExpr
+    value: PrimExpr  # made of the axes and of variables of the program
 
     def at(self, indices: Sequence[PrimExpr]) -> tuple[Region, PrimExpr]:
         """Return where the fact holds of an element, and the value that it has there."""

@@ -22,26 +22,14 @@ __all__ = ["Access", "access_of", "axes_of", "equations", "reads_of", "writes_of
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Access:
-    """A store to elements of a buffer, or a load of them, any of the times that it runs.
-
-    Attributes
-    ----------
-    buffer : Buffer or None
-        None for what cannot be seen into: any element may be meant.
-    value : PrimExpr
-        What is stored, or the load.
-    region : Region
-        Where it may run, of ``variables`` and of others.
-    variables : tuple of Var
-        The variables of the loops around it, and of its lanes.
-    """
+    """A store to elements of a buffer, or a load of them, any of the times that it runs."""
 
     data: Var
-    buffer: Buffer | None
+    buffer: Buffer | None  # None for what cannot be seen into: any element may be meant
     indices: tuple[PrimExpr, ...]
-    value: PrimExpr
-    region: Region
-    variables: tuple[Var, ...] = ()
+    value: PrimExpr  # what is stored, or the load
+    region: Region  # where it may run, of `variables` and of others
+    variables: tuple[Var, ...] = ()  # the variables of the loops around it, and of its lanes
 
     def is_to(self, buffer: Buffer) -> bool:
         """Return whether the access is to the memory of a buffer."""

@@ -42,19 +42,12 @@ def launch_of(n: Stmt) -> Launch | None:
 
 @dataclass(slots=True)
 class ThreadAxis:
-    """One thread axis of a kernel.
-
-    Attributes
-    ----------
-    extent : PrimExpr
-        The number of threads or blocks along the axis.
-    variables : list of Var
-        The variables that stand for a thread's position along the axis.
-    """
+    """One thread axis of a kernel."""
 
     tag: str
-    extent: PrimExpr
+    extent: PrimExpr  # the number of threads or blocks along the axis
     launch: AttrStmt | For
+    # the variables that stand for a thread's position along the axis
     variables: list[Var] = field(default_factory=list)
 
 

@@ -26,15 +26,10 @@ def is_barrier(n: Stmt) -> bool:
 
 
 class Uniformity(Visitor):
-    """Tells which expressions have one value for all threads of a block.
-
-    Parameters
-    ----------
-    varying : iterable of Var
-        The variables that differ from thread to thread, and the pointers to memory whose elements do.
-    """
+    """Tells which expressions have one value for all threads of a block."""
 
     def __init__(self, varying: Iterable[Var]) -> None:
+        # the variables that differ from thread to thread, and the pointers to memory whose elements do
         self.varying = set(varying)
         self._uniform = True
 

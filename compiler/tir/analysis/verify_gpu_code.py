@@ -52,17 +52,10 @@ def verify_gpu_code(func: PrimFunc, constraints: Mapping[str, int]) -> bool:
 
 
 class Violation(NamedTuple):
-    """A limit that a kernel does not keep.
+    """A limit that a kernel does not keep."""
 
-    Attributes
-    ----------
-    limit : str
-        Its name; ``one extent`` for an axis that is launched with two.
-    value, allowed : int
-        What the kernel needs, and what it may have.
-    """
-
-    limit: str
+    limit: str  # its name; `one extent` for an axis that is launched with two
+    # what the kernel needs, and what it may have
     value: int
     allowed: int
     node: Node | None

@@ -46,23 +46,15 @@ _OF_RESULT = 4
 
 
 class _Product(NamedTuple):
-    """What an instruction multiplies.
+    """What an instruction multiplies."""
 
-    Attributes
-    ----------
-    dtype, result : str
-        The data types of the operands and of the result.
-    short, short_result : str
-        The same as names of intrinsics say them.
-    depth : int
-        How many products an element of the result is the sum of.
-    """
-
+    # the data types of the operands and of the result
     dtype: str
     result: str
+    # the same as names of intrinsics say them
     short: str
     short_result: str
-    depth: int
+    depth: int  # how many products an element of the result is the sum of
     instruction: str
 
     @property

@@ -37,18 +37,12 @@ _TILE = 16
 
 
 class _Operand(NamedTuple):
-    """Numbers that tensor cores multiply.
-
-    Attributes
-    ----------
-    depth : int
-        How many products an element of the result is the sum of.
-    """
+    """Numbers that tensor cores multiply."""
 
     dtype: str
     short: str
     word: str
-    depth: int
+    depth: int  # how many products an element of the result is the sum of
 
     @property
     def elements(self) -> int:

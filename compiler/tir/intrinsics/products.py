@@ -13,20 +13,11 @@ __all__ = ["DotProduct", "register_intrinsic"]
 
 @dataclass(frozen=True, slots=True)
 class DotProduct:
-    """``C[i] += A[k] * B[i, k]`` over all ``i`` and ``k``.
+    """``C[i] += A[k] * B[i, k]`` over all ``i`` and ``k``."""
 
-    Attributes
-    ----------
-    rows : int
-        The number of results, the rows of ``B``.
-    depth : int
-        The number of products that are added up.
-    a, b, c : str
-        The data types; products are of the type of ``C``.
-    """
-
-    rows: int
-    depth: int
+    rows: int  # the number of results, the rows of `B`
+    depth: int  # the number of products that are added up
+    # the data types; products are of the type of `C`
     a: str
     b: str
     c: str

@@ -17,17 +17,11 @@ __all__ = ["Running", "run_block"]
 
 @dataclass(slots=True, eq=False)
 class Running:
-    """A thread that runs.
-
-    Attributes
-    ----------
-    barrier : Evaluate or None
-        The one that it waits at; None once it has ended.
-    """
+    """A thread that runs."""
 
     timeline: Timeline
     steps: Steps
-    barrier: Evaluate | None = None
+    barrier: Evaluate | None = None  # the one that it waits at; None once it has ended
 
     def advance(self) -> None:
         """Run as far as the next barrier, or to the end."""

@@ -23,20 +23,11 @@ class Fault(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What one thread does somewhere.
+    """What one thread does somewhere."""
 
-    Attributes
-    ----------
-    text : str
-        The statement or expression of loop IR.
-    line : int or None
-        The user's line that it comes from; None if nothing records lines.
-    thread : mapping of str to int
-        The position of the thread along each axis, by tag, e.g. ``{"blockIdx.x": 0, "threadIdx.x": 3}``.
-    """
-
-    text: str
-    line: int | None
+    text: str  # the statement or expression of loop IR
+    line: int | None  # the user's line that it comes from; None if nothing records lines
+    # the position of the thread along each axis, by tag, e.g. `{"blockIdx.x": 0, "threadIdx.x": 3}`
     thread: Mapping[str, int]
 
     def __str__(self) -> str:
@@ -47,18 +38,11 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One fault.
-
-    Attributes
-    ----------
-    message : str
-        What is wrong, and what would make it right.
-    sites : tuple of Site
-        The two sides of a race or of a divergence, in the order in which they came; one of any other fault.
-    """
+    """One fault."""
 
     fault: Fault
-    message: str
+    message: str  # what is wrong, and what would make it right
+    # the two sides of a race or of a divergence, in the order in which they came; one of any other fault
     sites: tuple[Site, ...]
 
     def __str__(self) -> str:
@@ -67,20 +51,12 @@ class Report:
 
 @dataclass(slots=True)
 class Sanitized:
-    """The result of a run.
+    """The result of a run."""
 
-    Attributes
-    ----------
-    reports : list of Report
-        The faults, in the order in which they came up; each pair of statements once.
-    complete : bool
-        Whether the program ran to its end within the limit of accesses.
-    threads, accesses : int
-        How many threads ran, and how many accesses were checked.
-    """
-
+    # the faults, in the order in which they came up; each pair of statements once
     reports: list[Report] = field(default_factory=list)
-    complete: bool = True
+    complete: bool = True  # whether the program ran to its end within the limit of accesses
+    # how many threads ran, and how many accesses were checked
     threads: int = 0
     accesses: int = 0
     _seen: set[tuple[object, ...]] = field(default_factory=set)

@@ -18,21 +18,13 @@ __all__ = ["Event", "Place", "ShadowMemory", "Timeline"]
 
 @dataclass(slots=True, eq=False)
 class Timeline:
-    """Where a thread stands: which barriers it has passed.
+    """Where a thread stands: which barriers it has passed."""
 
-    Attributes
-    ----------
-    block, warp : int
-        Numbers of the thread's block in its grid, and of its warp in the block.
-    axes : mapping of str to int
-        The thread's position along each axis.
-    block_barriers, warp_barriers : int
-        The barriers of the block, and of the warp, that it has passed.
-    """
-
+    # numbers of the thread's block in its grid, and of its warp in the block
     block: int
     warp: int
-    axes: Mapping[str, int]
+    axes: Mapping[str, int]  # the thread's position along each axis
+    # the barriers of the block, and of the warp, that it has passed
     block_barriers: int = 0
     warp_barriers: int = 0
 
@@ -90,16 +82,11 @@ class ShadowMemory:
     """Memory of one allocation, with the last accesses of each of its units.
 
     A unit is an element, or a byte where the memory is one of bytes.
-
-    Parameters
-    ----------
-    written : bytearray or None
-        For each unit, whether it was written; None if all of them were.
     """
 
     def __init__(self, data: np.ndarray[Any, Any], written: bytearray | None, shared: bool) -> None:
         self.data = data
-        self.written = written
+        self.written = written  # for each unit, whether it was written; None if all of them were
         self._cells: dict[int, _Cell] | None = {} if shared else None
 
     def units(self, kind: np.dtype[Any], element: int) -> range:

@@ -22,25 +22,14 @@ __all__ = ["BlockReduction", "reduction_of_block"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BlockReduction:
-    """What a reduction block does: ``x = combine(x, y)``, where ``x`` are elements, one of each buffer.
+    """What a reduction block does: ``x = combine(x, y)``, where ``x`` are elements, one of each buffer."""
 
-    Attributes
-    ----------
-    stores : tuple of BufferStore
-        The initial values, stored to the elements.
-    values : tuple of PrimExpr
-        What is combined with the elements, ``y``.
-    left, right : tuple of Var
-        The variables ``x`` and ``y`` of the combination.
-    combination : tuple of PrimExpr
-        Each element combined, in terms of these variables.
-    """
-
-    stores: tuple[BufferStore, ...]
-    values: tuple[PrimExpr, ...]
+    stores: tuple[BufferStore, ...]  # the initial values, stored to the elements
+    values: tuple[PrimExpr, ...]  # what is combined with the elements, `y`
+    # the variables `x` and `y` of the combination
     left: tuple[Var, ...]
     right: tuple[Var, ...]
-    combination: tuple[PrimExpr, ...]
+    combination: tuple[PrimExpr, ...]  # each element combined, in terms of these variables
 
     @property
     def buffers(self) -> tuple[Buffer, ...]:

@@ -17,18 +17,12 @@ __all__ = ["Traversal", "traversals"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Traversal:
-    """A loop for each dimension of a buffer, around a block that stores the element that they stand at.
-
-    Attributes
-    ----------
-    axes : tuple of Var
-        The axis of the block that each index of the store is.
-    """
+    """A loop for each dimension of a buffer, around a block that stores the element that they stand at."""
 
     loop: For
     block: Block
     store: BufferStore
-    axes: tuple[Var, ...]
+    axes: tuple[Var, ...]  # the axis of the block that each index of the store is
 
 
 def traversals(home: Block, buffer: Buffer) -> list[Traversal]:

@@ -18,16 +18,10 @@ __all__ = ["BlockMutator", "ReplaceBuffers", "inserted", "renamed_buffer", "stat
 
 
 class BlockMutator(StmtExprMutator):
-    """Rebuilds statements, and notes which block becomes which.
-
-    Attributes
-    ----------
-    reuse : dict of Block to Block
-        Old blocks, and the new ones that take their places.
-    """
+    """Rebuilds statements, and notes which block becomes which."""
 
     def __init__(self) -> None:
-        self.reuse: dict[Block, Block] = {}
+        self.reuse: dict[Block, Block] = {}  # old blocks, and the new ones that take their places
 
     def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
         """Return the expression as it is."""

@@ -28,25 +28,13 @@ Conflicts = dict[tuple[Var, StmtSRef], "Conflict"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Conflict:
-    """Why the iterations of a loop must not run together.
-
-    Attributes
-    ----------
-    block : Block
-        What makes them depend on each other.
-    axis : IterVar or None
-        Its axis that tells them apart, and is not data parallel.
-    buffer : Buffer or None
-        Where all of them combine values into the same elements, or read what others write.
-    writer : Block or None
-        Which writes what others read in the block.
-    """
+    """Why the iterations of a loop must not run together."""
 
     loop: For
-    block: Block
-    axis: IterVar | None = None
-    buffer: Buffer | None = None
-    writer: Block | None = None
+    block: Block  # what makes them depend on each other
+    axis: IterVar | None = None  # its axis that tells them apart, and is not data parallel
+    buffer: Buffer | None = None  # where all of them combine values into the same elements, or read what others write
+    writer: Block | None = None  # which writes what others read in the block
 
 
 def conflicts(state: ScheduleState) -> Conflicts:

@@ -41,22 +41,14 @@ class ScheduleError(base.ScheduleError):
 
 
 class IllegalStepError(Exception):
-    """What is wrong with a step of a schedule, before it is drawn into the program.
-
-    Attributes
-    ----------
-    detail : str
-        What is wrong in this program; ``{0}``, ``{1}``, … stand for the places.
-    places : tuple of Node
-        Loops, blocks and other parts of the program.
-    """
+    """What is wrong with a step of a schedule, before it is drawn into the program."""
 
     def __init__(self, mod: IRModule, summary: str, detail: str, places: Sequence[Node]) -> None:
         super().__init__(summary)
         self.mod = mod
         self.summary = summary
-        self.detail = detail
-        self.places = tuple(places)
+        self.detail = detail  # what is wrong in this program; `{0}`, `{1}`, … stand for the places
+        self.places = tuple(places)  # loops, blocks and other parts of the program
 
 
 def refuse(mod: IRModule, summary: str, detail: str, *places: Node) -> NoReturn:

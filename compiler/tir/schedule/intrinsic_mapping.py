@@ -26,21 +26,12 @@ __all__ = ["AutoTensorizeMappingInfo", "get_auto_tensorize_mapping_info"]
 
 @dataclass(frozen=True, eq=False)
 class AutoTensorizeMappingInfo:
-    """What a block needs to be rewritten to the axes of an intrinsic.
+    """What a block needs to be rewritten to the axes of an intrinsic."""
 
-    Attributes
-    ----------
-    mappings : list of IndexMap
-        From the axes of the block to those of the intrinsic, after the ones that are not mapped.
-    lhs_buffer_map : mapping of Buffer to Buffer
-        Buffers of the block, with those of the description that they stand for.
-    lhs_iters, rhs_iters : list of IterVar
-        The axes of the block and of the description.
-    """
-
-    mappings: list[IndexMap]
-    lhs_buffer_map: Mapping[Buffer, Buffer]
+    mappings: list[IndexMap]  # from the axes of the block to those of the intrinsic, after the ones that are not mapped
+    lhs_buffer_map: Mapping[Buffer, Buffer]  # buffers of the block, with those of the description that they stand for
     rhs_buffer_indices: Mapping[Buffer, list[PrimExpr]]
+    # the axes of the block and of the description
     lhs_iters: list[IterVar]
     rhs_iters: list[IterVar]
 
@@ -78,19 +69,12 @@ def get_auto_tensorize_mapping_info(
 
 
 class _Accesses(Matching):
-    """Compares what is computed, from whichever elements, and notes which variables they are found by.
-
-    Attributes
-    ----------
-    described : dict of Buffer to tuple of PrimExpr
-        The indices of each buffer of the description.
-    used, described_use : dict of Buffer to set of Var
-        Variables in the indices of each buffer of the description, and of the program's that stands for it.
-    """
+    """Compares what is computed, from whichever elements, and notes which variables they are found by."""
 
     def __init__(self, own: Block, description: Block) -> None:
         Matching.__init__(self)
-        self.described: dict[Buffer, tuple[PrimExpr, ...]] = {}
+        self.described: dict[Buffer, tuple[PrimExpr, ...]] = {}  # the indices of each buffer of the description
+        # variables in the indices of each buffer of the description, and of the program's that stands for it
         self.used: dict[Buffer, set[Var]] = {}
         self.described_use: dict[Buffer, set[Var]] = {}
         self._domains_known = Analyzer()

@@ -84,18 +84,10 @@ class LoopEffects:
 
 @dataclass(frozen=True, slots=True)
 class LoopRow:
-    """What a primitive does with loops.
+    """What a primitive does with loops."""
 
-    Attributes
-    ----------
-    given : LoopEffects
-        For the loops that it is called with, or is to work at.
-    own : LoopEffects
-        For other loops around the block that it works on, inside of a given loop where there is one.
-    """
-
-    given: LoopEffects
-    own: LoopEffects
+    given: LoopEffects  # for the loops that it is called with, or is to work at
+    own: LoopEffects  # for other loops around the block that it works on, inside of a given loop where there is one
     init: Init = Init.KEPT
 
 

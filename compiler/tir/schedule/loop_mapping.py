@@ -24,20 +24,11 @@ __all__ = ["TensorizeInfo", "get_tensorize_loop_mapping", "innermost"]
 
 @dataclass(frozen=True, eq=False)
 class TensorizeInfo:
-    """How the loops of a block stand for those of an intrinsic's description.
+    """How the loops of a block stand for those of an intrinsic's description."""
 
-    Attributes
-    ----------
-    loop_map : mapping of StmtSRef to For
-        Loops of the block, with those of the description that they stand for.
-    desc_loop_indexer : mapping of For to int
-        The place of each of these loops in the description, outermost first.
-    block_iter_paddings : list of int or None
-        What the extents of the block's axes have to be padded to multiples of; None if nothing is padded.
-    """
-
-    loop_map: Mapping[StmtSRef, For]
-    desc_loop_indexer: Mapping[For, int]
+    loop_map: Mapping[StmtSRef, For]  # loops of the block, with those of the description that they stand for
+    desc_loop_indexer: Mapping[For, int]  # the place of each of these loops in the description, outermost first
+    # what the extents of the block's axes have to be padded to multiples of; None if nothing is padded
     block_iter_paddings: list[int] | None
 
 

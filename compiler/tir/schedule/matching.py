@@ -18,22 +18,13 @@ __all__ = ["Matching"]
 
 
 class Matching:
-    """Compares a statement of a program with the description of an intrinsic.
-
-    Attributes
-    ----------
-    buffers : dict of Buffer to Buffer
-        Which buffer of the program stands for which of the description.
-    offsets : dict of Buffer to tuple of PrimExpr
-        From which element on, one for each dimension of the program's buffer.
-    difference : str
-        What is different, if something is.
-    """
+    """Compares a statement of a program with the description of an intrinsic."""
 
     def __init__(self) -> None:
-        self.buffers: dict[Buffer, Buffer] = {}
+        self.buffers: dict[Buffer, Buffer] = {}  # which buffer of the program stands for which of the description
+        # from which element on, one for each dimension of the program's buffer
         self.offsets: dict[Buffer, tuple[PrimExpr, ...]] = {}
-        self.difference = ""
+        self.difference = ""  # what is different, if something is
         self._variables: dict[Var, PrimExpr] = {}
         self._own: set[Var] = set()
         self._analyzer = Analyzer()

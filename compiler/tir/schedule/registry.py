@@ -31,16 +31,10 @@ _ROLES_BY_NAME = {"storage_scope": STORAGE_SCOPE}
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What a sampling primitive returns.
-
-    Attributes
-    ----------
-    decision : object
-        From which it can choose the same again.
-    """
+    """What a sampling primitive returns."""
 
     values: Any
-    decision: Any
+    decision: Any  # from which it can choose the same again
 
 
 class Primitive:
@@ -48,9 +42,6 @@ class Primitive:
 
     Parameters
     ----------
-    function : callable
-        Does the work.  Its first parameter is called ``state``, or ``sch`` where it needs more of the schedule than
-        its state; the others are those of the method.
     gives_list : bool
         Whether it gives a list, even of one block or loop; known where its annotation says so.
     roles : mapping of str to Role
@@ -65,6 +56,8 @@ class Primitive:
         if unknown:
             raise TypeError(f"{function.__name__} has no parameters {', '.join(sorted(unknown))}")
         self.name = function.__name__
+        # Does the work. Its first parameter is called `state`, or `sch` where it needs more of the schedule than its
+        # state; the others are those of the method.
         self.function = function
         self._takes_schedule = parameters[0].name == "sch"
         self._parameters = parameters[1:]

@@ -74,26 +74,19 @@ class Padding:
 
 
 class Relayout(ReplaceBuffers):
-    """Accesses the elements of a buffer in another layout.
-
-    Attributes
-    ----------
-    padding : Padding or None
-        What fills the elements that stand for none of the old layout.
-    traversals : list of Traversal
-        The loops that store all elements, which then store the padding too.  Where there are none, loops of their own
-        fill it, behind what stores elements; what is only read is taken to be filled like that.
-    """
+    """Accesses the elements of a buffer in another layout."""
 
     def __init__(self, state: ScheduleState, home: StmtSRef, old: Buffer, new: Buffer, index_map: IndexMap) -> None:
         ReplaceBuffers.__init__(self, {old: new})
-        self.padding: Padding | None = None
+        self.padding: Padding | None = None  # what fills the elements that stand for none of the old layout
         self._state = state
         self._home = home
         self._old = old
         self._new = new
         self._map = index_map
         self._ranges: dict[Var, Range] = {}
+        # The loops that store all elements, which then store the padding too. Where there are none, loops of their
+        # own fill it, behind what stores elements; what is only read is taken to be filled like that.
         self.traversals: list[Traversal] = []
 
     def _mapped(self, indices: Sequence[PrimExpr]) -> tuple[PrimExpr, ...]:

@@ -81,19 +81,13 @@ class _Value(Role):
 
 
 class Several(Role):
-    """Several inputs.
-
-    Parameters
-    ----------
-    is_flat : bool
-        Whether each is an input of its own, instead of all of them together.
-    """
+    """Several inputs."""
 
     is_input = True
 
     def __init__(self, role: Role, is_flat: bool = True) -> None:
         self._role = role
-        self.is_flat = is_flat
+        self.is_flat = is_flat  # whether each is an input of its own, instead of all of them together
 
     def recorded(self, sch: Schedule, operation: str, value: Any, given: Mapping[str, Any]) -> list[Any]:
         if value is None:

@@ -21,22 +21,12 @@ __all__ = ["ScheduleStep", "call_text", "result_text"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScheduleStep:
-    """One call of a primitive of a TensorIR schedule.
-
-    Attributes
-    ----------
-    label : str
-        The call and its result, e.g. ``split(i, factors=[None, 32]) -> i_0, i_1``.
-    module : IRModule
-        The program after it; before it, where it was refused.
-    is_pure : bool
-        Whether primitives of its kind leave the program as it is.
-    """
+    """One call of a primitive of a TensorIR schedule."""
 
     name: str
-    label: str
-    module: IRModule
-    is_pure: bool
+    label: str  # the call and its result, e.g. `split(i, factors=[None, 32]) -> i_0, i_1`
+    module: IRModule  # the program after it; before it, where it was refused
+    is_pure: bool  # whether primitives of its kind leave the program as it is
 
 
 def call_text(sch: Schedule, name: str, parameters: Sequence[Parameter], given: Mapping[str, Any]) -> str:

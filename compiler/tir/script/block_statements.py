@@ -24,19 +24,12 @@ _WORDS = {"reads": "T.reads", "writes": "T.writes", "predicate": "T.where", "ann
 
 @dataclass
 class _Signature:
-    """What is read so far of the block that is open.
+    """What is read so far of the block that is open."""
 
-    Attributes
-    ----------
-    axes, values : list
-        Its axes, and what they stand for.
-    facts : dict
-        What it says about itself, by the part of the signature.
-    """
-
+    # its axes, and what they stand for
     axes: list[IterVar] = field(default_factory=list)
     values: list[PrimExpr] = field(default_factory=list)
-    facts: dict[str, Any] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)  # what it says about itself, by the part of the signature
     init: Stmt | None = None
     alloc_buffers: list[Buffer] = field(default_factory=list)
     match_buffers: list[MatchBufferRegion] = field(default_factory=list)

@@ -25,16 +25,10 @@ _AXIS_TYPES = {
 
 @dataclass(frozen=True)
 class BlockScope:
-    """``T.block("C")``: the block of a ``with``.
-
-    Attributes
-    ----------
-    no_realize : bool
-        Whether the block stands alone, without values of its axes.
-    """
+    """``T.block("C")``: the block of a ``with``."""
 
     name: str
-    no_realize: bool
+    no_realize: bool  # whether the block stands alone, without values of its axes
 
 
 @dataclass(frozen=True)
@@ -44,30 +38,18 @@ class InitScope:
 
 @dataclass(frozen=True)
 class AxisDeclaration:
-    """An axis of the block that is read.
+    """An axis of the block that is read."""
 
-    Attributes
-    ----------
-    dom : Range or None
-        What it runs over; None for what the loop runs over whose variable ``value`` is.
-    """
-
-    dom: Range | None
+    dom: Range | None  # what it runs over; None for what the loop runs over whose variable `value` is
     value: PrimExpr
     iter_type: int
 
 
 @dataclass(frozen=True)
 class BlockFact:
-    """What a block says about itself, once: ``T.reads``, ``T.writes``, ``T.where``, ``T.block_attr``.
+    """What a block says about itself, once: ``T.reads``, ``T.writes``, ``T.where``, ``T.block_attr``."""
 
-    Attributes
-    ----------
-    field : str
-        Which part of the signature it is.
-    """
-
-    field: str
+    field: str  # which part of the signature it is
     value: Any
 
 

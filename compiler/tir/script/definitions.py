@@ -92,15 +92,9 @@ def declared_in_program(declaration: Declaration, name: str) -> Any:
 
 
 class Reader(Protocol):
-    """What reads a program.
+    """What reads a program."""
 
-    Attributes
-    ----------
-    calls_python : bool
-        Whether a function of Python runs that the program calls: what it declares has no name.
-    """
-
-    calls_python: bool
+    calls_python: bool  # whether a function of Python runs that the program calls: what it declares has no name
 
     def declare_unnamed(self, declaration: Declaration, name: str) -> Var | IterVar | Buffer:
         """Make what a function of Python declares a part of the program."""
@@ -149,17 +143,11 @@ class ParameterLayout:
 
 @dataclass(frozen=True)
 class Scope:
-    """A statement with a body: the rest of its block, or the block of a ``with``.
+    """A statement with a body: the rest of its block, or the block of a ``with``."""
 
-    Attributes
-    ----------
-    enter : callable
-        From the name that it is assigned to, to what that name stands for and what puts the statement around its body.
-    extents : tuple of PrimExpr
-        Elements along each dimension of the memory that the name points to, if it does.
-    """
-
+    # from the name that it is assigned to, to what that name stands for and what puts the statement around its body
     enter: Callable[[str], tuple[object, Wrap]]
+    # elements along each dimension of the memory that the name points to, if it does
     extents: tuple[PrimExpr, ...] = ()
 
     @classmethod
@@ -178,18 +166,12 @@ class Branch:
 
 @dataclass(frozen=True)
 class Loop:
-    """The header of a ``for``.
-
-    Attributes
-    ----------
-    thread : str
-        The tag of the thread axis that the loop is bound to.
-    """
+    """The header of a ``for``."""
 
     min: PrimExpr
     extent: PrimExpr
     kind: ForKind = ForKind.SERIAL
-    thread: str = ""
+    thread: str = ""  # the tag of the thread axis that the loop is bound to
     annotations: Mapping[str, Any] = field(default_factory=dict)
 
     def around(self, var: Var, body: Stmt) -> For:
@@ -235,13 +217,11 @@ class HandleType(DataType):
 
     Parameters
     ----------
-    dtype : str or DataType, optional
-        Type of the elements that it points to; ``T.float32`` is one, too.
     is_size_var : bool
         Whether the variable is never negative.
     """
 
-    dtype: str = "handle"
+    dtype: str = "handle"  # type of the elements that it points to; `T.float32` is one, too
 
     def __call__(  # type: ignore[override]
         self, dtype: Any = None, storage_scope: Any = "global", *, is_size_var: bool = False

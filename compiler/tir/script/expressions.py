@@ -91,20 +91,12 @@ _SCRIPT_ROOM = __name__.rpartition(".")[0]
 
 
 class Expressions:
-    """Evaluates expressions with the names that are visible.
-
-    Attributes
-    ----------
-    names : dict
-        What the program defines, as far as it is visible.
-    calls_python : bool
-        Whether a function of Python runs that the program calls.
-    """
+    """Evaluates expressions with the names that are visible."""
 
     def __init__(self, source: Source, environment: Mapping[str, Any]) -> None:
         self.source = source
-        self.names: dict[str, Any] = {}
-        self.calls_python = False
+        self.names: dict[str, Any] = {}  # what the program defines, as far as it is visible
+        self.calls_python = False  # whether a function of Python runs that the program calls
         self._environment = environment
         self._called: ast.AST = source.tree
 

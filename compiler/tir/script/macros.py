@@ -35,25 +35,15 @@ def meta_var(value: Any) -> MetaVariable:
 @dataclass(frozen=True)
 class Macro:
     """Statements with parameters; used as a statement, they stand there with the arguments in place of the parameters.
-
-    Attributes
-    ----------
-    definition : ast.FunctionDef
-        Its statements, which are never run as Python.
-    environment : mapping of str to object
-        What the names of the file meant where it was defined.
-    hygienic : bool
-        Whether names that are not parameters mean what they do where it is defined, instead of where it is used.
-    receiver : tuple
-        The object whose method it is, if any.
     """
 
     source: Source
-    definition: ast.FunctionDef
+    definition: ast.FunctionDef  # its statements, which are never run as Python
     signature: inspect.Signature
-    environment: Mapping[str, Any]
+    environment: Mapping[str, Any]  # what the names of the file meant where it was defined
+    # whether names that are not parameters mean what they do where it is defined, instead of where it is used
     hygienic: bool = True
-    receiver: tuple[object, ...] = ()
+    receiver: tuple[object, ...] = ()  # the object whose method it is, if any
 
     def __get__(self, instance: object, owner: type | None = None) -> Macro:
         """Return the macro with the object that it is a method of as its first argument."""

@@ -50,25 +50,13 @@ class ScriptError(PlacedError):
 
 @dataclass(frozen=True)
 class Source:
-    """The text of a program, and where it stands in the user's file.
+    """The text of a program, and where it stands in the user's file."""
 
-    Attributes
-    ----------
-    tree : ast.Module
-        The parsed text; positions in it are those of the text.
-    text : str
-        Without the indentation that all lines have in common.
-    first_line : int
-        Number of the text's first line in the file.
-    indent : int
-        How many columns were taken off each line.
-    """
-
-    tree: ast.Module
-    text: str
+    tree: ast.Module  # the parsed text; positions in it are those of the text
+    text: str  # without the indentation that all lines have in common
     file: str = "<script>"
-    first_line: int = 1
-    indent: int = 0
+    first_line: int = 1  # number of the text's first line in the file
+    indent: int = 0  # how many columns were taken off each line
 
     @staticmethod
     def of_text(text: str) -> Source:

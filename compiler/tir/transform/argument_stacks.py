@@ -36,20 +36,13 @@ def packed_arguments(call: Call) -> tuple[PrimExpr, ...]:
 
 @dataclass(slots=True)
 class StackSizes:
-    """How many elements of each stack are in use.
+    """How many elements of each stack are in use."""
 
-    Attributes
-    ----------
-    arguments, arrays, extents : int
-        Values with their kinds, array structures, and their extents and strides.
-    calls : int
-        The calls around, one within the other.
-    """
-
+    # values with their kinds, array structures, and their extents and strides
     arguments: int = 0
     arrays: int = 0
     extents: int = 0
-    calls: int = 0
+    calls: int = 0  # the calls around, one within the other
 
     @classmethod
     def needed_by(cls, body: Stmt) -> StackSizes:
@@ -101,19 +94,13 @@ class _Sizes(Visitor):
 
 @dataclass(slots=True)
 class ArgumentStacks:
-    """The stacks of a function, or of the body of a parallel loop, and what is in use of them.
-
-    Attributes
-    ----------
-    value, array : Var
-        Pointers to the values of arguments and to the structures of arrays.
-    kinds, shape : Buffer
-        The kinds of arguments, and the extents and strides of arrays.
-    """
+    """The stacks of a function, or of the body of a parallel loop, and what is in use of them."""
 
     sizes: StackSizes
+    # pointers to the values of arguments and to the structures of arrays
     value: Var
     array: Var
+    # the kinds of arguments, and the extents and strides of arrays
     kinds: Buffer
     shape: Buffer
     _now: StackSizes = field(default_factory=StackSizes)

@@ -23,19 +23,11 @@ WAIT_COUNT = "async_wait_inflight_count"
 
 @dataclass(frozen=True)
 class Step:
-    """A block of a pipeline at an iteration.
+    """A block of a pipeline at an iteration."""
 
-    Attributes
-    ----------
-    index : int
-        Which block it is, in the order of the program.
-    realize : BlockRealize
-        The block for that iteration, and whether it runs.
-    """
-
-    index: int
+    index: int  # which block it is, in the order of the program
     iteration: PrimExpr
-    realize: BlockRealize
+    realize: BlockRealize  # the block for that iteration, and whether it runs
 
 
 @dataclass(frozen=True)
@@ -57,20 +49,7 @@ class _Wait:
 
 
 class AsyncQueues:
-    """What the asynchronous stages of a pipeline store, and who has to wait for it.
-
-    Parameters
-    ----------
-    stages : sequence of int
-        The stage of each.
-    order : sequence of int
-        The position of each block among those of an iteration of the loop.
-    separate : bool
-        Whether blocks are committed together only if no other block runs between them in the loop, even where that one
-        does not run yet.
-    analyzer : Analyzer
-        Knows the ranges of the loops' variables.
-    """
+    """What the asynchronous stages of a pipeline store, and who has to wait for it."""
 
     def __init__(
         self,
@@ -82,12 +61,14 @@ class AsyncQueues:
         low: PrimExpr,
         analyzer: Analyzer,
     ) -> None:
-        self.stages = stages
+        self.stages = stages  # the stage of each
         self.async_stages = async_stages
-        self.order = order
+        self.order = order  # the position of each block among those of an iteration of the loop
+        # whether blocks are committed together only if no other block runs between them in the loop, even where that
+        # one does not run yet
         self.separate = separate
         self.low = low
-        self.analyzer = analyzer
+        self.analyzer = analyzer  # knows the ranges of the loops' variables
         self.reads = [_buffers(block.reads) for block in blocks]
         self.writes = [_buffers(block.writes) for block in blocks]
 

@@ -65,8 +65,8 @@ class BarrierRegions(Functor):
     each_thread : callable
         Returns the loops over the threads around a region.
     keep : callable
-        Called with the variable, the value and the body of a definition that reads memory and is used beyond a barrier;
-        returns the definition for each thread, and the body that reads it.
+        Called with the variable, the value and the body of a definition that reads memory and is used beyond a
+        barrier; returns the definition for each thread, and the body that reads it.
     """
 
     def __init__(

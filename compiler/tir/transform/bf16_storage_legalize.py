@@ -91,14 +91,13 @@ class StorageLegalizer(StmtExprMutator):
     ----------
     narrow : frozenset of str
         The element types that there are no values of.
-    shared : collection of Var
-        Pointers to memory that other elements lie in as well, which stay what they are.
     """
 
     narrow = frozenset({BF16})
     bits = BITS
 
     def __init__(self) -> None:
+        # pointers to memory that other elements lie in as well, which stay what they are
         self.shared: Collection[Var] = ()
         self._variables: dict[Var, Var] = {}
         self._buffers: dict[Buffer, Buffer] = {}

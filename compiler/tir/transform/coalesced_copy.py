@@ -23,39 +23,23 @@ __all__ = ["CoalescedCopy", "ThreadLoop", "in_order_of", "loops_around", "share_
 
 @dataclass(frozen=True, slots=True)
 class ThreadLoop:
-    """A loop whose iterations are carried out by threads.
-
-    Attributes
-    ----------
-    tag : str
-        The thread axis, such as ``threadIdx.x``.
-    """
+    """A loop whose iterations are carried out by threads."""
 
     var: Var
     extent: PrimExpr
-    tag: str
+    tag: str  # the thread axis, such as `threadIdx.x`
 
 
 @dataclass(frozen=True, slots=True)
 class CoalescedCopy:
-    """A copy in loops: serial, of threads, and vectorized, from the outside in.
+    """A copy in loops: serial, of threads, and vectorized, from the outside in."""
 
-    Attributes
-    ----------
-    outer : Var
-        Counts the rounds in which all threads copy once.
-    lane : Var
-        Counts the elements that a thread copies at once.
-    guards : tuple of PrimExpr
-        What must hold for an element to be copied.
-    """
-
-    outer: Var
+    outer: Var  # counts the rounds in which all threads copy once
     rounds: PrimExpr
     threads: tuple[ThreadLoop, ...]
-    lane: Var
+    lane: Var  # counts the elements that a thread copies at once
     lanes: int
-    guards: tuple[PrimExpr, ...]
+    guards: tuple[PrimExpr, ...]  # what must hold for an element to be copied
     body: Stmt
 
     def nest(self) -> Stmt:

@@ -20,21 +20,13 @@ COPROC_SCOPE = "coproc_scope"
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """An access to memory.
-
-    Attributes
-    ----------
-    by_coproc : bool
-        Whether the coprocessor does it, not the host.
-    box : tuple of IntervalSet
-        The elements, for each dimension.
-    """
+    """An access to memory."""
 
     data: Var
     dtype: str
     writes: bool
-    by_coproc: bool
-    box: tuple[IntervalSet, ...]
+    by_coproc: bool  # whether the coprocessor does it, not the host
+    box: tuple[IntervalSet, ...]  # the elements, for each dimension
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +44,11 @@ class AccessPlanner(Visitor):
     ----------
     shared : set of Var, optional
         The memory whose accesses count; all memory if left out.
-
-    Attributes
-    ----------
-    coprocs : list of IterVar
-        The coprocessors that carry out parts of the function.
     """
 
     def __init__(self, shared: set[Var] | None = None) -> None:
         self._shared = shared
-        self.coprocs: list[IterVar] = []
+        self.coprocs: list[IterVar] = []  # the coprocessors that carry out parts of the function
         self._steps: list[Step] = []
         self._accesses: list[Access | None] = []
         self._in_coproc = False

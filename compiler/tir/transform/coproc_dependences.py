@@ -17,23 +17,15 @@ Token = tuple[int, int]
 
 @dataclass
 class _Work:
-    """A statement that units of the coprocessor carry out.
-
-    Attributes
-    ----------
-    first, last : list of int
-        The units that may begin, and those that may end, those of a later branch before those of an earlier one.
-    pops : list of tuple
-        The tokens that the statement pops although none within it has pushed them before.
-    pushes : list of tuple
-        The tokens that it pushes and leaves behind.
-    """
+    """A statement that units of the coprocessor carry out."""
 
     stmt: Stmt
+    # the units that may begin, and those that may end, those of a later branch before those of an earlier one
     first: list[int] = field(default_factory=list)
     last: list[int] = field(default_factory=list)
+    # the tokens that the statement pops although none within it has pushed them before
     pops: list[Token] = field(default_factory=list)
-    pushes: list[Token] = field(default_factory=list)
+    pushes: list[Token] = field(default_factory=list)  # the tokens that it pushes and leaves behind
 
 
 class Dependences(StmtVisitor):
@@ -43,11 +35,6 @@ class Dependences(StmtVisitor):
     ----------
     push, pop : callable
         Make the statements that push and pop a token.
-
-    Attributes
-    ----------
-    before, after : dict of Stmt to list of Stmt
-        What is inserted before and after a statement.
     """
 
     def __init__(self, coproc: IterVar, push: Callable[..., Stmt], pop: Callable[..., Stmt]) -> None:
@@ -55,6 +42,7 @@ class Dependences(StmtVisitor):
         self._push = push
         self._pop = pop
         self._works: list[_Work] = []
+        # what is inserted before and after a statement
         self.before: dict[Stmt, list[Stmt]] = {}
         self.after: dict[Stmt, list[Stmt]] = {}
 

@@ -20,17 +20,11 @@ MARKER = "double_buffer_scope"
 
 @dataclass(eq=False)
 class Filling:
-    """A statement that fills one or several marked buffers.
-
-    Parameters
-    ----------
-    allocations : dict of Var to Allocate
-        Where the memory of the marked buffers is allocated, outermost marker first.
-    """
+    """A statement that fills one or several marked buffers."""
 
     marker: AttrStmt
     body: Stmt
-    allocations: dict[Var, Allocate]
+    allocations: dict[Var, Allocate]  # where the memory of the marked buffers is allocated, outermost marker first
     _views: dict[Buffer, Buffer] = field(default_factory=dict)
 
     def both_halves(self, buffer: Buffer) -> Buffer:

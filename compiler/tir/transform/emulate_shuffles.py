@@ -52,11 +52,6 @@ class EmulateShuffles(StmtExprMutator):
     ----------
     thread : PrimExpr
         The position of a thread in its block.
-
-    Attributes
-    ----------
-    exchanges : list of Buffer
-        The memory that is used; an element for each thread of full warps.
     """
 
     def __init__(self, thread: PrimExpr, threads: PrimExpr, warp_size: int) -> None:
@@ -64,7 +59,7 @@ class EmulateShuffles(StmtExprMutator):
         self._warp_size = warp_size
         self._places = (threads + (warp_size - 1)) // warp_size * warp_size
         self._stores: list[Stmt] = []
-        self.exchanges: list[Buffer] = []
+        self.exchanges: list[Buffer] = []  # the memory that is used; an element for each thread of full warps
 
     def visit_Stmt(self, n: Stmt) -> Stmt:
         outer, self._stores = self._stores, []

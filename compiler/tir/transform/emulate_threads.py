@@ -170,17 +170,6 @@ class _BlockMemory(StmtExprMutator):
         The position of a thread in its block, and the number of threads.
     width : int
         How many threads share memory of a warp.
-
-    Attributes
-    ----------
-    allocations : list of Allocate
-        The memory of a block.
-    private : set of Var
-        Pointers to memory that each thread has its own of.
-    interleaved : set of Var
-        Those in which an element is beside that of the next thread.
-    atomic : bool
-        Whether threads add to memory in one step.
     """
 
     def __init__(self, code: Stmt, slot: PrimExpr, thread: PrimExpr, threads: PrimExpr, width: int) -> None:
@@ -193,10 +182,10 @@ class _BlockMemory(StmtExprMutator):
         self._shifts: dict[Var, tuple[PrimExpr, PrimExpr]] = {}
         """By pointer: the position of a thread's or warp's part, and the bytes of a part."""
         self._parts: dict[Buffer, Buffer] = {}
-        self.allocations: list[Allocate] = []
-        self.private: set[Var] = set()
-        self.interleaved: set[Var] = set()
-        self.atomic = False
+        self.allocations: list[Allocate] = []  # the memory of a block
+        self.private: set[Var] = set()  # pointers to memory that each thread has its own of
+        self.interleaved: set[Var] = set()  # those in which an element is beside that of the next thread
+        self.atomic = False  # whether threads add to memory in one step
 
     def visit_Allocate(self, n: Allocate) -> Stmt:
         scope = pointer_scope(n.buffer_var)

@@ -96,16 +96,11 @@ class _View:
 
 
 class FlatMemory:
-    """Remembers how each buffer is laid out and rewrites accesses.
-
-    Attributes
-    ----------
-    loops : dict of Var to Range
-        The loops around the accesses, as far as they are known: quotients and remainders by symbolic extents, as in
-        ``i // n * n + i % n``, cancel in them.
-    """
+    """Remembers how each buffer is laid out and rewrites accesses."""
 
     def __init__(self, analyzer: Analyzer) -> None:
+        # the loops around the accesses, as far as they are known: quotients and remainders by symbolic extents, as in
+        # `i // n * n + i % n`, cancel in them
         self.loops: dict[Var, Range] = {}
         self._analyzer = analyzer
         self._views: dict[Buffer, _View] = {}

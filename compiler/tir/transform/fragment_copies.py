@@ -49,15 +49,9 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Tiles:
-    """The loops of a copy, by tiles.
+    """The loops of a copy, by tiles."""
 
-    Attributes
-    ----------
-    around : tuple of For
-        The loops outside of those over the rows and columns of a matrix.
-    """
-
-    around: tuple[For, ...]
+    around: tuple[For, ...]  # the loops outside of those over the rows and columns of a matrix
     row: For
     column: For
     row_tile: Var

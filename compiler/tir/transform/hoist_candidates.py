@@ -30,26 +30,17 @@ REQUIRED_BY_CONDITIONAL, LET_STMT, LET_EXPR = 1, 2, 4
 
 
 class Loop:
-    """A loop, or the launch of a thread axis, that is being walked.
-
-    Attributes
-    ----------
-    launch : bool
-        Whether it is the launch of a thread axis.
-    sequential : bool
-        Whether its body does several things one after the other, so that nothing leaves it any more.
-    inner : dict of Var to (LetStmt or Let)
-        The bindings in its body, outside of the loops in that.
-    """
+    """A loop, or the launch of a thread axis, that is being walked."""
 
     __slots__ = ("bindings", "conditions", "inner", "launch", "sequential", "stmt", "var")
 
     def __init__(self, stmt: Stmt, var: Var, launch: bool) -> None:
         self.stmt = stmt
         self.var = var
-        self.launch = launch
+        self.launch = launch  # whether it is the launch of a thread axis
+        # whether its body does several things one after the other, so that nothing leaves it any more
         self.sequential = False
-        self.inner: dict[Var, LetStmt | Let] = {}
+        self.inner: dict[Var, LetStmt | Let] = {}  # the bindings in its body, outside of the loops in that
         self.conditions: list[PrimExpr] = []
         self.bindings: list[tuple[Var, PrimExpr]] = []
 

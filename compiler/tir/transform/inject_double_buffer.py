@@ -115,20 +115,14 @@ class _Unmarked(StmtMutator):
 
 
 class _Ahead(StmtMutator):
-    """Takes the allocations out of the body and makes each filling one for the next iteration.
-
-    Attributes
-    ----------
-    declared : list of Buffer
-        The buffers whose declarations it has taken out, too.
-    """
+    """Takes the allocations out of the body and makes each filling one for the next iteration."""
 
     def __init__(self, loop: For, fillings: list[Filling]) -> None:
         self._loop = loop
         self._fillings = {filling.marker: filling for filling in fillings}
         self._allocations = {alloc for filling in fillings for alloc in filling.allocations.values()}
         self._moved = {alloc.buffer_var for alloc in self._allocations}
-        self.declared: list[Buffer] = []
+        self.declared: list[Buffer] = []  # the buffers whose declarations it has taken out, too
 
     def visit_DeclBuffer(self, n: DeclBuffer) -> Stmt:
         if n.buffer.data not in self._moved:

@@ -48,19 +48,11 @@ class InjectRollingBuffer(PrimFuncPass):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Window:
-    """How the bounds of one dimension follow the loops around the buffer.
-
-    Attributes
-    ----------
-    loops : tuple of For
-        The loops that the lower bound is linear in.
-    strides : tuple of int
-        By how much an iteration of each moves it.
-    """
+    """How the bounds of one dimension follow the loops around the buffer."""
 
     bounds: Range
-    loops: tuple[For, ...]
-    strides: tuple[int, ...]
+    loops: tuple[For, ...]  # the loops that the lower bound is linear in
+    strides: tuple[int, ...]  # by how much an iteration of each moves it
 
     @property
     def overlap(self) -> int:
@@ -81,17 +73,11 @@ class _Window:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rolled:
-    """A buffer that wraps around.
-
-    Attributes
-    ----------
-    loops : list of For
-        Those inside of its new place, the outermost first.
-    """
+    """A buffer that wraps around."""
 
     realize: BufferRealize
     windows: tuple[_Window, ...]
-    loops: list[For]
+    loops: list[For]  # those inside of its new place, the outermost first
     dim: int
 
     def guards(self, indices: Sequence[PrimExpr], analyzer: Analyzer) -> list[PrimExpr]:

@@ -94,12 +94,6 @@ class KernelCode:
 
     Attributes
     ----------
-    blocks, threads : list of ThreadAxis
-        The axes of blocks in the order of their launches, those of the threads of a block with x first.
-    variables : dict of str to Var
-        By tag: the one variable that stands for the position along an axis.
-    code : Stmt
-        What a thread does: the kernel without launches.
     position, count : PrimExpr
         The position of a thread in its block, and the number of threads of a block.
     """
@@ -107,10 +101,13 @@ class KernelCode:
     def __init__(self, kernel: Stmt) -> None:
         axes = thread_axes(kernel)
         self.analyzer = Analyzer()
+        # the axes of blocks in the order of their launches, those of the threads of a block with x first
         self.blocks = [axis for axis in axes.values() if not is_thread(axis.tag)]
         self.threads = sorted((axis for axis in axes.values() if is_thread(axis.tag)), key=lambda axis: axis.tag)
+        # by tag: the one variable that stands for the position along an axis
         self.variables = {axis.tag: Var(axis.tag.replace(".", "_"), axis.extent.dtype) for axis in axes.values()}
         values = {var: self.variables[axis.tag] for axis in axes.values() for var in axis.variables}
+        # what a thread does: the kernel without launches
         self.code: Stmt = substitute(_WithoutLaunches().visit(kernel), values)
         position: PrimExpr = const(0)
         count: PrimExpr = const(1)

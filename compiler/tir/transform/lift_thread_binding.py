@@ -41,19 +41,11 @@ class LiftThreadBinding(PrimFuncPass):
 
 
 class _ThreadLoops(StmtVisitor):
-    """Finds out, kernel by kernel, where loops over one axis have their place together.
-
-    Attributes
-    ----------
-    lifted : dict of For to list of For
-        The loops that come right within another one, with fresh variables.
-    replaced : dict of For to For
-        The loops that go, and those that stand for them.
-    """
+    """Finds out, kernel by kernel, where loops over one axis have their place together."""
 
     def __init__(self) -> None:
-        self.lifted: dict[For, list[For]] = {}
-        self.replaced: dict[For, For] = {}
+        self.lifted: dict[For, list[For]] = {}  # the loops that come right within another one, with fresh variables
+        self.replaced: dict[For, For] = {}  # the loops that go, and those that stand for them
         self._around: list[For] = []
         self._kernel: dict[str, list[tuple[For, tuple[For, ...]]]] = {}
         self._inside = False

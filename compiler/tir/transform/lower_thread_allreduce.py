@@ -97,14 +97,9 @@ class _Plan:
 
 
 class _Registers(NamedTuple):
-    """What a thread needs to reduce with its warp.
+    """What a thread needs to reduce with its warp."""
 
-    Attributes
-    ----------
-    own, others : list of BufferLoad
-        Its values, and those of another thread.
-    """
-
+    # its values, and those of another thread
     own: list[BufferLoad]
     others: list[BufferLoad]
     mask: BufferLoad

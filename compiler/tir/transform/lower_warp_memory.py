@@ -84,18 +84,12 @@ class _Lower(StmtExprMutator):
 
 
 class _Accesses(StmtExprVisitor):
-    """Collects the stores to a pointer, ``threadIdx.x``, and the ranges of loops.
-
-    Attributes
-    ----------
-    parts : set of int
-        How many elements instructions take a thread to have.
-    """
+    """Collects the stores to a pointer, ``threadIdx.x``, and the ranges of loops."""
 
     def __init__(self, pointer: Var) -> None:
         self._pointer = pointer
         self.stores: list[PrimExpr] = []
-        self.parts: set[int] = set()
+        self.parts: set[int] = set()  # how many elements instructions take a thread to have
         self.thread: ThreadAxis | None = None
         self.ranges: dict[Var, Range] = {}
         self.values: dict[Var, PrimExpr] = {}

@@ -76,22 +76,15 @@ class MakePackedAPI(PrimFuncPass):
 
 @dataclass(slots=True)
 class _Binder:
-    """Binds the variables of one function to what its arguments hold.
-
-    Attributes
-    ----------
-    definitions, checks : list of callable
-        What the body is wrapped in, outermost first; checks come behind all definitions.
-    device_id : Var or None
-        The number of the device of the first array.
-    """
+    """Binds the variables of one function to what its arguments hold."""
 
     name: str
     device_type: int
+    # what the body is wrapped in, outermost first; checks come behind all definitions
     definitions: list[Wrap] = field(default_factory=list)
     checks: list[Wrap] = field(default_factory=list)
     defined: set[Var] = field(default_factory=set)
-    device_id: Var | None = None
+    device_id: Var | None = None  # the number of the device of the first array
 
     def packed(self, func: PrimFunc) -> PrimFunc:
         """Return the function with the parameters of registered functions."""

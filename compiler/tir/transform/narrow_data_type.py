@@ -70,19 +70,13 @@ def _narrow(func: PrimFunc, bits: int) -> PrimFunc:
 
 
 class _Wide(Visitor):
-    """Finds the wide variables, and which of them have a use that needs their bits.
-
-    Attributes
-    ----------
-    defined : dict of Var to str
-        The data type that each of them counts in where it needs its bits.
-    """
+    """Finds the wide variables, and which of them have a use that needs their bits."""
 
     def __init__(self, bits: int) -> None:
         self._bits = bits
         self._low, self._high = dt.int_range(f"int{bits}")
         self._analyzer = Analyzer()
-        self.defined: dict[Var, str] = {}
+        self.defined: dict[Var, str] = {}  # the data type that each of them counts in where it needs its bits
         self.needed: set[Var] = set()
 
     def types(self) -> dict[Var, str]:

@@ -52,19 +52,11 @@ class PlanAndUpdateBufferAllocationLocation(PrimFuncPass):
 
 
 class _Uses(Visitor):
-    """Finds the loops and blocks around all accesses of each buffer that a block allocates.
-
-    Attributes
-    ----------
-    homes : dict
-        The path to the block that allocates a buffer.
-    paths : dict
-        The longest path that all accesses have in common.
-    """
+    """Finds the loops and blocks around all accesses of each buffer that a block allocates."""
 
     def __init__(self) -> None:
-        self.homes: dict[Buffer, Path] = {}
-        self.paths: dict[Buffer, Path] = {}
+        self.homes: dict[Buffer, Path] = {}  # the path to the block that allocates a buffer
+        self.paths: dict[Buffer, Path] = {}  # the longest path that all accesses have in common
         self._owners: dict[Var, Buffer] = {}
         self._path: Path = ()
         self._reduction: Path = ()

@@ -45,16 +45,10 @@ class RemoveWeightLayoutRewriteBlock(PrimFuncPass):
 
 
 class _Remove(StmtExprMutator):
-    """Empties the blocks, and notes which buffer stands for which weight.
-
-    Attributes
-    ----------
-    rewritten : dict of Buffer to Buffer
-        The buffers in the new layout, by those in the old one.
-    """
+    """Empties the blocks, and notes which buffer stands for which weight."""
 
     def __init__(self) -> None:
-        self.rewritten: dict[Buffer, Buffer] = {}
+        self.rewritten: dict[Buffer, Buffer] = {}  # the buffers in the new layout, by those in the old one
 
     def visit_Block(self, n: Block) -> Stmt:
         store = n.body

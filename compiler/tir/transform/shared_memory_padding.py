@@ -30,19 +30,11 @@ _FRAGMENT_UNIT = 8
 
 @dataclass(frozen=True, slots=True)
 class _Access:
-    """What the lanes of a warp access at a time.
+    """What the lanes of a warp access at a time."""
 
-    Attributes
-    ----------
-    indices : numpy.ndarray
-        Shape (accesses, lanes, dimensions).
-    unit : int
-        Rows have to stay a multiple of this many elements apart.
-    """
-
-    indices: np.ndarray
+    indices: np.ndarray  # shape (accesses, lanes, dimensions)
     size: int
-    unit: int
+    unit: int  # rows have to stay a multiple of this many elements apart
 
 
 @dataclass

@@ -21,32 +21,17 @@ from compiler.tir.transform.regions_of_block import block_of
 
 @dataclass(frozen=True)
 class Pipeline:
-    """A loop whose statements have stages.
-
-    Attributes
-    ----------
-    allocations : tuple of Buffer
-        The buffers that exist during an iteration.
-    blocks : tuple of Block
-        What the loop does, in order.
-    stages, order : tuple of int
-        How many iterations later each block runs, and its position in the new loop.
-    annotations : dict of str to object
-        What the loop says beside its stages.
-    async_stages : frozenset of int
-        The stages whose blocks are carried out asynchronously.
-    separate_commits : bool
-        Whether the iterations that fill the pipeline commit as often as those of its loop.
-    """
+    """A loop whose statements have stages."""
 
     loop: For
-    allocations: tuple[Buffer, ...]
-    blocks: tuple[Block, ...]
+    allocations: tuple[Buffer, ...]  # the buffers that exist during an iteration
+    blocks: tuple[Block, ...]  # what the loop does, in order
+    # how many iterations later each block runs, and its position in the new loop
     stages: tuple[int, ...]
     order: tuple[int, ...]
-    annotations: Mapping[str, Any] = field(default_factory=dict)
-    async_stages: frozenset[int] = frozenset()
-    separate_commits: bool = False
+    annotations: Mapping[str, Any] = field(default_factory=dict)  # what the loop says beside its stages
+    async_stages: frozenset[int] = frozenset()  # the stages whose blocks are carried out asynchronously
+    separate_commits: bool = False  # whether the iterations that fill the pipeline commit as often as those of its loop
 
     @property
     def depth(self) -> int:

@@ -29,24 +29,20 @@ class Lifetime:
 
     Attributes
     ----------
-    region : Stmt or None
-        The parallel loop or thread that the memory belongs to, where it can be allocated; None for the function.
-    movable : bool
-        Whether it can be allocated there at all: its size must be known there.
     first, last : int
         Times between which it is alive, both included; ``last`` is -1 if nothing touches it.
-    first_stmt, last_stmt : Stmt
-        The statements beside the allocation that touch it first and last.
     """
 
     __slots__ = ("alloc", "depth", "first", "first_stmt", "last", "last_stmt", "movable", "region")
 
     def __init__(self, alloc: Allocate, region: Stmt | None, depth: int, movable: bool) -> None:
         self.alloc = alloc
+        # the parallel loop or thread that the memory belongs to, where it can be allocated; None for the function
         self.region = region
         self.depth = depth
-        self.movable = movable
+        self.movable = movable  # whether it can be allocated there at all: its size must be known there
         self.first = self.last = -1
+        # the statements beside the allocation that touch it first and last
         self.first_stmt: Stmt | None = None
         self.last_stmt: Stmt | None = None
 

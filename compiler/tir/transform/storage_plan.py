@@ -21,15 +21,7 @@ WORD = 32
 
 
 class Storage:
-    """Memory that is allocated once, with the buffers that share it, in the order in which they live.
-
-    Attributes
-    ----------
-    bits : int or None
-        The size, None if it is not constant.
-    offsets : dict of Lifetime to int
-        Where each buffer begins, in bits, unless that is at the beginning.
-    """
+    """Memory that is allocated once, with the buffers that share it, in the order in which they live."""
 
     def __init__(self, first: Lifetime) -> None:
         self.members = [first]
@@ -37,8 +29,8 @@ class Storage:
         self.var: Var = first.alloc.buffer_var
         self.dtype: str = first.alloc.dtype
         self.extents: tuple[PrimExpr, ...] = first.alloc.extents
-        self.bits = constant_bits(first.alloc)
-        self.offsets: dict[Lifetime, int] = {}
+        self.bits = constant_bits(first.alloc)  # the size, None if it is not constant
+        self.offsets: dict[Lifetime, int] = {}  # where each buffer begins, in bits, unless that is at the beginning
 
     @property
     def last(self) -> Lifetime:

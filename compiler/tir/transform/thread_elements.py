@@ -30,8 +30,8 @@ class ThreadElements:
     Parameters
     ----------
     axes : iterable of ThreadAxis
-        The axes of the block; every one of them, since threads along an axis that an index does not use access the
-        same element.
+        The axes of the block; every one of them, since threads along an axis that an index does not use access
+        the same element.
     uniformity : Uniformity
         What all threads of the block agree about.
     """

@@ -115,16 +115,10 @@ def _barrier() -> Stmt:
 
 
 class _Strides(StmtExprVisitor):
-    """Looks how far apart the elements are that threads with consecutive numbers access.
-
-    Attributes
-    ----------
-    side_by_side : bool
-        Whether they are neighbours, or one and the same, in all memory but the threads' own.
-    """
+    """Looks how far apart the elements are that threads with consecutive numbers access."""
 
     def __init__(self, var: Var, analyzer: Analyzer) -> None:
-        self.side_by_side = True
+        self.side_by_side = True  # whether they are neighbours, or one and the same, in all memory but the threads' own
         self._var = var
         self._analyzer = analyzer
 

@@ -25,20 +25,11 @@ Indices = tuple[PrimExpr, ...]
 
 
 class _Layout(NamedTuple):
-    """How a matrix is spread over the registers of a warp.
+    """How a matrix is spread over the registers of a warp."""
 
-    Attributes
-    ----------
-    tile : tuple of int
-        The rows and columns that one or several instructions work on.
-    registers : tuple of int
-        What each thread has of a tile.
-    place : callable, optional
-        Where an element is in its thread; None for matrices that instructions alone access.
-    """
-
-    tile: tuple[int, int]
-    registers: tuple[int, int]
+    tile: tuple[int, int]  # the rows and columns that one or several instructions work on
+    registers: tuple[int, int]  # what each thread has of a tile
+    # where an element is in its thread; None for matrices that instructions alone access
     place: Callable[[PrimExpr, PrimExpr], Indices] | None = None
 
 

@@ -108,16 +108,10 @@ class ValueFollower(StatementWalk):
 
 
 class StatementFollower(ValueFollower):
-    """Follows values through statements; expressions stay as they are.
-
-    Parameters
-    ----------
-    values : BufferValues
-        What is known where the walk begins.
-    """
+    """Follows values through statements; expressions stay as they are."""
 
     def __init__(self, values: BufferValues) -> None:
-        self.values = values
+        self.values = values  # what is known where the walk begins
 
     def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
         return n

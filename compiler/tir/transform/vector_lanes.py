@@ -23,19 +23,12 @@ __all__ = ["Lanes", "choose_lanes"]
 
 @dataclass(frozen=True, slots=True)
 class Lanes:
-    """The code of a thread, with barriers in its long loops, and what the innermost loop runs over.
-
-    Attributes
-    ----------
-    axis : Var or None
-        The position along an axis of threads, or the variable of :attr:`loop`; None if long loops stay innermost.
-    loop : For or None
-        A loop of the thread that was taken out of the code: its iterations stand for threads.
-    """
+    """The code of a thread, with barriers in its long loops, and what the innermost loop runs over."""
 
     code: Stmt
+    # the position along an axis of threads, or the variable of loop; None if long loops stay innermost
     axis: Var | None = None
-    loop: For | None = None
+    loop: For | None = None  # a loop of the thread that was taken out of the code: its iterations stand for threads
 
 
 def choose_lanes(code: Stmt, positions: Sequence[tuple[Var, PrimExpr]], distinct: bool) -> Lanes:
@@ -119,21 +112,14 @@ def _apart(accesses: Sequence[BufferLoad | BufferStore], loop: For, defined: set
 
 
 class _Accesses(StmtExprVisitor):
-    """Collects what some code accesses.
-
-    Attributes
-    ----------
-    written : set of Var
-        Pointers to what is written.
-    known : bool
-        Whether that is all: no call does anything else, no pointer goes anywhere else, and nothing that is read is
-        kept beside memory.
-    """
+    """Collects what some code accesses."""
 
     def __init__(self) -> None:
         self.of: dict[Var, list[BufferLoad | BufferStore]] = {}
-        self.written: set[Var] = set()
+        self.written: set[Var] = set()  # pointers to what is written
         self.defined: set[Var] = set()
+        # whether that is all: no call does anything else, no pointer goes anywhere else, and nothing that is read is
+        # kept beside memory
         self.known = True
 
     def visit_BufferLoad(self, n: BufferLoad) -> None:

@@ -33,29 +33,19 @@ MAX_SAMPLES = 512
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WarpAccess:
-    """One access of the loop IR.
-
-    Attributes
-    ----------
-    buffer, scope : str
-        Name and storage scope of the memory.
-    executions : int
-        How often warps make the access in one launch.
-    addresses : numpy.ndarray of int64, optional
-        Shape (samples, lanes): the bytes from the beginning of the buffer that the lanes access, -1 for idle lanes, in
-        the order of blocks, warps and iterations.  None if only a run knows them.
-    exact : bool
-        Whether all executions are among the samples.
-    """
+    """One access of the loop IR."""
 
     node: BufferLoad | BufferStore
     writes: bool
+    # name and storage scope of the memory
     buffer: str
     scope: str
     size: int
-    executions: int
+    executions: int  # how often warps make the access in one launch
+    # Shape (samples, lanes): the bytes from the beginning of the buffer that the lanes access, -1 for idle lanes, in
+    # the order of blocks, warps and iterations. None if only a run knows them.
     addresses: Addresses | None
-    exact: bool
+    exact: bool  # whether all executions are among the samples
     site: AccessSite
 
     @property
@@ -96,26 +86,18 @@ class WarpAccess:
 
 @dataclass(slots=True)
 class KernelAccesses:
-    """What the warps of one kernel do.
-
-    Attributes
-    ----------
-    blocks, threads : int
-        Blocks of the launch, and threads of a block.
-    footprint : dict of str to int
-        By buffer of global memory: the bytes that lie between its first and its last element, as its shape says.
-    flops : float
-        Floating-point operations of all threads, and those of dot products and of tensor cores, whatever their type.
-    matrix_flops : dict of str to float
-        Those of tensor cores, by what they multiply and add up, e.g. ``float16 to float32``.
-    """
+    """What the warps of one kernel do."""
 
     name: str
+    # blocks of the launch, and threads of a block
     blocks: int
     threads: int
     accesses: list[WarpAccess] = field(default_factory=list)
+    # by buffer of global memory: the bytes that lie between its first and its last element, as its shape says
     footprint: dict[str, int] = field(default_factory=dict)
+    # floating-point operations of all threads, and those of dot products and of tensor cores, whatever their type
     flops: float = 0.0
+    # those of tensor cores, by what they multiply and add up, e.g. `float16 to float32`
     matrix_flops: dict[str, float] = field(default_factory=dict)
 
     @property

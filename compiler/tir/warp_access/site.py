@@ -24,21 +24,13 @@ Axis = tuple[Var, int]
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What stands around a statement of a kernel.
-
-    Attributes
-    ----------
-    loops : tuple of Axis
-        Loops of each thread, outermost first.
-    conditions : tuple of (PrimExpr, bool)
-        Conditions, and what they must be for a thread to come here.
-    """
+    """What stands around a statement of a kernel."""
 
     blocks: tuple[Axis, ...]
     threads: tuple[Axis, ...]
-    loops: tuple[Axis, ...] = ()
+    loops: tuple[Axis, ...] = ()  # loops of each thread, outermost first
     lets: tuple[LetStmt, ...] = ()
-    conditions: tuple[tuple[PrimExpr, bool], ...] = ()
+    conditions: tuple[tuple[PrimExpr, bool], ...] = ()  # conditions, and what they must be for a thread to come here
 
     @property
     def thread_count(self) -> int:
@@ -90,16 +82,10 @@ class Lanes:
 
 @dataclass(frozen=True, slots=True)
 class AccessSite:
-    """An access, and what stands around it.
-
-    Attributes
-    ----------
-    index : PrimExpr
-        Into the flat buffer; of a vector, that of its elements.
-    """
+    """An access, and what stands around it."""
 
     surroundings: Surroundings
-    index: PrimExpr
+    index: PrimExpr  # into the flat buffer; of a vector, that of its elements
     element: int
 
     def addresses(self, places: Sequence[np.ndarray[Any, Any]]) -> Addresses:

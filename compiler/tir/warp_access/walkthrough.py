@@ -21,21 +21,12 @@ ENOUGH_ITERATIONS = 16
 
 @dataclass(frozen=True, slots=True)
 class Walkthrough:
-    """What an access does in some blocks, iteration by iteration.
+    """What an access does in some blocks, iteration by iteration."""
 
-    Attributes
-    ----------
-    blocks : list of dict of str to int
-        The position of each block by axis.
-    iterations : list of dict of str to int
-        The values of the loops of a thread: the first iterations in their order.
-    addresses : numpy.ndarray of int64
-        Shape (blocks, iterations, warps, lanes); bytes from the beginning of the buffer, -1 for idle lanes.
-    """
-
-    blocks: list[dict[str, int]]
-    iterations: list[dict[str, int]]
+    blocks: list[dict[str, int]]  # the position of each block by axis
+    iterations: list[dict[str, int]]  # the values of the loops of a thread: the first iterations in their order
     all_iterations: int
+    # shape (blocks, iterations, warps, lanes); bytes from the beginning of the buffer, -1 for idle lanes
     addresses: Addresses
 
 

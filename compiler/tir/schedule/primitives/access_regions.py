@@ -30,15 +30,9 @@ __all__ = ["annotate_buffer_access"]
 
 @dataclass(frozen=True)
 class RegionMap:
-    """A region in terms of the axes of a block.
+    """A region in terms of the axes of a block."""
 
-    Attributes
-    ----------
-    bounds : IndexMap
-        From the axes to where each dimension begins and ends, one after the other.
-    """
-
-    bounds: IndexMap
+    bounds: IndexMap  # from the axes to where each dimension begins and ends, one after the other
 
     @property
     def python_text(self) -> str:

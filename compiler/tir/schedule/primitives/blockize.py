@@ -92,19 +92,12 @@ class _Part:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Division:
-    """How the axes of a block are divided.
+    """How the axes of a block are divided."""
 
-    Attributes
-    ----------
-    outer, inner : list of _Part
-        The axes of the new block, and those that the old one gets.
-    values : dict of Var to PrimExpr
-        What the old axes are, in terms of both.
-    """
-
+    # the axes of the new block, and those that the old one gets
     outer: list[_Part]
     inner: list[_Part]
-    values: dict[Var, PrimExpr]
+    values: dict[Var, PrimExpr]  # what the old axes are, in terms of both
     outer_predicate: PrimExpr
     inner_predicate: PrimExpr
 

@@ -228,33 +228,19 @@ class _Around(BlockMutator):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place between statements.
+    """A place between statements."""
 
-    Attributes
-    ----------
-    around : StmtSRef
-        The loop or block in whose body it is.
-    position : int
-        Before which statement of the body, counted from 0.
-    """
-
-    around: StmtSRef
-    position: int
+    around: StmtSRef  # the loop or block in whose body it is
+    position: int  # before which statement of the body, counted from 0
 
 
 @dataclass(frozen=True, slots=True)
 class Insertion:
-    """A stage that is inserted.
-
-    Attributes
-    ----------
-    buffer : Buffer
-        What it writes or reads, which the scope allocates.
-    """
+    """A stage that is inserted."""
 
     place: Place
     stage: Stmt
-    buffer: Buffer
+    buffer: Buffer  # what it writes or reads, which the scope allocates
 
 
 def only_writer(state: ScheduleState, scope: StmtSRef, buffer: Buffer) -> StmtSRef | None:

@@ -31,21 +31,13 @@ __all__ = ["can_decompose_padding", "decompose_padding"]
 
 @dataclass(frozen=True, slots=True)
 class _Padding:
-    """A block that stores a value where a condition holds, and a constant elsewhere.
-
-    Attributes
-    ----------
-    inside : PrimExpr
-        What is stored where the condition holds.
-    box : dict of Var to Range
-        For each axis, where the condition holds.
-    """
+    """A block that stores a value where a condition holds, and a constant elsewhere."""
 
     realize: BlockRealize
     store: BufferStore
-    inside: PrimExpr
+    inside: PrimExpr  # what is stored where the condition holds
     constant: PrimExpr
-    box: Mapping[Var, Range]
+    box: Mapping[Var, Range]  # for each axis, where the condition holds
 
 
 @primitive("DecomposePadding", block=BLOCK, loop=LOOP)

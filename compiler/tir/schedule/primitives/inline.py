@@ -312,19 +312,13 @@ class _InlineLoads(_Inline):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Consumer:
-    """A block that is computed where its input is stored.
-
-    Attributes
-    ----------
-    indices : tuple of PrimExpr
-        Which element of its input it needs, in terms of its axes.
-    """
+    """A block that is computed where its input is stored."""
 
     state: ScheduleState
     block: StmtSRef
     store: BufferStore
     buffer: Buffer
-    indices: tuple[PrimExpr, ...]
+    indices: tuple[PrimExpr, ...]  # which element of its input it needs, in terms of its axes
 
     def axes_of(self, element: Sequence[PrimExpr]) -> dict[Var, PrimExpr]:
         """Return the values of its axes for which it needs an element."""

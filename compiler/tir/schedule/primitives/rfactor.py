@@ -69,18 +69,12 @@ def rfactor(state: ScheduleState, loop: StmtSRef, factor_axis: int) -> StmtSRef:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Task:
-    """A reduction that is to be factorized.
-
-    Attributes
-    ----------
-    reduced : set of Var
-        The loops that belong to the reduction.
-    """
+    """A reduction that is to be factorized."""
 
     realize: BlockRealize
     loops: list[For]
     srefs: list[StmtSRef]
-    reduced: set[Var]
+    reduced: set[Var]  # the loops that belong to the reduction
     loop: For
     reduction: BlockReduction
 

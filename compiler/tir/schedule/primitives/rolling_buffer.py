@@ -83,21 +83,13 @@ def rolling_buffer(state: ScheduleState, block: StmtSRef, write_buffer_index: in
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Overlap:
-    """Elements of a dimension that an iteration of a loop shares with the one before.
-
-    Attributes
-    ----------
-    size : int
-        How many of them the iteration before needed, too: the first ones.
-    start : PrimExpr
-        The first element, in terms of the loop.
-    """
+    """Elements of a dimension that an iteration of a loop shares with the one before."""
 
     dim: int
     loop: For
     extent: int
-    size: int
-    start: PrimExpr
+    size: int  # how many of them the iteration before needed, too: the first ones
+    start: PrimExpr  # the first element, in terms of the loop
 
 
 def _overlaps(state: ScheduleState, block: StmtSRef, buffer: Buffer, around: StmtSRef) -> list[_Overlap]:
