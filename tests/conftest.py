@@ -32,9 +32,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(autouse=True)
 def nothing_left_to_the_next() -> Iterator[None]:
-    """An importer that is asked for the names of layers records for good, and jobs allow Python more frames."""
-    ambient = current_ambient()
+    """Put back what a test may change for good, and fail where it leaves a ``__main__`` that no new process can import.
+
+    An importer that is asked for the names of layers records for good, and jobs allow Python more frames.
+    """
+    main, ambient = sys.modules["__main__"], current_ambient()
     table = ambient.table
     sys.setrecursionlimit(FRAMES)
     yield
     ambient.table = table
+    changed, sys.modules["__main__"] = sys.modules["__main__"], main
+    assert changed is main

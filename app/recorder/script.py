@@ -139,6 +139,8 @@ class Script:
         self.source = source
         self._hurried = hurried
         self.transcript = Transcript()
+        self._module = types.ModuleType("__main__")
+        self._module.__dict__.update(__file__=SCRIPT_NAME, __builtins__=builtins)
         self._thread_problems: list[Problem] = []
         self._ending: _Ending | None = None
         self._given_up: _Ending | None = None
@@ -158,6 +160,18 @@ class Script:
         ending = self._ending or self._given_up
         return ending is not None and ending.timed_out
 
+    @contextlib.contextmanager
+    def as_main(self) -> Iterator[None]:
+        """Let this process be the script's while the block runs: its ``__main__``, arguments and failing threads."""
+        lines = self.source.splitlines(keepends=True)
+        linecache.cache[SCRIPT_NAME] = (len(self.source), None, lines, SCRIPT_NAME)
+        main, arguments, hook = sys.modules["__main__"], sys.argv, threading.excepthook
+        sys.modules["__main__"], sys.argv, threading.excepthook = self._module, [SCRIPT_NAME], self._thread_failed
+        try:
+            yield
+        finally:
+            sys.modules["__main__"], sys.argv, threading.excepthook = main, arguments, hook
+
     def run(
         self,
         allowance: Allowance,
@@ -176,18 +190,12 @@ class Script:
         incomplete : callable
             Whether something that the script ran was broken off: what it asserts of the results is not a mistake then.
         """
-        lines = self.source.splitlines(keepends=True)
-        linecache.cache[SCRIPT_NAME] = (len(self.source), None, lines, SCRIPT_NAME)
-        module = types.ModuleType("__main__")
-        module.__dict__.update(__file__=SCRIPT_NAME, __builtins__=builtins)
-        sys.modules["__main__"] = module
-        sys.argv = [SCRIPT_NAME]
-        threading.excepthook = self._thread_failed
+        names = self._module.__dict__
         out, err = _Stream(self.transcript, "stdout"), _Stream(self.transcript, "stderr")
         try:
             with self._budget(allowance), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
                 try:
-                    exec(compile(self.source, SCRIPT_NAME, "exec"), module.__dict__)
+                    exec(compile(self.source, SCRIPT_NAME, "exec"), names)
                 except Exception:
                     if after_failure is not None:
                         after_failure()
@@ -207,7 +215,7 @@ class Script:
                 where = f"line {deepest_line(exc.__traceback__)}"
                 self.transcript.note(f"live preview: {where} checks what was not computed to its end; press Run")
             else:
-                self._end(_Ending(tuple(problems_of(exc, module.__dict__))))
+                self._end(_Ending(tuple(problems_of(exc, names))))
 
     def _thread_failed(self, failure: threading.ExceptHookArgs) -> None:
         """Report an error in a thread of the script as one of the script itself."""

@@ -84,6 +84,10 @@ class Session:
 
     def run(self) -> None:
         """Run the script in full, then send the last snapshot; what is to be measured follows it."""
+        with self._script.as_main():
+            self._run()
+
+    def _run(self) -> None:
         if self._guard is not None:
             report_crashes()
         alias.install()

@@ -18,7 +18,8 @@ from app.recorder.script import CONSOLE_LIMIT, BudgetExceeded, Script, Transcrip
 
 def run(source: str, budget: float = 5.0) -> Script:
     script = Script(source)
-    script.run(Allowance(budget, budget))
+    with script.as_main():
+        script.run(Allowance(budget, budget))
     return script
 
 
@@ -189,8 +190,11 @@ def test_exit_is_not_a_mistake() -> None:
 
 
 def test_the_script_is_main_and_has_its_own_names() -> None:
-    script = run("assert __name__ == '__main__'\nassert __file__ == 'script.py'\n")
+    before = sys.modules["__main__"], sys.argv, threading.excepthook
+    names = "import sys, __main__\nassert __main__.__dict__ is globals()\nassert sys.argv == [__file__]\n"
+    script = run("assert __name__ == '__main__'\nassert __file__ == 'script.py'\n" + names)
     assert not script.problems
+    assert (sys.modules["__main__"], sys.argv, threading.excepthook) == before
 
 
 @pytest.mark.parametrize(
@@ -222,8 +226,7 @@ def test_an_exception_that_cannot_be_shown() -> None:
     assert problem.line == 4
 
 
-def test_a_mistake_in_a_thread_is_told_like_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threading, "excepthook", threading.excepthook)  # put back afterwards
+def test_a_mistake_in_a_thread_is_told_like_any_other() -> None:
     start = "thread = threading.Thread(target=work)\nthread.start()\nthread.join()\n"
     script = run("import threading\ndef work():\n    1 / 0\n" + start)
     assert [(problem.kind, problem.line) for problem in script.problems] == [("ZeroDivisionError", 3)]
