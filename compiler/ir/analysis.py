@@ -13,13 +13,7 @@ __all__ = ["collect_call_map"]
 
 
 def collect_call_map(module: IRModule) -> dict[GlobalVar, list[GlobalVar]]:
-    """Return which functions of a module each of its functions calls.
-
-    Returns
-    -------
-    dict of GlobalVar to list of GlobalVar
-        Each callee once, in the order of the first calls.
-    """
+    """Return which functions each function of a module calls: each once, in the order of the first calls."""
     return {var: list(_global_vars(func)) for var, func in module.functions.items()}
 
 

@@ -14,11 +14,9 @@ __all__ = ["ApplyPassToFunction"]
 
 
 class ApplyPassToFunction(Pass):
-    """Apply a pass to the functions of a module whose names match a regular expression.
+    """Apply a pass to the functions of a module whose names match a regular expression; level 0.
 
-    The pass sees a module of these functions alone; the others stay as they are, and so does one that it drops.
-
-    Level 0.
+    ``transform`` sees a module of these functions alone; the others stay as they are, and so does one that it drops.
 
     Parameters
     ----------
@@ -26,10 +24,6 @@ class ApplyPassToFunction(Pass):
         Has to match the beginning of a name, as for ``re.match``.
     error_if_no_function_matches_regex : bool
         Whether a module without such a function is refused; by default it stays as it is.
-
-    Examples
-    --------
-    >>> tvm.ir.transform.ApplyPassToFunction(tir.transform.Simplify(), "kernel_.*")(mod)
     """
 
     transform: Pass
@@ -53,16 +47,6 @@ class ApplyPassToFunction(Pass):
 
     def apply(self, mod: IRModule, ctx: PassContext) -> IRModule:
         """Apply the pass to the functions that are meant.
-
-        Parameters
-        ----------
-        ctx : PassContext
-            The context that the pass runs in.
-
-        Returns
-        -------
-        IRModule
-            ``mod`` itself where nothing changed.
 
         Raises
         ------

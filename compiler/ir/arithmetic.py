@@ -106,13 +106,9 @@ def _compare(kind: type[BinaryOp], a: ExprLike, b: object) -> PrimExpr:
 
 
 def fold(kind: type[BinaryOp], x: IntImm | FloatImm, y: IntImm | FloatImm) -> IntImm | FloatImm | None:
-    """Evaluate an operation on two constants.
+    """Evaluate an operation on two constants; None if the divisor is zero, or an index type would overflow.
 
-    Returns
-    -------
-    IntImm, FloatImm or None
-        None if the divisor is zero, or the value does not fit a type that indices have, which never overflow;
-        others wrap around.
+    Integers of other types wrap around.
     """
     if kind in _DIVISIONS and y.value == 0:
         return None
@@ -146,10 +142,7 @@ _BOOLEAN: dict[type[BinaryOp], type[BinaryOp]] = {Add: Or, Sub: NE, Mul: And, Ma
 def of_truth_values(n: BinaryOp) -> PrimExpr | None:
     """Return arithmetic on truth values as logic: ``a + b`` is ``a or b``, ``a - b`` is ``a != b``.
 
-    Returns
-    -------
-    PrimExpr or None
-        None if its operands are no truth values, or it is logic, a comparison or a division, which are as they are.
+    None if the operands are no truth values, or it is logic, a comparison or a division, which are as they are.
     """
     kind = _BOOLEAN.get(type(n)) if dt.is_bool(n.dtype) else None
     return None if kind is None else kind(n.a, n.b)
@@ -170,13 +163,6 @@ _BITWISE = {
 
 def bitwise(name: str, *operands: ExprLike) -> PrimExpr:
     """Build a call of a bitwise operator on integers of one data type; constants are folded, shifts by zero dropped.
-
-    Parameters
-    ----------
-    name : str
-        The operator, e.g. ``bitwise_and``.
-    *operands : PrimExpr or int
-        One or two; a Python int takes the type of the other.
 
     Raises
     ------

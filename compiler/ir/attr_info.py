@@ -13,13 +13,7 @@ __all__ = ["AttrFieldInfo", "field_info"]
 
 @dataclass(frozen=True, slots=True)
 class AttrFieldInfo:
-    """What is known of one field of attributes.
-
-    Attributes
-    ----------
-    type_info : str
-        The type that the field has in TVM, and its default if it has one, e.g. ``int, default=1``.
-    """
+    """What is known of one field of attributes; ``type_info`` is its type in TVM, e.g. ``int, default=1``."""
 
     name: str
     type_info: str

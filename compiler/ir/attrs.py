@@ -39,10 +39,7 @@ REQUIRED: Any = _Required()
 class AttrKind(Generic[T]):
     """What values an attribute takes, and the one form in which they are kept.
 
-    Attributes
-    ----------
-    type_name : str
-        The type as documentation states it, e.g. ``int or sequence of int``.
+    ``type_name`` is the type as documentation states it, e.g. ``int or sequence of int``.
     """
 
     __slots__ = ("type_name",)
@@ -56,10 +53,7 @@ class AttrKind(Generic[T]):
     def convert(self, value: object, owner: type[Attrs]) -> T:
         """Return a value in the form in which it is kept.
 
-        Parameters
-        ----------
-        owner : type of Attrs
-            The class that the attribute belongs to; some kinds depend on its number of spatial dimensions.
+        ``owner`` is the class that the attribute belongs to; some kinds depend on its number of spatial dimensions.
         """
         raise NotImplementedError
 
@@ -68,12 +62,7 @@ class AttrKind(Generic[T]):
 class AttrField:
     """The declaration of one attribute.
 
-    Attributes
-    ----------
-    given_default : object
-        The default as it is declared and documented; :data:`REQUIRED` if there is none.
-    default : object
-        The default in the form in which values are kept.
+    ``given_default`` is the default as declared and documented, or :data:`REQUIRED`; ``default`` is in the kept form.
     """
 
     kind: AttrKind[Any]
@@ -88,13 +77,7 @@ class AttrField:
 
 
 def attr_field(kind: AttrKind[T], doc: str, default: object = REQUIRED) -> T:
-    """Declare an attribute in the body of an :class:`Attrs` class.
-
-    Parameters
-    ----------
-    default : object, optional
-        Value when it is left out, in any form that ``kind`` takes; without one the attribute must be given.
-    """
+    """Declare an attribute in the body of an :class:`Attrs` class; it is required unless it has a default."""
     field: Any = AttrField(kind, doc, default)
     return field  # type: ignore[no-any-return]
 
@@ -152,12 +135,7 @@ class HasAttrs(Protocol):
 class Attrs(Mapping[str, Any], metaclass=AttrsMeta):
     """Base of all attributes: immutable, and also a mapping from names to values.
 
-    Attributes compare and hash by class and values.
-
-    Parameters
-    ----------
-    values
-        The attributes by name; those left out have their defaults.
+    Attributes compare and hash by class and values; those left out have their defaults.
     """
 
     __slots__ = ()
@@ -170,13 +148,7 @@ class Attrs(Mapping[str, Any], metaclass=AttrsMeta):
 
     @classmethod
     def make(cls, owner: str, values: Mapping[str, Any]) -> Self:
-        """Return attributes made of the values given and the defaults of the others.
-
-        Raises
-        ------
-        AttrsError
-            If a name is unknown, a value does not fit, or a required one is missing.
-        """
+        """Return attributes made of the values given and the defaults of the others."""
         made = cls.__new__(cls)
         made._fill(owner, values)
         return made
@@ -212,13 +184,7 @@ class Attrs(Mapping[str, Any], metaclass=AttrsMeta):
 
     @classmethod
     def value_of(cls, owner: str, name: str, given: Mapping[str, Any]) -> Any:
-        """Return the value that an attribute has among those given: checked and in its form, or its default.
-
-        Raises
-        ------
-        AttrsError
-            If the value does not fit, or is missing and required.
-        """
+        """Return the value that an attribute has among those given: checked and in its form, or its default."""
         default = cls.__attr_fields__[name].default
         value = given.get(name, default)
         return _required(owner, name, value) if value is default else cls._converted(owner, name, value)
@@ -293,43 +259,19 @@ class Attrs(Mapping[str, Any], metaclass=AttrsMeta):
         return made
 
     def list_field_info(self) -> list[AttrFieldInfo]:
-        """Return what is known of each attribute.
-
-        Returns
-        -------
-        list of AttrFieldInfo
-            Names, types with their defaults as TVM writes them, and descriptions.
-        """
+        """Return name, type with default, as TVM writes them, and description of each attribute."""
         return [field_info(name, field) for name, field in type(self).__attr_fields__.items()]
 
     def get_int(self, key: str) -> int:
-        """Return an attribute that is an int.
-
-        Raises
-        ------
-        KeyError
-            If there is none with that name.
-        """
+        """Return an attribute that is an int."""
         return int(self[key])
 
     def get_str(self, key: str) -> str:
-        """Return an attribute that is a string.
-
-        Raises
-        ------
-        KeyError
-            If there is none with that name.
-        """
+        """Return an attribute that is a string."""
         return str(self[key])
 
     def get_int_tuple(self, key: str) -> tuple[int, ...]:
-        """Return an attribute that is a sequence of ints.
-
-        Raises
-        ------
-        KeyError
-            If there is none with that name.
-        """
+        """Return an attribute that is a sequence of ints."""
         return tuple(int(v) for v in self[key])
 
 

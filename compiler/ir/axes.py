@@ -18,15 +18,7 @@ __all__ = ["CommReducer", "IterVar", "Range", "Reduce"]
 
 @node
 class Range(Node):
-    """The integers from ``begin`` up to, but without, ``end``.
-
-    Parameters
-    ----------
-    begin : PrimExpr or int
-        The first one; the end of a range that starts at 0 if ``end`` is left out.
-    span : Span, optional
-        The source location; by default that of the code being built.
-    """
+    """The integers from ``begin`` up to, but without, ``end``; ``Range(n)`` starts at 0."""
 
     children: ClassVar[tuple[str, ...]] = ("min", "extent")
 
@@ -44,13 +36,7 @@ class Range(Node):
 
     @staticmethod
     def from_fields(low: PrimExpr, extent: PrimExpr) -> Range:
-        """Return the range of ``extent`` integers that starts at ``low``.
-
-        Parameters
-        ----------
-        low, extent : PrimExpr
-            Of one data type; unlike those of :meth:`from_min_extent` they are expressions already.
-        """
+        """Return the range of ``extent`` integers that starts at ``low``, two expressions of one data type."""
         r = Range.__new__(Range)
         Node.__init__(r)
         object.__setattr__(r, "min", low)
@@ -84,9 +70,9 @@ class IterVar(Node, ExprOperators):
     Parameters
     ----------
     dom : Range, pair of int, or None
-        What the variable runs over; None if bound inference finds it out.
+        None if bound inference finds it out.
     var : Var or str
-        The variable of the loop; a name makes a new one.
+        A name makes a new variable.
     iter_type : int
         One of the constants of this class, e.g. ``IterVar.CommReduce`` for an axis of a reduction.
     thread_tag : str
@@ -154,12 +140,7 @@ class CommReducer(Node):
     result : sequence of PrimExpr
         The combined values, in terms of ``lhs`` and ``rhs``.
     identity_element : sequence of PrimExpr or number
-        What combined with a value leaves the value: where a reduction starts.
-
-    Raises
-    ------
-    ArgumentError
-        If there are not as many of one as of the others.
+        Where a reduction starts: combined with a value, they leave the value.
     """
 
     children: ClassVar[tuple[str, ...]] = ("result", "identity_element")
@@ -194,11 +175,11 @@ class Reduce(PrimExpr):
     source : sequence of PrimExpr or number
         What is combined, one for each value of the combiner.
     condition : PrimExpr, bool or None
-        Where it is false, an iteration contributes nothing; None for ``true``.
+        Where it is false, an iteration contributes nothing.
     value_index : int
         Which of the combiner's values this is.
     init : sequence of PrimExpr, optional
-        Where the reduction starts instead of at the identity elements; empty for those.
+        Where the reduction starts instead of at the identity elements.
     """
 
     children: ClassVar[tuple[str, ...]] = ("source", "condition", "init")

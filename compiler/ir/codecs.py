@@ -19,15 +19,7 @@ Fields: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Codec:
-    """How the objects of a class are written and read, other than field by field.
-
-    Attributes
-    ----------
-    type_key : str
-        The name of the class in the text.
-    fields : callable
-        From an object to its fields by name.
-    """
+    """How the objects of a class are written and read, other than field by field."""
 
     type_key: str
     fields: Callable[[Any], Fields]
@@ -43,10 +35,7 @@ def register_codec(
 ) -> None:
     """Say how the objects of a class are written and read.
 
-    Parameters
-    ----------
-    fields : callable
-        From an object to its fields by name: constants, nodes, sequences and mappings of them.
+    ``fields`` maps an object to its fields by name: constants, nodes, sequences and mappings of them.
     """
     if type_key in _BY_KEY:
         raise ValueError(f"register_codec: {type_key} is registered twice")

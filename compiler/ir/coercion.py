@@ -25,19 +25,9 @@ __all__ = [
 
 @node
 class Cast(PrimExpr):
-    """A value converted to another data type.
+    """A value converted to another data type of as many lanes.
 
-    Parameters
-    ----------
-    dtype : str
-        The data type of the result, with as many lanes as the value has.
-    value : PrimExpr
-        What is converted: rounded towards zero from floating point to integers, wrapped around where it does not fit.
-
-    Raises
-    ------
-    DTypeError
-        If the lanes differ.
+    Floating point is rounded towards zero to integers; what does not fit an integer wraps around.
     """
 
     children: ClassVar[tuple[str, ...]] = ("value",)
@@ -56,18 +46,7 @@ class Cast(PrimExpr):
 
 @node
 class Broadcast(PrimExpr):
-    """The vector that repeats a value.
-
-    Parameters
-    ----------
-    lanes : int or PrimExpr
-        How often, at least twice; ``vscale() * 4`` makes a scalable vector.
-
-    Raises
-    ------
-    LanesError
-        If the value is a vector, or the result would not be one.
-    """
+    """The vector that repeats a scalar at least twice; ``vscale() * 4`` lanes make a scalable vector."""
 
     children: ClassVar[tuple[str, ...]] = ("value",)
 
@@ -89,20 +68,7 @@ class Broadcast(PrimExpr):
 
 @node
 class Ramp(PrimExpr):
-    """The vector ``base, base + stride, base + 2 * stride, …``.
-
-    Parameters
-    ----------
-    base, stride : PrimExpr or number
-        Scalars; the stride is converted to the type of the base.
-    lanes : int or PrimExpr
-        How many, at least two; ``vscale() * 4`` makes a scalable vector.
-
-    Raises
-    ------
-    LanesError
-        If base or stride is a vector, or the result would not be one.
-    """
+    """The vector ``base, base + stride, base + 2 * stride, …`` of two or more lanes; ``vscale() * 4`` is scalable."""
 
     children: ClassVar[tuple[str, ...]] = ("base", "stride")
 
@@ -128,22 +94,13 @@ class Ramp(PrimExpr):
 
 
 def const(value: ExprLike, dtype: str | None = None, span: Span | None = None) -> PrimExpr:
-    """Return a constant.
+    """Return a constant; a ``Broadcast`` of one for a vector type.
 
     Parameters
     ----------
-    value : int, float, bool, NumPy scalar or PrimExpr
-        An expression is converted to ``dtype``.
     dtype : str, optional
         Without it integers are int32, int64 if they need it, floats float32, float64 if they need it, and NumPy's
-        scalars keep their type; of a vector type, every lane has the value.
-    span : Span, optional
-        The source location; by default that of the code being built.
-
-    Returns
-    -------
-    PrimExpr
-        An ``IntImm`` or ``FloatImm``; a ``Broadcast`` of one for a vector type.
+        scalars keep their type.
 
     Raises
     ------
@@ -176,15 +133,12 @@ def const(value: ExprLike, dtype: str | None = None, span: Span | None = None) -
 def convert(value: ExprLike) -> PrimExpr:
     """Return ``value`` as an expression.
 
-    Parameters
-    ----------
-    value : PrimExpr, IterVar, Tensor of rank 0, number or str
-        An axis stands for its variable, a tensor of rank 0 for its element, memory of an IR builder for its pointer.
+    An axis stands for its variable, a tensor of rank 0 for its element, memory of an IR builder for its pointer.
 
     Raises
     ------
     DTypeError
-        If ``value`` is neither an expression, an axis, a tensor of rank 0 nor a number.
+        If ``value`` is anything else but an expression or a number.
     """
     if isinstance(value, PrimExpr):
         return value
@@ -201,17 +155,7 @@ def convert(value: ExprLike) -> PrimExpr:
 
 
 def cast(dtype: str, value: ExprLike) -> PrimExpr:
-    """Return ``value`` converted to ``dtype``; constants are converted at once, and what lanes are made of.
-
-    Parameters
-    ----------
-    dtype : str
-        The data type of the result; a scalar is repeated in the lanes of a vector type.
-
-    Returns
-    -------
-    PrimExpr
-        ``value`` itself if it has the type already.
+    """Return ``value`` converted to ``dtype``: constants at once, a scalar of a vector type in all its lanes.
 
     Raises
     ------
@@ -263,13 +207,7 @@ def _converted(dtype: str, e: FloatImm) -> PrimExpr:
 
 
 def wrap_int(value: int, dtype: str) -> int:
-    """Return ``value`` as it is left in an integer of that type, which wraps around; truth is what is not zero.
-
-    Parameters
-    ----------
-    dtype : str
-        An integer type or ``bool``.
-    """
+    """Return ``value`` as an integer type or ``bool`` holds it: integers wrap around, truth is what is not zero."""
     if dt.is_bool(dtype):
         return int(value != 0)
     low, high = dt.int_range(dtype)
@@ -279,15 +217,10 @@ def wrap_int(value: int, dtype: str) -> int:
 def match_types(a: ExprLike, b: ExprLike, operation: str) -> tuple[PrimExpr, PrimExpr]:
     """Bring two operands to one data type: the scalar is broadcast, integers become floats, the narrower widens.
 
-    Parameters
-    ----------
-    operation : str
-        What they are operands of, for messages.
-
     Raises
     ------
     DTypeError
-        If they have no common type, or both have lanes but not as many.
+        If they have no common type, or both have lanes but not as many; ``operation`` is named in the message.
     """
     x, y = convert(a), convert(b)
     if x.dtype == y.dtype:
@@ -329,18 +262,7 @@ def as_exprs(values: Any) -> tuple[PrimExpr, ...]:
 
 
 def bound_value(owner: str, var: Var, value: ExprLike) -> PrimExpr:
-    """Return a number as the value of a variable, in the variable's type.
-
-    Parameters
-    ----------
-    owner : str
-        The class of the node that binds the variable, for messages.
-
-    Raises
-    ------
-    DTypeError
-        If it is of another type.
-    """
+    """Return a number as the value of a variable, in the variable's type; ``owner`` is the class that binds it."""
     made = const(value, var.dtype) if isinstance(value, (bool, int, float)) else convert(value)
     if made.dtype != var.dtype:
         check_bound_value(owner, var, made)
@@ -350,15 +272,10 @@ def bound_value(owner: str, var: Var, value: ExprLike) -> PrimExpr:
 def check_bound_value(owner: str, var: Var, value: PrimExpr) -> None:
     """Check that a variable and its value have one data type; handles are pointers, which integers hold as well.
 
-    Parameters
-    ----------
-    owner : str
-        The class of the node that binds the variable, for messages.
-
     Raises
     ------
     DTypeError
-        If they have not.
+        If they have not; ``owner`` is the class of the node that binds the variable.
     """
     if value.dtype != var.dtype and "handle" not in (var.dtype, value.dtype):
         raise DTypeError(f"{owner}: {var.name!r} is of {var.dtype}, its value of {value.dtype}: {show(value)}")
@@ -382,11 +299,5 @@ def require_condition(n: Node, name: str) -> None:
 
 
 def is_const_int(e: object, value: int | None = None) -> bool:
-    """Return whether ``e`` is an integer constant (of that value).
-
-    Parameters
-    ----------
-    value : int, optional
-        Any integer where left out.
-    """
+    """Return whether ``e`` is an integer constant (of that value, if one is given)."""
     return isinstance(e, IntImm) and (value is None or e.value == value)

@@ -11,10 +11,10 @@ T = TypeVar("T")
 
 
 class ContextStack(Generic[T]):
-    """Objects whose ``with`` blocks are open, the innermost last.
+    """Objects whose ``with`` blocks are open, the innermost last; an object may be entered several times.
 
     Each thread begins with an empty stack, and each asyncio task with that of the task that made it; what one of them
-    enters the others do not see.  An object may be entered several times.
+    enters the others do not see.
     """
 
     def __init__(self, name: str) -> None:

@@ -33,13 +33,7 @@ def deprecated(old: str, new: str) -> None:
 
 
 def renamed_parameter(old: str, new: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Return a decorator of functions one of whose parameters had another name in older releases.
-
-    Returns
-    -------
-    callable
-        The decorated function takes the parameter by either name, and warns of the older one.
-    """
+    """Let a function take a parameter by its name in older releases too, and warn of it."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         @wraps(function)

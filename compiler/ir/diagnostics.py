@@ -35,13 +35,7 @@ class DiagnosticLevel(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a message belongs.
-
-    Attributes
-    ----------
-    line, column : int
-        Both counted from 1.
-    """
+    """Where a message belongs; lines and columns are counted from 1."""
 
     file: str
     line: int
@@ -58,13 +52,7 @@ class Diagnostic:
 
 
 class DiagnosticContext:
-    """The messages about one program, collected until they are rendered.
-
-    Parameters
-    ----------
-    renderer : DiagnosticRenderer, optional
-        What shows the messages; the one of :func:`get_renderer` by default.
-    """
+    """The messages about one program, collected until a renderer (:func:`get_renderer` by default) shows them."""
 
     def __init__(
         self, module: object = None, renderer: DiagnosticRenderer | None = None, diagnostics: Sequence[Diagnostic] = ()
@@ -99,13 +87,7 @@ Renderer = Callable[[DiagnosticContext], None]
 
 
 class DiagnosticRenderer:
-    """Shows the messages of a context.
-
-    Parameters
-    ----------
-    render_func : callable
-        Called with the :class:`DiagnosticContext`.
-    """
+    """Shows the messages of a context."""
 
     def __init__(self, render_func: Renderer) -> None:
         self._render = render_func
@@ -119,13 +101,7 @@ _overriding: list[Renderer] = []
 
 
 def override_renderer(render_func: Renderer | None) -> None:
-    """Let a function hear of the messages about each program that is refused.
-
-    Parameters
-    ----------
-    render_func : callable or None
-        Called with a :class:`DiagnosticContext` before the error is raised; None for nobody.
-    """
+    """Let a function have the :class:`DiagnosticContext` of each program that is refused, before the error."""
     _overriding[:] = [] if render_func is None else [render_func]
 
 
@@ -159,7 +135,7 @@ def rendered() -> Iterator[None]:
     Raises
     ------
     PlacedError
-        The one that leaves the block.
+        That error.
     """
     try:
         yield

@@ -15,10 +15,7 @@ DERIVED_ATTRS: dict[str, Callable[[Mapping[str, Any]], Any]] = {}
 
 
 class DictAttrs(Attrs):
-    """Attributes with arbitrary names and values.
-
-    Sequences are converted to tuples, so that attributes can be compared and hashed.
-    """
+    """Attributes with arbitrary names and values; sequences become tuples, so that they can be compared and hashed."""
 
     type_key = "DictAttrs"
 

@@ -15,13 +15,7 @@ FUNCTIONS = "functions"
 
 
 class EnvFunc:
-    """A function that is known by the name that it is registered under; two of one name are the same.
-
-    Parameters
-    ----------
-    name : str
-        As given to ``tvm.register_func``.
-    """
+    """A function known by the name given to ``tvm.register_func``; two of one name are the same."""
 
     __slots__ = ("name",)
 
@@ -30,13 +24,7 @@ class EnvFunc:
 
     @staticmethod
     def get(name: str) -> EnvFunc:
-        """Return the function of a name.
-
-        Raises
-        ------
-        ArgumentError
-            If no function is registered under the name.
-        """
+        """Return the function of a name."""
         function = EnvFunc(name)
         function.resolve()
         return function

@@ -38,13 +38,9 @@ __all__ = [
 
 
 class TVMError(RuntimeError):
-    """Base of all errors caused by a user's program.
+    """Base of all errors caused by a user's program: who did what wrong and what was expected.
 
-    Parameters
-    ----------
-    message : str
-        Who did what wrong and what was expected, e.g.
-        ``split: factor must be a positive int, got -4 (axis 'i' of stage 'C')``.
+    For example ``split: factor must be a positive int, got -4 (axis 'i' of stage 'C')``.
     """
 
 
@@ -171,15 +167,7 @@ ERROR_TYPES: dict[str, type[Exception]] = {}
 
 
 def register_error(func_name: str | type[AnyError] = "", cls: type[AnyError] | None = None) -> Any:
-    """Register a class of errors under a name.
-
-    Parameters
-    ----------
-    func_name : str or type
-        The name; or the class, whose own name is taken.
-    cls : type, optional
-        The class; without it, the decorator is returned.
-    """
+    """Register a class of errors under a name, by default its own; without ``cls``, a decorator."""
     if isinstance(func_name, type):
         return register_error(func_name.__name__, func_name)
 
@@ -191,13 +179,7 @@ def register_error(func_name: str | type[AnyError] = "", cls: type[AnyError] | N
 
 
 def show(value: object) -> str:
-    """Format a user's value for a message.
-
-    Returns
-    -------
-    str
-        One line of at most 80 characters.
-    """
+    """Format a user's value for a message, in one line of at most 80 characters."""
     text = repr(value) if isinstance(value, str) else str(value)
     text = " ".join(text.split())
     return text if len(text) <= 80 else text[:77] + "..."
@@ -221,24 +203,12 @@ def unknown_key(owner: str, key: str, names: Iterable[str]) -> UnknownKeyError:
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """Return the suggestion at the end of an error about an unknown name.
-
-    Returns
-    -------
-    str
-        ``; did you mean 'name'?`` with the nearest of ``names``; empty if none is near.
-    """
+    """Return ``; did you mean 'name'?`` with the nearest of ``names``, to end an error; empty if none is near."""
     by_lower = {n.lower(): n for n in names}
     near = difflib.get_close_matches(name.lower(), by_lower, n=1)
     return f"; did you mean {by_lower[near[0]]!r}?" if near else ""
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:
-    """Return a number with its noun, for error messages: ``1 index``, ``2 indices``.
-
-    Parameters
-    ----------
-    plural : str, optional
-        What several are called; by default the noun with an s.
-    """
+    """Return a number with its noun, for error messages: ``1 index``, ``2 indices``; a plural is the noun with an s."""
     return f"{count} {noun}" if count == 1 else f"{count} {plural or f'{noun}s'}"

@@ -30,27 +30,16 @@ class ExtensionPoint:
         self._loading = threading.RLock()
 
     def add(self, name: str, load: Loader, *, listed: bool = True) -> None:
-        """Add a name.
+        """Add a name; ``load``, which returns what it stands for, is called each time that it is looked up.
 
-        Parameters
-        ----------
-        load : callable
-            Returns what the name stands for; called each time that it is looked up.
-        listed : bool
-            Whether ``dir`` and the editor offer it: deprecated and unavailable names are only found when asked for.
+        Deprecated and unavailable names are not ``listed``: ``dir`` and the editor leave them out.
         """
         self._names[name] = load
         if not listed:
             self._unlisted.add(name)
 
     def add_module(self, load: Loader) -> None:
-        """Add a module.
-
-        Parameters
-        ----------
-        load : callable
-            Imports the module, which adds names here, or rows to the registry that this is the extension point of.
-        """
+        """Add a module; ``load`` imports it, and it adds names here, or rows to the registry that this extends."""
         self._modules.append(load)
 
     def load_modules(self) -> bool:
@@ -88,10 +77,7 @@ def extension_point(name: str) -> ExtensionPoint:
 def public_module(name: str, own: Sequence[str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` of a public module.
 
-    Returns
-    -------
-    tuple of two callables
-        The first one refuses names that neither the module nor a higher floor has, and names the nearest one.
+    ``__getattr__`` refuses names that neither the module nor a higher floor has, and names the nearest one.
     """
     point = extension_point(name)
 
@@ -114,10 +100,7 @@ def lazy_package(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` of a public package whose modules are loaded when a name is first used.
 
-    Parameters
-    ----------
-    homes : mapping of str to sequence of str
-        The full name of each module, and the names that users reach through the package.
+    ``homes`` maps the full name of each module to the names that users reach through the package.
     """
     home_of = {public: home for home, names in homes.items() for public in names}
     module_of = {module.rpartition(".")[2]: module for module in modules}

@@ -28,15 +28,7 @@ class GlobalVar(RelayExpr):
         return make(self, args)
 
     def astext(self, show_meta_data: bool = True, annotate: Annotation | None = None) -> str:
-        """Return the name as a whole text, with the version of the format.
-
-        Parameters
-        ----------
-        show_meta_data : bool
-            Accepted as all expressions do: a name has none.
-        annotate : callable, optional
-            ``annotate(expr)`` is the text after the name.
-        """
+        """Return the name as a whole text, with the version of the format."""
         return format_of(self).astext(self, show_meta_data, annotate)
 
     def __repr__(self) -> str:
@@ -52,10 +44,7 @@ _CALL_MAKERS: dict[type, CallMaker] = {}
 def register_call_maker(kind: type, make: CallMaker) -> None:
     """Let ``make(function, args)`` make the calls of global functions whose first argument is of a class.
 
-    Parameters
-    ----------
-    kind : type
-        A class of arguments; what is of no registered class, and a call without arguments, belongs to ``RelayExpr``.
+    A call without arguments, or whose first one is of no registered class, belongs to ``RelayExpr``.
     """
     _CALL_MAKERS[kind] = make
 
@@ -65,21 +54,12 @@ class BaseFunc(RelayExpr):
     """Base of the functions of all levels."""
 
     def with_attrs(self, attr_map: Mapping[str, Any]) -> Any:
-        """Return the function with more attributes.
-
-        Parameters
-        ----------
-        attr_map : mapping of str to object
-            Each replaces the one of its name that the function has.
-        """
+        """Return the function with more attributes."""
         return self.with_attr(attr_map)  # type: ignore[attr-defined]
 
 
 class CallingConv(IntEnum):
-    """How a function is called, as its attribute ``calling_conv`` says.
-
-    As the machine does; with rows of values and kinds; launched by a device's driver.
-    """
+    """How a function is called: as the machine does, with rows of values and kinds, or by a device's driver."""
 
     DEFAULT = 0
     C_PACKED_FUNC = 1

@@ -82,12 +82,8 @@ class RewriteFunctor(Functor):
     """A functor whose rules make what replaces a node: the one place where rewrites get and report their origins.
 
     The visited node's span is ambient during its rule, so that what the rule builds inherits it; each replacement is
-    reported to the instruments that hear of rewrites.
-
-    Attributes
-    ----------
-    memo_map : dict or None
-        What each node was replaced by, where nodes are shared and every one is visited once, however many users it has.
+    reported to the instruments that hear of rewrites.  Where nodes are shared, ``memo_map`` holds what replaced them,
+    so that each is visited once.
     """
 
     memo_map: dict[Any, Any] | None = None

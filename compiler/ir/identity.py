@@ -8,10 +8,7 @@ __all__ = ["Id"]
 
 
 class Id:
-    """The identity of a variable: two are the same if the variables are one object.
-
-    Comparing structure matches identities as it matches the variables themselves.
-    """
+    """The identity of a variable: two are the same if the variables are one object, or matched by a comparison."""
 
     __slots__ = ("var",)
 

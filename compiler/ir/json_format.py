@@ -36,25 +36,14 @@ _SPAN_FIELDS = ("source_name", "line", "end_line", "column", "end_column")
 
 
 def save_json(node: object) -> str:
-    """Return a program, or anything that one is made of, as JSON text for :func:`load_json`.
-
-    Raises
-    ------
-    ArgumentError
-        If an object has a class that cannot be written, such as a Python function.
-    """
+    """Return a program, or a part of one, as JSON text for :func:`load_json`; Python functions cannot be written."""
     writer = _Writer()
     root = writer.write(node)
     return json.dumps({"format": _FORMAT, "version": _VERSION, "root": root, "nodes": writer.entries})
 
 
 def load_json(json_str: str) -> Any:
-    """Return what :func:`save_json` wrote, here or in TVM.
-
-    Returns
-    -------
-    object
-        Of the same structure; variables are new ones, sequences are tuples.
+    """Return what :func:`save_json` wrote, here or in TVM; variables are new ones, sequences are tuples.
 
     Raises
     ------

@@ -40,11 +40,6 @@ def _counted(count: int) -> LaneCount:
 def lane_count(lanes: ExprLike) -> int:
     """Return the lanes of a vector as data types have them: a number, negative for multiples of ``vscale``.
 
-    Parameters
-    ----------
-    lanes : int or PrimExpr
-        A constant, which may be such a number already, or a product of ``vscale()`` and a constant.
-
     Examples
     --------
     >>> lane_count(8), lane_count(tir.vscale() * 4)

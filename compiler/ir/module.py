@@ -35,12 +35,7 @@ class _Entries(dict[Any, Any]):
 class IRModule(Scriptable):
     """Functions by their global variables, and type definitions; passes map modules to modules.
 
-    Parameters
-    ----------
-    type_definitions : mapping, optional
-        Algebraic data types by their global type variables.
-    global_infos : mapping of str to sequence of GlobalInfo, optional
-        What its functions refer to together, such as devices, by their kinds.
+    ``global_infos`` is what its functions refer to together, such as devices, by their kinds.
     """
 
     def __init__(
@@ -69,13 +64,7 @@ class IRModule(Scriptable):
         return made
 
     def define_on_demand(self, definer: Definer) -> None:
-        """Let a library add a part of itself only when a program asks for it by a name that is not defined yet.
-
-        Parameters
-        ----------
-        definer : callable
-            ``definer(module, name)`` adds the function or the data type to the module if it knows one of that name.
-        """
+        """Let ``definer(module, name)`` define functions and data types when a program first names them."""
         if definer not in self._definers:
             self._definers = (*self._definers, definer)
 
@@ -95,11 +84,8 @@ class IRModule(Scriptable):
     def get_global_var(self, name: str) -> GlobalVar:
         """Return the variable of a function.
 
-        Parameters
-        ----------
-        name : str
-            The function's name; ``main`` is also the only function of a module, if its program states no symbol for
-            it (older releases of TVM called it so).
+        ``main`` is also the only function of a module, if its program states no symbol for it (older releases of TVM
+        called it so).
 
         Raises
         ------
@@ -167,17 +153,7 @@ class IRModule(Scriptable):
     ) -> IRModule:
         """Return the module of one function, under its global symbol or the name ``main``.
 
-        Parameters
-        ----------
-        expr : BaseFunc or RelayExpr
-            Of an expression that is not a function, one is made whose parameters are its free variables.
-        functions, type_defs : mapping, optional
-            Further functions and algebraic data types of the module.
-
-        Raises
-        ------
-        ArgumentError
-            If ``expr`` is neither.
+        An expression that is not a function becomes one whose parameters are its free variables.
         """
         expr = as_function(expr)
         name = str(getattr(expr, "attrs", {}).get("global_symbol", "main"))
@@ -228,36 +204,19 @@ class IRModule(Scriptable):
         self[var] = val
 
     def update(self, other: IRModule) -> None:
-        """Take over the functions and types of another module.
-
-        Parameters
-        ----------
-        other : IRModule
-            Its functions replace those of the same name.
-        """
+        """Take over the functions and types of another module, in place of those of the same name."""
         for var, func in other.items():
             self[var.name_hint if var.name_hint in self else var] = func
         self.type_definitions.update(other.type_definitions)
 
     def update_global_info(self, name: str, global_info: Sequence[Any]) -> None:
-        """Set what the functions of the module refer to together.
-
-        Parameters
-        ----------
-        name : str
-            Its kind, such as ``vdevice``.
-        global_info : sequence of GlobalInfo
-            Takes the place of what there is of this kind.
-        """
+        """Replace what the functions of the module refer to together of a kind, such as ``vdevice``."""
         self.global_infos[name] = list(global_info)
 
     def replace_global_vars(self, replacements: Mapping[GlobalVar | str, GlobalVar | str]) -> IRModule:
         """Return a module whose functions have other global variables, where they are called too.
 
-        Parameters
-        ----------
-        replacements : mapping of GlobalVar or str to GlobalVar or str
-            The new variable of each, or its name; a symbol that a function states for other modules is the new name.
+        A symbol that a function states for other modules becomes the new name.
 
         Raises
         ------
@@ -282,13 +241,7 @@ class IRModule(Scriptable):
         return self._with(functions)
 
     def with_functions(self, functions: Mapping[GlobalVar, Any]) -> IRModule:
-        """Return a module with other functions.
-
-        Returns
-        -------
-        IRModule
-            This one if all functions are the same objects.
-        """
+        """Return a module with other functions; this one if all of them are the same objects."""
         same = len(functions) == len(self.functions) and all(
             self.functions.get(var) is func for var, func in functions.items()
         )
@@ -315,32 +268,15 @@ class IRModule(Scriptable):
         return self.with_attrs({attr_key: attr_value})
 
     def with_attrs(self, attr_map: Mapping[str, Any]) -> IRModule:
-        """Return a module with more attributes.
-
-        Parameters
-        ----------
-        attr_map : mapping of str to object
-            Each replaces the one of its name that the module has.
-        """
+        """Return a module with more attributes."""
         return self._with(attrs={**self.attrs, **attr_map})
 
     def without_attr(self, attr_key: str) -> IRModule:
-        """Return a module without an attribute.
-
-        Parameters
-        ----------
-        attr_key : str
-            Name of the attribute; it need not be there.
-        """
+        """Return a module without an attribute, which need not be there."""
         return self._with(attrs={key: value for key, value in self.attrs.items() if key != attr_key})
 
     def import_from_std(self, file_to_import: str) -> None:
-        """Add the types and functions of one of the modules that come with the compiler.
-
-        Parameters
-        ----------
-        file_to_import : str
-            ``prelude.rly``, ``core.rly``, ``gradient.rly`` or ``nat.rly``.
+        """Add the types and functions of ``prelude.rly``, ``core.rly``, ``gradient.rly`` or ``nat.rly``.
 
         Raises
         ------
@@ -354,13 +290,7 @@ class IRModule(Scriptable):
         add()(self)  # type: ignore[operator]
 
     def get_attr(self, attr_key: str) -> Any:
-        """Return an attribute.
-
-        Returns
-        -------
-        object
-            None if the module does not have it.
-        """
+        """Return an attribute; None if the module does not have it."""
         return self.attrs.get(attr_key)
 
     def _text_format(self) -> TextFormat:
@@ -372,12 +302,8 @@ class IRModule(Scriptable):
     def astext(self, show_meta_data: bool = True, annotate: Annotation | None = None) -> str:
         """Return the module in the text format of its level.
 
-        Parameters
-        ----------
-        show_meta_data : bool
-            Whether constants too large to print inline are appended, where the format has a place for them.
-        annotate : callable, optional
-            ``annotate(expr)`` is the text after an expression, in place of the comment with its type.
+        Constants too large to print inline are appended (``show_meta_data``) where the format has a place for them;
+        ``annotate(expr)`` is the text after an expression, in place of the comment with its type.
         """
         return _format(self).astext(self, show_meta_data, annotate)
 

@@ -95,7 +95,7 @@ _SHAPES: dict[type, tuple[tuple[str, ...], Any]] = {}
 def structure(cls: type) -> tuple[tuple[str, ...], Any]:
     """Return the names of the fields that make up a node of class ``cls``, and the callable that takes their values.
 
-    The callable is the class itself, or its ``from_fields`` where the public constructor takes something else.
+    That is the class itself, or its ``from_fields`` where the public constructor takes something else.
     """
     shape = _SHAPES.get(cls)
     if shape is None:
@@ -105,19 +105,10 @@ def structure(cls: type) -> tuple[tuple[str, ...], Any]:
 
 
 def rebuild(n: N, /, **changes: Any) -> N:
-    """Return ``n`` with some fields changed, or ``n`` itself if nothing changes.
+    """Return ``n`` with some fields changed, and the ambient span; ``n`` itself if nothing changes.
 
-    Parameters
-    ----------
-    **changes
-        New values of fields, by name.  A value is not a change if it is the very object that the field holds, or a
-        tuple of the very same objects.
-
-    Returns
-    -------
-    same class as ``n``
-        Its span is the ambient one; what is compared by identity, such as a buffer, is another view of the same thing
-        and keeps its own.
+    A value is not a change if it is the very object that the field holds, or a tuple of the very same objects.  What is
+    compared by identity, such as a buffer, is another view of the same thing and keeps its span.
 
     Examples
     --------

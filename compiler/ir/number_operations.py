@@ -11,13 +11,7 @@ Number = TypeVar("Number", int, float)
 
 
 def trunc_div(a: Number, b: Number) -> Number:
-    """Divide; integers round towards zero, as in C.
-
-    Parameters
-    ----------
-    a, b : int or float
-        Both of one sort; ``b`` is not zero.
-    """
+    """Divide; integers round towards zero, as in C."""
     if isinstance(a, int):
         q = abs(a) // abs(b)
         return q if (a < 0) == (b < 0) else -q
@@ -25,13 +19,7 @@ def trunc_div(a: Number, b: Number) -> Number:
 
 
 def trunc_mod(a: Number, b: Number) -> Number:
-    """Return the remainder of :func:`trunc_div`; it has the sign of ``a``.
-
-    Parameters
-    ----------
-    a, b : int or float
-        Both of one sort; ``b`` is not zero.
-    """
+    """Return the remainder of :func:`trunc_div`; it has the sign of ``a``."""
     return a - trunc_div(a, b) * b if isinstance(a, int) else math.fmod(a, b)
 
 
@@ -46,32 +34,10 @@ def larger(a: Number, b: Number) -> Number:
 
 
 def logical_and(a: int, b: int) -> int:
-    """Return whether both conditions hold.
-
-    Parameters
-    ----------
-    a, b : int
-        0 or 1.
-
-    Returns
-    -------
-    int
-        0 or 1.
-    """
+    """Return whether both conditions hold."""
     return a and b
 
 
 def logical_or(a: int, b: int) -> int:
-    """Return whether one of two conditions holds.
-
-    Parameters
-    ----------
-    a, b : int
-        0 or 1.
-
-    Returns
-    -------
-    int
-        0 or 1.
-    """
+    """Return whether one of two conditions holds."""
     return a or b

@@ -12,15 +12,7 @@ __all__ = [
 
 
 class ObjectPath:
-    """A path to a part of a node; :meth:`root` begins one.
-
-    Parameters
-    ----------
-    parent : ObjectPath or None
-        The path without its last step; None of a root.
-    step : object
-        The last step, which the class of the path says the meaning of.
-    """
+    """A path to a part of a node; :meth:`root` begins one, and each path has its ``parent`` and its last step."""
 
     __slots__ = ("_step", "parent")
 
@@ -34,13 +26,7 @@ class ObjectPath:
         return RootPath(None, root_name)
 
     def attr(self, attr_key: str | None) -> ObjectPath:
-        """Return the path one step further, to an attribute.
-
-        Parameters
-        ----------
-        attr_key : str or None
-            None for an attribute that is not known by name.
-        """
+        """Return the path one step further, to an attribute; None if that is not known by name."""
         return UnknownAttributeAccessPath(self, None) if attr_key is None else AttributeAccessPath(self, attr_key)
 
     def array_index(self, index: int) -> ObjectPath:
@@ -118,15 +104,7 @@ class ObjectPath:
 
 
 class RootPath(ObjectPath):
-    """The path to a node itself.
-
-    Parameters
-    ----------
-    parent : ObjectPath or None
-        The path without its last step.
-    step : str or None
-        What the root is called in texts.
-    """
+    """The path to a node itself, with what the root is called in texts."""
 
     __slots__ = ()
 
@@ -135,13 +113,7 @@ class RootPath(ObjectPath):
 
 
 class AttributeAccessPath(ObjectPath):
-    """A path that ends at an attribute.
-
-    Parameters
-    ----------
-    parent : ObjectPath
-        The path without its last step.
-    """
+    """A path that ends at an attribute."""
 
     __slots__ = ()
 
@@ -155,13 +127,7 @@ class AttributeAccessPath(ObjectPath):
 
 
 class UnknownAttributeAccessPath(ObjectPath):
-    """A path that ends at an attribute that is not known by name.
-
-    Parameters
-    ----------
-    parent : ObjectPath
-        The path without its last step.
-    """
+    """A path that ends at an attribute that is not known by name."""
 
     __slots__ = ()
 
@@ -170,13 +136,7 @@ class UnknownAttributeAccessPath(ObjectPath):
 
 
 class ArrayIndexPath(ObjectPath):
-    """A path that ends at an item of a sequence.
-
-    Parameters
-    ----------
-    parent : ObjectPath
-        The path without its last step.
-    """
+    """A path that ends at an item of a sequence."""
 
     __slots__ = ()
 
@@ -190,13 +150,7 @@ class ArrayIndexPath(ObjectPath):
 
 
 class MissingArrayElementPath(ObjectPath):
-    """A path that ends at an item that a sequence is too short for.
-
-    Parameters
-    ----------
-    parent : ObjectPath
-        The path without its last step.
-    """
+    """A path that ends at an item that a sequence is too short for."""
 
     __slots__ = ()
 
@@ -210,13 +164,7 @@ class MissingArrayElementPath(ObjectPath):
 
 
 class MapValuePath(ObjectPath):
-    """A path that ends at a value of a mapping.
-
-    Parameters
-    ----------
-    parent : ObjectPath
-        The path without its last step.
-    """
+    """A path that ends at a value of a mapping."""
 
     __slots__ = ()
 
@@ -230,13 +178,7 @@ class MapValuePath(ObjectPath):
 
 
 class MissingMapEntryPath(ObjectPath):
-    """A path that ends at an entry that a mapping does not have.
-
-    Parameters
-    ----------
-    parent : ObjectPath
-        The path without its last step.
-    """
+    """A path that ends at an entry that a mapping does not have."""
 
     __slots__ = ()
 

@@ -57,14 +57,7 @@ class ArgumentInfo:
 class OpDeclaration:
     """An operator's declaration, as a program fills it in.
 
-    Attributes
-    ----------
-    num_inputs : int
-        How many there are; -1 if unspecified.
-    support_level : int
-        The level under which documentation lists the operator; 0 if unspecified.
-    attrs_type_key : str
-        The class of its calls' attributes; empty for none.
+    ``num_inputs`` is -1 if unspecified, ``support_level``, under which documentation lists the operator, 0.
     """
 
     arguments: list[ArgumentInfo] = field(default_factory=list)
@@ -79,16 +72,12 @@ class Op:
 
     Attributes
     ----------
-    name : str
-        Full name, e.g. ``tir.exp``.
     effect : CallEffect
         Only pure calls may be moved, merged or removed.
     reference : callable or None
         NumPy function of the arguments, for constant folding and the interpreter.
-    prints_dtype : bool
-        Whether a printed call names its data type, which its arguments do not determine.
-    dtype_is_last : bool
-        Whether the data type is printed after the arguments instead of before them.
+    prints_dtype, dtype_is_last : bool
+        Whether a printed call names its data type, which its arguments do not determine, and after them.
     """
 
     name: str
@@ -134,13 +123,7 @@ class Op:
         return self.doc
 
     def add_argument(self, name: str, type: str, description: str) -> None:
-        """Describe the next argument.
-
-        Parameters
-        ----------
-        type : str
-            E.g. ``Tensor``.
-        """
+        """Describe the next argument."""
         self._add_argument(ArgumentInfo(name, type, description))
 
     def _add_argument(self, argument: ArgumentInfo) -> None:
@@ -155,13 +138,7 @@ class Op:
         self._declared().support_level = level
 
     def set_attrs_type_key(self, key: str) -> None:
-        """Name the class of its calls' attributes.
-
-        Parameters
-        ----------
-        key : str
-            E.g. ``DictAttrs``.
-        """
+        """Name the class of its calls' attributes, e.g. ``DictAttrs``."""
         self._declared().attrs_type_key = key
 
     def add_type_rel(self, rel_name: str, type_rel_func: Callable[..., Any] | None = None) -> None:
@@ -180,13 +157,7 @@ class Op:
         return _DECLARATIONS.setdefault(self.name, OpDeclaration())
 
     def astext(self, show_meta_data: bool = True, annotate: Annotation | None = None) -> str:
-        """Return the operator in Relay's text format.
-
-        Parameters
-        ----------
-        annotate : callable, optional
-            ``annotate(op)`` is the text after it.
-        """
+        """Return the operator in Relay's text format; ``annotate(op)`` is the text after it."""
         return format_of(self).astext(self, show_meta_data, annotate)
 
     def complete_attrs(self, given: Mapping[str, Any]) -> Attrs:
@@ -194,28 +165,11 @@ class Op:
         return DictAttrs(given) if given else NO_ATTRS
 
     def own_attr(self, name: str) -> object:
-        """Return an attribute that follows from the operator's registration; None if there is none of that name.
-
-        Parameters
-        ----------
-        name : str
-            As TVM calls it, e.g. ``TOpPattern``.
-        """
+        """Return an attribute that follows from the operator's registration, such as ``TOpPattern``, or None."""
         return self.effect.value if name == "TCallEffectKind" else None
 
     def get_attr(self, attr_name: str) -> Any:
-        """Return an attribute of the operator.
-
-        Parameters
-        ----------
-        attr_name : str
-            E.g. ``FTVMLegalize``.
-
-        Returns
-        -------
-        object
-            The value that was set, or else the one from the operator's registration; None if there is neither.
-        """
+        """Return the value that was set of an attribute, or else the one from the operator's registration, or None."""
         entry = _ATTRIBUTES.get((self.name, attr_name))
         return self.own_attr(attr_name) if entry is None else entry[0]
 
@@ -224,14 +178,7 @@ class Op:
         return self.get_attr(attr_name) is not None
 
     def set_attr(self, attr_name: str, value: object, plevel: int = 10) -> None:
-        """Set an attribute of the operator, which passes read.
-
-        Parameters
-        ----------
-        attr_name : str
-            E.g. ``FTVMLegalize``.
-        plevel : int
-            The priority: a value set with a higher one is kept.
+        """Set an attribute of the operator, which passes read; a value set with a higher ``plevel`` is kept.
 
         Raises
         ------
@@ -271,12 +218,7 @@ class Op:
 
     @staticmethod
     def get(op_name: str) -> Op:
-        """Return the operator of that name.
-
-        Parameters
-        ----------
-        op_name : str
-            Full name, e.g. ``tir.exp`` or ``nn.conv2d``.
+        """Return the operator of a full name, e.g. ``tir.exp`` or ``nn.conv2d``.
 
         Raises
         ------
@@ -327,14 +269,10 @@ def registered_ops() -> dict[str, Op]:
 
 
 def register_op_attr(op_name: str, attr_key: str, value: object = None, level: int = 10) -> Any:
-    """Set an attribute of an operator, which passes read.
+    """Set an attribute of an operator, which passes read; an unknown operator is registered.
 
     Parameters
     ----------
-    op_name : str
-        If there is no operator of this name, one is registered.
-    attr_key : str
-        E.g. ``FTVMLegalize``.
     value : object, optional
         If omitted, a decorator is returned.
     level : int
@@ -360,17 +298,9 @@ def register_op_attr(op_name: str, attr_key: str, value: object = None, level: i
 
 
 def register_intrin_lowering(op_name: str, target: str, *, f: object = None, level: int = 10) -> Any:
-    """Register the lowering of an intrinsic for a target kind.
+    """Register the lowering of an intrinsic, such as ``tir.exp``, for a target kind or ``default``.
 
-    Parameters
-    ----------
-    op_name : str
-        Full name, e.g. ``tir.exp``.
-    target : str
-        The target kind, or ``default``.
-    f : callable, optional
-        From the call to the expression that replaces it; if omitted, a decorator is returned.
-    level : int
-        The priority: what was set with a higher one stays.
+    ``f`` maps the call to the expression that replaces it; without it, a decorator is returned.  What was set with a
+    higher ``level`` stays.
     """
     return register_op_attr(op_name, f"{target}.FLowerIntrinsic", f, level)

@@ -26,13 +26,7 @@ __all__ = [
 
 @node
 class BinaryOp(PrimExpr):
-    """Base of arithmetic on two operands of one data type.
-
-    Attributes
-    ----------
-    dtype : str
-        The data type of the operands and of the result.
-    """
+    """Base of arithmetic on two operands of one data type, which is the result's too; numbers take the other's."""
 
     children: ClassVar[tuple[str, ...]] = ("a", "b")
     symbol: ClassVar[str] = ""
@@ -69,13 +63,7 @@ def _different_types(n: PrimExpr, a: PrimExpr, b: PrimExpr) -> DTypeError:
 
 @node
 class Add(BinaryOp):
-    """Sum ``a + b``; integers wrap around.
-
-    Parameters
-    ----------
-    a, b : PrimExpr or number
-        Operands of one data type; numbers take the other's.
-    """
+    """Sum ``a + b``; integers wrap around."""
 
     symbol: ClassVar[str] = "+"
     evaluate = staticmethod(operator.add)
@@ -83,13 +71,7 @@ class Add(BinaryOp):
 
 @node
 class Sub(BinaryOp):
-    """Difference ``a - b``; integers wrap around.
-
-    Parameters
-    ----------
-    a, b : PrimExpr or number
-        Operands of one data type; numbers take the other's.
-    """
+    """Difference ``a - b``; integers wrap around."""
 
     symbol: ClassVar[str] = "-"
     evaluate = staticmethod(operator.sub)
@@ -97,13 +79,7 @@ class Sub(BinaryOp):
 
 @node
 class Mul(BinaryOp):
-    """Product ``a * b``; integers wrap around.
-
-    Parameters
-    ----------
-    a, b : PrimExpr or number
-        Operands of one data type; numbers take the other's.
-    """
+    """Product ``a * b``; integers wrap around."""
 
     symbol: ClassVar[str] = "*"
     evaluate = staticmethod(operator.mul)
@@ -111,13 +87,7 @@ class Mul(BinaryOp):
 
 @node
 class Div(BinaryOp):
-    """Quotient ``a / b``; integers round towards zero, as in C.
-
-    Parameters
-    ----------
-    a, b : PrimExpr or number
-        Operands of one data type; numbers take the other's.
-    """
+    """Quotient ``a / b``; integers round towards zero, as in C."""
 
     symbol: ClassVar[str] = "/"
     evaluate = staticmethod(trunc_div)
@@ -125,13 +95,7 @@ class Div(BinaryOp):
 
 @node
 class Mod(BinaryOp):
-    """Remainder of :class:`Div`; it has the sign of ``a``.
-
-    Parameters
-    ----------
-    a, b : PrimExpr or number
-        Operands of one data type; numbers take the other's.
-    """
+    """Remainder of :class:`Div`; it has the sign of ``a``."""
 
     symbol: ClassVar[str] = "truncmod"
     evaluate = staticmethod(trunc_mod)
@@ -155,13 +119,7 @@ class FloorMod(BinaryOp):
 
 @node
 class Min(BinaryOp):
-    """The smaller of two values, ``a < b ? a : b``: of a NaN and another value, ``b``.
-
-    Parameters
-    ----------
-    a, b : PrimExpr or number
-        Operands of one data type; numbers take the other's.
-    """
+    """The smaller of two values, ``a < b ? a : b``: of a NaN and another value, ``b``."""
 
     symbol: ClassVar[str] = "min"
     evaluate = staticmethod(smaller)
@@ -169,13 +127,7 @@ class Min(BinaryOp):
 
 @node
 class Max(BinaryOp):
-    """The larger of two values, ``a > b ? a : b``: of a NaN and another value, ``b``.
-
-    Parameters
-    ----------
-    a, b : PrimExpr or number
-        Operands of one data type; numbers take the other's.
-    """
+    """The larger of two values, ``a > b ? a : b``: of a NaN and another value, ``b``."""
 
     symbol: ClassVar[str] = "max"
     evaluate = staticmethod(larger)
@@ -199,13 +151,7 @@ class CmpOp(BinaryOp):
 
 @node
 class EQ(CmpOp):
-    """Comparison ``a == b``.
-
-    Parameters
-    ----------
-    a, b : PrimExpr or number
-        Operands of one data type; numbers take the other's.
-    """
+    """Comparison ``a == b``."""
 
     symbol: ClassVar[str] = "=="
     evaluate = staticmethod(operator.eq)
@@ -217,13 +163,7 @@ class EQ(CmpOp):
 
 @node
 class NE(CmpOp):
-    """Comparison ``a != b``.
-
-    Parameters
-    ----------
-    a, b : PrimExpr or number
-        Operands of one data type; numbers take the other's.
-    """
+    """Comparison ``a != b``."""
 
     symbol: ClassVar[str] = "!="
     evaluate = staticmethod(operator.ne)
@@ -234,13 +174,7 @@ class NE(CmpOp):
 
 @node
 class LT(CmpOp):
-    """Comparison ``a < b``.
-
-    Parameters
-    ----------
-    a, b : PrimExpr or number
-        Operands of one data type; numbers take the other's.
-    """
+    """Comparison ``a < b``."""
 
     symbol: ClassVar[str] = "<"
     evaluate = staticmethod(operator.lt)
@@ -248,13 +182,7 @@ class LT(CmpOp):
 
 @node
 class LE(CmpOp):
-    """Comparison ``a <= b``.
-
-    Parameters
-    ----------
-    a, b : PrimExpr or number
-        Operands of one data type; numbers take the other's.
-    """
+    """Comparison ``a <= b``."""
 
     symbol: ClassVar[str] = "<="
     evaluate = staticmethod(operator.le)
@@ -262,13 +190,7 @@ class LE(CmpOp):
 
 @node
 class GT(CmpOp):
-    """Comparison ``a > b``.
-
-    Parameters
-    ----------
-    a, b : PrimExpr or number
-        Operands of one data type; numbers take the other's.
-    """
+    """Comparison ``a > b``."""
 
     symbol: ClassVar[str] = ">"
     evaluate = staticmethod(operator.gt)
@@ -276,13 +198,7 @@ class GT(CmpOp):
 
 @node
 class GE(CmpOp):
-    """Comparison ``a >= b``.
-
-    Parameters
-    ----------
-    a, b : PrimExpr or number
-        Operands of one data type; numbers take the other's.
-    """
+    """Comparison ``a >= b``."""
 
     symbol: ClassVar[str] = ">="
     evaluate = staticmethod(operator.ge)
@@ -290,13 +206,7 @@ class GE(CmpOp):
 
 @node
 class And(CmpOp):
-    """Logical conjunction; both operands are evaluated.
-
-    Parameters
-    ----------
-    a, b : PrimExpr or number
-        Conditions of type ``bool``, with as many lanes.
-    """
+    """Logical conjunction; both operands are evaluated."""
 
     symbol: ClassVar[str] = "and"
     evaluate = staticmethod(logical_and)
@@ -309,13 +219,7 @@ class And(CmpOp):
 
 @node
 class Or(CmpOp):
-    """Logical disjunction; both operands are evaluated.
-
-    Parameters
-    ----------
-    a, b : PrimExpr or number
-        Conditions of type ``bool``, with as many lanes.
-    """
+    """Logical disjunction; both operands are evaluated."""
 
     symbol: ClassVar[str] = "or"
     evaluate = staticmethod(logical_or)
@@ -328,13 +232,7 @@ class Or(CmpOp):
 
 @node
 class Not(PrimExpr):
-    """Logical negation.
-
-    Parameters
-    ----------
-    a : PrimExpr
-        A condition of type ``bool``; a vector is negated lane by lane.
-    """
+    """Logical negation, of a vector lane by lane."""
 
     children: ClassVar[tuple[str, ...]] = ("a",)
 
@@ -351,15 +249,7 @@ class Not(PrimExpr):
 
 @node
 class Select(PrimExpr):
-    """One of two values; both are evaluated, whatever the condition is.
-
-    Parameters
-    ----------
-    condition : PrimExpr
-        Of type ``bool``; a vector chooses lane by lane.
-    true_value, false_value : PrimExpr or number
-        Of one data type, that of the result.
-    """
+    """One of two values of one data type, of vectors lane by lane; both are evaluated, whatever the condition is."""
 
     children: ClassVar[tuple[str, ...]] = ("condition", "true_value", "false_value")
 
@@ -384,13 +274,7 @@ class Select(PrimExpr):
 
 @node
 class Shuffle(PrimExpr):
-    """The lanes of concatenated vectors that indices pick, in that order.
-
-    Parameters
-    ----------
-    indices : sequence of PrimExpr or int
-        Constants, one for each lane of the result.
-    """
+    """The lanes of concatenated vectors that constant indices pick, in that order."""
 
     children: ClassVar[tuple[str, ...]] = ("vectors", "indices")
 
@@ -409,20 +293,7 @@ class Shuffle(PrimExpr):
 
 @node
 class Let(PrimExpr):
-    """An expression in which a variable stands for a value.
-
-    Parameters
-    ----------
-    var : Var
-        Defined in ``body``.
-    value : PrimExpr or number
-        Evaluated once; of the type of the variable.
-
-    Raises
-    ------
-    DTypeError
-        If the value is of another type than the variable.
-    """
+    """An expression in which a variable stands for a value of its type, which is evaluated once."""
 
     children: ClassVar[tuple[str, ...]] = ("var", "value", "body")
     defines: ClassVar[tuple[str, ...]] = ("var",)
@@ -444,13 +315,7 @@ class Let(PrimExpr):
 
 @node
 class Call(PrimExpr):
-    """A call of an operator or of a function of the module.
-
-    Parameters
-    ----------
-    op : Op, GlobalVar or str
-        What is called; an operator also by its name, e.g. ``tir.exp``.
-    """
+    """A call of an operator, also by its name such as ``tir.exp``, or of a function of the module."""
 
     children: ClassVar[tuple[str, ...]] = ("args",)
 

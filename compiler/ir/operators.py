@@ -30,13 +30,7 @@ _BUILDERS: dict[str, Callable[..., PrimExpr]] = {}
 
 
 def register_operator(name: str, build: Callable[..., PrimExpr]) -> None:
-    """Say what one of Python's operators builds.
-
-    Parameters
-    ----------
-    build : callable
-        Takes the operands, in the order in which they are written, and returns the expression.
-    """
+    """Say what one of Python's operators builds of the operands, in the order in which they are written."""
     if name in _BUILDERS:
         raise ValueError(f"register_operator: {name} is registered already")
     _BUILDERS[name] = build
@@ -165,26 +159,9 @@ class ExprOperators:
         )
 
     def astype(self, dtype: str) -> PrimExpr:
-        """Convert the value to another data type.
-
-        Parameters
-        ----------
-        dtype : str
-            E.g. ``float32``; ``int32x4`` repeats a scalar in four lanes.
-
-        Returns
-        -------
-        PrimExpr
-            The value itself if it has the type already; a constant of a constant.
-        """
+        """Convert the value to another data type; ``int32x4`` repeats a scalar in four lanes."""
         return _BUILDERS["astype"](dtype, self)
 
     def equal(self, other: ExprLike) -> PrimExpr:
-        """Compare for equality.
-
-        Returns
-        -------
-        PrimExpr
-            ``self == other``; unlike the operator, refuses what has no common type.
-        """
+        """Return ``self == other``; unlike the operator, refuses what has no common type."""
         return _BUILDERS["equal"](self, other)

@@ -64,8 +64,7 @@ class Origin:
     parents : Span
         The rows that this one was made from.
     name : str
-        The name of the source that texts show beside what comes from it, e.g. that of a layer of an imported model;
-        empty for what a program says or a pass makes.
+        What texts show beside what comes from it, e.g. a layer of an imported model; empty for most rows.
     """
 
     id: OriginId
@@ -77,13 +76,7 @@ class Origin:
 
 
 class OriginTable:
-    """All origins of one recording, in the order in which they were minted.
-
-    Attributes
-    ----------
-    places : dict of Location to Span
-        The rows for places that programs name, see :func:`mint_place`.
-    """
+    """All origins of one recording, in the order in which they were minted; ``places``: see :func:`mint_place`."""
 
     def __init__(self) -> None:
         self.rows: list[Origin] = []
@@ -99,8 +92,7 @@ class OriginTable:
     def named(self, span: Span) -> tuple[Origin, ...]:
         """Return the rows with a name that a span comes from, in the order in which they were minted.
 
-        What a row with a name was made from does not count: a layer inside of a function of a model has the layer's
-        name alone.
+        A layer inside of a function of a model has the layer's name alone: what a row was made from does not count.
         """
         if span not in self._named:
             named, seen, todo = set(), set(span), list(span)
@@ -226,13 +218,7 @@ def lowering_to(level: str, span: Span) -> Iterator[None]:
 
 @contextmanager
 def recording(table: OriginTable, process_wide: bool = False) -> Iterator[OriginTable]:
-    """Mint origins into a table inside the block.
-
-    Parameters
-    ----------
-    process_wide : bool
-        Whether threads that are started in the block mint into it as well; else this thread or asynchronous task only.
-    """
+    """Mint origins into a table inside the block, in this thread or task, or also in threads started in the block."""
     outer, shared = _ambient.get(), _NOWHERE.table
     _ambient.set(Ambient(outer.span, outer.inherited, table, outer.level, outer.depth))
     if process_wide:
@@ -302,16 +288,9 @@ def mint_location(label: str, location: Location) -> Span:
 def mint_use(label: str, vocabulary: tuple[str, ...]) -> Span:
     """Mint a row for a word of a user's program that compilers use as well, such as the call of a graph's operator.
 
-    Parameters
-    ----------
-    vocabulary : tuple of str
-        Beginnings of the paths of the files that define the words; what calls them decides.
-
-    Returns
-    -------
-    Span
-        Where a user's line wrote the word, a row for that line, whose parents are the ambient span: a user's pass makes
-        something new of something.  Where a pass of this package wrote it, the ambient span.
+    What calls the files that define the words, whose paths begin as ``vocabulary`` says, decides: for a user's line it
+    is a row whose parents are the ambient span, as a user's pass makes something new of something; for a pass of this
+    package it is the ambient span.
     """
     ambient = current_ambient()
     table = ambient.table
@@ -330,10 +309,7 @@ def mint(level: str, label: str, parents: Span, name: str = "") -> Span:
 
 
 def record_for_good() -> None:
-    """Mint origins from now on, in this thread and in those that are started later, unless something records already.
-
-    For programs that want the names of layers on their nodes without recording anything else.
-    """
+    """Mint origins from now on, in this thread and those started later, so that nodes have the names of layers."""
     ambient = current_ambient()
     if ambient.table is None:
         _NOWHERE.table = _NOWHERE.table or OriginTable()
@@ -341,10 +317,7 @@ def record_for_good() -> None:
 
 
 def mint_place(location: Location) -> Span:
-    """Return the row for a place in a source that a program names, one for each place; records from now on.
-
-    Its parent is the user's line that names it first.
-    """
+    """Return the row for a place that a program names, one for each, from the line that named it first."""
     record_for_good()
     table = current_ambient().table
     assert table is not None
@@ -361,23 +334,16 @@ def named_origins(span: Span) -> tuple[Origin, ...]:
 
 
 def user_line(span: Span) -> int | None:
-    """Return the user's line that a span comes from, of several the one that was carried out last.
+    """Return the user's line that a span comes from, of several the one that was carried out last; None if unknown.
 
-    So what a primitive made is at the primitive's line, not at the definition's.  None if nothing records, or no
-    user's line is known.
+    So what a primitive made is at the primitive's line, not at the definition's.
     """
     place = user_location(span)
     return None if place is None else place.line
 
 
 def user_location(span: Span) -> Location | None:
-    """Return the place in the user's program that a span comes from, of several the one that was carried out last.
-
-    Returns
-    -------
-    Location or None
-        None if nothing records, or no user's line is known.
-    """
+    """Return the place in the user's program that a span comes from, as :func:`user_line` chooses it."""
     table = current_ambient().table
     if table is None:
         return None

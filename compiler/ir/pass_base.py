@@ -104,18 +104,7 @@ class Pass:
         return {option: getattr(self, option) for option in option_types(type(self))}
 
     def configured(self, ctx: PassContext) -> Self:
-        """Return the pass with the options that a context gives under the pass's name.
-
-        Returns
-        -------
-        Pass
-            Of the same class; this one where the context gives none.
-
-        Raises
-        ------
-        ArgumentError
-            If the context names an option that the pass does not have, or gives a value of another type.
-        """
+        """Return the pass with the options that a context gives under the pass's name."""
         given = ctx.config.get(self.info.name)
         if not given:
             return self
@@ -130,12 +119,7 @@ class Pass:
         name: str | None = None,
         required: Sequence[str] | None = None,
     ) -> Any:
-        """Create a pass of this kind from a user's function or class; see :func:`module_pass`.
-
-        Parameters
-        ----------
-        target : callable, type or None
-            What does the work; None returns a decorator.
+        """Create a pass of this kind from a user's function or class, see :func:`module_pass`; a decorator without one.
 
         Raises
         ------
@@ -160,31 +144,14 @@ class Pass:
 
     @abstractmethod
     def apply(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        """Return the transformed module; implemented by each kind of pass.
-
-        Parameters
-        ----------
-        ctx : PassContext
-            The context that the pass runs in.
-
-        Returns
-        -------
-        IRModule
-            ``mod`` itself where nothing changed.
-        """
+        """Return the transformed module, the same one where nothing changed; implemented by each kind of pass."""
 
     def __call__(self, mod: IRModule) -> IRModule:
         """Run the pass, whatever its level, unless an instrument forbids it."""
         return self._run(mod, PassContext.current(), "", in_sequence=False)
 
     def run_if_enabled(self, mod: IRModule) -> IRModule:
-        """Run the pass as part of a sequence, if the current context enables it.
-
-        Returns
-        -------
-        IRModule
-            ``mod`` itself where the pass is above the context's level or disabled, or changed nothing.
-        """
+        """Run the pass as part of a sequence, if the current context enables it."""
         ctx = PassContext.current()
         return self._run(mod, ctx, "" if ctx.enabled(self.info) else ctx.why_not(self.info))
 
@@ -271,12 +238,7 @@ _OURS = __name__.partition(".")[0] + "."
 
 
 def pass_class(name: str) -> type[Pass]:
-    """Return the pass class with a given name.
-
-    Parameters
-    ----------
-    name : str
-        Of the pass, e.g. ``"tir.VectorizeLoop"``, or of its class, e.g. ``"VectorizeLoop"``.
+    """Return the pass class of a pass's name, ``"tir.VectorizeLoop"``, or a class's, ``"VectorizeLoop"``.
 
     Raises
     ------
@@ -306,16 +268,5 @@ def check_option_names(name: str, cls: type[Pass], options: Mapping[str, object]
 
 
 def required_pass(name: str) -> Pass:
-    """Return the pass with that name and its default options.
-
-    Parameters
-    ----------
-    name : str
-        As in :func:`pass_class`.
-
-    Raises
-    ------
-    ArgumentError
-        If no pass of that name is registered.
-    """
+    """Return the pass with a name, as in :func:`pass_class`, and its default options."""
     return pass_class(name)()

@@ -20,17 +20,7 @@ __all__ = ["PassContext", "PassInfo", "config_options", "register_config_option"
 
 @dataclass(frozen=True, slots=True)
 class PassInfo:
-    """Name, level and requirements of a pass, as contexts and instruments see them.
-
-    Parameters
-    ----------
-    opt_level : int
-        The pass runs when the context's level is at least this.
-    name : str
-        E.g. ``"tir.Simplify"``.
-    traceable : bool
-        Whether tuners may record it; none does here.
-    """
+    """Name, level and requirements of a pass, as contexts and instruments see them."""
 
     opt_level: int
     name: str
@@ -52,16 +42,9 @@ _USUAL_OPTIONS: dict[str, Callable[[], Mapping[str, object]]] = {}
 
 
 def register_config_option(key: str, kind: ConfigType, usual: Callable[[], Mapping[str, object]] | None = None) -> None:
-    """Declare a configuration option, beside the pass that reads it.
+    """Declare a configuration option, beside the pass that reads it, and the types of its values.
 
-    Parameters
-    ----------
-    key : str
-        E.g. ``"tir.disable_vectorize"``.
-    kind : type or tuple of types
-        What ``PassContext(config={key: value})`` takes.
-    usual : callable, optional
-        Where the value is a mapping of a pass's options: returns all of them with their usual values.
+    Where the value is a mapping of a pass's options, ``usual`` returns all of them with their usual values.
     """
     _CONFIG_OPTIONS[key] = kind
     if usual is not None:
@@ -144,29 +127,15 @@ class PassContext(TraceStack):
     opt_level : int, 0 to 4
         Passes of a sequence, ``relay.build`` or ``lower`` are skipped above this level, unless ``required_pass``
         names them; a pass that is called directly runs.
-    required_pass : sequence of str, optional
-        Names of passes that run whatever their level.
     disabled_pass : sequence of str, optional
         Names of passes that do not run in a sequence either; stronger than ``required_pass``.
-    instruments : sequence of PassInstrument, optional
-        What hears of each pass in this context.
     config : mapping of str to object, optional
         Options of the build and of single passes, e.g. ``{"tir.disable_vectorize": True, "tir.UnrollLoop":
-        {"auto_max_step": 16}}``.
+        {"auto_max_step": 16}}``; unknown ones are refused.
     trace : Trace, optional
         The first of the traces of passes that try several ways.
     make_traceable : sequence of str, optional
         Names of the passes that may record their decisions.
-
-    Raises
-    ------
-    AttrsError
-        If ``config`` names an option that does not exist or gives a value of the wrong type.
-
-    Examples
-    --------
-    >>> with tvm.transform.PassContext(opt_level=3, config={"tir.disable_vectorize": True}):
-    ...     lib = relay.build(mod, target="llvm")
     """
 
     def __init__(
@@ -207,34 +176,16 @@ class PassContext(TraceStack):
 
     @staticmethod
     def current() -> PassContext:
-        """Return the innermost context of the thread and task.
-
-        Returns
-        -------
-        PassContext
-            The default one, of level 2, outside of all ``with`` blocks.
-        """
+        """Return the innermost context of the thread and task; the default one, of level 2, outside of all blocks."""
         return _STACK.current() or _DEFAULT
 
     @staticmethod
     def list_configs() -> dict[str, dict[str, str]]:
-        """Return all configuration options.
-
-        Returns
-        -------
-        dict of str to dict
-            By name, each with its ``type`` under the name that TVM has for it.
-        """
+        """Return the TVM name of the ``type`` of each configuration option."""
         return {key: {"type": _type_name(key, kind)} for key, kind in config_options().items()}
 
     def override_instruments(self, instruments: Sequence[PassInstrument] | None) -> None:
-        """Replace the instruments of this context.
-
-        Parameters
-        ----------
-        instruments : sequence of PassInstrument, optional
-            None for none.  Those that did so before leave the context first, as at its end.
-        """
+        """Replace the instruments of this context; those before leave it first, as at its end."""
         self._leave()
         self.instruments = list(instruments or ())
         self._enter()

@@ -12,13 +12,7 @@ __all__ = ["load_passes"]
 
 
 def load_passes(package: dict[str, Any]) -> list[str]:
-    """Import every module of a package, and export the passes that they define.
-
-    Parameters
-    ----------
-    package : dict of str to object
-        The globals of the package; the passes are added to them.
-    """
+    """Import every module of a package, given by its globals, and export the passes that they define."""
     passes: dict[str, Any] = {}
     for info in pkgutil.iter_modules(package["__path__"]):
         module = importlib.import_module(f"{package['__name__']}.{info.name}")

@@ -17,13 +17,7 @@ Make = Callable[[str, Sequence[object], Mapping[str, object]], P]
 
 
 def read_calls(text: str, make: Make[P]) -> list[P]:
-    """Read a list of calls, separated by commas.
-
-    Parameters
-    ----------
-    text : str
-        A pass is its name, or a call with options; an option is a Python literal, or again a pass or a list of them.
-    """
+    """Read a list of calls, separated by commas; an option is a Python literal, or again a pass or a list of them."""
     try:
         tree = ast.parse(f"[{text}\n]", mode="eval").body
     except (SyntaxError, ValueError) as error:

@@ -11,15 +11,7 @@ __all__ = ["TraceStack"]
 
 
 class TraceStack:
-    """What a context keeps for passes that try several ways: traces of decisions, and how many were evaluated.
-
-    Attributes
-    ----------
-    make_traceable : list of str or None
-        Names of the passes that may record their decisions; None for none.
-    tuning_api_database : object
-        Where records of evaluations are kept; None for nowhere.
-    """
+    """What a context keeps for passes that try several ways: traces of decisions, and how many were evaluated."""
 
     trace_stack: list[Any]
     make_traceable: list[str] | None

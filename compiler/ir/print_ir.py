@@ -12,37 +12,15 @@ __all__ = ["PrintIR"]
 
 
 class PrintIR(Pass):
-    """Write the module to the standard error stream, and leave it as it is.
+    """Write the module to the standard error stream, after a header, and leave it as it is; level 0.
 
-    Level 0.
-
-    Parameters
-    ----------
-    header : str
-        Written before it.
-    show_meta_data : bool
-        Whether constants too large for the text are written behind it.
-
-    Examples
-    --------
-    >>> tvm.transform.Sequential([relay.transform.FoldConstant(), tvm.transform.PrintIR("folded")])(mod)
+    Constants too large for the text are written behind it with ``show_meta_data``.
     """
 
     header: str = ""
     show_meta_data: bool = False
 
     def apply(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        """Write the module.
-
-        Parameters
-        ----------
-        ctx : PassContext
-            The context that the pass runs in.
-
-        Returns
-        -------
-        IRModule
-            ``mod`` itself.
-        """
+        """Write the module."""
         print(f"PrintIR({self.header}):\n{mod.astext(self.show_meta_data)}", file=sys.stderr)
         return mod

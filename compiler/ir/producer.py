@@ -32,13 +32,7 @@ class DataProducer(Node):
 
 @node
 class ProducerLoad(PrimExpr):
-    """One element of a :class:`DataProducer`.
-
-    Parameters
-    ----------
-    indices : sequence of PrimExpr or int
-        One for each dimension, in elements.
-    """
+    """One element of a :class:`DataProducer`, by an index for each dimension."""
 
     children: ClassVar[tuple[str, ...]] = ("indices",)
 

@@ -67,12 +67,6 @@ def deep(function: Callable[[*Args], T]) -> Callable[[*Args], T]:
     """Let a recursive function of positional arguments call itself as often as its arguments nest.
 
     A decorator for recursion outside of visitors, which do this themselves.
-
-    Examples
-    --------
-    >>> @deep
-    ... def height(e):
-    ...     return 1 + max(map(height, operands(e)), default=0)
     """
     depth = 0
 

@@ -19,13 +19,7 @@ __all__ = ["AnyDim", "FloatImm", "IntImm", "PrimExpr", "SizeVar", "StringImm", "
 
 @node
 class PrimExpr(BaseExpr, ExprOperators):
-    """Base of all expressions; every subclass has a ``dtype``.
-
-    Attributes
-    ----------
-    dtype : str
-        The data type, e.g. ``int32``, ``float32x8`` (eight lanes), ``bool``, ``handle`` (a pointer).
-    """
+    """Base of all expressions; ``dtype`` is e.g. ``int32``, ``float32x8`` (eight lanes), ``bool``, ``handle``."""
 
     if TYPE_CHECKING:
 
@@ -41,16 +35,9 @@ class PrimExpr(BaseExpr, ExprOperators):
 
 @node
 class Var(PrimExpr):
-    """A variable, the same one only if it is the same object.
+    """A variable, the same one only if it is the same object; two may have one name.
 
-    Parameters
-    ----------
-    name : str
-        What it is called in texts; two variables may have one name.
-    dtype : str or Type
-        Its data type; of a pointer the type, as TVM's constructor takes it.
-    type_annotation : Type, optional
-        What a ``handle`` points to.
+    The type of a pointer is its ``dtype``, as TVM's constructor takes it, or the ``type_annotation`` of a ``handle``.
     """
 
     unique_instance: ClassVar[bool] = True
@@ -76,31 +63,12 @@ class Var(PrimExpr):
 
 @node
 class SizeVar(Var):
-    """A variable that is at least zero, such as a symbolic extent.
-
-    Parameters
-    ----------
-    type_annotation : Type, optional
-        As for :class:`Var`.
-    """
+    """A variable that is at least zero, such as a symbolic extent."""
 
 
 @node
 class IntImm(PrimExpr):
-    """An integer or boolean constant.
-
-    Parameters
-    ----------
-    dtype : str
-        An integer type or ``bool``.
-
-    Raises
-    ------
-    DTypeError
-        If the type is not that of an integer scalar, or the value is no integer.
-    ArgumentError
-        If the value does not fit into the type.
-    """
+    """An integer or boolean constant; one that does not fit into its type is refused."""
 
     __match_args__ = ("value",)  # rules match the value; the dtype seldom matters
 
@@ -137,22 +105,7 @@ def _integer(value: object) -> int:
 
 @node
 class FloatImm(PrimExpr):
-    """A floating-point constant.
-
-    Parameters
-    ----------
-    dtype : str
-        A floating-point type, or a custom one.
-    value : float
-        Infinities and what is not a number included.
-
-    Raises
-    ------
-    DTypeError
-        If the type is not that of a floating-point scalar.
-    ArgumentError
-        If the value is finite and larger than those of the type.
-    """
+    """A floating-point constant, infinities and NaN included; a finite one beyond those of its type is refused."""
 
     __match_args__ = ("value",)
 
@@ -173,13 +126,7 @@ class FloatImm(PrimExpr):
 
 @node
 class StringImm(PrimExpr):
-    """A string constant.
-
-    Parameters
-    ----------
-    dtype : str
-        ``handle``: at run time it is a pointer.
-    """
+    """A string constant, at run time a pointer."""
 
     value: str
     dtype: str = "handle"

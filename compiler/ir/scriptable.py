@@ -14,23 +14,7 @@ __all__ = ["PrinterConfig", "ScriptOptions", "Scriptable"]
 
 @dataclass(frozen=True)
 class ScriptOptions:
-    """How something is written as a script, with the meaning that :meth:`Scriptable.script` describes.
-
-    Parameters
-    ----------
-    name : str, optional
-        What a function or module is called.
-    buffer_dtype, int_dtype, float_dtype : str
-        The data types that are left out.
-    verbose_expr : bool
-        Whether the variables of an expression are declared.
-    print_line_numbers : bool
-        Whether each line begins with its number.
-    num_context_lines : int, optional
-        How many lines are shown around what is underlined.
-    path_to_underline, path_to_annotate, obj_to_underline, obj_to_annotate
-        What is underlined, and what gets a remark.
-    """
+    """How something is written as a script, with the meaning that :meth:`Scriptable.script` describes."""
 
     name: str | None = None
     ir_prefix: str = "I"
@@ -95,16 +79,12 @@ class Scriptable:
             The data types of buffers and constants that are left out.
         verbose_expr : bool
             Whether the variables of an expression are declared above it.
-        print_line_numbers : bool
-            Whether each line begins with its number.
         num_context_lines : int, optional
             How many lines are shown around what is underlined; all of them where left out.
         syntax_sugar : bool
             Whether ``T.grid``, ``T.axis.remap``, annotated parameters and implied root blocks are written.
         show_object_address : bool
             Whether each name ends with the address of what it names.
-        path_to_underline : sequence of ObjectPath, optional
-            Paths to the parts that are underlined.
         path_to_annotate : mapping of ObjectPath to str, optional
             Paths to the statements above which a comment is written.
         """
@@ -133,13 +113,5 @@ class Scriptable:
         return format_of(self)
 
     def show(self, style: str | None = None, black_format: bool | None = None, **options: Any) -> None:
-        """Print it as :meth:`script` returns it.
-
-        Parameters
-        ----------
-        style : str, optional
-            Accepted for compatibility with TVM: texts have no colours here.
-        **options
-            As for :meth:`script`.
-        """
+        """Print it as :meth:`script`, which takes the options, returns it; TVM's colours (``style``) are ignored."""
         print(self.script(**options))

@@ -33,17 +33,10 @@ class SourceName:
 
 
 class Span(frozenset[int]):
-    """A range in a source, which expressions are given as their ``span`` and texts show beside them.
+    """A range in a source, which expressions are given as their ``span``; texts show it if it names the source.
 
     It is the set of one row of the table of origins that is recorded into, so it is kept, and joined with others, as
     any other origin of an expression is.  Naming a span starts recording where nothing records yet.
-
-    Parameters
-    ----------
-    source_name : SourceName, optional
-        Texts show no span without one.
-    column, end_column : int
-        Where the range begins in the first line, and ends in the last.
 
     Examples
     --------
@@ -91,13 +84,7 @@ class Span(frozenset[int]):
 
 
 class SequentialSpan(frozenset[int]):
-    """The ranges that an expression was made of, as those of operators that were fused.
-
-    Parameters
-    ----------
-    spans : iterable of Span or SequentialSpan
-        Sequences among them are replaced by their own spans.
-    """
+    """The ranges that an expression was made of, as those of operators that were fused; sequences are flattened."""
 
     __slots__ = ("spans",)
 

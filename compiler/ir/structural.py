@@ -32,12 +32,8 @@ from compiler.ir.types import InferredTypes
 def structural_equal(lhs: object, rhs: object, map_free_vars: bool = False) -> bool:
     """Return whether two expressions, statements, functions or modules have the same structure.
 
-    Parameters
-    ----------
-    lhs, rhs : Node, IRModule, number, or tuples and mappings of them
-        What is compared; a number or str stands for the constant where the other one is an expression.
-    map_free_vars : bool
-        Let free variables match one to one, instead of only with themselves.
+    A number or str is the constant where the other one is an expression.  With ``map_free_vars``, free variables match
+    one to one, instead of only with themselves.
     """
     if isinstance(lhs, Span) and isinstance(rhs, Span):
         return lhs.is_at(rhs)
@@ -61,12 +57,7 @@ def _with_number(a: object, other: object) -> object:
 
 
 def assert_structural_equal(lhs: object, rhs: object, map_free_vars: bool = False) -> None:
-    """Check that two expressions, statements, functions or modules have the same structure.
-
-    Parameters
-    ----------
-    map_free_vars : bool
-        Let free variables match one to one, instead of only with themselves.
+    """Check :func:`structural_equal`.
 
     Raises
     ------
@@ -96,17 +87,7 @@ def _marked(root: object, path: ObjectPath) -> str:
 def get_first_structural_mismatch(
     lhs: object, rhs: object, map_free_vars: bool = False
 ) -> tuple[ObjectPath, ObjectPath] | None:
-    """Return the paths to the first structural difference between two expressions, statements, functions or modules.
-
-    Parameters
-    ----------
-    map_free_vars : bool
-        As given to :func:`structural_equal`.
-
-    Returns
-    -------
-    tuple of two ObjectPath, or None
-        The paths to the first parts that differ, from ``lhs`` and from ``rhs``; None if nothing does.
+    """Return the paths, in ``lhs`` and ``rhs``, to the first parts that differ structurally; None if nothing does.
 
     Examples
     --------
@@ -117,28 +98,14 @@ def get_first_structural_mismatch(
 
 
 def structural_hash(node: object, map_free_vars: bool = False) -> int:
-    """Return a hash consistent with :func:`structural_equal` under the same ``map_free_vars``.
-
-    Parameters
-    ----------
-    map_free_vars : bool
-        As given to :func:`structural_equal`.
-    """
+    """Return a hash consistent with :func:`structural_equal` under the same ``map_free_vars``."""
     return _Hash(map_free_vars).of(node)
 
 
 def structural_digest(node: object, limit: int) -> str | None:
-    """Return a digest that two things have in common, in any process, if they are structurally equal.
+    """Return a SHA-256 in hexadecimal that structurally equal things have in common, in any process.
 
-    Parameters
-    ----------
-    limit : int
-        Of the parts that are looked at; one that is used twice counts twice.
-
-    Returns
-    -------
-    str or None
-        A SHA-256 in hexadecimal; None beyond the limit.
+    None if more than ``limit`` parts would be looked at; one that is used twice counts twice.
     """
     parts = _Hash(True).parts(node, limit)
     return None if parts is None else hashlib.sha256(repr(parts).encode()).hexdigest()

@@ -15,19 +15,10 @@ VarMap = Mapping[Var, PrimExpr] | Callable[[Var], PrimExpr | None]
 
 
 def substitute(n: N, vmap: VarMap, fold: bool = False) -> N:
-    """Replace the free uses of variables.
+    """Replace the free uses of variables; the very same object where nothing changed.
 
-    Parameters
-    ----------
-    vmap : mapping or callable
-        What replaces a variable; a callable returns None for those that stay.  Where a variable is defined (a loop,
-        a let, a parameter) it stays, and so do its uses inside.
-
-    Returns
-    -------
-    same kind as ``n``
-        The very same object where nothing changed.  Buffers whose pointer, shape or offset changed are replaced
-        consistently.
+    Where a variable is defined (a loop, a let, a parameter) it stays, and so do its uses inside, and those for which a
+    callable ``vmap`` returns None.  Buffers whose pointer, shape or offset changed are replaced consistently.
     """
     return (_Folding if fold else _Substitution)(vmap).apply(n)  # type: ignore[no-any-return]
 

@@ -12,28 +12,14 @@ __all__ = ["GlobalVarSupply", "NameSupply"]
 
 
 class NameSupply:
-    """Gives out names, each of them once.
-
-    Parameters
-    ----------
-    prefix : str
-        What names begin with where nothing else is said.
-    """
+    """Gives out names, each of them once, with a prefix unless it is asked for one without."""
 
     def __init__(self, prefix: str = "") -> None:
         self._prefix = prefix
         self._count: dict[str, int] = {}
 
     def fresh_name(self, name: str, add_prefix: bool = True, add_underscore: bool = True) -> str:
-        """Return a name that is not taken, and take it.
-
-        Parameters
-        ----------
-        name : str
-            It gets a number where it is taken.
-        add_underscore : bool
-            Whether an underscore stands before the number.
-        """
+        """Return a name that is not taken, made so by a number, behind an underscore or not, and take it."""
         base = self._full(name, add_prefix)
         unique = base
         while unique in self._count:
@@ -60,11 +46,8 @@ class NameSupply:
 class GlobalVarSupply:
     """Gives out global variables, one for each name.
 
-    Parameters
-    ----------
-    value : NameSupply, IRModule or sequence of IRModule, optional
-        Where names come from, or modules whose variables have theirs; names in such a supply get the prefix that the
-        symbols of the first module have.
+    Names come from a :class:`NameSupply`, or one made for modules: without the names of their variables, and with the
+    prefix that the symbols of the first module have.
     """
 
     def __init__(self, value: NameSupply | IRModule | Sequence[IRModule] | None = None) -> None:
@@ -79,33 +62,16 @@ class GlobalVarSupply:
                 self.reserve_global(variable)
 
     def fresh_global(self, name: str, add_prefix: bool = True) -> GlobalVar:
-        """Return a new variable, whose name is not taken.
-
-        Parameters
-        ----------
-        add_prefix : bool
-            Whether the supply's prefix goes before it.
-        """
+        """Return a new variable, whose name is not taken."""
         return self._entered(self._names.fresh_name(name, add_prefix))
 
     def unique_global_for(self, name: str, add_prefix: bool = True) -> GlobalVar:
-        """Return the variable of a name, the same one each time.
-
-        Parameters
-        ----------
-        add_prefix : bool
-            Whether the supply's prefix goes before it.
-        """
+        """Return the variable of a name, the same one each time."""
         full = self._names.reserve_name(name, add_prefix)
         return self._variables.get(full) or self._entered(full)
 
     def reserve_global(self, global_var: GlobalVar, allow_conflict: bool = False) -> None:
-        """Enter a variable and take its name.
-
-        Parameters
-        ----------
-        allow_conflict : bool
-            Whether the name may be another variable's, which stays.
+        """Enter a variable and take its name; with ``allow_conflict`` another variable of the name stays.
 
         Raises
         ------

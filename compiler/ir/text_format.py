@@ -21,13 +21,7 @@ Annotation: TypeAlias = Callable[[Any], str]
 
 
 class TextFormat:
-    """How one level of IR is written.
-
-    Attributes
-    ----------
-    abstraction : int
-        Which format writes a module that has functions of several levels: the one with the largest number.
-    """
+    """How one level of IR is written; a module of several levels by the format of the largest ``abstraction``."""
 
     abstraction = 0
 
@@ -36,25 +30,11 @@ class TextFormat:
         return f"<{type(thing).__name__}>"
 
     def script(self, thing: Any, options: ScriptOptions) -> str:
-        """Return what the method ``script`` of nodes and modules does: a text that can be read back.
-
-        Parameters
-        ----------
-        options : ScriptOptions
-            How it is written.
-        """
+        """Return what the method ``script`` of nodes and modules does: a text that can be read back."""
         return self.text(thing)
 
     def astext(self, thing: Any, show_meta_data: bool, annotate: Annotation | None = None) -> str:
-        """Return what the method ``astext`` does.
-
-        Parameters
-        ----------
-        show_meta_data : bool
-            Whether the values of constants that are too large for the text follow it.
-        annotate : callable, optional
-            ``annotate(expr)`` is the text after an expression, in place of the comment with its type.
-        """
+        """Return what the method ``astext`` does."""
         return self.text(thing)
 
 

@@ -19,7 +19,7 @@ class TextMarks:
     Attributes
     ----------
     underlined : mapping of int to sequence of Columns
-        The underlined columns by the numbers of lines, counted from 0.
+        By the numbers of lines, counted from 0.
     remarks : mapping of int to str
         Comments that stand above lines that begin a block or if they have several lines, else behind their lines.
     context : int or None
@@ -35,13 +35,7 @@ class TextMarks:
 
 
 def marked_lines(lines: Sequence[str], marks: TextMarks) -> list[str]:
-    """Return the lines of a text with their marks.
-
-    Returns
-    -------
-    list of str
-        A gap of more than one line becomes ``(... 3 lines skipped ...)``.
-    """
+    """Return the lines of a text with their marks; a gap of several lines becomes ``(... 3 lines skipped ...)``."""
     width = len(str(len(lines))) + 1 if marks.numbered else 0
     result: list[str] = []
     for is_shown, run in groupby(enumerate(_shown(len(lines), marks)), key=lambda item: item[1]):

@@ -60,28 +60,10 @@ class ModulePass(Pass, abstract=True):
 
     @abstractmethod
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        """Return the transformed module.
-
-        Parameters
-        ----------
-        mod : IRModule
-            A copy, which the method may change.
-        ctx : PassContext
-            The context that the pass runs in.
-        """
+        """Return the transformed module, made of ``mod``, a copy that the method may change."""
 
     def apply(self, mod: IRModule, ctx: PassContext) -> IRModule:
         """Run ``transform_module`` on a copy of the module.
-
-        Parameters
-        ----------
-        ctx : PassContext
-            The context that the pass runs in.
-
-        Returns
-        -------
-        IRModule
-            ``mod`` itself where nothing changed.
 
         Raises
         ------
@@ -104,20 +86,10 @@ def _same(a: IRModule, b: IRModule) -> bool:
 
 
 class Sequential(Pass):
-    """A sequence of passes.
+    """A sequence of passes, each of which runs if the context lets it.
 
-    Parameters
-    ----------
-    passes : sequence of Pass
-        Each runs if the context lets it; called directly it runs whatever its level.
-    opt_level : int
-        Within another sequence this one runs when the context's level is at least this.
-    required : sequence of str, optional
-        Names of passes that run before.
-    traceable : bool
-        Whether tuners may record it; none does here.
-    name : str
-        What timings and traces call it.
+    Inside another sequence, it runs when the context's level is at least ``opt_level``, after the passes that
+    ``required`` names.  ``name`` is what timings and traces call it; no tuner records it (``traceable``).
 
     Examples
     --------
@@ -150,18 +122,7 @@ class Sequential(Pass):
         return {**given, "passes": list(self.passes)}
 
     def apply(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        """Run the passes in their order.
-
-        Parameters
-        ----------
-        ctx : PassContext
-            The context that the pass runs in.
-
-        Returns
-        -------
-        IRModule
-            ``mod`` itself where nothing changed.
-        """
+        """Run the passes in their order."""
         for item in self.passes:
             mod = item.run_if_enabled(mod)
         return mod
@@ -179,32 +140,17 @@ def module_pass(
     required: Sequence[str] | None = None,
     traceable: bool = False,
 ) -> Any:
-    """Create a module pass from a function or a class.
+    """Create a module pass from a function ``f(mod, ctx) -> mod``, or a class with such a method ``transform_module``.
+
+    Of a class it is what makes a pass of the arguments of the class.  Without ``pass_func``, this is a decorator with
+    options; the name is that of what is decorated.
 
     Parameters
     ----------
-    pass_func : callable or type, optional
-        A function ``f(mod, ctx) -> mod``, or a class with a method ``transform_module(self, mod, ctx)``.  Left out
-        where this is used as a decorator with options.
     opt_level : int
         The pass runs when the context's level is at least this.
-    name : str, optional
-        The name of the function or class if left out.
     required : sequence of str, optional
         Names of passes that run before.
-    traceable : bool
-        Accepted for compatibility with TVM.
-
-    Returns
-    -------
-    ModulePass, or a callable that returns one
-        The pass, for a function; for a class, what makes a pass of the arguments of the class; without ``pass_func``,
-        the decorator.
-
-    Raises
-    ------
-    ArgumentError
-        If a class has no method ``transform_module``.
 
     Examples
     --------
@@ -217,17 +163,7 @@ def module_pass(
 
 
 def parse_pass(text: str) -> Pass:
-    """Parse a pass from its text form, which is its ``repr``.
-
-    Parameters
-    ----------
-    text : str
-        One pass, or several separated by commas, with options as in Python.
-
-    Returns
-    -------
-    Pass
-        Several passes become a :class:`Sequential`.
+    """Parse a pass from its text form, which is its ``repr``; several, separated by commas, are a :class:`Sequential`.
 
     Raises
     ------

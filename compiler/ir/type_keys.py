@@ -64,15 +64,10 @@ def _subclasses(kind: type[Node]) -> Iterator[type[Node]]:
 
 
 def make_node(type_key: str, **kwargs: Any) -> Any:
-    """Return a node, or attributes, of a class that is named by its type key.
+    """Return a node, or attributes, of a class that is named by its type key, with fields by name.
 
-    Parameters
-    ----------
-    type_key : str
-        E.g. ``IntImm``, ``tir.Add``, ``relay.attrs.Conv2DAttrs`` or ``DictAttrs``.
-    **kwargs
-        The fields by name; those left out have their defaults.  A ``span`` is accepted and ignored: the origin of the
-        node is the user's line.
+    Keys are e.g.  ``IntImm``, ``tir.Add``, ``relay.attrs.Conv2DAttrs`` or ``DictAttrs``.  A ``span`` is ignored: the
+    origin of the node is the user's line.
 
     Raises
     ------

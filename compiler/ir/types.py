@@ -71,26 +71,14 @@ class InferredTypes(tuple[Type, ...]):
 
 @node
 class PrimType(Type):
-    """A scalar or a vector of machine data, e.g. ``PrimType("float32")``.
-
-    Parameters
-    ----------
-    dtype : str
-        A data type, with lanes, e.g. ``float32x4``.
-    """
+    """A scalar or a vector of machine data, e.g. ``PrimType("float32")``."""
 
     dtype: str
 
 
 @node
 class PointerType(Type):
-    """A pointer to elements in a storage scope.
-
-    Parameters
-    ----------
-    storage_scope : str
-        Where that lies, e.g. ``global``, ``shared``, ``local``; an empty one is ``global``.
-    """
+    """A pointer to elements in a storage scope: ``global``, also if it is empty, ``shared``, ``local``."""
 
     element_type: PrimType
     storage_scope: str = "global"
@@ -140,13 +128,7 @@ class TypeConstraint(Type):
 
 @node
 class TypeRelation(TypeConstraint):
-    """The condition that the types of an operator's inputs and outputs go together.
-
-    Parameters
-    ----------
-    args : sequence of Type
-        The types of the inputs, then those of the outputs.
-    """
+    """The condition that the types of an operator's inputs, and then of its outputs, go together."""
 
     func: Any
     args: tuple[Type, ...]
@@ -161,13 +143,7 @@ class TypeRelation(TypeConstraint):
 
 @node
 class FuncType(Type):
-    """The type of a function.
-
-    Parameters
-    ----------
-    type_params : sequence of TypeVar
-        The variables that the function is generic in.
-    """
+    """The type of a function."""
 
     defines: ClassVar[tuple[str, ...]] = ("type_params",)
 

@@ -39,37 +39,19 @@ def active_instruments() -> tuple[Instrument, ...]:
 
 
 def report_rewrite(before: Node, after: Any) -> None:
-    """Call ``node_rewritten`` of the active instruments.
-
-    Parameters
-    ----------
-    after : Node or None
-        What replaces it; None if it was removed.
-    """
+    """Call ``node_rewritten`` of the active instruments."""
     for instrument in (_scoped.get() or _process).rewrites:
         instrument.node_rewritten(before, after)
 
 
 def first_answer(answers: Iterable[T | None]) -> T | None:
-    """Return the first answer of an instrument that is not None.
-
-    Parameters
-    ----------
-    answers : iterable
-        A generator, so that no instrument is called after one has answered.
-    """
+    """Return the first answer that is not None; none of the instruments after it is called."""
     return next((answer for answer in answers if answer is not None), None)
 
 
 @contextmanager
 def instrumented(*instruments: Instrument, process_wide: bool = False) -> Iterator[None]:
-    """Activate instruments inside the block.
-
-    Parameters
-    ----------
-    process_wide : bool
-        Whether they are active in all threads; else in this thread or asynchronous task only.
-    """
+    """Activate instruments inside the block, in this thread or task, or in all of them (``process_wide``)."""
     global _process
     scope = _scoped.get()
     token = None
@@ -88,10 +70,7 @@ def instrumented(*instruments: Instrument, process_wide: bool = False) -> Iterat
 
 @contextmanager
 def uninstrumented() -> Iterator[None]:
-    """Deactivate all instruments of this thread or task inside the block, except those of a ``PassContext``.
-
-    For work that is not part of the user's program, or that is reported as a whole.
-    """
+    """Deactivate all instruments of this thread or task inside the block, except those of a ``PassContext``."""
     token = _scoped.set(_Listeners(()))
     try:
         yield

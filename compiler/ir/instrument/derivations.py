@@ -23,13 +23,7 @@ class Derivation:
 
 @dataclass(slots=True)
 class DerivationLog(Instrument):
-    """Collects the rewrites that mutators make while it is active.
-
-    Parameters
-    ----------
-    entries : list of Derivation
-        The rewrites, in the order in which they were made.
-    """
+    """Collects the rewrites that mutators make while it is active, in their order."""
 
     entries: list[Derivation] = field(default_factory=list)
 

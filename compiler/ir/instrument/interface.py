@@ -59,56 +59,20 @@ class PassInstrument:
         """Called when the context is left."""
 
     def should_run(self, mod: IRModule, info: PassInfo) -> bool:
-        """Decide whether a pass runs: it does if every instrument agrees.
-
-        Parameters
-        ----------
-        info : PassInfo
-            Name, level and requirements of the pass.
-        """
+        """Decide whether a pass runs: it does if every instrument agrees."""
         return True
 
     def pass_skipped(self, mod: IRModule, info: PassInfo, reason: str) -> None:
-        """Called in place of a pass that is skipped.
-
-        Parameters
-        ----------
-        mod : IRModule
-            What the pass would have run on.
-        info : PassInfo
-            Name, level and requirements of the pass.
-        reason : str
-            Why: the context disables it, its level is above the context's, or an instrument vetoed it.
-        """
+        """Called in place of a pass that the context disables, is of too high a level, or an instrument vetoed."""
 
     def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
-        """Called before a pass runs.
-
-        Parameters
-        ----------
-        info : PassInfo
-            Name, level and requirements of the pass.
-        """
+        """Called before a pass runs."""
 
     def run_after_pass(self, mod: IRModule, info: PassInfo) -> None:
-        """Called after a pass has run.
-
-        Parameters
-        ----------
-        mod : IRModule
-            What the pass returned; the very module it was given where it changed nothing.
-        info : PassInfo
-            Name, level and requirements of the pass.
-        """
+        """Called after a pass has run, with its result: the very module it was given where it changed nothing."""
 
     def pass_failed(self, mod: IRModule, info: PassInfo, error: BaseException) -> None:
-        """Called when a pass raises.
-
-        Parameters
-        ----------
-        info : PassInfo
-            Name, level and requirements of the pass.
-        """
+        """Called when a pass raises."""
 
 
 class Instrument(PassInstrument):
@@ -128,45 +92,19 @@ class Instrument(PassInstrument):
     # schedules
 
     def schedule_created(self, schedule: Schedule) -> None:
-        """Called when a user creates a schedule.
-
-        Parameters
-        ----------
-        schedule : Schedule
-            What ``te.create_schedule`` is about to return.
-        """
+        """Called when a user creates a schedule."""
 
     def primitive_applied(self, schedule: Schedule, primitive: Primitive) -> None:
         """Called when a schedule primitive has been applied and recorded."""
 
     def tir_schedule_created(self, schedule: TIRSchedule, parent: TIRSchedule | None) -> None:
-        """Called when a TensorIR schedule has been created.
-
-        Parameters
-        ----------
-        parent : tir.Schedule or None
-            The one that it is a copy of.
-        """
+        """Called when a TensorIR schedule has been created, as a copy of ``parent`` if that is given."""
 
     def tir_step_applied(self, schedule: TIRSchedule, step: ScheduleStep) -> None:
-        """Called when a primitive of a TensorIR schedule has been applied.
-
-        Parameters
-        ----------
-        step : ScheduleStep
-            The call, and the program after it.
-        """
+        """Called when a primitive of a TensorIR schedule has been applied; the step has the program after it."""
 
     def tir_step_refused(self, schedule: TIRSchedule, step: ScheduleStep, error: TVMError) -> None:
-        """Called when a primitive of a TensorIR schedule cannot be applied.
-
-        Parameters
-        ----------
-        step : ScheduleStep
-            The call, and the program before it.
-        error : TVMError
-            Why: what the call is about to raise.
-        """
+        """Called when a primitive cannot be applied; the step has the program before it, ``error`` is raised next."""
 
     # lowering and code generation
 
@@ -174,54 +112,22 @@ class Instrument(PassInstrument):
         """Called when ``lower`` begins."""
 
     def phase_end(self, phase: int, module: IRModule) -> None:
-        """Called after a lowering phase, its user passes included.
-
-        Parameters
-        ----------
-        phase : int
-            0 to 3.
-        """
+        """Called after a lowering phase (0 to 3), its user passes included."""
 
     def lower_end(self, module: IRModule | None) -> None:
-        """Called when ``lower`` ends.
-
-        Parameters
-        ----------
-        module : IRModule or None
-            What it is about to return; None if it fails.
-        """
+        """Called when ``lower`` ends; without a module if it fails."""
 
     def build_begin(self, name: str, module: IRModule, target: Target) -> None:
         """Called when code generation begins."""
 
     def code_generated(self, form: CodeForm, language: str, text: str, milliseconds: float) -> None:
-        """Called when code generation has produced a text.
-
-        Parameters
-        ----------
-        language : str
-            ``llvm`` or ``gas``.
-        """
+        """Called when code generation has produced a text in the language ``llvm`` or ``gas``."""
 
     def source_generated(self, language: str, listing: TextBuilder, milliseconds: float) -> None:
-        """Called when code generation has written a program of source code.
-
-        Parameters
-        ----------
-        language : str
-            Such as ``c``.
-        listing : TextBuilder
-            The program, whose regions know what of the loop IR they are.
-        """
+        """Called when a program of source code has been written; its regions know their loop IR."""
 
     def build_end(self, built: Module | None) -> None:
-        """Called when ``build`` ends.
-
-        Parameters
-        ----------
-        built : Module or None
-            What it is about to return; None if it fails.
-        """
+        """Called when ``build`` ends; without a module if it fails."""
 
     # programs
 
@@ -234,26 +140,12 @@ class Instrument(PassInstrument):
         """Called when a user creates a module: from an expression, a text, or a model's file."""
 
     def graph_build_begin(self, module: IRModule, target: Target) -> None:
-        """Called when ``relay.build`` or ``relay.vm.compile`` begins.
-
-        Parameters
-        ----------
-        module : IRModule
-            Its function ``main`` is the graph.
-        """
+        """Called when ``relay.build`` or ``relay.vm.compile`` begins; the function ``main`` is the graph."""
 
     def kernel_defined(self, name: str, function: Function, definition: KernelDefinition) -> KernelDefinition | None:
-        """Decide how a fused function of a graph is computed.
+        """Decide how a fused function of a graph is computed, given what its operators say.
 
-        Parameters
-        ----------
-        definition : KernelDefinition
-            What the operators say: tensor expressions and their schedule.
-
-        Returns
-        -------
-        KernelDefinition or None
-            One with parameters of the same shapes and data types that takes its place.
+        A definition that is returned takes the place of that one; its parameters have the same shapes and data types.
         """
         return None
 
@@ -261,22 +153,10 @@ class Instrument(PassInstrument):
         """Called when a fused function of a graph has been lowered."""
 
     def graph_build_end(self, built: BuiltGraph | Executable | None) -> None:
-        """Called when ``relay.build`` or ``relay.vm.compile`` ends.
-
-        Parameters
-        ----------
-        built : BuiltGraph, Executable or None
-            What it is about to return; None if it fails.
-        """
+        """Called when ``relay.build`` or ``relay.vm.compile`` ends; without a result if it fails."""
 
     def compile_lazily(self) -> bool | None:
-        """Decide when the kernels of a graph are compiled.
-
-        Returns
-        -------
-        bool or None
-            True to compile each one when it is first called instead of when the graph is built.
-        """
+        """Return True to compile the kernels of a graph when they are first called, not when it is built."""
         return None
 
     # calls and measurements
@@ -292,31 +172,13 @@ class Instrument(PassInstrument):
         """Called after native code has returned or failed."""
 
     def measure(self, callee: Callee, name: str, number: int, repeat: int, args: Sequence[Any]) -> list[float] | None:
-        """Called by ``time_evaluator``: return times to have them reported instead of measured ones.
-
-        Returns
-        -------
-        list of float or None
-            Seconds a call, one for each repeat; None to have it measured.
-        """
+        """Called by ``time_evaluator``; seconds a call, one for each repeat, are reported instead of measured ones."""
         return None
 
     def measured(self, callee: Callee, name: str, number: int, seconds: list[float]) -> None:
-        """Called when ``time_evaluator`` has measured.
-
-        Parameters
-        ----------
-        seconds : list of float
-            Seconds a call, one for each repeat.
-        """
+        """Called when ``time_evaluator`` has measured the seconds a call of each repeat."""
 
     # rewrites
 
     def node_rewritten(self, before: Node, after: Any) -> None:
-        """Called for each node that a mutator replaces.
-
-        Parameters
-        ----------
-        after : Node or None
-            What replaces it; None if it was removed.
-        """
+        """Called for each node that a mutator replaces."""

@@ -42,13 +42,10 @@ class PassTimingInstrument(PassInstrument):
         self._running.clear()
 
     def render(self) -> str:
-        """Return the timings as text.
+        """Return a line for each pass, those that it carried out beneath it and indented by a tab.
 
-        Returns
-        -------
-        str
-            A line for each pass, those that it carried out beneath it and indented by a tab: its time and, in brackets,
-            what of it is not theirs, in microseconds; its share of all time and of that of the pass around it.
+        A line has the pass's time and, in brackets, what of it is not theirs, in microseconds; its share of all time
+        and of that of the pass around it.
         """
         total = sum(timing.seconds for timing in self._roots)
         return "".join(line for timing in self._roots for line in timing.lines(total, total, 0))
@@ -74,13 +71,7 @@ class _Timing:
 
 
 class PassPrintingInstrument(PassInstrument):
-    """Prints the module before and after the passes of some names.
-
-    Parameters
-    ----------
-    print_before_pass_names, print_after_pass_names : iterable of str
-        Names as ``PassInfo.name`` has them, e.g. ``tir.VectorizeLoop``.
-    """
+    """Prints the module before and after passes with names such as ``tir.VectorizeLoop`` (``PassInfo.name``)."""
 
     def __init__(self, print_before_pass_names: Iterable[str] = (), print_after_pass_names: Iterable[str] = ()) -> None:
         self._before = frozenset(print_before_pass_names)
@@ -118,16 +109,6 @@ _POINTS = tuple(name for name in vars(PassInstrument) if not name.startswith("_"
 
 def pass_instrument(pi_cls: type | None = None) -> Callable[..., Any]:
     """Make an instrument of a class that has some of the methods of :class:`PassInstrument`.
-
-    Parameters
-    ----------
-    pi_cls : type, optional
-        The class, where the decorator is used without parentheses.
-
-    Returns
-    -------
-    type
-        A class of the same name that is a :class:`PassInstrument`; a decorator that returns it, without ``pi_cls``.
 
     Raises
     ------
