@@ -21,16 +21,9 @@ __all__ = ["AotExecutor", "AotInterface", "AotLibrary", "AotModule"]
 
 
 class AotInterface(msgspec.Struct, frozen=True, kw_only=True):
-    """What the main function of a model takes, in its order.
+    """What the main function of a model takes, in its order; the constants' values are kept beside the code.
 
-    Attributes
-    ----------
-    main : str
-        Name of the main function.
-    inputs, constants, outputs : list of str
-        Its arrays; the constants' values are kept beside the code.
-    dtypes : dict of str to str
-        The data types of arrays whose elements the code takes as bits, such as bfloat16.
+    ``dtypes`` has the data types of arrays whose elements the code takes as bits, such as bfloat16.
     """
 
     main: str
@@ -43,19 +36,7 @@ class AotInterface(msgspec.Struct, frozen=True, kw_only=True):
 class AotExecutor(ModelExecutor):
     """A model with memory for its inputs and outputs; ``lib["default"](dev)`` makes one.
 
-    Parameters
-    ----------
-    lib : Module
-        The main function and the kernels.
-    interface : AotInterface
-        What the main function takes.
-    constants : mapping of str to NDArray
-        By the names in ``interface``.
-
-    Raises
-    ------
-    ArgumentError
-        If a constant is missing.
+    ``lib`` has the main function and the kernels; each constant of the interface must be given.
     """
 
     def __init__(self, lib: Module, interface: AotInterface, device: Device, constants: Mapping[str, NDArray]) -> None:
@@ -130,18 +111,7 @@ def _memory(shape: Sequence[object] | None, dtype: str, device: Device) -> NDArr
 
 
 class AotModule(ModelModule):
-    """A model that was compiled ahead of time, with TVM's interface.
-
-    Parameters
-    ----------
-    module : AotExecutor
-        What ``lib["default"](dev)`` returned.
-
-    Raises
-    ------
-    ArgumentError
-        If it is something else.
-    """
+    """A model that was compiled ahead of time, with TVM's interface, around what ``lib["default"](dev)`` returned."""
 
     def __init__(self, module: AotExecutor) -> None:
         if not isinstance(module, AotExecutor):
@@ -150,11 +120,6 @@ class AotModule(ModelModule):
 
     def get_input_name(self, index: int) -> str:
         """Return the name of an input.
-
-        Parameters
-        ----------
-        index : int
-            Which input.
 
         Raises
         ------
@@ -168,17 +133,7 @@ class AotModule(ModelModule):
 
 
 class AotLibrary:
-    """A model that was compiled ahead of time, from which executors are made.
-
-    Parameters
-    ----------
-    lib : Module
-        The main function and the kernels.
-    interface : AotInterface
-        What the main function takes.
-    name : str
-        ``library[name](dev)`` makes an executor.
-    """
+    """A model that was compiled ahead of time; ``library[name](dev)`` makes an executor."""
 
     def __init__(self, lib: Module, interface: AotInterface, constants: Mapping[str, NDArray], name: str) -> None:
         self.lib = lib
@@ -187,13 +142,7 @@ class AotLibrary:
         self.libmod_name = name
 
     def __getitem__(self, name: str) -> Callable[..., Any]:
-        """Return what makes an executor on a device; ``list_module_names`` lists the names of models.
-
-        Raises
-        ------
-        ArgumentError
-            If the model was not built under that name.
-        """
+        """Return what makes an executor on a device; ``list_module_names`` lists the names of models."""
         if name == "list_module_names":
             return lambda: [self.libmod_name]
         if name != self.libmod_name:
@@ -201,15 +150,7 @@ class AotLibrary:
         return lambda device: AotExecutor(self.lib, self.interface, device, self.constants)
 
     def get_function(self, name: str, query_imports: bool = False) -> Callable[..., Any]:
-        """Return what ``library[name]`` is.
-
-        Parameters
-        ----------
-        name : str
-            The name of the model, or ``list_module_names``.
-        query_imports : bool
-            Accepted as TVM does.
-        """
+        """Return what ``library[name]`` is; ``query_imports`` changes nothing."""
         return self[name]
 
     def get_lib(self) -> Module:
@@ -217,13 +158,7 @@ class AotLibrary:
         return self.lib
 
     def get_source(self, fmt: str = "") -> str:
-        """Return the code as text; see ``Module.get_source``.
-
-        Parameters
-        ----------
-        fmt : str
-            E.g. ``ll`` or ``asm``.
-        """
+        """Return the code as text, e.g. ``ll`` or ``asm``; see ``Module.get_source``."""
         return self.lib.get_source(fmt)
 
     def __repr__(self) -> str:

@@ -101,12 +101,9 @@ class Binder:
         return values + [sizes.get(name, 0) for name in self._signature.sizes]
 
     def static_arrays(self) -> list[tuple[tuple[Any, ...], str, int]] | None:
-        """Return the shape and data type of each argument, and the bits that its address must not have.
+        """Return shape and data type of each argument, and the bits that its address must not have.
 
-        Returns
-        -------
-        list of tuple or None
-            None unless all arguments are arrays of shapes that are known.
+        None unless all arguments are arrays of shapes that are known.
         """
         expected = []
         for parameter in self._parameters:

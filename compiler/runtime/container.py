@@ -85,15 +85,7 @@ class ShapeTuple(tuple[int, ...]):
 
 
 class ADT:
-    """A tagged sequence of values: a tuple, or a value of an algebraic data type.
-
-    Parameters
-    ----------
-    tag : int
-        Number of the constructor within its type; 0 of a tuple.
-    name : str
-        The constructor's name; empty of a tuple.
-    """
+    """A tagged sequence of values: a tuple (tag 0, no name), or a value of the constructor of this tag and name."""
 
     __slots__ = ("fields", "name", "tag")
 

@@ -65,23 +65,11 @@ class CudaDriver:
         return int(self._call("cuDriverGetVersion"))
 
     def total_memory(self, device: int) -> int:
-        """Return how much memory a device has.
-
-        Returns
-        -------
-        int
-            In bytes.
-        """
+        """Return how many bytes of memory a device has."""
         return int(self._call("cuDeviceTotalMem", self._call("cuDeviceGet", device)))
 
     def free_memory(self, device: int) -> int:
-        """Return how much memory of a device is free.
-
-        Returns
-        -------
-        int
-            In bytes.
-        """
+        """Return how many bytes of a device's memory are free."""
         self.enter(device)
         free, _ = self._results("cuMemGetInfo")
         return int(free)
@@ -97,13 +85,7 @@ class CudaDriver:
         self._call("cuCtxSetCurrent", context)
 
     def load(self, code: bytes) -> object:
-        """Load a program.
-
-        Parameters
-        ----------
-        code : bytes
-            Machine code (a CUBIN), or PTX that ends with a zero byte.
-        """
+        """Load a program: machine code (a CUBIN), or PTX that ends with a zero byte."""
         return self._call("cuModuleLoadData", code)
 
     def kernel(self, program: object, name: str) -> object:

@@ -30,10 +30,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 class CudaExecution:
     """A function on a CUDA device; call it with NumPy arrays, which are copied there and back.
 
-    Parameters
-    ----------
-    code : bytes
-        The kernels: a CUBIN, or PTX that ends with a zero byte.
+    ``code`` is the kernels as a CUBIN, or as PTX that ends with a zero byte.
     """
 
     def __init__(self, plan: Launches, code: bytes, driver: CudaDriver, device: int = 0) -> None:
@@ -100,10 +97,7 @@ class CudaExecution:
 class CudaFunction(Function):
     """A function of a host's module that runs on the first CUDA device; the host's own code is not called.
 
-    Parameters
-    ----------
-    execution : callable
-        Returns the function on the device; called when the function is first called.
+    ``execution`` returns the function on the device when this one is first called.
     """
 
     def __init__(self, module: Module, signature: Signature, execution: Callable[[], CudaExecution]) -> None:
@@ -125,13 +119,7 @@ class CudaFunction(Function):
         return run
 
     def device_seconds(self, args: tuple[object, ...], number: int, repeat: int) -> list[float]:
-        """Return how long a call takes by the device's events.
-
-        Parameters
-        ----------
-        number, repeat : int
-            As for :meth:`CudaExecution.seconds`.
-        """
+        """Return how long a call takes by the device's events."""
         self._binder.bind(args)
         return self._on_device().seconds(*_contiguous(args), number=number, repeat=repeat)
 

@@ -37,15 +37,7 @@ _CODES = {
 class DataType(str):
     """A data type, which is also its name: ``DataType("int32x4").lanes`` is 4.
 
-    Parameters
-    ----------
-    type_str : str
-        Such as ``float32``, ``uint8`` or ``float16x8``; numbers without a width have 32 bits.
-
-    Raises
-    ------
-    DTypeError
-        If there is no such data type.
+    Numbers without a width have 32 bits; there is no data type of another name.
     """
 
     __slots__ = ()
@@ -75,11 +67,5 @@ class DataType(str):
         return dt.lanes(self)
 
     def itemsize(self) -> int:
-        """Return how many bytes a value takes.
-
-        Returns
-        -------
-        int
-            Rounded up to whole bytes.
-        """
+        """Return how many bytes a value takes, rounded up to whole ones."""
         return (self.bits * self.lanes + 7) // 8

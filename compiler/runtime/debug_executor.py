@@ -21,19 +21,10 @@ __all__ = ["GraphModuleDebug", "create"]
 
 
 class GraphModuleDebug(GraphModule):
-    """A model whose kernels are measured one by one.
+    """A model whose kernels are measured one by one; ``module`` is the executor of a graph, and knows its device.
 
-    Parameters
-    ----------
-    module : GraphExecutor
-        What ``lib["default"](dev)`` or ``lib["debug_create"]("default", dev)`` returned.
-    device : Device or sequence of Device, optional
-        Where it runs: the executor knows.
-    graph_json_str : str, optional
-        The executor's graph.  Where it is given, the graph, and after each run the times and the results of all nodes
-        are written to files.
-    dump_root : str or path, optional
-        Where the folder of these files is made; a temporary one, which :meth:`exit` removes, by default.
+    Where its graph is given as well (``graph_json_str``), the graph, and after each run the times and the results of
+    all nodes are written to files, in a folder in ``dump_root``, or in a temporary one, which :meth:`exit` removes.
     """
 
     def __init__(
@@ -67,14 +58,9 @@ class GraphModuleDebug(GraphModule):
     ) -> None:
         """Set inputs, if any are given, and run the model; print the times of its kernels where files are written.
 
-        Parameters
-        ----------
-        number, repeat, min_repeat_ms : int
-            How the kernels are measured, as of :meth:`run_individual`.
-        limit_zero_time_iterations, cooldown_interval_ms, repeats_to_cooldown : int
-            Of no effect: no measurement lasts no time, and nothing waits between them.
-        sort_by_time : bool
-            Whether the longest kernel is printed first; otherwise they keep the graph's order.
+        Kernels are measured as by :meth:`run_individual`, and printed in the graph's order unless ``sort_by_time`` puts
+        the longest first.  The other options of TVM have no effect: no measurement lasts no time, and nothing waits
+        between them.
         """
         if input_dict:
             self.set_input(None, None, **input_dict)
@@ -114,19 +100,10 @@ class GraphModuleDebug(GraphModule):
         return profiler.report()
 
     def run_individual(self, number: int, repeat: int = 1, min_repeat_ms: int = 0) -> list[list[float]]:
-        """Measure every node by itself, in the order of the graph.
+        """Measure every node by itself: seconds a call, for each node of the graph one value for each repeat.
 
-        Parameters
-        ----------
-        repeat : int
-            Measurements of each kernel.
-        min_repeat_ms : int
-            A measurement lasts at least this many milliseconds: ``number`` grows until it does.
-
-        Returns
-        -------
-        list of list of float
-            Seconds a call, for each node one value for each repeat; zeros for one that computes nothing.
+        A measurement lasts at least ``min_repeat_ms`` milliseconds: ``number`` grows until it does.  A node that
+        computes nothing has zeros.
         """
         self.module.run()
         return [
@@ -142,18 +119,7 @@ class GraphModuleDebug(GraphModule):
     def run_individual_node(
         self, index: int, number: int = 10, repeat: int = 1, min_repeat_ms: int = 0
     ) -> BenchmarkResult:
-        """Measure one node by itself.
-
-        Parameters
-        ----------
-        min_repeat_ms : int
-            A measurement lasts at least this many milliseconds: ``number`` grows until it does.
-
-        Raises
-        ------
-        ArgumentError
-            If the graph has no such node.
-        """
+        """Measure one node by itself, as :meth:`run_individual` does."""
         self.module.run()
         thunk = self.module.thunk(self._node("run_individual_node", index))
         if thunk is None:
@@ -161,14 +127,7 @@ class GraphModuleDebug(GraphModule):
         return BenchmarkResult(measure(thunk, number, repeat, min_repeat_ms / 1e3)[1])
 
     def debug_get_output(self, node: int | str, out: NDArray | None = None) -> NDArray:
-        """Run the model up to a node and return the node's first result.
-
-        Parameters
-        ----------
-        node : int or str
-            By number or name.
-        out : NDArray, optional
-            Where to copy the result to; a new array by default.
+        """Run the model up to a node, by number or name, and return its first result, copied to ``out`` if given.
 
         Raises
         ------
@@ -199,19 +158,8 @@ def create(
 ) -> GraphModuleDebug:
     """Return the executor of a graph whose parameters are yet to be set.
 
-    Parameters
-    ----------
-    graph_json_str : str
-        What ``lib.get_graph_json()`` returns.
-    libmod : Module
-        The kernels, as ``lib.get_lib()`` returns them.
-    dump_root : str or path, optional
-        Where the folder of what a run leaves is made; a temporary one by default.
-
-    Raises
-    ------
-    ArgumentError
-        If the text is not a graph of a built model.
+    ``graph_json_str`` and ``libmod`` are what ``lib.get_graph_json()`` and ``lib.get_lib()`` return; the folder of what
+    a run leaves is made in ``dump_root``, a temporary one by default.
     """
     if not isinstance(graph_json_str, str):
         expected("debug_executor.create", "graph_json_str", "a graph as JSON", type(graph_json_str).__name__)

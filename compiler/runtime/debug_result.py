@@ -21,21 +21,10 @@ _COLUMNS = ("Node Name", "Ops", "Time(us)", "Time(%)", "Shape", "Inputs", "Outpu
 
 
 class DebugResult:
-    """Writes what happens in a run to a folder.
+    """Writes what happens in a run of a graph to a folder named by the device.
 
-    Parameters
-    ----------
-    graph_json : str
-        The graph as ``lib.get_graph_json()`` returns it.
-    device : Device
-        Where it runs; the folder is named by it.
-    dump_root : str or path, optional
-        Where the folder is made; a temporary folder, removed by :meth:`remove`, by default.
-
-    Attributes
-    ----------
-    nodes : list of dict
-        The nodes with their shapes and the names of their inputs, as they are written.
+    It is made in ``dump_root``; a temporary folder, removed by :meth:`remove`, by default.  ``nodes`` have their shapes
+    and the names of their inputs, as they are written.
     """
 
     def __init__(self, graph_json: str, device: Device, dump_root: str | os.PathLike[str] | None = None) -> None:
@@ -59,13 +48,7 @@ class DebugResult:
         self._write(GRAPH_DUMP_FILE_NAME, {**graph, "nodes": self.nodes})
 
     def write_trace(self, seconds: Sequence[float]) -> None:
-        """Write how long the nodes took, for the viewer of Chrome.
-
-        Parameters
-        ----------
-        seconds : sequence of float
-            Of each node.
-        """
+        """Write how long the nodes took, in seconds, for the viewer of Chrome."""
         events, now = [], 0.0
         for node, duration in zip(self.nodes, seconds, strict=True):
             for phase, at in (("B", now), ("E", now + duration * 1e6)):
@@ -74,13 +57,7 @@ class DebugResult:
         self._write(CHROME_TRACE_FILE_NAME, {"displayTimeUnit": "ns", "traceEvents": events})
 
     def write_tensors(self, values: Sequence[Sequence[NDArray]]) -> None:
-        """Write the results of the nodes, as ``load_param_dict`` reads them.
-
-        Parameters
-        ----------
-        values : sequence of sequence of NDArray
-            All results of each node.
-        """
+        """Write all results of each node, as ``load_param_dict`` reads them."""
         self._tensors = {
             f"{node['name']}____topo-index:{index}____output-num:{number}": value
             for index, (node, results) in enumerate(zip(self.nodes, values, strict=True))
@@ -92,10 +69,7 @@ class DebugResult:
     def get_graph_nodes(self) -> list[dict[str, Any]]:
         """Return the nodes in the order of the graph.
 
-        Returns
-        -------
-        list of dict
-            Each with ``name``, ``op`` (``param`` for inputs and parameters), ``inputs``, ``attrs`` and ``shape``.
+        Each has ``name``, ``op`` (``param`` for inputs and parameters), ``inputs``, ``attrs`` and ``shape``.
         """
         return self.nodes
 
@@ -108,34 +82,17 @@ class DebugResult:
         return self._dtypes
 
     def get_graph_node_output_num(self, node: Mapping[str, Any]) -> int:
-        """Return how many results a node has.
-
-        Parameters
-        ----------
-        node : mapping of str
-            One of :meth:`get_graph_nodes`.
-        """
+        """Return how many results a node, one of :meth:`get_graph_nodes`, has."""
         return 1 if node["op"] == "param" else int(node["attrs"]["num_outputs"])
 
     def get_output_tensors(self) -> dict[str, NDArray]:
-        """Return the results of the nodes in the last run.
-
-        Returns
-        -------
-        dict of str to NDArray
-            By names such as ``add____topo-index:2____output-num:0``.
-        """
+        """Return the results of the nodes in the last run, by names such as ``add____topo-index:2____output-num:0``."""
         return self._tensors
 
     def table(self, measured: Sequence[Sequence[float]], sort_by_time: bool = True) -> str:
-        """Return a table of the kernels.
+        """Return a table of the kernels, given the measured seconds a call of each node.
 
-        Parameters
-        ----------
-        measured : sequence of sequence of float
-            Seconds a call: measurements of each node.
-        sort_by_time : bool
-            Whether the longest stands first; otherwise they stand in the graph's order.
+        The longest stands first, or, without ``sort_by_time``, the first in the graph.
         """
         kernels = [
             (sum(times) / len(times) * 1e6, index)

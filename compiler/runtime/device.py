@@ -17,13 +17,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class DeviceKind:
-    """A kind of device.
-
-    Parameters
-    ----------
-    number : int
-        DLPack's; above 16 it is TVM's.
-    """
+    """A kind of device, by DLPack's number; a number above 16 is TVM's."""
 
     number: int
     name: str
@@ -50,13 +44,7 @@ _KINDS = {kind.number: kind for kind in DEVICE_KINDS}
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A place where memory lies and code runs.
-
-    Parameters
-    ----------
-    device_type : int
-        DLPack's number of the kind of device: 1 is the CPU.
-    """
+    """A place where memory lies and code runs; ``device_type`` is DLPack's number: 1 is the CPU."""
 
     kDLCPU: ClassVar[int] = 1
     kDLCUDA: ClassVar[int] = 2
@@ -171,27 +159,11 @@ class Device:
         return _KINDS[self.device_type].name if self.device_type in _KINDS else str(self.device_type)
 
     def sync(self, stream: None = None) -> None:
-        """Wait for all work on the device; here each call ends with it.
-
-        Parameters
-        ----------
-        stream : None
-            Which of its streams to wait for; there is only the usual one.
-
-        Raises
-        ------
-        ArgumentError
-            If there is no runtime for the device.
-        """
+        """Wait for all work on the device; here each call ends with it, and there is only the usual stream."""
         self.require("Device.sync")
 
     def require(self, operation: str) -> Device:
-        """Return the device if memory on it can be used.
-
-        Parameters
-        ----------
-        operation : str
-            What needs the memory, for the error.
+        """Return the device if memory on it can be used, as an operation, named in the error, needs it.
 
         Raises
         ------
@@ -234,18 +206,7 @@ def device(dev_type: str | int, dev_id: int = 0) -> Device:
 
 
 def enabled(target: str) -> bool:
-    """Return whether functions built for a kind of target can run here.
-
-    Parameters
-    ----------
-    target : str
-        E.g. ``llvm`` or ``cuda``.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such kind.
-    """
+    """Return whether functions built for a kind of target, e.g. ``llvm`` or ``cuda``, can run here."""
     return device(target).exist
 
 

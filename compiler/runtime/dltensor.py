@@ -33,17 +33,9 @@ def array_over(tensor: TVMArray) -> NDArray:
 
 
 def viewed_array(value: object) -> NDArray | None:
-    """Return the array that an object of an extension class stands for.
+    """Return the array that an object of an extension class stands for; None for any other object.
 
-    Parameters
-    ----------
-    value : object
-        Of a class whose ``_tvm_tcode`` is ``ArgTypeCode.DLTENSOR_HANDLE``: its ``_tvm_handle`` is the array's address.
-
-    Returns
-    -------
-    NDArray or None
-        None for any other object.
+    The class's ``_tvm_tcode`` is ``ArgTypeCode.DLTENSOR_HANDLE``, and ``_tvm_handle`` is the array's address.
     """
     if getattr(type(value), "_tvm_tcode", None) != ArgTypeCode.DLTENSOR_HANDLE:
         return None

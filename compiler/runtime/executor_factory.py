@@ -6,12 +6,6 @@ __all__ = ["ExecutorFactoryModule"]
 
 
 class ExecutorFactoryModule:
-    """A built model, whichever executor runs it.
-
-    Attributes
-    ----------
-    libmod_name : str
-        The name that the model was built under.
-    """
+    """A built model, whichever executor runs it; ``libmod_name`` is the name that it was built under."""
 
     libmod_name: str

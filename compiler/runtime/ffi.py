@@ -26,13 +26,7 @@ _OBJECTS: dict[str, type] = {}
 
 
 def register_object(type_key: str | Class | None = None) -> Any:
-    """Register a class of objects.
-
-    Parameters
-    ----------
-    type_key : str or type, optional
-        Its name; or the class, whose own name is taken.
-    """
+    """Register a class of objects under a name, its own by default."""
     if isinstance(type_key, type):
         return register_object(type_key.__name__)(type_key)
 

@@ -12,10 +12,7 @@ __all__ = ["hold_while_forking"]
 def hold_while_forking(lock: AbstractContextManager[Any]) -> None:
     """Let a fork wait until a lock is free, so that the child never finds it held by a thread that it does not have.
 
-    Parameters
-    ----------
-    lock : context manager
-        Such as a ``threading.Lock``, which has to live as long as the process.
+    The lock, such as a ``threading.Lock``, has to live as long as the process.
     """
 
     def release() -> None:

@@ -17,10 +17,7 @@ REFERENCE = "__numpy"
 class Node(msgspec.Struct, kw_only=True, omit_defaults=True):
     """An input or parameter (``null``), or a call (``tvm_op``).
 
-    Attributes
-    ----------
-    attrs : dict of str to str
-        Of a call ``func_name``; of one that calls a reference also ``operator``, ``operator_attrs`` and ``nest``.
+    A call has ``func_name`` in its ``attrs``; one of a reference also ``operator``, ``operator_attrs`` and ``nest``.
     """
 
     op: str
@@ -73,13 +70,7 @@ class Graph(msgspec.Struct, kw_only=True):
 
 
 def parse_graph(text: str) -> Graph:
-    """Return the graph that a text is.
-
-    Parameters
-    ----------
-    text : str
-        JSON in TVM's layout.
-    """
+    """Return the graph that a text is, JSON in TVM's layout."""
     try:
         graph = msgspec.json.decode(text, type=Graph)
         count = graph.node_row_ptr[-1]

@@ -29,13 +29,6 @@ class GraphExecutor(ModelExecutor):
 
     Buffers are allocated once, by the memory plan that the graph holds, and every kernel is called with addresses that
     were checked once.
-
-    Parameters
-    ----------
-    lib : Module
-        The kernels.
-    params : mapping of str to NDArray, optional
-        Values of inputs.
     """
 
     def __init__(
@@ -88,66 +81,21 @@ class GraphExecutor(ModelExecutor):
         return self.graph.value(self.graph.heads[self._output_number(index)])
 
     def set_input_zero_copy(self, key: int | str, value: NDArray) -> None:
-        """Let an array be an input, without a copy: what is written into it later is seen by the next run.
-
-        Parameters
-        ----------
-        key : int or str
-            The input's index or name.
-        value : NDArray
-            Of the input's shape and type.
-
-        Raises
-        ------
-        ArgumentError
-            If there is no such input, or the array does not fit.
-        """
+        """Let an array be an input, without a copy: what is written into it later is seen by the next run."""
         self._replace("set_input_zero_copy", self._input(key), value)
 
     def set_output_zero_copy(self, key: int, value: NDArray) -> None:
-        """Let an array be an output, without a copy: the next run writes into it.
-
-        Parameters
-        ----------
-        key : int
-            Which output.
-        value : NDArray
-            Of the output's shape and type.
-
-        Raises
-        ------
-        ArgumentError
-            If there is no such output, or the array does not fit.
-        """
+        """Let an array be an output, without a copy: the next run writes into it."""
         self._replace("set_output_zero_copy", self._output(key), value)
 
     def load_params(self, params_bytes: bytes | bytearray) -> None:
-        """Set parameters.
-
-        Parameters
-        ----------
-        params_bytes : bytes or bytearray
-            What ``save_param_dict`` wrote; names that the graph does not have are left out, as in TVM.
-        """
+        """Set parameters that ``save_param_dict`` wrote; names that the graph does not have are left out, as in TVM."""
         for name, value in load_param_dict(params_bytes).items():
             if self.get_input_index(name) >= 0:
                 self.set_input(name, value)
 
     def share_params(self, other: GraphExecutor, params_bytes: bytes | bytearray) -> None:
-        """Let the parameters of another executor be this one's as well, without a copy.
-
-        Parameters
-        ----------
-        other : GraphExecutor
-            Has inputs of the parameters' names.
-        params_bytes : bytes or bytearray
-            What ``save_param_dict`` wrote; only its names count.
-
-        Raises
-        ------
-        ArgumentError
-            If one of the two has no such input.
-        """
+        """Let the parameters of another executor that ``params_bytes`` names be this one's as well, without a copy."""
         for name in load_param_dict(params_bytes):
             self.set_input_zero_copy(name, other.get_input(name))
 
@@ -189,13 +137,7 @@ class GraphExecutor(ModelExecutor):
                 thunk()
 
     def thunks(self) -> list[tuple[str, Thunk]]:
-        """Return the calls of kernels, prepared once.
-
-        Returns
-        -------
-        list of (str, callable)
-            The kernel's name, and what calls it.
-        """
+        """Return the calls of kernels, prepared once, with the kernels' names."""
         self._follow_threads()
         if self._thunks is None:
             self._thunks = [(n, thunk) for i, n in self.calls() if (thunk := self.thunk(i)) is not None]
@@ -209,73 +151,32 @@ class GraphExecutor(ModelExecutor):
             self._prepared.clear()
 
     def thunks_to(self, node: int) -> list[Thunk]:
-        """Return the calls up to a node, the node's included.
-
-        Parameters
-        ----------
-        node : int
-            Number of the node.
-        """
+        """Return the calls up to a node, the node's included."""
         self._follow_threads()
         made = [self.thunk(index) for index, _ in self.calls() if index <= node]
         return [thunk for thunk in made if thunk is not None]
 
     def value_of(self, node: int) -> NDArray:
-        """Return the memory of a node's first result.
-
-        Parameters
-        ----------
-        node : int
-            Number of the node.
-        """
+        """Return the memory of a node's first result."""
         return self._values[self.graph.node_row_ptr[node]]
 
     def results_of(self, node: int) -> list[NDArray]:
-        """Return the memory of all results of a node.
-
-        Parameters
-        ----------
-        node : int
-            Number of the node.
-        """
+        """Return the memory of all results of a node."""
         first, last = self.graph.node_row_ptr[node : node + 2]
         return self._values[first:last]
 
     def calls(self) -> list[tuple[int, str]]:
-        """Return the graph's calls in order.
-
-        Returns
-        -------
-        list of (int, str)
-            Number of the node, and name of the kernel.
-        """
+        """Return the graph's calls in order: numbers of nodes and names of kernels."""
         return [(i, node.attrs["func_name"]) for i, node in enumerate(self.graph.nodes) if node.op == "tvm_op"]
 
     def arguments(self, index: int) -> tuple[NDArray, ...]:
-        """Return what a call reads and writes.
-
-        Parameters
-        ----------
-        index : int
-            Number of the node.
-
-        Returns
-        -------
-        tuple of NDArray
-            Inputs, then outputs.
-        """
+        """Return what the call of a node reads, and then what it writes."""
         graph = self.graph
         inputs = [self._values[graph.value(e)] for e in graph.nodes[index].inputs]
         return (*inputs, *self._values[graph.node_row_ptr[index] : graph.node_row_ptr[index + 1]])
 
     def thunk(self, index: int) -> Thunk | None:
-        """Return what makes a call, prepared once; None if nothing is to be done.
-
-        Parameters
-        ----------
-        index : int
-            Number of the node.
-        """
+        """Return what makes a call, prepared once; None if nothing is to be done."""
         if index not in self._prepared:
             self._prepared[index] = self._prepare(index)
         return self._prepared[index]

@@ -14,14 +14,10 @@ from compiler.runtime.ndarray import NDArray
 
 
 class GraphExecutorFactory(ExecutorFactoryModule):
-    """What ``relay.build`` returns; unpacks as ``graph_json, lib, params`` too.
+    """What ``relay.build`` returns: ``lib[name](dev)`` makes an executor; unpacks as ``graph_json, lib, params`` too.
 
-    Parameters
-    ----------
-    name : str
-        ``lib[name](dev)`` makes an executor.
-    exporter : callable, optional
-        Returns what a file of a name, which says by its ending what it is, contains of the model with some parameters.
+    ``exporter`` returns what a file contains of the model with some parameters; the file's name says by its ending what
+    it is.
     """
 
     def __init__(
@@ -79,25 +75,11 @@ class GraphExecutorFactory(ExecutorFactoryModule):
         return self.graph_json
 
     def get_source(self, fmt: str = "") -> str:
-        """Return the kernels as text; see ``Module.get_source``.
-
-        Parameters
-        ----------
-        fmt : str
-            E.g. ``ll`` or ``asm``.
-        """
+        """Return the kernels as text, e.g. ``ll`` or ``asm``; see ``Module.get_source``."""
         return self.lib.get_source(fmt)
 
     def export_library(self, file_name: str, **options: object) -> None:
-        """Write graph, parameters and kernels to one file that ``tvm.runtime.load_module`` reads.
-
-        Raises
-        ------
-        ArgumentError
-            If the model was loaded from a file itself.
-        BuildError
-            If the file cannot be written.
-        """
+        """Write graph, parameters and kernels to one file that ``tvm.runtime.load_module`` reads."""
         write_exported(str(file_name), self.exported(str(file_name)))
 
     def exported(self, file_name: str) -> bytes:

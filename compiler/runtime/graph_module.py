@@ -17,13 +17,7 @@ __all__ = ["GraphModule", "create"]
 
 
 class GraphModule(ModelModule):
-    """A model that can be run, with TVM's interface.
-
-    Parameters
-    ----------
-    module : GraphExecutor
-        What ``lib["default"](dev)`` returned.
-    """
+    """A model that can be run, with TVM's interface, around what ``lib["default"](dev)`` returned."""
 
     def __init__(self, module: GraphExecutor) -> None:
         if not isinstance(module, GraphExecutor):
@@ -32,29 +26,15 @@ class GraphModule(ModelModule):
         self.module: GraphExecutor = module
 
     def load_params(self, params_bytes: bytes | bytearray) -> None:
-        """Set parameters.
-
-        Parameters
-        ----------
-        params_bytes : bytes or bytearray
-            What ``save_param_dict`` wrote.
-        """
+        """Set parameters that ``save_param_dict`` wrote."""
         self.module.load_params(params_bytes)
 
     def set_input_zero_copy(
         self, key: int | str | None = None, value: NDArray | None = None, **params: NDArray
     ) -> None:
-        """Let arrays be inputs, without a copy: what is written into them later is seen by the next run.
+        """Let arrays, one by name or index or several by name, be inputs, without a copy.
 
-        Parameters
-        ----------
-        key : int or str, optional
-            One input, by name or index.
-
-        Raises
-        ------
-        ArgumentError
-            If there is no such input, or an array has another shape or type.
+        What is written into them later is seen by the next run.
         """
         if key is not None:
             if value is None:
@@ -64,33 +44,11 @@ class GraphModule(ModelModule):
             self.module.set_input_zero_copy(name, item)
 
     def set_output_zero_copy(self, key: int, value: NDArray) -> None:
-        """Let an array be an output, without a copy: the next run writes into it.
-
-        Parameters
-        ----------
-        value : NDArray
-            Of the output's shape and type.
-
-        Raises
-        ------
-        ArgumentError
-            If there is no such output, or the array has another shape or type.
-        """
+        """Let an array be an output, without a copy: the next run writes into it."""
         self.module.set_output_zero_copy(key, value)
 
     def share_params(self, other: GraphModule, params_bytes: bytes | bytearray) -> None:
-        """Let the parameters of another executor be this one's as well, without a copy.
-
-        Parameters
-        ----------
-        params_bytes : bytes or bytearray
-            What ``save_param_dict`` wrote; only its names count.
-
-        Raises
-        ------
-        ArgumentError
-            If one of the two has no such input.
-        """
+        """Let the parameters of another executor that ``params_bytes`` names be this one's as well, without a copy."""
         self.module.share_params(other.module, params_bytes)
 
     def __getitem__(self, key: str) -> Callable[..., Any]:
@@ -99,21 +57,9 @@ class GraphModule(ModelModule):
 
 @renamed_parameter("ctx", "device")
 def create(graph_json_str: str, libmod: Module, device: Device | Sequence[Device]) -> GraphModule:
-    """Return the executor of a graph whose parameters are yet to be set.
+    """Return the executor of a graph whose parameters are yet to be set; it runs on the first of several devices.
 
-    Parameters
-    ----------
-    graph_json_str : str
-        What ``lib.get_graph_json()`` returns.
-    libmod : Module
-        The kernels, as ``lib.get_lib()`` returns them.
-    device : Device or sequence of Device
-        Where it runs: the first of several.
-
-    Raises
-    ------
-    ArgumentError
-        If the graph is no text, or there is no device.
+    ``graph_json_str`` and ``libmod`` are what ``lib.get_graph_json()`` and ``lib.get_lib()`` return.
     """
     where = device if isinstance(device, Device) else next(iter(device), None)
     if not isinstance(where, Device):

@@ -53,13 +53,7 @@ MAX_DEVICE_BYTES = 1 << 48
 
 @dataclass(frozen=True, slots=True)
 class DeviceMemory:
-    """Memory of the device.
-
-    Attributes
-    ----------
-    parameter : int or None
-        Position among the function's parameters; None for memory that the function allocates.
-    """
+    """Memory of the device, for the function's parameter at a position, or allocated by the function (None)."""
 
     name: str
     dtype: str
@@ -80,7 +74,7 @@ class Launch:
     blocks, threads : tuple of int
         Blocks of the grid and threads of a block along x, y and z.
     dynamic_bytes : int
-        The part of it whose size the launch says: scope ``shared.dyn``.
+        The size of scope ``shared.dyn``, which the launch says.
     """
 
     kernel: str
@@ -94,14 +88,9 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Launches:
-    """What a function of the host launches.
+    """What a function of the host launches, each launch after the one before has ended.
 
-    Attributes
-    ----------
-    memory : list of DeviceMemory
-        The parameters' first, in their order.
-    launches : list of Launch
-        In the order in which they run, each after the one before has ended.
+    ``memory`` begins with that of the parameters, in their order.
     """
 
     memory: list[DeviceMemory]
@@ -145,10 +134,7 @@ def encode_launches(functions: FunctionLaunches) -> str:
 def decode_launches(text: str, kernels: Mapping[str, Sequence[str]], path: str) -> dict[str, Launches | NoLaunches]:
     """Return the launches that a text says, each of them one that a device may be asked for.
 
-    Parameters
-    ----------
-    kernels : mapping of str to sequence of str
-        The data types of the parameters of each kernel, ``handle`` for pointers.
+    ``kernels`` has the data types of the parameters of each kernel, ``handle`` for pointers.
     """
     try:
         stored = msgspec.json.decode(text, type=_Stored)

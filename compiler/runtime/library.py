@@ -54,7 +54,7 @@ class Description(msgspec.Struct, frozen=True, kw_only=True):
     model : str
         The name that the model was built under.
     aot : AotInterface, optional
-        Of a model that was compiled ahead of time, what its main function takes.
+        Of a model that was compiled ahead of time.
     """
 
     triple: str
@@ -140,12 +140,8 @@ def _linker_options(linker: str, options: list[str]) -> list[str]:
 def load_module(path: str | os.PathLike[str], fmt: str = "") -> Any:
     """Return what a file contains that ``export_library`` wrote.
 
-    Machine code from a file can do whatever this process may do: load only files that you trust.
-
-    Parameters
-    ----------
-    fmt : str
-        ``ll`` or ``bc`` of LLVM IR, which the file's ending says by default; any other file says itself what it is.
+    Machine code from a file can do whatever this process may do: load only files that you trust.  LLVM IR, ``ll`` or
+    ``bc``, is told by the file's ending unless ``fmt`` is given; any other file says itself what it is.
 
     Raises
     ------
@@ -185,12 +181,7 @@ def load_module(path: str | os.PathLike[str], fmt: str = "") -> Any:
 
 
 def load_static_library(path: str | os.PathLike[str], func_names: Sequence[str]) -> Module:
-    """Return some functions of an object file.
-
-    Parameters
-    ----------
-    path : str or path-like
-        A file that ``Module.save`` or ``export_library`` wrote.
+    """Return some functions of an object file that ``Module.save`` or ``export_library`` wrote.
 
     Raises
     ------
@@ -236,21 +227,14 @@ def _require_machine(description: Description, name: str) -> None:
 def system_lib(symbol_prefix: str = "") -> Module:
     """Return the functions of all libraries in this process that were built for ``-system-lib``.
 
-    Such a library is one that a program links, or loads by ``ctypes.CDLL``: no path of it is known.
-
-    Parameters
-    ----------
-    symbol_prefix : str
-        What the names of the functions begin with; the module has them without it.
+    Such a library is one that a program links, or loads by ``ctypes.CDLL``: no path of it is known, so the files that
+    the process has mapped are read, see proc_pid_maps(5).  Names of functions are without ``symbol_prefix`` in the
+    module.
 
     Raises
     ------
     ArgumentError
         If there is none.
-
-    References
-    ----------
-    proc_pid_maps(5): the files that a process has mapped.
     """
     modules = [module for path in _mapped_libraries() if (module := _system_library(path, symbol_prefix)) is not None]
     if not modules:

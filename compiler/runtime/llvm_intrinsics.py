@@ -26,13 +26,7 @@ that has none."""
 
 @cache
 def has_intrinsic(name: str) -> bool:
-    """Return whether LLVM has an intrinsic.
-
-    Parameters
-    ----------
-    name : str
-        With the types that it is overloaded by or without, e.g. ``llvm.fma.f32`` or ``llvm.fma``.
-    """
+    """Return whether LLVM has an intrinsic, named with its overloaded types (``llvm.fma.f32``) or without."""
     if _NAME.fullmatch(name) is None:
         return False
     if _JUDGED_BY_PARAMETERS.fullmatch(name):

@@ -31,7 +31,7 @@ class Machine:
     features : mapping of str to bool
         Whether it has each feature that LLVM detects, by LLVM's names.
     cores : int
-        The number of cores that this process may use.
+        Those that this process may use.
     caches : Path
         The directory in which Linux describes the caches of the first core.
     """
@@ -47,10 +47,7 @@ class Machine:
 def this_machine() -> Machine:
     """Read the facts, once: before a sandbox blocks access to them.
 
-    Returns
-    -------
-    Machine
-        What :data:`VARIABLE` says, else what this machine is.  It has no feature that this machine lacks.
+    They are what :data:`VARIABLE` says, else what this machine is, without features that this machine lacks.
     """
     features = {name: bool(present) for name, present in binding.get_host_cpu_features().items()}
     here = Machine(_processor(), str(binding.get_host_cpu_name()), features, _usable_cores(), _CACHES)

@@ -26,13 +26,7 @@ def marked(mark: bytes, content: bytes) -> bytes:
 
 
 def find_marked(mark: bytes, data: bytes, path: str, largest: int, begin: int = 0) -> bytes | None:
-    """Return the content behind the first mark from ``begin`` on, or None if there is no such mark.
-
-    Parameters
-    ----------
-    largest : int
-        Bytes of the content, at most.
-    """
+    """Return the content, of at most ``largest`` bytes, behind the first mark from ``begin`` on; None without one."""
     start = data.find(mark, begin)
     if start < 0:
         return None
@@ -46,13 +40,7 @@ def find_marked(mark: bytes, data: bytes, path: str, largest: int, begin: int = 
 
 
 def find_all_marked(mark: bytes, data: bytes, path: str, largest: int) -> Iterator[bytes]:
-    """Yield the content behind each mark, in the order of the file.
-
-    Parameters
-    ----------
-    largest : int
-        Bytes of a content, at most.
-    """
+    """Yield the content, of at most ``largest`` bytes, behind each mark, in the order of the file."""
     begin = 0
     while (content := find_marked(mark, data, path, largest, begin)) is not None:
         yield content

@@ -23,13 +23,7 @@ __all__ = ["ModelExecutor", "ModelModule"]
 
 
 class ModelExecutor(Timed):
-    """What runs a model: memory for its inputs and outputs, and its kernels.
-
-    Parameters
-    ----------
-    lib : Module
-        Its code.
-    """
+    """What runs a model: memory for its inputs and outputs, and its kernels."""
 
     def __init__(self, lib: Module) -> None:
         self.lib = lib
@@ -46,12 +40,7 @@ class ModelExecutor(Timed):
 
     @abstractmethod
     def get_input(self, key: int | str) -> NDArray:
-        """Return an input's memory.
-
-        Parameters
-        ----------
-        key : int or str
-            The input's index or name.
+        """Return the memory of an input, by index or name.
 
         Raises
         ------
@@ -61,18 +50,7 @@ class ModelExecutor(Timed):
 
     @abstractmethod
     def get_output(self, index: int) -> NDArray:
-        """Return an output's memory, which the next run overwrites.
-
-        Parameters
-        ----------
-        index : int
-            Which output.
-
-        Raises
-        ------
-        ArgumentError
-            If there is no such output.
-        """
+        """Return an output's memory, which the next run overwrites."""
 
     def _output_number(self, index: int) -> int:
         if not isinstance(index, (int, np.integer)) or not 0 <= index < self.num_outputs:
@@ -85,12 +63,7 @@ class ModelExecutor(Timed):
 
     @abstractmethod
     def get_function(self, name: str) -> Callable[..., Any]:
-        """Return a method by name, as TVM's modules have them.
-
-        Parameters
-        ----------
-        name : str
-            E.g. ``run`` or ``set_input``.
+        """Return a method by name, e.g. ``run`` or ``set_input``, as TVM's modules have them.
 
         Raises
         ------
@@ -104,36 +77,12 @@ class ModelExecutor(Timed):
         """What instruments are told is measured."""
 
     def get_input_index(self, name: str) -> int:
-        """Return the index of an input.
-
-        Parameters
-        ----------
-        name : str
-            The input.
-
-        Returns
-        -------
-        int
-            -1 if there is none with that name.
-        """
+        """Return the index of an input; -1 if there is none with that name."""
         names = self.input_names
         return names.index(name) if name in names else -1
 
     def set_input(self, key: int | str, value: ArrayLike) -> None:
-        """Copy a value into an input.
-
-        Parameters
-        ----------
-        key : int or str
-            The input's index or name.
-        value : array_like or NDArray
-            In the input's shape; converted to its type.
-
-        Raises
-        ------
-        ArgumentError
-            If there is no such input, or the shapes differ.
-        """
+        """Copy a value of the input's shape, converted to its type, into an input, by index or name."""
         target = self.get_input(key)
         given = value.view() if isinstance(value, NDArray) else np.asarray(value)
         if given.shape != target.shape:
@@ -145,20 +94,8 @@ class ModelExecutor(Timed):
     ) -> BenchmarkResult:
         """Measure a call that runs the model, unless an instrument answers instead.
 
-        Parameters
-        ----------
-        name : str
-            Of the function, for instruments.
-        call : callable
-            What is measured.
-        args : tuple
-            Its arguments.
-        number : int
-            Calls that one measurement averages over.
-        repeat : int
-            Measurements.
-        min_seconds : float
-            A measurement lasts at least this long.
+        ``name`` is the function's, for instruments.  Each of ``repeat`` measurements averages over ``number`` calls, or
+        more until it lasts ``min_seconds``.
         """
         return benchmark(self._measured, name, args, lambda: call(*args), number, repeat, min_seconds)
 
@@ -175,33 +112,15 @@ class ModelExecutor(Timed):
 
 
 class ModelModule:
-    """A model that can be run, with TVM's interface.
-
-    Parameters
-    ----------
-    module : ModelExecutor
-        What runs it.
-    """
+    """A model that can be run, with TVM's interface."""
 
     def __init__(self, module: ModelExecutor) -> None:
         self.module = module
 
     def set_input(self, key: int | str | None = None, value: ArrayLike | None = None, **params: ArrayLike) -> None:
-        """Copy values into inputs.
+        """Copy values into inputs, one by name or index or several by name, converted to their data types.
 
-        Parameters
-        ----------
-        key : int or str, optional
-            One input, by name or index.
-        value : array_like, optional
-            Its value; of another data type it is converted.
-        **params : array_like or NDArray
-            Further inputs by name; names that the model does not have are left out, as in TVM.
-
-        Raises
-        ------
-        ArgumentError
-            If an input has no value, or the shapes differ.
+        Names that the model does not have are left out, as in TVM; a shape that differs is refused.
         """
         if key is not None:
             if value is None:
@@ -212,40 +131,18 @@ class ModelModule:
                 self.module.set_input(name, item)
 
     def run(self, **input_dict: ArrayLike) -> None:
-        """Set inputs, if any are given, and run the model.
-
-        Parameters
-        ----------
-        **input_dict : array_like or NDArray
-            Inputs by name.
-        """
+        """Set inputs, if any are given, and run the model."""
         if input_dict:
             self.set_input(None, None, **input_dict)
         self.module.run()
 
     def get_output(self, index: int, out: NDArray | None = None) -> NDArray:
-        """Return an output.
-
-        Parameters
-        ----------
-        index : int
-            Which one.
-        out : NDArray, optional
-            Where to copy it to; without it the memory is returned, which the next run overwrites.
-        """
+        """Return an output, copied to ``out`` if that is given; else its memory, which the next run overwrites."""
         output = self.module.get_output(index)
         return output if out is None else out.copyfrom(output)
 
     def get_input(self, index: int | str, out: NDArray | None = None) -> NDArray:
-        """Return an input.
-
-        Parameters
-        ----------
-        index : int or str
-            By index or name.
-        out : NDArray, optional
-            Where to copy it to; without it the memory itself is returned.
-        """
+        """Return an input, by index or name, copied to ``out`` if that is given; else its memory."""
         value = self.module.get_input(index)
         return value if out is None else out.copyfrom(value)
 
@@ -258,28 +155,11 @@ class ModelModule:
         return len(self.module.input_names)
 
     def get_input_index(self, name: str) -> int:
-        """Return the index of an input.
-
-        Parameters
-        ----------
-        name : str
-            The input.
-
-        Returns
-        -------
-        int
-            -1 if there is none with that name.
-        """
+        """Return the index of an input; -1 if there is none with that name."""
         return self.module.get_input_index(name)
 
     def get_input_info(self) -> tuple[dict[str, tuple[int, ...]], dict[str, str]]:
-        """Return shapes and data types of all inputs.
-
-        Returns
-        -------
-        tuple of two dicts
-            Shapes by name, and data types by name.
-        """
+        """Return the shapes by name, and the data types by name, of all inputs."""
         arrays = {name: self.module.get_input(name) for name in self.module.input_names}
         return {n: a.shape for n, a in arrays.items()}, {n: a.dtype for n, a in arrays.items()}
 
@@ -296,31 +176,11 @@ class ModelModule:
         repeats_to_cooldown: int = 1,
         **inputs: ArrayLike,
     ) -> BenchmarkResult:
-        """Measure the model, or one of its functions.
+        """Measure the model, or one of its functions, in seconds a call; the inputs given are set before.
 
-        Parameters
-        ----------
-        device : Device
-            Where it runs.
-        func_name : str
-            E.g. ``run``.
-        repeat : int
-            Measurements.
-        number : int
-            Calls that one measurement averages over.
-        min_repeat_ms : int, optional
-            A measurement lasts at least this many milliseconds.
-        end_to_end : bool
-            Whether copying the inputs in and the outputs out is part of it.
-        limit_zero_time_iterations, cooldown_interval_ms, repeats_to_cooldown : int
-            Accepted for compatibility.
-        **inputs : array_like or NDArray
-            Values to set before.
-
-        Returns
-        -------
-        BenchmarkResult
-            In seconds a call.
+        Each of ``repeat`` measurements averages over ``number`` calls, or more until it lasts ``min_repeat_ms``
+        milliseconds.  With ``end_to_end``, copying the inputs in and the outputs out is part of it.  TVM's other
+        options change nothing.
         """
         self.set_input(None, None, **inputs)
         if not end_to_end:

@@ -53,7 +53,7 @@ class Module(timing.Timed):
     Parameters
     ----------
     signatures : sequence of Signature
-        The signatures of the functions; the first is the entry function.
+        The first is that of the entry function.
     code : callable
         Loads the machine code; called when a function is first called.
     sources : mapping of str to callable
@@ -61,8 +61,6 @@ class Module(timing.Timed):
     exporter : callable, optional
         Returns the contents of the file that :meth:`export_library` writes, for a file name (whose extension selects
         the format) and the data to embed.
-    target : Target or str, optional
-        The target of the code; a string in a loaded module.
     files : mapping of str to callable
         Functions that return what :meth:`save` writes, by format, where it is not what the exporter returns: ``ll``,
         ``bc``, ``s``, …
@@ -158,13 +156,7 @@ class Module(timing.Timed):
         return self is module or any(each._reaches(module) for each in self._imports)
 
     def imported_functions(self) -> dict[str, Function]:
-        """Return the functions of the modules that this one imports, by name.
-
-        Returns
-        -------
-        dict of str to Function
-            The first module's where several have the name.
-        """
+        """Return the functions of the modules that this one imports, of one name that of the first module."""
         functions: dict[str, Function] = {}
         for module in self._imports:
             for name, function in (module._functions | module.imported_functions()).items():
@@ -209,12 +201,7 @@ class Module(timing.Timed):
         return self.get_function(self._entry)
 
     def get_function(self, name: str, query_imports: bool = False) -> Function:
-        """Return a function by name.
-
-        Parameters
-        ----------
-        name : str
-            Name of the function; ``entry_name`` for the entry function.
+        """Return a function by name; ``entry_name`` is the entry function.
 
         Raises
         ------
@@ -235,12 +222,7 @@ class Module(timing.Timed):
         return self.entry_func(*args)
 
     def get_source(self, fmt: str = "") -> str:
-        """Return the source of the module.
-
-        Parameters
-        ----------
-        fmt : str
-            For machine code, ``ll`` (LLVM IR, the default), ``asm`` or ``s``; for source code, its language.
+        """Return the source: of machine code ``ll`` (LLVM IR, the default), ``asm`` or ``s``, else its language.
 
         Raises
         ------
@@ -258,17 +240,7 @@ class Module(timing.Timed):
     def export_library(self, file_name: str, **options: object) -> None:
         """Export the module and its imports to a file that ``tvm.runtime.load_module`` reads.
 
-        Parameters
-        ----------
-        file_name : str
-            An object file (``.o``), a shared library (``.so``), or an archive (``.tar``).
-
-        Raises
-        ------
-        ArgumentError
-            If the module was itself loaded from a file.
-        BuildError
-            If the file cannot be written.
+        It is an object file (``.o``), a shared library (``.so``), or an archive (``.tar``).
         """
         write_exported(str(file_name), self.exported(str(file_name)))
 
@@ -286,13 +258,9 @@ class Module(timing.Timed):
         return self._exporter(file_name, self.imported_data() + program)
 
     def save(self, file_name: str, fmt: str = "") -> None:
-        """Write the module to a file.
+        """Write the module to a file: ``ll``, ``bc``, ``asm``, ``o``, …; by default what the file's extension says.
 
-        Parameters
-        ----------
-        fmt : str
-            ``ll``, ``bc``, ``asm``, ``o``, …; by default the file's extension.  ``load_module`` reads all formats but
-            assembly.
+        ``load_module`` reads all formats but assembly.
 
         Raises
         ------
@@ -306,13 +274,7 @@ class Module(timing.Timed):
             raise ArgumentError(f"save: cannot write {show(str(file_name))}: {exc.strerror}") from None
 
     def saved(self, file_name: str, fmt: str = "") -> bytes:
-        """Return the contents of the file that :meth:`save` writes.
-
-        Parameters
-        ----------
-        fmt : str
-            As in :meth:`save`.
-        """
+        """Return the contents of the file that :meth:`save` writes."""
         make = self._files.get(fmt or Path(file_name).suffix[1:])
         return make() if make is not None else self.exported(str(file_name))
 

@@ -36,13 +36,7 @@ class Function:
         self.name = signature.name
 
     def __call__(self, *args: object) -> Returned:
-        """Run the function.
-
-        Returns
-        -------
-        int, float, bool, c_void_p or None
-            The value of ``tir.ret``; None without one.
-        """
+        """Run the function and return the value of its ``tir.ret``; None without one."""
         run = self.prepare(args)
         instruments = active_instruments()
         if instruments:
@@ -75,11 +69,8 @@ class Function:
     def direct_call(self) -> Callable[[Sequence[NDArray]], None]:
         """Return a callable that runs the function on arrays of static shapes, skipping the checks that these decide.
 
-        Returns
-        -------
-        callable
-            Takes compact arrays, of which those that are written must not alias others.  Arrays that do not match
-            the signature raise the same errors as in a call.
+        It takes compact arrays, of which those that are written must not alias others.  Arrays that do not match the
+        signature raise the same errors as in a call.
         """
         expected = self._binder.static_arrays()
         if expected is None or self.signature.returns or self._module.imported_functions():
@@ -105,13 +96,7 @@ class Function:
             raise self._failure(status)
 
     def device_seconds(self, args: tuple[object, ...], number: int, repeat: int) -> list[float] | None:
-        """Measure calls by the clock of the device that runs them.
-
-        Returns
-        -------
-        list of float or None
-            Seconds per call; None on the CPU, which is measured by the host's clock.
-        """
+        """Measure seconds per call by the clock of the device; None on the CPU, which the host's clock measures."""
         return None
 
     def _failure(self, status: int) -> BaseException:

@@ -11,14 +11,9 @@ T = TypeVar("T")
 
 
 def arguments_in_order(function: str, names: Sequence[str], args: Sequence[T], kwargs: Mapping[str, T]) -> list[T]:
-    """Return the values of all parameters.
+    """Return the values of all parameters: those of a name in ``kwargs`` by name, the rest in the order of ``args``.
 
-    Parameters
-    ----------
-    names : sequence of str
-        The parameters' names; those of one name have the value that is given by it.
-    kwargs : mapping of str
-        Values of the rest; those of other names are left out, so that all the weights of a model may be given.
+    Further names are left out, so that all the weights of a model may be given.
     """
     given, rest = names[: len(args)], names[len(args) :]
     if len(args) > len(names) or not kwargs.keys() >= set(rest) or not kwargs.keys().isdisjoint(given):

@@ -46,12 +46,9 @@ def numpy_dtype(dtype: str) -> np.dtype[Any]:
 
 
 def name_to_numpy(values: Iterable[object]) -> None:
-    """Let NumPy know the data types among some values by their names: ``bfloat16`` it has once that is asked for.
+    """Let NumPy know the data types among some values, such as the attributes of a call, by their names.
 
-    Parameters
-    ----------
-    values : iterable of object
-        Such as the attributes of a call, by which its reference makes arrays.
+    ``bfloat16`` it has once that is asked for.
     """
     for value in values:
         if isinstance(value, str) and value in _ML_DTYPES:
@@ -60,13 +57,7 @@ def name_to_numpy(values: Iterable[object]) -> None:
 
 @lru_cache(maxsize=256)
 def tvm_dtype(kind: np.dtype[Any]) -> str:
-    """Return the data type of the elements of a NumPy array.
-
-    Parameters
-    ----------
-    kind : numpy.dtype
-        E.g. that of ``ml_dtypes.float8_e5m2``.
-    """
+    """Return the data type of the elements of a NumPy array, e.g. of ``ml_dtypes.float8_e5m2``."""
     if kind.names is not None and len(kind.names) == 1:
         return str(kind.names[0])
     name = str(kind)
@@ -93,12 +84,7 @@ def _aligned_memory(size: int) -> tuple[npt.NDArray[Any], int, int]:
 class NDArray:
     """An array on a device; :func:`array` and :func:`empty` make one.
 
-    Parameters
-    ----------
-    memory : numpy.ndarray
-        The elements, in rows without gaps; the lanes of vectors are one more dimension.
-    dtype : str
-        Their type under TVM's name, e.g. ``float32``.
+    Its memory holds the elements in rows without gaps; the lanes of vectors are one more dimension.
     """
 
     __slots__ = ("_memory", "address", "device", "dtype", "shape")
@@ -126,13 +112,10 @@ class NDArray:
         return self._memory.nbytes
 
     def numpy(self) -> npt.NDArray[Any]:
-        """Copy the elements.
+        """Return a new array with the elements.
 
-        Returns
-        -------
-        numpy.ndarray
-            A new array of the same shape and type; of ``bfloat16``, which NumPy does not have, the bits as ``uint16``.
-            ``numpy.asarray(x)`` has its numbers.
+        Of ``bfloat16``, which NumPy does not have, they are the bits as ``uint16``; ``numpy.asarray(x)`` has its
+        numbers.
         """
         return np.array(self._memory.view(np.uint16) if dt.element(self.dtype) == "bfloat16" else self._memory)
 
@@ -157,14 +140,10 @@ class NDArray:
         return NDArray(self._memory.reshape((*sizes, *self._memory.shape[len(self.shape) :])), self.dtype, self.device)
 
     def copyfrom(self, source_array: ArrayLike) -> NDArray:
-        """Take the elements of another array, converted to this array's type.
+        """Take the elements of another array of the same shape, converted to this array's type.
 
-        As :meth:`numpy` gives them, the elements of NumPy's ``uint16`` are the bits of ``bfloat16``.
-
-        Parameters
-        ----------
-        source_array : array_like or NDArray
-            Elements in the shape of this array; NumPy arrays have the lanes of vectors as one more dimension.
+        As :meth:`numpy` gives them, the elements of NumPy's ``uint16`` are the bits of ``bfloat16``, and the lanes of
+        vectors are one more dimension.
 
         Raises
         ------
@@ -184,14 +163,7 @@ class NDArray:
         return self
 
     def copyto(self, target: NDArray | Device, mem_scope: str | None = None) -> NDArray:
-        """Copy the elements into another array, or into a new one on a device.
-
-        Parameters
-        ----------
-        target : NDArray or Device
-            An array of the same shape, or where to make one.
-        mem_scope : str, optional
-            The memory of a new array, as of :func:`empty`.
+        """Copy the elements into another array, or into a new one on a device, in a memory as of :func:`empty`.
 
         Raises
         ------
@@ -210,13 +182,7 @@ class NDArray:
         return described_array(self.address, self.dtype, self.shape, self.device)
 
     def __dlpack__(self, *, stream: object = None) -> Any:
-        """Return a capsule through which other libraries see the same memory.
-
-        Parameters
-        ----------
-        stream : object
-            None: the CPU has no streams.
-        """
+        """Return a capsule through which other libraries see the same memory; the CPU has no streams."""
         return self._memory.__dlpack__(stream=None)
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -257,19 +223,12 @@ def empty(
     device: Device | None = None,
     mem_scope: str | None = None,
 ) -> NDArray:
-    """Return an array whose elements are whatever the memory held.
-
-    Parameters
-    ----------
-    device : Device, optional
-        Where it lies; the CPU by default.
-    mem_scope : str, optional
-        The memory of the device: ``global``, as there is no other here.
+    """Return an array, on the CPU by default, whose elements are whatever the memory held.
 
     Raises
     ------
     ArgumentError
-        If an extent is not an int or negative, the device has no runtime, or the memory is another.
+        If an extent is not an int or negative, the device has no runtime, or its memory is another than ``global``.
     DTypeError
         If no array holds elements of that type.
     """
@@ -334,17 +293,7 @@ class ArrayType:
 
 @renamed_parameter("ctx", "device")
 def array(arr: ArrayLike, device: Device | None = None, mem_scope: str | None = None) -> NDArray:
-    """Return a new array with the elements of ``arr``.
-
-    Parameters
-    ----------
-    arr : array_like or NDArray
-        The elements; shape and type are theirs.
-    device : Device, optional
-        Where it lies; the CPU by default.
-    mem_scope : str, optional
-        The memory of the device, as of :func:`empty`.
-    """
+    """Return a new array, on the CPU by default, with the elements, shape and type of ``arr``."""
     values = arr.view() if isinstance(arr, NDArray) else np.asarray(arr)
     return empty(values.shape, tvm_dtype(values.dtype), device, mem_scope).copyfrom(values)
 
@@ -363,12 +312,9 @@ def numpyasarray(values: npt.NDArray[Any]) -> NDArray:
 
 
 def from_dlpack(dltensor: object) -> NDArray:
-    """Return an array that shares the memory of another library's tensor.
+    """Return an array that shares the memory of another library's tensor on the CPU.
 
-    Parameters
-    ----------
-    dltensor : object
-        A tensor on the CPU that has ``__dlpack__``, or the capsule that this method returns.
+    ``dltensor`` has ``__dlpack__``, or is the capsule that this method returns.
 
     Raises
     ------

@@ -55,13 +55,7 @@ class Relocation:
 
 
 class ObjectFile:
-    """An ELF object file.
-
-    Attributes
-    ----------
-    machine : int
-        The kind of processor, as ELF numbers it.
-    """
+    """An ELF object file; ``machine`` is the kind of processor, as ELF numbers it."""
 
     def __init__(self, code: bytes) -> None:
         self._code = code

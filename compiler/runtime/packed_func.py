@@ -30,13 +30,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 class PackedFunc:
     """A function that is called with values of the runtime.
 
-    Parameters
-    ----------
-    function : callable
-        The Python function.  Arguments that are lists, dictionaries or functions are given to it as an ``Array``, a
-        ``Map`` or a ``PackedFunc``; all others as they are.
-    name : str
-        Under which it is registered, if it is.
+    Arguments that are lists, dictionaries or functions are given to the Python function as an ``Array``, a ``Map`` or a
+    ``PackedFunc``; all others as they are.
     """
 
     __slots__ = ("__wrapped__", "name")
@@ -69,17 +64,7 @@ def _argument(value: object) -> object:
 
 
 def convert(value: object) -> Any:
-    """Return a Python value as an object of the runtime.
-
-    Parameters
-    ----------
-    value : object
-        A number, a text, a sequence, a mapping, a function, or what is an object already.
-
-    Returns
-    -------
-    IntImm, FloatImm, String, Array, Map, PackedFunc, or ``value`` itself
-        The items of containers are converted as well; None and objects stay.
+    """Return a Python value as an object of the runtime; the items of containers as well, None and objects stay.
 
     Raises
     ------
@@ -116,21 +101,12 @@ def convert_key(key: object) -> object:
 
 
 def register_func(func_name: str | Callable[..., Any], f: Function | None = None, override: bool = False) -> Any:
-    """Register a function under a name.
-
-    Parameters
-    ----------
-    func_name : str or callable
-        The name; or the function, whose own name is taken.
-    f : callable, optional
-        The function; without it, the decorator is returned.
-    override : bool
-        Replace a function that has the name already.
+    """Register a function under a name, its own by default; without ``f``, a decorator.
 
     Raises
     ------
     ArgumentError
-        If the name is taken, or what is registered is not a function.
+        If the name is taken, unless the function overrides the other, or what is registered is not a function.
 
     Examples
     --------
@@ -160,15 +136,10 @@ def register_func(func_name: str | Callable[..., Any], f: Function | None = None
 def get_global_func(name: str, allow_missing: bool = False) -> PackedFunc | None:
     """Return the function that is registered under a name.
 
-    Parameters
-    ----------
-    allow_missing : bool
-        Return None if there is none.
-
     Raises
     ------
     ArgumentError
-        If there is none, unless that is allowed.
+        If there is none, unless ``allow_missing`` lets it be None.
     """
     if name not in _REGISTRY:
         extension_point(FUNCTIONS).load_modules()

@@ -26,15 +26,7 @@ _MAX_DIMENSIONS = 64
 
 
 def save_param_dict(params: Mapping[str, ArrayLike]) -> bytearray:
-    """Return parameters as bytes, for :func:`load_param_dict`.
-
-    Raises
-    ------
-    ArgumentError
-        If ``params`` is not a mapping.
-    DTypeError
-        If the layout has no number for the type of an array.
-    """
+    """Return parameters as bytes, for :func:`load_param_dict`; data types that TVM's layout lacks are refused."""
     if not isinstance(params, Mapping):
         expected("save_param_dict", "params", "a dict of arrays by name", params)
     arrays = [v if isinstance(v, NDArray) else array(v) for v in params.values()]
@@ -52,12 +44,7 @@ def save_param_dict(params: Mapping[str, ArrayLike]) -> bytearray:
 
 
 def load_param_dict(param_bytes: bytes | bytearray) -> dict[str, NDArray]:
-    """Return the parameters that :func:`save_param_dict` wrote.
-
-    Parameters
-    ----------
-    param_bytes : bytes or bytearray
-        The content of a ``.params`` file.
+    """Return the parameters that :func:`save_param_dict` wrote, the content of a ``.params`` file.
 
     Raises
     ------
@@ -132,22 +119,10 @@ def _dtype(code: int, bits: int) -> str | None:
 
 
 def save_param_dict_to_file(params: Mapping[str, ArrayLike], path: str | PathLike[str]) -> None:
-    """Write parameters to a file, for :func:`load_param_dict_from_file`.
-
-    Parameters
-    ----------
-    path : str or path
-        Where to; what is there already is overwritten.
-    """
+    """Write parameters to a file, for :func:`load_param_dict_from_file`; it overwrites what is there."""
     Path(path).write_bytes(save_param_dict(params))
 
 
 def load_param_dict_from_file(path: str | PathLike[str]) -> dict[str, NDArray]:
-    """Return the parameters of a file that :func:`save_param_dict_to_file` wrote.
-
-    Parameters
-    ----------
-    path : str or path
-        Of the ``.params`` file.
-    """
+    """Return the parameters of a file that :func:`save_param_dict_to_file` wrote."""
     return load_param_dict(Path(path).read_bytes())

@@ -44,13 +44,7 @@ class Duration(Metric):
 
 @dataclass(frozen=True, slots=True)
 class Percent(Metric):
-    """A share of the whole.
-
-    Parameters
-    ----------
-    percent : float
-        Between 0 and 100.
-    """
+    """A share of the whole, between 0 and 100."""
 
     field: ClassVar[str] = "percent"
     form: ClassVar[str] = ".2f"
@@ -89,13 +83,7 @@ _RULE = "----------"
 
 
 class Report:
-    """The calls of one run.
-
-    Parameters
-    ----------
-    calls : sequence of mapping of str to Metric or str
-        In order: each by the names of columns, such as ``Name`` and ``Duration (us)``.
-    """
+    """The calls of one run, in order: each by the names of columns, such as ``Name`` and ``Duration (us)``."""
 
     def __init__(
         self,
@@ -108,16 +96,10 @@ class Report:
         self.configuration = dict(configuration or {})
 
     def table(self, sort: bool = True, aggregate: bool = True, col_sums: bool = True) -> str:
-        """Return the calls as text.
+        """Return the calls as text, the longest first (``sort``) or in order.
 
-        Parameters
-        ----------
-        sort : bool
-            Whether the longest comes first; else in order.
-        aggregate : bool
-            Whether calls of one function with arguments of the same shapes are one row.
-        col_sums : bool
-            Whether a row with the sums of the columns follows.
+        With ``aggregate``, calls of one function with arguments of the same shapes are one row; with ``col_sums``, a
+        row with the sums of the columns follows.
         """
         rows = _aggregated(self.calls) if aggregate else list(self.calls)
         if sort:
@@ -141,13 +123,7 @@ class Report:
         return out.getvalue()
 
     def json(self) -> str:
-        """Return the report as JSON.
-
-        Returns
-        -------
-        str
-            Each value says what it is: ``{"microseconds": 3.5}``, ``{"count": 1}``, ``{"string": "cpu0"}``.
-        """
+        """Return JSON with what each value is: ``{"microseconds": 3.5}``, ``{"count": 1}``, ``{"string": "cpu"}``."""
         return json.dumps(
             {
                 "calls": [_as_json(call) for call in self.calls],
@@ -158,12 +134,7 @@ class Report:
 
     @classmethod
     def from_json(cls, s: str) -> Report:
-        """Return the report that JSON describes.
-
-        Parameters
-        ----------
-        s : str
-            What :meth:`json` returned.
+        """Return the report that :meth:`json` wrote.
 
         Raises
         ------

@@ -22,13 +22,7 @@ def enabled() -> bool:
 
 
 class VirtualMachineProfiler(VirtualMachine):
-    """Runs an executable, and measures each instruction where that is asked for.
-
-    Parameters
-    ----------
-    exe : Executable or Module
-        What ``relay.vm.compile`` returned, or a module that holds it.
-    """
+    """Runs an executable, and measures each instruction where that is asked for."""
 
     def __init__(self, exe: Executable | Module, device: Device, memory_cfg: object = None) -> None:
         super().__init__(exe, device, memory_cfg)
@@ -43,13 +37,7 @@ class VirtualMachineProfiler(VirtualMachine):
         collectors: Sequence[MetricCollector] | None = None,
         **kwargs: Argument,
     ) -> Report:
-        """Call a function and return how long each instruction took.
-
-        Parameters
-        ----------
-        *args : array_like or NDArray
-            Arguments in order.
-        """
+        """Call a function and return how long each instruction took."""
         self.invoke(func_name, *args, **kwargs)  # what is done once only, is done
         plain, self.executable = self.executable, self._timed
         self.profiler = Profiler(self.device, "VM", collectors)

@@ -43,23 +43,11 @@ class MetricCollector(ABC):
 
     @abstractmethod
     def stop(self, started: object) -> Mapping[str, Value]:
-        """End the measurement of a call.
-
-        Parameters
-        ----------
-        started : object
-            What :meth:`start` returned.
-        """
+        """End the measurement of a call, given what :meth:`start` returned."""
 
 
 class Profiler:
-    """Measures calls, one after another, and reports them.
-
-    Parameters
-    ----------
-    executor : str
-        What makes the calls, for the report: ``Graph`` or ``VM``.
-    """
+    """Measures calls of an executor (``Graph`` or ``VM`` for the report), one after another, and reports them."""
 
     def __init__(self, device: Device, executor: str, collectors: Sequence[MetricCollector] | None = None) -> None:
         self.device = device
@@ -69,13 +57,7 @@ class Profiler:
         self._began = time.perf_counter()
 
     def measure(self, call: Callable[[], Result], **columns: str) -> Result:
-        """Make a call and note how long it took.
-
-        Parameters
-        ----------
-        **columns : str
-            What the report says of it: ``Name`` and others; those that are empty are left out.
-        """
+        """Make a call and note how long it took, with columns such as ``Name``; empty ones are left out."""
         started = [(collector, collector.start(self.device)) for collector in self.collectors]
         began = time.perf_counter()
         result = call()
@@ -121,17 +103,9 @@ def profile_function(
     func_name: str | None = None,
     warmup_iters: int = 10,
 ) -> Callable[..., dict[str, Value]]:
-    """Return what measures one call of a function with collectors.
+    """Return what measures one call of a function, the entry function by default, with collectors.
 
-    Parameters
-    ----------
-    func_name : str, optional
-        The entry function by default.
-
-    Returns
-    -------
-    callable
-        Takes the function's arguments and returns what the collectors measured, by the names of columns.
+    It takes the function's arguments and returns what the collectors measured, by the names of columns.
     """
     function = mod.get_function(mod.entry_name if func_name is None else func_name)
 

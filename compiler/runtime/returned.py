@@ -19,13 +19,7 @@ _SLOTS: dict[str, type[ctypes.c_int64 | ctypes.c_uint64 | ctypes.c_double]] = {
 
 
 class ReturnSlot:
-    """Memory for the value that a function returns.
-
-    Parameters
-    ----------
-    dtype : str
-        ``bool``, ``float64``, ``handle``, ``int64`` or ``uint64``.
-    """
+    """Memory for the value that a function returns: ``bool``, ``float64``, ``handle``, ``int64`` or ``uint64``."""
 
     def __init__(self, dtype: str) -> None:
         self._dtype = dtype

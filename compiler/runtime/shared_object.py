@@ -51,17 +51,9 @@ class _Chunk:
 
 
 def link_shared_object(code: bytes) -> bytes:
-    """Return a shared library of the object code of one module.
+    """Return a shared library of one module's ELF object code for x86-64, compiled to be independent of its position.
 
-    Parameters
-    ----------
-    code : bytes
-        An ELF object file for x86-64, compiled to be independent of its position.
-
-    Returns
-    -------
-    bytes
-        What the system's loader opens; functions that are not in it are looked up in the process.
+    Functions that are not in it are looked up in the process.
     """
     if not is_elf(code):
         raise BuildError("export_library: no linker is installed, and the built-in one only links ELF")

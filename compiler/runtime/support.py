@@ -16,13 +16,7 @@ __all__ = ["describe", "libinfo"]
 
 
 def libinfo() -> dict[str, str]:
-    """Return the options that TVM is built with, as they are here.
-
-    Returns
-    -------
-    dict of str to str
-        ``ON``, ``OFF`` or a version, by TVM's names of options.
-    """
+    """Return ``ON``, ``OFF`` or a version for each option that TVM is built with, as they are here."""
     return {
         "LLVM_VERSION": ".".join(map(str, binding.llvm_version_info)),
         "USE_LLVM": "ON",

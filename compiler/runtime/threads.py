@@ -101,13 +101,10 @@ def parallel_runtime() -> str:
 
 
 def num_threads() -> int:
-    """Return how many threads a parallel loop gets.
+    """Return how many threads a parallel loop gets; 1 without an OpenMP runtime.
 
-    Returns
-    -------
-    int
-        What :func:`set_num_threads` set, else ``TVM_NUM_THREADS`` or ``OMP_NUM_THREADS`` of the environment, else the
-        number of cores that this process may use; 1 without an OpenMP runtime.
+    That is what :func:`set_num_threads` set, else ``TVM_NUM_THREADS`` or ``OMP_NUM_THREADS`` of the environment, else
+    the number of cores that this process may use.
     """
     if openmp() is None:
         return 1
@@ -121,13 +118,7 @@ def num_threads() -> int:
 
 
 def set_num_threads(count: int | None) -> None:
-    """Let parallel loops run on a number of threads from now on.
-
-    Parameters
-    ----------
-    count : int or None
-        From 1 to 1024; None means as many as there are cores.
-    """
+    """Let parallel loops run on 1 to 1024 threads from now on, or on as many as there are cores (None)."""
     if count is not None and (not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= 1024):
         raise ArgumentError(f"set_num_threads: count must be an int from 1 to 1024 or None, got {show(count)}")
     _requested[:] = [] if count is None else [count]

@@ -24,19 +24,7 @@ class Timed(Protocol):
     def evaluator(self, func_name: str, number: int, repeat: int, min_seconds: float) -> Callable[..., BenchmarkResult]:
         """Return what measures a function, given the function's arguments.
 
-        Parameters
-        ----------
-        number : int
-            Calls that one measurement averages over.
-        repeat : int
-            Measurements.
-        min_seconds : float
-            A measurement lasts at least this long.
-
-        Returns
-        -------
-        callable
-            Of the function's arguments.
+        Each of ``repeat`` measurements averages over ``number`` calls, or more until it lasts ``min_seconds``.
 
         Raises
         ------
@@ -59,36 +47,20 @@ def time_evaluator(
     cache_flush_bytes: int = 0,
     f_preproc: str = "",
 ) -> Callable[..., BenchmarkResult]:
-    """Return a function of the kernel's arguments that measures it.
+    """Return a function of the kernel's arguments that measures it, in seconds a call.
 
     Parameters
     ----------
-    func_name : str
-        The kernel.
-    dev : Device
-        Where it runs.
     number : int
-        Calls that one measurement averages over.
-    repeat : int
-        Measurements.
+        Calls that each of ``repeat`` measurements averages over.
     min_repeat_ms : int
         A measurement lasts at least this many milliseconds: ``number`` grows until it does.
     limit_zero_time_iterations, cooldown_interval_ms, repeats_to_cooldown : int
-        Accepted for compatibility.
+        No effect.
     cache_flush_bytes : int
         Before each measurement, as many bytes are written, so that the arguments are not in the caches any more.
     f_preproc : str
         Name of a registered function that is called with the kernel's arguments before each measurement.
-
-    Returns
-    -------
-    callable
-        Returns a :class:`BenchmarkResult` in seconds a call.
-
-    Raises
-    ------
-    ArgumentError
-        If no function is registered as ``f_preproc``.
     """
     counts = (("number", number, 1), ("repeat", repeat, 1), ("min_repeat_ms", min_repeat_ms, 0))
     for name, value, least in (*counts, ("cache_flush_bytes", cache_flush_bytes, 0)):

@@ -33,14 +33,9 @@ Argument = ArrayLike | ADT | Closure
 
 
 class VirtualMachine(Timed):
-    """Runs an executable.
+    """Runs an executable, or a module that holds one, as ``relay.vm.compile`` returns it.
 
-    Parameters
-    ----------
-    exe : Executable or Module
-        What ``relay.vm.compile`` returned, or a module that holds it.
-    memory_cfg : str or dict, optional
-        ``naive`` or ``pooled``, for each device if it is a dictionary; accepted as TVM does.
+    Memory is not planned: ``memory_cfg`` (``naive`` or ``pooled``, for all devices or for each) changes nothing.
     """
 
     NAIVE_ALLOCATOR = 1
@@ -65,24 +60,12 @@ class VirtualMachine(Timed):
     # calls from outside
 
     def get_input_index(self, input_name: str, func_name: str = "main") -> int:
-        """Return the position of a parameter.
-
-        Returns
-        -------
-        int
-            -1 if there is no such parameter.
-        """
+        """Return the position of a parameter; -1 if there is no such parameter."""
         params = self._entry(func_name).params
         return params.index(input_name) if input_name in params else -1
 
     def invoke_stateful(self, func_name: str, *args: Argument, **kwargs: Argument) -> None:
-        """Call a function and keep its result for :meth:`get_outputs`.
-
-        Parameters
-        ----------
-        *args : array_like or NDArray
-            Arguments in order.
-        """
+        """Call a function and keep its result for :meth:`get_outputs`."""
         self.invoke(func_name, *args, **kwargs)
 
     def get_outputs(self) -> list[Any]:
@@ -90,24 +73,13 @@ class VirtualMachine(Timed):
         return list(self._outputs)
 
     def set_input(self, func_name: str, *args: Argument, **kwargs: Argument) -> None:
-        """Set the arguments that a function is called with when it is given none.
-
-        Parameters
-        ----------
-        *args : array_like or NDArray
-            Arguments in order.
-        """
+        """Set the arguments that a function is called with when it is given none."""
         self._inputs[func_name] = dict(enumerate(self._arguments(func_name, args, kwargs)))
 
     def set_one_input(self, func_name: str, *args: int | str | Argument, **kwargs: Argument) -> None:
         """Set one of the arguments that a function is called with when it is given none.
 
-        Parameters
-        ----------
-        *args : int or str, array_like or NDArray
-            The parameter's position or name, and its value.
-        **kwargs : array_like or NDArray
-            The value by the parameter's name, instead.
+        It is given with the parameter's position or name before it, or by the name.
 
         Raises
         ------
@@ -127,12 +99,7 @@ class VirtualMachine(Timed):
     def invoke_with_outputs(
         self, func_name: str, input_args: Mapping[str, Argument], output_args: Sequence[NDArray]
     ) -> None:
-        """Call a function and write its results into arrays.
-
-        Parameters
-        ----------
-        output_args : sequence of NDArray
-            An array for each result: one, or as many as the tuple that is returned has fields.
+        """Call a function and write its results, one or the fields of a tuple, into arrays.
 
         Raises
         ------
@@ -151,11 +118,6 @@ class VirtualMachine(Timed):
     def invoke(self, func_name: str, *args: Argument, **kwargs: Argument) -> Any:
         """Call a function.
 
-        Parameters
-        ----------
-        *args : array_like or NDArray
-            Arguments in order.
-
         Raises
         ------
         ArgumentError
@@ -173,13 +135,7 @@ class VirtualMachine(Timed):
         return result
 
     def run(self, *args: Argument, **kwargs: Argument) -> Any:
-        """Call the function ``main``.
-
-        Parameters
-        ----------
-        *args : array_like or NDArray
-            Arguments in order.
-        """
+        """Call the function ``main``."""
         return self.invoke("main", *args, **kwargs)
 
     def get_function(self, name: str) -> Callable[..., Any]:
@@ -201,21 +157,9 @@ class VirtualMachine(Timed):
         repeats_to_cooldown: int = 1,
         **kwargs: Argument,
     ) -> BenchmarkResult:
-        """Measure calls of a function.
+        """Measure calls of a function, in seconds a call, with the conversion of the arguments if it is ``end_to_end``.
 
-        Parameters
-        ----------
-        *args : array_like or NDArray
-            Arguments in order.
-        end_to_end : bool
-            Whether to measure the conversion of the arguments as well.
-        min_repeat_ms : int, optional
-            A measurement lasts at least this many milliseconds.
-
-        Returns
-        -------
-        BenchmarkResult
-            In seconds a call.
+        A measurement lasts at least ``min_repeat_ms`` milliseconds.
         """
         rounds = (number, repeat, min_repeat_ms or 0)
         if end_to_end:
@@ -282,14 +226,9 @@ class VirtualMachine(Timed):
         return self._result
 
     def enter(self, function: int, args: tuple[Value, ...], target: int, last: bool = False) -> None:
-        """Begin a call.
+        """Begin a call, whose result is for the caller's register ``target``.
 
-        Parameters
-        ----------
-        target : int
-            The caller's register that the result is for.
-        last : bool
-            Whether the caller only returns the result: then the call takes the caller's place.
+        Where the caller only returns the result (``last``), the call takes the caller's place.
 
         Raises
         ------

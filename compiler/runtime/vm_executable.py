@@ -22,13 +22,7 @@ Kernel = Callable[[Sequence[Value]], Value]
 
 
 class Executable:
-    """A program of the virtual machine.
-
-    Parameters
-    ----------
-    mod : Module, optional
-        What :attr:`mod` of a program is, or ``load_module`` returns of a file that it was exported to.  Without it the
-        program is empty.
+    """A program of the virtual machine: empty, or what a module with a program holds.
 
     Attributes
     ----------
@@ -40,11 +34,6 @@ class Executable:
         What arrays given to an entry are converted to.
     late_bound : dict of str to int
         The numbers of constants that were taken out, by name: a machine needs them back.
-
-    Raises
-    ------
-    ArgumentError
-        If the module holds no program.
     """
 
     def __init__(self, mod: Module | None = None) -> None:
@@ -75,40 +64,18 @@ class Executable:
         return module
 
     def save(self) -> tuple[bytearray, Module | None]:
-        """Return the program in two parts, which :meth:`load_exec` puts together.
-
-        Returns
-        -------
-        tuple
-            The instructions, constants and operators as bytes, and the machine code.
-        """
+        """Return bytes of instructions and constants, and the machine code, for :meth:`load_exec`."""
         return saved_program(self), self.lib
 
     @staticmethod
     def load_exec(bytecode: bytes | bytearray, lib: Module | None) -> Executable:
-        """Return a program that was saved.
-
-        Parameters
-        ----------
-        lib : Module, optional
-            The second part: the machine code.
-
-        Raises
-        ------
-        ArgumentError
-            If the bytes are not a program.
-        """
+        """Return a program that was saved; ``lib`` is its machine code."""
         return loaded_program(Executable(), bytes(bytecode), lib)
 
     # constants that are kept apart
 
     def get_late_bound_consts(self, byte_limit: int) -> dict[str, NDArray]:
-        """Take large constants out of the program, so that it can be saved without them.
-
-        Parameters
-        ----------
-        byte_limit : int
-            Constants of at least so many bytes are taken out.
+        """Take constants of at least ``byte_limit`` bytes out of the program, so that it can be saved without them.
 
         Raises
         ------
@@ -125,15 +92,7 @@ class Executable:
         return taken
 
     def move_late_bound_consts(self, path: str | PathLike[str], byte_limit: int) -> None:
-        """Move large constants from the program to a file.
-
-        Parameters
-        ----------
-        path : str or path
-            The file, which has the format of parameters.
-        byte_limit : int
-            Constants of at least so many bytes are moved.
-        """
+        """Move constants of at least ``byte_limit`` bytes from the program to a file of parameters."""
         save_param_dict_to_file(self.get_late_bound_consts(byte_limit), path)
 
     def load_late_bound_consts(self, path: str | PathLike[str]) -> None:

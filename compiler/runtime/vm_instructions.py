@@ -21,15 +21,7 @@ RESHAPE_TENSOR = "reshape_tensor"
 
 @dataclass(slots=True)
 class VMFunction:
-    """A function as instructions.
-
-    Parameters
-    ----------
-    params : tuple of str
-        Names of the parameters, which are in the first registers.
-    is_global : bool
-        Whether it is a function of the module, and no inner one.
-    """
+    """A function as instructions; the parameters are in the first registers, an inner function is not ``is_global``."""
 
     name: str
     params: tuple[str, ...]

@@ -11,13 +11,7 @@ __all__ = ["ADT", "Closure", "Ref", "Value"]
 
 
 class Closure:
-    """A function with the values that it captured, which are its first arguments.
-
-    Parameters
-    ----------
-    function : int
-        Number of the function in its executable.
-    """
+    """A function, by its number in the executable, with the values that it captured, which are its first arguments."""
 
     __slots__ = ("captured", "function")
 
