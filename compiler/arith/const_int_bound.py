@@ -277,8 +277,7 @@ class ConstIntBoundAnalyzer(Functor):
 
 
 class TrustingConstIntBound(ConstIntBoundAnalyzer):
-    """Bounds as TVM's users see them: nothing overflows, and what is converted fits the type that it is converted to.
-    """
+    """Bounds as TVM's users see them: nothing overflows, and what is converted fits the new type."""
 
     def __init__(self, exact: ConstIntBoundAnalyzer) -> None:
         super().__init__()

@@ -260,9 +260,7 @@ def _own_constants(program: GraphProgram, kernels: list[LoweredKernel | None]) -
             call.inputs.append(number)
 
 
-def _graph(
-    program: GraphProgram, calls: Sequence[NamedKernel | LoweredKernel | None], memory: MemoryPlan
-) -> Graph:
+def _graph(program: GraphProgram, calls: Sequence[NamedKernel | LoweredKernel | None], memory: MemoryPlan) -> Graph:
     """Return the graph as the executor reads it."""
     order = [v for _, v in program.inputs] + [v for v, _ in program.constants]
     names = [n for n, _ in program.inputs] + program.constant_names

@@ -96,8 +96,7 @@ def graph_program(main: Function) -> GraphProgram:
 
 
 def graph_values(main: Function) -> tuple[GraphProgram, Mapping[RelayExpr, list[int]]]:
-    """Return the calls that a function consists of, as :func:`graph_program` does, and the values of its expressions.
-    """
+    """Return the calls of a function, as :func:`graph_program` does, and the values of its expressions."""
     flattening = _Flattening(main)
     return flattening.program, flattening.values
 

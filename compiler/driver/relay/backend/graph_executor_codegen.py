@@ -23,9 +23,7 @@ class GraphExecutorCodegen:
     def __init__(self, mod: object, target: TargetLike) -> None:
         self._target = build_target(target, devices=True)
 
-    def codegen(
-        self, ir_module: IRModule, func: Function
-    ) -> tuple[str, dict[Target, IRModule], dict[str, NDArray]]:
+    def codegen(self, ir_module: IRModule, func: Function) -> tuple[str, dict[Target, IRModule], dict[str, NDArray]]:
         """Return what the graph executor runs.
 
         Parameters
