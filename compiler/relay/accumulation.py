@@ -46,10 +46,7 @@ def widened_attrs(attrs: Mapping[str, Any]) -> dict[str, Any]:
 def reference_in_float32(reference: Any) -> Any:
     """Return a NumPy reference that computes half-precision floats in ``float32``.
 
-    Returns
-    -------
-    callable
-        It rounds the result to half precision once, unless the attributes ask for a wider type.
+    It rounds the result to half precision once, unless the attributes ask for a wider type.
     """
 
     def run(attrs: Any, *values: Any) -> Any:

@@ -28,11 +28,8 @@ __all__ = [
 class Constructor(Expr):
     """Makes values of an algebraic data type: ``Cons(x, xs)``.
 
-    Parameters
-    ----------
-    tag : int
-        Tells it from all constructors of a module: those of one type are numbered one after the other, and the name
-        of the type says from where on; set by :class:`TypeData`.
+    ``tag``, which :class:`TypeData` sets, tells it from all constructors of a module: those of one type are numbered
+    one after the other, and the name of the type says from where on.
     """
 
     unique_instance: ClassVar[bool] = True
@@ -96,13 +93,7 @@ class PatternVar(Pattern):
 
 @node
 class PatternConstructor(Pattern):
-    """Matches the values of one constructor whose fields match.
-
-    Parameters
-    ----------
-    patterns : tuple of Pattern
-        One for each of the constructor's inputs.
-    """
+    """Matches the values of one constructor whose fields match ``patterns``."""
 
     children: ClassVar[tuple[str, ...]] = ("patterns",)
 
@@ -115,13 +106,7 @@ class PatternConstructor(Pattern):
 
 @node
 class PatternTuple(Pattern):
-    """Matches tuples whose fields match.
-
-    Parameters
-    ----------
-    patterns : tuple of Pattern
-        One for each field.
-    """
+    """Matches tuples whose fields match ``patterns``."""
 
     children: ClassVar[tuple[str, ...]] = ("patterns",)
 
@@ -133,13 +118,7 @@ class PatternTuple(Pattern):
 
 @node
 class Clause(Node):
-    """One case of a match.
-
-    Parameters
-    ----------
-    rhs : Expr
-        What the match is then; sees the variables of the pattern.
-    """
+    """One case of a match; its value, ``rhs``, sees the variables of the pattern."""
 
     children: ClassVar[tuple[str, ...]] = ("lhs", "rhs")
 
@@ -154,10 +133,8 @@ class Clause(Node):
 class Match(Expr):
     """The first of several clauses whose pattern a value matches.
 
-    Parameters
-    ----------
-    complete : bool
-        Whether the clauses must cover every value; inference checks it (``match?`` in texts where they need not).
+    If it is ``complete``, inference checks that the clauses cover every value (``match?`` in texts where they need
+    not).
     """
 
     children: ClassVar[tuple[str, ...]] = ("data", "clauses")

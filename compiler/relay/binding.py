@@ -20,19 +20,11 @@ __all__ = [
 
 
 def bind(expr: GraphExpr, binds: Mapping[Var, Any]) -> Any:
-    """Substitute expressions for free variables, or for parameters of a function.
+    """Substitute expressions for free variables, or for parameters of a function; the very same where nothing is bound.
 
-    Parameters
-    ----------
-    expr : Expr or Function
-        A function loses the parameters that are bound, and gets those that the new expressions use::
+    A function loses the parameters that are bound, and gets those that the new expressions use::
 
-            fn (%x, %y) { add(%x, %y) }, {%y: multiply(%z, 2f)}   ->   fn (%x, %z) { add(%x, multiply(%z, 2f)) }
-
-    Returns
-    -------
-    Expr or Function
-        The very same where nothing is bound.
+        fn (%x, %y) { add(%x, %y) }, {%y: multiply(%z, 2f)}   ->   fn (%x, %z) { add(%x, multiply(%z, 2f)) }
 
     Raises
     ------

@@ -71,13 +71,7 @@ class Expr(ExprArithmetic, Placed, RelayExpr):
     dag_node: ClassVar[bool] = True
 
     def astype(self, dtype: str) -> Expr:
-        """Return the value converted to another data type, as the call of ``cast``.
-
-        Parameters
-        ----------
-        dtype : str
-            Such as ``float16``.
-        """
+        """Return the value converted to another data type, such as ``float16``, as the call of ``cast``."""
         return apply("cast", self, dtype=dtype)
 
     def __call__(self, *args: ExprLike) -> Call:
@@ -90,19 +84,15 @@ class Expr(ExprArithmetic, Placed, RelayExpr):
     __repr__ = __str__
 
     def astext(self, show_meta_data: bool = True, annotate: Annotation | None = None) -> str:
-        """Return the expression in Relay's text format.
+        """Return the expression in Relay's text format, which :func:`tvm.relay.parse_expr` reads.
 
         Parameters
         ----------
         show_meta_data : bool
-            Whether the values of constants that are too large for the text are appended as a ``#[metadata]`` section.
+            Whether constants that are too large for the text are appended as a ``#[metadata]`` section;
+            without it such a text cannot be read back.
         annotate : callable, optional
             ``annotate(expr)`` is the text after an expression, in place of the comment with its type.
-
-        Returns
-        -------
-        str
-            A text that :func:`tvm.relay.parse_expr` reads; without the metadata only if no constant is that large.
         """
         return format_of(self).astext(self, show_meta_data, annotate)
 
@@ -132,13 +122,7 @@ def expr_of(owner: str, value: ExprLike) -> Any:
 
 @graph_node
 class Constant(Expr):
-    """A tensor whose value is part of the program.
-
-    Parameters
-    ----------
-    data : NDArray
-        Any shape and data type.
-    """
+    """A tensor whose value is part of the program."""
 
     dag_node: ClassVar[bool] = False
 
@@ -159,14 +143,8 @@ class Constant(Expr):
 class Var(Expr):
     """A variable: a parameter of a function, a name that ``let`` binds, or a name in a pattern.
 
-    Variables are compared by identity; two of one name are two variables.
-
-    Parameters
-    ----------
-    name_hint : str
-        The name in texts, made unique there.
-    type_annotation : Type, optional
-        Its type; inference finds it where it is left out.
+    Variables are compared by identity; two of one name are two variables, and texts make ``name_hint`` unique.
+    Inference finds the type where ``type_annotation`` is left out.
     """
 
     unique_instance: ClassVar[bool] = True
@@ -185,17 +163,8 @@ class Var(Expr):
 class Call(Expr):
     """An operator, constructor or function applied to arguments.
 
-    Parameters
-    ----------
-    attrs : Attrs
-        Attributes of an operator, such as the strides of a convolution; those left out have their defaults.
-    type_args : tuple of Type
-        What a generic function is applied to; inference finds them where they are left out.
-
-    Raises
-    ------
-    ArgumentError
-        If an argument is not an expression.
+    ``attrs`` are an operator's, such as the strides of a convolution; those left out have their defaults.
+    ``type_args`` are the types that a generic function is applied to, which inference finds where they are left out.
     """
 
     children: ClassVar[tuple[str, ...]] = ("op", "args")
@@ -219,10 +188,7 @@ class Call(Expr):
 class Let(Expr):
     """Binds a value to a variable for the rest of an expression.
 
-    Parameters
-    ----------
-    variable : Var
-        What is bound, the field ``var``; visible in ``body``, and in ``value`` if that is a function.
+    The variable, the field ``var``, is visible in ``body``, and in ``value`` if that is a function.
     """
 
     children: ClassVar[tuple[str, ...]] = ("var", "value", "body")
@@ -241,13 +207,7 @@ class Let(Expr):
 
 @graph_node
 class If(Expr):
-    """Evaluates one of two branches.
-
-    Parameters
-    ----------
-    cond : Expr
-        A scalar of data type ``bool``.
-    """
+    """Evaluates one of two branches by a condition that is a scalar of data type ``bool``."""
 
     children: ClassVar[tuple[str, ...]] = ("cond", "true_branch", "false_branch")
 
@@ -285,13 +245,7 @@ class Tuple(Expr):
 
 @graph_node
 class TupleGetItem(Expr):
-    """One field of a tuple.
-
-    Parameters
-    ----------
-    index : int
-        From 0 on.
-    """
+    """One field of a tuple, counted from 0 on."""
 
     children: ClassVar[tuple[str, ...]] = ("tuple_value",)
 
@@ -303,13 +257,7 @@ class TupleGetItem(Expr):
 
 
 class TupleWrapper:
-    """A call that returns several values, to be indexed and unpacked like a Python tuple.
-
-    Parameters
-    ----------
-    tuple_value : Expr
-        The call; its type is a tuple.
-    """
+    """A call whose type is a tuple, to be indexed and unpacked like a Python tuple."""
 
     def __init__(self, tuple_value: RelayExpr, size: int) -> None:
         self.tuple_value = tuple_value
@@ -366,8 +314,6 @@ def var(
         A string is the data type of a scalar.
     shape : sequence of int or PrimExpr, optional
         Instead of a type: that of a tensor of ``dtype``.
-    dtype : str
-        The data type that goes with ``shape``.
     span : Span, optional
         The source location; by default the line of the call.
 
@@ -397,8 +343,6 @@ def const(value: TensorLike, dtype: str | TensorType | None = None, span: Span |
 
     Parameters
     ----------
-    value : number, sequence, numpy.ndarray or NDArray
-        Any shape.
     dtype : str or TensorType, optional
         By default that of an ``NDArray``, and of anything else the data type that NumPy finds, where ``float64``
         becomes ``float32`` and ``int64`` becomes ``int32``.

@@ -37,12 +37,8 @@ _RULES: dict[type, str] = {
 
 
 class ExprFunctor(RewriteFunctor):
-    """Dispatches ``visit(expr)`` to the rule for its class, once for each expression.
-
-    Attributes
-    ----------
-    memo_map : dict
-        What the rule returned for each expression that was visited.
+    """Dispatches ``visit(expr)`` to the rule for its class, once for each expression: ``memo_map`` has what it
+    returned.
     """
 
     memo_map: dict[Any, Any]
@@ -52,17 +48,8 @@ class ExprFunctor(RewriteFunctor):
 
     @classmethod
     def rule_name(cls, kind: type) -> str:
-        """Return the name of the rule for a class of expressions, as TVM calls it.
-
-        Parameters
-        ----------
-        kind : type
-            The class, e.g. ``Call``.
-
-        Returns
-        -------
-        str
-            The name, e.g. ``visit_call``; empty if there is no rule for the class.
+        """Return the name of the rule for a class of expressions as TVM calls it, e.g. ``visit_call``; empty if there
+        is none.
         """
         return _RULES.get(kind, "")
 

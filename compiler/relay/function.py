@@ -37,11 +37,6 @@ class Function(BaseFunc, Expr):
     attrs : Attrs
         ``Primitive`` marks a group of operators that becomes one kernel, ``Inline`` a function for the pass of that
         name, ``Compiler`` one for an external compiler, ``global_symbol`` names it.
-
-    Raises
-    ------
-    ArgumentError
-        If a parameter is not a variable, or the body no expression.
     """
 
     children: ClassVar[tuple[str, ...]] = ("params", "body")
@@ -76,27 +71,13 @@ class Function(BaseFunc, Expr):
         object.__setattr__(self, "attrs", DictAttrs({**devices, RESULT_DEVICE: as_virtual_device(device)}))
 
     def with_attr(self, key: str | Mapping[str, Any], value: Any = None) -> Function:
-        """Return this function with more attributes.
-
-        Parameters
-        ----------
-        key : str or mapping of str to object
-            One name, or several with their values.
-        value : object
-            The attribute's value, where ``key`` is a name.
-        """
+        """Return this function with an attribute more, or with several, where ``key`` maps their names to values."""
         more = {key: value} if isinstance(key, str) else dict(key)
         with derived_from(self.span):
             return rebuild(self, attrs=DictAttrs({**self.attrs, **more}))
 
     def without_attr(self, attr_key: str) -> Function:
-        """Return this function without an attribute.
-
-        Parameters
-        ----------
-        attr_key : str
-            Need not be there.
-        """
+        """Return this function without an attribute, which need not be there."""
         with derived_from(self.span):
             return rebuild(self, attrs=DictAttrs({k: v for k, v in self.attrs.items() if k != attr_key}))
 

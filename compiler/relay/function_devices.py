@@ -41,13 +41,7 @@ VIRTUAL_DEVICE = _VirtualDeviceKind("a VirtualDevice, a Device, or the name or n
 def with_devices(
     func: Function, params: Sequence[VirtualDevice], result: VirtualDevice, older: bool = False
 ) -> Function:
-    """Return a function whose parameters and result are on devices.
-
-    Parameters
-    ----------
-    older : bool
-        Whether to write them as programs before 0.9 do.
-    """
+    """Return a function whose parameters and result are on devices; ``older`` writes them as programs before 0.9 do."""
     if len(params) != len(func.params):
         raise ArgumentError(f"function_on_device: expected {len(func.params)} param_devices, got {len(params)}")
     if older:
@@ -65,10 +59,7 @@ def with_result_device(func: Function, result: VirtualDevice) -> Function:
 def written_devices(func: Function) -> tuple[Sequence[VirtualDevice], Mapping[str, Any]]:
     """Return what is written beside a function's parameters, and as its attributes.
 
-    Returns
-    -------
-    tuple of sequence of VirtualDevice and mapping of str to object
-        No devices where nothing is said of them; that of the result is then the attribute ``virtual_device``.
+    There are no devices where nothing is said of them; that of the result is the attribute ``virtual_device``.
     """
     if PARAMS not in func.attrs:
         return (), func.attrs

@@ -53,13 +53,7 @@ class InterpreterError(TVMError):
 
 
 class Frame:
-    """The values of one call of a function.
-
-    Parameters
-    ----------
-    parent : Frame or None
-        Of the call that made the function: its variables and values are visible.
-    """
+    """The values of one call of a function; those of ``parent``, the call that made the function, are visible."""
 
     __slots__ = ("parent", "pending", "values")
 
@@ -97,13 +91,7 @@ class Closure:
 
 @dataclass(frozen=True, slots=True)
 class ConstructorValue:
-    """A value of an algebraic data type.
-
-    Attributes
-    ----------
-    tag : int
-        The position of the constructor in its type.
-    """
+    """A value of an algebraic data type; ``tag`` is the position of the constructor in its type."""
 
     tag: int
     fields: Sequence[Any]
@@ -127,14 +115,10 @@ class Interpreter:
         self._mod = IRModule() if mod is None else mod
 
     def evaluate(self, expr: GraphExpr | str = "main", args: Sequence[Any] | Mapping[str, Any] | None = None) -> Any:
-        """Return the value of an expression, or of a function applied to arguments.
+        """Return the value of an expression, of a function applied to arguments, or of the function of the module of
+        that name.
 
-        Parameters
-        ----------
-        expr : Expr, Function, GlobalVar or str
-            A string names a function of the module.
-        args : sequence or mapping of str to value, optional
-            Arrays, numbers, tuples, or values that were returned before; a mapping names the parameters.
+        Arguments are arrays, numbers, tuples, or values that were returned before; a mapping names the parameters.
 
         Raises
         ------

@@ -16,7 +16,8 @@ __all__ = ["for_loop", "while_loop"]
 def while_loop(
     cond: Callable[..., RelayExpr], loop_vars: Sequence[RelayExpr], loop_bodies: Callable[..., Sequence[RelayExpr]]
 ) -> Let:
-    """Return a loop that goes on while a condition holds.
+    """Return a loop that goes on while a condition holds: a function from the first values to the tuple of the last
+    ones.
 
     Parameters
     ----------
@@ -26,11 +27,6 @@ def while_loop(
         Variables whose names and types the values have.
     loop_bodies : callable
         From the values to those of the next iteration.
-
-    Returns
-    -------
-    Let
-        A function from the first values to the tuple of the last ones.
 
     Examples
     --------
@@ -59,23 +55,10 @@ def for_loop(
     loop_vars: Sequence[RelayExpr],
     loop_bodies: Callable[..., Sequence[RelayExpr]],
 ) -> RelayExpr:
-    """Return a loop that counts from a number up to, and without, another one.
+    """Return a loop that counts from an integer ``lower`` up to, and without, ``upper`` in steps.
 
-    Parameters
-    ----------
-    lower, upper : Expr
-        Scalars of an integer type, which bound the counter.
-    step : Expr
-        What is added to the counter.
-    loop_vars : sequence of Expr
-        Variables whose names and types the other values have.
-    loop_bodies : callable
-        From the counter and the values to the values of the next iteration.
-
-    Returns
-    -------
-    Expr
-        A function from the first values to the tuple of the last ones, behind the counter.
+    It is a function from the first values to the tuple of the last ones, behind the counter.  They have the names and
+    types of ``loop_vars``, and ``loop_bodies`` computes them for the next iteration from the counter and the values.
     """
     counter = Var("i", getattr(lower, "checked_type_", None) or getattr(lower, "type_annotation", None))
 

@@ -49,10 +49,9 @@ class NamedLayouts:
     ----------
     inputs : tuple of str
         For each input the attribute that names its layout; empty where none does.
-    images : str
-        The attribute that names the layout of the images.
-    weight : str
-        That of the weight, be it an input or the result; empty where there is none.
+    images, weight : str
+        The attributes that name the layouts of the images and of the weight, be it an input or the result;
+        empty where there is none.
     results : tuple of str
         Attributes that name the layout of the result: the first one that is not empty.
     """
@@ -99,12 +98,7 @@ class NamedLayouts:
     def accepted(self, attrs: Attrs, changes: Mapping[str, Any], types: Types) -> Attrs | None:
         """Return attributes with other layouts; None if the operator has no such form for operands of these types.
 
-        Parameters
-        ----------
-        changes : mapping of str to str
-            Other values of attributes that name layouts.
-        types : tuple of Type
-            Of the operands in the layouts that ``attrs`` names.
+        The types are those of the operands in the layouts that ``attrs`` names.
         """
         try:
             made = attrs.with_values(**changes)

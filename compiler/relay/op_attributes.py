@@ -62,11 +62,8 @@ def register(op_name: str, describe: str = "") -> ProgramOp:
 def register_alter_op_layout(op_name: str, alter_layout: Rule | None = None, level: int = 10) -> Any:
     """Set how AlterOpLayout changes the calls of an operator.
 
-    Parameters
-    ----------
-    alter_layout : callable, optional
-        From attributes, arguments, placeholders of their types, and the type of the result to another call of as many
-        arguments, or None; without it, the decorator is returned.
+    ``alter_layout`` is a function from attributes, arguments, placeholders of their types, and the type of the result
+    to another call of as many arguments, or None; without it, the decorator is returned.
     """
     return register_op_attr(op_name, "FTVMAlterOpLayout", alter_layout, level)
 
@@ -74,11 +71,8 @@ def register_alter_op_layout(op_name: str, alter_layout: Rule | None = None, lev
 def register_legalize(op_name: str, legal_op: Rule | None = None, level: int = 10) -> Any:
     """Set what Legalize puts in place of the calls of an operator.
 
-    Parameters
-    ----------
-    legal_op : callable, optional
-        From attributes, arguments, and their types with that of the result last, to an expression, or None; without it,
-        the decorator is returned.
+    ``legal_op`` is a function from attributes, arguments, and their types with that of the result last, to an
+    expression, or None; without it, the decorator is returned.
     """
     return register_op_attr(op_name, "FTVMLegalize", legal_op, level)
 
@@ -86,11 +80,8 @@ def register_legalize(op_name: str, legal_op: Rule | None = None, level: int = 1
 def register_convert_op_layout(op_name: str, convert_layout: Rule | None = None, level: int = 10) -> Any:
     """Set how ConvertLayout changes the calls of an operator.
 
-    Parameters
-    ----------
-    convert_layout : callable, optional
-        From attributes, arguments, placeholders of their types and the desired layouts to another call of as many
-        arguments, or None; without it, the decorator is returned.
+    ``convert_layout`` is a function from attributes, arguments, placeholders of their types and the desired layouts to
+    another call of as many arguments, or None; without it, the decorator is returned.
     """
     return register_op_attr(op_name, "FTVMConvertOpLayout", convert_layout, level)
 
@@ -98,12 +89,9 @@ def register_convert_op_layout(op_name: str, convert_layout: Rule | None = None,
 def register_infer_correct_layout(op_name: str, infer_layout: Rule | None = None, level: int = 10) -> Any:
     """Set which layouts the calls of an operator take, for ConvertLayout and AlterOpLayout.
 
-    Parameters
-    ----------
-    infer_layout : callable, optional
-        From attributes, the layouts that the inputs have come into (None when it is asked for the call as it is), their
-        old layouts, and the types of the arguments to an InferCorrectLayoutOutput; unknown layouts are None.
-        Without it, the decorator is returned.
+    ``infer_layout`` is a function from attributes, the layouts that the inputs have come into (None when it is asked
+    for the call as it is), their old layouts, and the types of the arguments to an InferCorrectLayoutOutput; unknown
+    layouts are None.  Without it, the decorator is returned.
     """
     return register_op_attr(op_name, "FInferCorrectLayout", infer_layout, level)
 
@@ -139,11 +127,8 @@ def register_shape_func(op_name: str, data_dependent: bool, shape_func: Rule | N
 def register_gradient(op_name: str, fgradient: Rule | None = None, level: int = 10) -> Any:
     """Set the gradient of an operator.
 
-    Parameters
-    ----------
-    fgradient : callable, optional
-        From the call and the gradient of its result to a gradient for each argument; without it, the decorator is
-        returned.
+    ``fgradient`` is a function from the call and the gradient of its result to a gradient for each argument; without
+    it, the decorator is returned.
     """
     return register_op_attr(op_name, "FPrimalGradient", fgradient, level)
 
@@ -156,10 +141,8 @@ def register_external_compiler(op_name: str, fexternal: Rule | None = None, leve
 def register_compute(op_name: str, compute: Rule | None = None, level: int = 10) -> Any:
     """Set the definition of an operator as tensor expressions, which its schedules are for.
 
-    Parameters
-    ----------
-    compute : callable, optional
-        From attributes, inputs and the type of the result to tensors; without it, the decorator is returned.
+    ``compute`` is a function from attributes, inputs and the type of the result to tensors; without it, the decorator
+    is returned.
 
     Examples
     --------
@@ -177,11 +160,8 @@ def register_compute(op_name: str, compute: Rule | None = None, level: int = 10)
 def register_strategy(op_name: str, fstrategy: Rule | None = None, level: int = 10) -> Any:
     """Set the strategy of an operator.
 
-    Parameters
-    ----------
-    fstrategy : callable, optional
-        From attributes, inputs, the type of the result and a target to an OpStrategy, often a generic function;
-        without it, the decorator is returned.
+    ``fstrategy`` is a function, often a generic one, from attributes, inputs, the type of the result and a target to an
+    OpStrategy; without it, the decorator is returned.
     """
     return register_op_attr(op_name, "FTVMStrategy", fstrategy, level)
 

@@ -17,13 +17,7 @@ _RAISES = "If an input is missing or no expression, or the value of an attribute
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter of a public function.
-
-    Attributes
-    ----------
-    type_name : str
-        As documentation states it, e.g. ``Expr`` or ``int or sequence of int``.
-    """
+    """One parameter of a public function, its type as documentation states it, e.g. ``int or sequence of int``."""
 
     name: str
     type_name: str
@@ -40,18 +34,8 @@ class Parameter:
 class Documentation:
     """What documentation says about an operator's public function.
 
-    Attributes
-    ----------
-    summary : str
-        What it computes, in a sentence or two.
-    parameters : tuple of Parameter
-        Inputs and attributes in the order of the call.
-    returns : str
-        What the result is: its shape and data type.
-    result_type : str
-        The Python type of what a call returns, e.g. ``Call``.
-    references : tuple of str
-        Papers and documents that define the operator.
+    Its parameters are inputs and attributes in the order of the call; ``returns`` is the result's shape and data type,
+    and ``references`` are papers and documents that define the operator.
     """
 
     summary: str

@@ -232,10 +232,7 @@ class TupleFunction(Protocol):
 def tuple_function(function: OpFunction, size: int | Callable[[Call], int | None]) -> TupleFunction:
     """Let the public function of an operator whose result is a tuple return it unpacked.
 
-    Parameters
-    ----------
-    size : int or callable
-        How many values the tuple has, or what tells it from the call; None if its result is not a tuple.
+    ``size`` is how many values the tuple has, or what tells it from the call; None if its result is not a tuple.
     """
     op = function.op
     op.result_type = "TupleWrapper"
@@ -252,12 +249,8 @@ def tuple_function(function: OpFunction, size: int | Callable[[Call], int | None
 def public_function(row: OpFunction | TupleFunction, **docs: str) -> Callable[[F], F]:
     """Make a function the public one of an operator, where the row alone does not say how a call is made.
 
-    Its documentation is its own first paragraph, and of each parameter what the row says.
-
-    Parameters
-    ----------
-    docs
-        Documentation of the parameters that are neither inputs nor attributes, as ``type: text``.
+    Its documentation is its own first paragraph, and of each parameter what the row says; ``docs`` describes those that
+    are neither inputs nor attributes, as ``type: text``.
     """
     op = row.op
 
@@ -299,10 +292,7 @@ def composite(function: F) -> F:
 def load_operators(package: dict[str, Any], namespace: str) -> list[str]:
     """Import every module of a package of operators, bind the public functions in it and return all public names.
 
-    Parameters
-    ----------
-    namespace : str
-        What stands before the names of its operators, e.g. ``nn``; empty for none.
+    ``namespace`` stands before the names of its operators, e.g. ``nn``; empty for none.
     """
     subpackages = []
     for module in pkgutil.iter_modules(package["__path__"]):

@@ -48,10 +48,7 @@ Strategy = Callable[[Attrs, "list[Tensor]", Type, Target], "OpStrategy"]
 class OpImplementation:
     """One way to compute an operator: tensor expressions and their schedule.
 
-    Parameters
-    ----------
-    plevel : int
-        Of implementations that are valid, the one with the highest is taken.
+    Of implementations that are valid, the one with the highest ``plevel`` is taken.
     """
 
     def __init__(self, fcompute: Compute, fschedule: ScheduleMaker, name: str, plevel: int) -> None:
@@ -87,12 +84,8 @@ class OpStrategy:
     def add_implementation(
         self, compute: Compute, schedule: ScheduleMaker, name: str = "default", plevel: int = _LEVEL
     ) -> None:
-        """Add an implementation, under the current ``te.SpecializedCondition``.
-
-        Parameters
-        ----------
-        plevel : int
-            Of implementations that are valid, the one with the highest is taken.
+        """Add an implementation, under the current ``te.SpecializedCondition``; of those valid, the highest ``plevel``
+        is taken.
 
         Examples
         --------
@@ -116,8 +109,7 @@ class OpStrategy:
 
 
 def own_strategy(op: RelayOp) -> GenericFunc | None:
-    """Return the generic function of an operator's name, whose default is what its row says; None without a definition.
-    """
+    """Return the generic function of an operator's name, by default what its row says; None without a definition."""
     if op.compute is None:
         return None
     generic = get_native_generic_func(strategy_name(op.name))
@@ -204,11 +196,8 @@ def select_implementation(
 ) -> tuple[OpImplementation, list[Tensor]]:
     """Return the implementation of a call, and the tensors that it computes: the fastest tuned one, else by level.
 
-    Parameters
-    ----------
-    use_autotvm : bool
-        Whether the records of tuning decide, where there are any: of the implementations that are templates with a
-        record, the fastest is taken.
+    ``use_autotvm`` lets the records of tuning decide, where there are any: of the implementations that are templates
+    with a record, the fastest is taken.
 
     Raises
     ------

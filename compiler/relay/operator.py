@@ -65,10 +65,7 @@ AlterLayout = Callable[[Call, Sequence[Any], "Target"], Call | None]
 class InferCorrectLayoutOutput:
     """The layouts that a call has, or must have, and the attributes that go with them.
 
-    Attributes
-    ----------
-    input_layouts, output_layouts : sequence of (Layout or None)
-        Of the inputs, where each element of a tuple counts as one, and of the outputs; None if nobody knows.
+    Each element of a tuple counts as one input; a layout is None if nobody knows it.
     """
 
     input_layouts: Sequence[Layout | None]
@@ -116,25 +113,14 @@ class Input:
 class StaticForm:
     """How a call whose shape depends on an argument is written once that argument is a constant.
 
-    Attributes
-    ----------
-    op : RelayOp
-        The operator that has these arguments as attributes.
-    arguments : mapping of int to str
-        Which arguments decide the shape, and which attributes they become.
+    ``op`` is the operator that has such arguments as attributes, and ``arguments`` says which become which attributes.
     """
 
     op: RelayOp
     arguments: Mapping[int, str]
 
     def attributes(self, attrs: Attrs, values: Sequence[Array]) -> dict[str, Any]:
-        """Return the attributes of the static call.
-
-        Parameters
-        ----------
-        values : sequence of numpy.ndarray
-            The arguments that decide the shape.
-        """
+        """Return the attributes of the static call, given the arguments that decide the shape."""
         given = {name: _attribute(value) for name, value in zip(self.arguments.values(), values, strict=True)}
         return {**attrs, **given}
 
@@ -336,12 +322,7 @@ def relay_ops() -> dict[str, RelayOp]:
 
 
 def get(name: str) -> RelayOp:
-    """Return the operator of graphs that has a name.
-
-    Parameters
-    ----------
-    name : str
-        E.g. ``nn.conv2d``.
+    """Return the operator of graphs that has a name, e.g. ``nn.conv2d``.
 
     Raises
     ------

@@ -37,15 +37,10 @@ INT = scalar_type("int32")
 
 
 class Prelude(TensorArrayLookup):
-    """Adds the data types and functions to a module.
+    """Adds the data types and functions to a module; what it defines already under one of their names stays.
 
     What works on arrays of tensors is added when it is first asked for by its name, such as
     ``tensor_concatenate_int64``.
-
-    Parameters
-    ----------
-    mod : IRModule, optional
-        What it defines already under one of their names stays.
 
     Attributes
     ----------
@@ -99,14 +94,9 @@ class Prelude(TensorArrayLookup):
     # how the functions below are written
 
     def on_list(self, xs: Var, nil: Any, cons: Callable[[Var, Var], Any]) -> Match:
-        """Return the match of a list.
+        """Return the match of a list; ``nil`` is the value for an empty one, None if it is not covered.
 
-        Parameters
-        ----------
-        nil : Expr or None
-            The value for an empty list; None if it is not covered.
-        cons : callable
-            From the variables of head and tail to the value for a longer one.
+        ``cons`` is a function from the variables of head and tail to the value for a longer one.
         """
         head, tail = Var("h"), Var("t")
         pattern = PatternConstructor(self.cons, (PatternVar(head), PatternVar(tail)))
@@ -114,13 +104,7 @@ class Prelude(TensorArrayLookup):
         return Match(xs, (*clauses, Clause(pattern, cons(head, tail))), nil is not None)
 
     def on_pair(self, value: Any, body: Callable[[Var, Var], Any]) -> Match:
-        """Return the match of a pair.
-
-        Parameters
-        ----------
-        body : callable
-            From the variables of the two fields to the value.
-        """
+        """Return the match of a pair; ``body`` computes the value from the variables of the two fields."""
         a, b = Var("a"), Var("b")
         return Match(value, (Clause(PatternTuple((PatternVar(a), PatternVar(b))), body(a, b)),))
 

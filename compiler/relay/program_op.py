@@ -36,13 +36,10 @@ class ProgramOp(RelayOp):
         self.inputs = {**self.inputs, argument.name: Input(argument.description, type_info=argument.type_info)}
 
     def add_type_rel(self, rel_name: str, type_rel_func: ProgramRelation | None = None) -> None:
-        """Set the type relation: how the type of a call follows from the types of its arguments.
+        """Set the type relation: how the type of a call follows from the types of its arguments and the attributes.
 
-        Parameters
-        ----------
-        type_rel_func : callable, optional
-            From the argument types and the attributes (None for a call without any) to the result type.  Its
-            exceptions propagate through type inference, as errors that are of their own class and ``TVMError`` too.
+        ``type_rel_func`` takes these (None for a call without attributes).  Its exceptions propagate through type
+        inference, as errors that are of their own class and ``TVMError`` too.
         """
         function = type_rel_func or get_global_func(f"tvm.relay.type_relation.{rel_name}", allow_missing=True)
         if function is None:

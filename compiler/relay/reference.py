@@ -31,13 +31,7 @@ class RefRead(Expr):
 
 @node
 class RefWrite(Expr):
-    """Lets a reference hold another value; the expression itself is the empty tuple.
-
-    Parameters
-    ----------
-    value : Expr
-        Of the type that the reference was created with.
-    """
+    """Lets a reference hold another value, of the type that it was created with; the expression is the empty tuple."""
 
     children: ClassVar[tuple[str, ...]] = ("ref", "value")
 

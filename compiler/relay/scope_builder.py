@@ -16,14 +16,9 @@ __all__ = [
 
 
 class WithScope:
-    """What a method returns that opens a scope: a context manager.
+    """A context manager, what methods return that open a scope: ``with`` binds ``enter_value``.
 
-    Parameters
-    ----------
-    enter_value : object
-        What ``with`` binds.
-    exit_cb : callable
-        Called where the scope ends without an error.
+    ``exit_cb`` is called where the scope ends without an error.
     """
 
     def __init__(self, enter_value: Any, exit_cb: Callable[[], None]) -> None:
@@ -58,12 +53,8 @@ class ScopeBuilder:
         self._scopes: list[_Scope] = [_Scope()]
 
     def let(self, var: Any, value: ExprLike) -> Var:
-        """Bind a value to a variable for the rest of the scope.
-
-        Parameters
-        ----------
-        var : str, (str, Type) or Var
-            A name, a name with a type, or the variable itself.
+        """Bind a value to a variable for the rest of the scope: a new one of a name, or of a (name, type), or the one
+        given.
 
         Raises
         ------
@@ -90,22 +81,14 @@ class ScopeBuilder:
         self._end(as_expr(value))
 
     def type_of(self, expr: Any) -> Type | None:
-        """Return the type of an expression, as far as it is known.
-
-        Returns
-        -------
-        Type or None
-            That of a variable is what it was declared with; another one's is None before type inference.
+        """Return the type of an expression: of a variable what it was declared with; of others None before type
+        inference.
         """
         return expr.type_annotation if isinstance(expr, Var) else getattr(expr, "checked_type_", None)
 
     def if_scope(self, cond: ExprLike) -> WithScope:
-        """Open the scope of a branch that is taken where a condition holds; :meth:`else_scope` must follow.
-
-        Parameters
-        ----------
-        cond : Expr
-            A scalar of data type ``bool``.
+        """Open the scope of a branch that is taken where a condition, a scalar ``bool``, holds; :meth:`else_scope` must
+        follow.
         """
 
         def leave() -> None:

@@ -17,12 +17,8 @@ CONV_ORDERS = {"NHWC": (3, 0, 1, 2), "NCHW": (0, 1, 2, 3)}
 
 
 class BlockRows(NamedTuple):
-    """A matrix by its blocks that are not zero.
-
-    Parameters
-    ----------
-    indptr : numpy.ndarray
-        Where each row of blocks begins, and where the last one ends.
+    """A matrix by its blocks that are not zero; ``indptr`` says where each row of blocks begins, and where the last one
+    ends.
     """
 
     data: Weight
@@ -31,13 +27,7 @@ class BlockRows(NamedTuple):
 
 
 class SparseAnalysisResult(NamedTuple):
-    """Which weights are stored sparsely.
-
-    Parameters
-    ----------
-    weight_shape : list of list of tuple of int
-        For each of them the shapes of its data, its indices, and its row pointers.
-    """
+    """Which weights are stored sparsely, with the shapes of their data, their indices, and their row pointers."""
 
     weight_name: list[str]
     weight_shape: list[list[tuple[int, ...]]]
@@ -62,15 +52,7 @@ def block_rows(matrix: Weight, blocksize: Sequence[int]) -> BlockRows:
 def conv_matrix(weight: Weight, layout: str, kernel_size: int) -> Weight | None:
     """Return the weight of a convolution as a matrix with a row for each output channel.
 
-    Parameters
-    ----------
-    weight : numpy.ndarray
-        HWIO in the layout NHWC, OIHW in NCHW.
-
-    Returns
-    -------
-    numpy.ndarray or None
-        None if the weight is not one of such windows.
+    It is HWIO in the layout NHWC, OIHW in NCHW; None if it is not one of windows of ``kernel_size``.
     """
     if weight.ndim != 4:
         return None

@@ -84,10 +84,7 @@ class _Holder:
 def define_by_name(mod: IRModule, name: str) -> None:
     """Add the types, or the functions, for tensors of unknown rank to a module if one of them is called so.
 
-    Parameters
-    ----------
-    name : str
-        Such as ``tensor_array_read_float32`` or ``tensor_float32_t``; nothing is added for other names.
+    Names are such as ``tensor_array_read_float32`` or ``tensor_float32_t``; nothing is added for others.
     """
     for dtype in DTYPES:
         ops = TensorArrayOps(_Holder(mod), dtype)
@@ -98,12 +95,9 @@ def define_by_name(mod: IRModule, name: str) -> None:
 
 
 class TensorArrayOps:
-    """The functions over arrays of tensors whose rank is known only when they run, of one data type.
+    """The functions over arrays of tensors of one data type whose rank is known only when they run.
 
-    Parameters
-    ----------
-    prelude : Prelude
-        To whose module they are added.
+    They are added to the module of ``prelude``.
     """
 
     def __init__(self, prelude: HasModule, dtype: str) -> None:
@@ -112,43 +106,19 @@ class TensorArrayOps:
         self._names = Names(self.get_name, tensor, tensor, self.get_name("tensor_array_write"))
 
     def get_name(self, canonical: str) -> str:
-        """Return what something is called for this data type.
-
-        Parameters
-        ----------
-        canonical : str
-            Its name without the data type, e.g. ``tensor_array_read``.
-        """
+        """Return what ``canonical``, e.g. ``tensor_array_read``, is called for this data type."""
         return dynamic_name(canonical, self.dtype)
 
     def get_global_var(self, canonical: str) -> GlobalVar:
-        """Return the variable of a function.
-
-        Parameters
-        ----------
-        canonical : str
-            Its name without the data type.
-        """
+        """Return the variable of a function, given its name without the data type."""
         return self.prelude.mod.get_global_var(self.get_name(canonical))
 
     def get_type(self, canonical: str) -> GlobalTypeVar:
-        """Return a type.
-
-        Parameters
-        ----------
-        canonical : str
-            Its name without the data type: ``tensor_t``.
-        """
+        """Return a type, given its name without the data type: ``tensor_t``."""
         return self.prelude.mod.get_global_type_var(self.get_name(canonical))  # type: ignore[no-any-return]
 
     def get_ctor(self, canonical: str) -> Constructor:
-        """Return a constructor of the tensors.
-
-        Parameters
-        ----------
-        canonical : str
-            Its name without the data type: ``tensor_nil``, or ``tensor0`` to ``tensor6`` by the rank.
-        """
+        """Return a constructor of the tensors: of ``tensor_nil``, or of ``tensor0`` to ``tensor6`` by the rank."""
         return constructor_of(self.prelude.mod, self.get_name("tensor_t"), self.get_name(canonical))
 
     def define_tensor_adt(self) -> None:
@@ -168,57 +138,28 @@ class TensorArrayOps:
 
 
 class StaticTensorArrayOps:
-    """The functions over arrays of tensors of a stated shape, of one data type.
+    """The functions over arrays of tensors of a stated shape, of one data type, added to the module of ``prelude``.
 
-    Parameters
-    ----------
-    prelude : Prelude
-        To whose module they are added.
-    batch_dim : int, optional
-        The extent of the first axis of what stacking makes, where it is known.
+    ``batch_dim`` is the extent of the first axis of what stacking makes, where it is known.
     """
 
     def __init__(self, prelude: HasModule, dtype: str, shape: Sequence[Extent], batch_dim: int | None = None) -> None:
         self.prelude, self.dtype, self.shape, self.batch_dim = prelude, dtype, tuple(shape), batch_dim
 
     def get_name(self, canonical: str) -> str:
-        """Return what something is called for this data type and shape.
-
-        Parameters
-        ----------
-        canonical : str
-            Its name without them, e.g. ``tensor_array_read``.
-        """
+        """Return what ``canonical``, e.g. ``tensor_array_read``, is called for this data type and shape."""
         return static_name(canonical, self.dtype, self.shape, self.batch_dim)
 
     def get_global_var(self, canonical: str) -> GlobalVar:
-        """Return the variable of a function.
-
-        Parameters
-        ----------
-        canonical : str
-            Its name without data type and shape.
-        """
+        """Return the variable of a function, given its name without data type and shape."""
         return self.prelude.mod.get_global_var(self.get_name(canonical))
 
     def get_type(self, canonical: str) -> GlobalTypeVar:
-        """Return a type.
-
-        Parameters
-        ----------
-        canonical : str
-            Its name without data type and shape: ``tensor_t``.
-        """
+        """Return a type, given its name without data type and shape: ``tensor_t``."""
         return self.prelude.mod.get_global_type_var(self.get_name(canonical))  # type: ignore[no-any-return]
 
     def get_ctor(self, canonical: str) -> Constructor:
-        """Return a constructor of the tensors.
-
-        Parameters
-        ----------
-        canonical : str
-            ``tensor_nil`` or ``tensor_constructor``.
-        """
+        """Return a constructor of the tensors: ``tensor_nil`` or ``tensor_constructor``."""
         return constructor_of(self.prelude.mod, self.get_name("tensor_t"), self.get_name(canonical))
 
     def is_cached(self, name: str) -> bool:
@@ -235,12 +176,8 @@ class StaticTensorArrayOps:
     ) -> None:
         """Define the function that writes tensors at some places of an array.
 
-        Parameters
-        ----------
-        indices_shape : sequence of int or Any, optional
-            The shape of the places, where it is known.
-        force_update : bool
-            Replace the function that the module has.
+        The shape of the places is left out where it is not known; ``force_update`` replaces the function that the
+        module has.
         """
         if force_update or self.get_name("tensor_array_scatter") not in self.prelude.mod:
             shape = indices_shape or (AnyDim(),)
@@ -255,14 +192,8 @@ class StaticTensorArrayOps:
     ) -> None:
         """Define the function that writes the parts of a tensor into an array.
 
-        Parameters
-        ----------
-        value_shape : sequence of int or Any, optional
-            The shape of the tensor; that of the tensors of the array where left out.
-        lengths_shape : sequence of int or Any, optional
-            The shape of the lengths of the parts, where it is known.
-        force_update : bool
-            Replace the function that the module has.
+        The shape of the tensor is by default that of the tensors of the array; that of the lengths of the parts may be
+        unknown.  ``force_update`` replaces the function that the module has.
         """
         if not force_update and self.get_name("tensor_array_split") in self.prelude.mod:
             return

@@ -38,35 +38,17 @@ class TensorArrayLookup:
         return constructor_of(self.mod, ty_name, self.get_name(canonical, dtype))
 
     def get_tensor_ctor(self, canonical: str, dtype: str) -> Constructor:
-        """Return a constructor of tensors of unknown rank.
-
-        Parameters
-        ----------
-        canonical : str
-            ``tensor_nil``, or ``tensor0`` to ``tensor6`` by the rank.
-        """
+        """Return a constructor of tensors of unknown rank: ``tensor_nil``, or ``tensor0`` to ``tensor6`` by rank."""
         return self.get_ctor(self.get_type("tensor_t", dtype).name_hint, canonical, dtype)
 
     def get_name_static(self, canonical: str, dtype: str, shape: Sequence[Any], batch_dim: int | None = None) -> str:
-        """Return what something is called for tensors of a stated shape.
-
-        Parameters
-        ----------
-        canonical : str
-            Its name without data type and shape.
-        """
+        """Return what ``canonical``, a name without data type and shape, is called for tensors of a stated shape."""
         return static_name(canonical, dtype, shape, batch_dim)
 
     def get_global_var_static(
         self, canonical: str, dtype: str, shape: Sequence[Any], batch_dim: int | None = None
     ) -> GlobalVar:
-        """Return a function over tensors of a stated shape, which :class:`StaticTensorArrayOps` added.
-
-        Parameters
-        ----------
-        canonical : str
-            Its name without data type and shape.
-        """
+        """Return a function over tensors of a stated shape, which :class:`StaticTensorArrayOps` added."""
         return self.mod.get_global_var(static_name(canonical, dtype, shape, batch_dim))
 
     def get_type_static(self, canonical: str, dtype: str, shape: Sequence[Any]) -> GlobalTypeVar:
@@ -74,13 +56,7 @@ class TensorArrayLookup:
         return self.mod.get_global_type_var(static_name(canonical, dtype, shape))  # type: ignore[no-any-return]
 
     def get_ctor_static(self, ty_name: str, name: str, dtype: str, shape: Sequence[Any]) -> Constructor:
-        """Return a constructor of a type of tensors of a stated shape.
-
-        Parameters
-        ----------
-        ty_name : str
-            The type's name without data type and shape.
-        """
+        """Return a constructor of the type ``ty_name``, without data type and shape, of tensors of a stated shape."""
         return constructor_of(self.mod, static_name(ty_name, dtype, shape), static_name(name, dtype, shape))
 
     def get_tensor_ctor_static(self, name: str, dtype: str, shape: Sequence[Any]) -> Constructor:

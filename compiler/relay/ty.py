@@ -53,17 +53,7 @@ def ShapeVar(name: str) -> TypeVar:
 class TensorType(Type):
     """A dense array of known rank and data type; without dimensions it is a scalar.
 
-    Parameters
-    ----------
-    shape : sequence of int or PrimExpr
-        The extents; symbolic ones are variables of integers, unknown ones ``relay.Any()``.
-
-    Raises
-    ------
-    ArgumentError
-        If an extent is negative or no integer.
-    DTypeError
-        If there is no such data type.
+    Symbolic extents are variables of integers, unknown ones ``relay.Any()``; negative ones are refused.
     """
 
     shape: tuple[Any, ...]
@@ -161,10 +151,7 @@ class RefType(Type):
 class GlobalTypeVar(Type):
     """The name of an algebraic data type of a module; calling it applies the type to others: ``List(A)``.
 
-    Parameters
-    ----------
-    kind : TypeKind or int
-        Of nothing but the name of a data type, unless a program says otherwise.
+    Its kind is that of the name of a data type, unless a program says otherwise.
     """
 
     name_hint: str

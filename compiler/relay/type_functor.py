@@ -31,17 +31,8 @@ class TypeFunctor(Functor):
 
     @classmethod
     def rule_name(cls, kind: type) -> str:
-        """Return the name of the rule for a class of types, as TVM calls it.
-
-        Parameters
-        ----------
-        kind : type
-            The class, e.g. ``TensorType``.
-
-        Returns
-        -------
-        str
-            The name, e.g. ``visit_tensor_type``; empty if there is no rule for the class.
+        """Return the name of the rule for a class of types as TVM calls it, e.g. ``visit_tensor_type``; empty if there
+        is none.
         """
         return _RULES.get(kind, "")
 

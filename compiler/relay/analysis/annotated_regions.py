@@ -20,12 +20,8 @@ BEGIN, END = "annotation.compiler_begin", "annotation.compiler_end"
 class AnnotatedRegion:
     """A connected part of a graph that one compiler gets.
 
-    Attributes
-    ----------
-    id : int
-        Its number; regions that are merged leave gaps.
-    nodes : dict of Expr to None
-        All of its expressions, the annotations included, in the order of evaluation.
+    ``nodes`` are all of its expressions, the annotations included, in the order of evaluation.  Regions that are merged
+    leave gaps in the numbers ``id``.
     """
 
     id: int
@@ -36,17 +32,10 @@ class AnnotatedRegion:
 
 
 class AnnotatedRegionSet:
-    """The regions of a graph.
+    """The regions of a graph between operators that mark where they begin and end, by default those of external
+    compilers.
 
-    Parameters
-    ----------
-    region_begin_op, region_end_op : Op, optional
-        The operators that mark where regions begin and end; those of external compilers by default.
-
-    Raises
-    ------
-    ValueError
-        If a region ends that nothing begins, or in another compiler.
+    A region that ends without a beginning, or in another compiler, is a ValueError.
     """
 
     def __init__(self, expr: GraphExpr, region_begin_op: Op | None = None, region_end_op: Op | None = None) -> None:

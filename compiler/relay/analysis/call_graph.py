@@ -14,13 +14,7 @@ __all__ = ["CallGraph"]
 
 
 class CallGraph:
-    """The global functions that each function of a module uses.
-
-    Raises
-    ------
-    ArgumentError
-        If a function uses one that the module does not have.
-    """
+    """The global functions that each function of a module uses; the module must have them all."""
 
     def __init__(self, module: IRModule) -> None:
         self._module = module

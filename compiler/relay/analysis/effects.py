@@ -21,13 +21,8 @@ __all__ = [
 class Effects:
     """Which parts of an expression may have side effects: references, and calls of stateful operators.
 
-    The effects of calling an unknown function are unknown; but where nothing in the whole program has an effect of its
-    own, no function has one either.
-
-    Parameters
-    ----------
-    mod : IRModule, optional
-        The functions that the expression may call.
+    The effects of calling an unknown function are unknown; but where nothing in the whole program, the functions of
+    ``mod`` included, has an effect of its own, no function has one either.
     """
 
     def __init__(self, expr: GraphExpr, mod: IRModule | None = None) -> None:
@@ -38,13 +33,7 @@ class Effects:
         self._found: dict[Any, bool] = {}
 
     def of(self, expr: GraphExpr) -> bool:
-        """Return whether evaluating an expression may have side effects.
-
-        Parameters
-        ----------
-        expr : Expr
-            A part of the expression that was analysed.
-        """
+        """Return whether evaluating a part of the expression that was analysed may have side effects."""
         if not self._any:
             return False
         if expr not in self._found:

@@ -19,10 +19,7 @@ __all__ = ["all_dtypes", "check_constant", "extract_intermdeiate_expr"]
 def extract_intermdeiate_expr(mod: IRModule, expr_id: int) -> IRModule:
     """Return the module that computes one intermediate value of ``main`` (TVM spells the name this way).
 
-    Parameters
-    ----------
-    expr_id : int
-        Its number among calls, tuples and elements of tuples, from 0 on, operands before their users.
+    ``expr_id`` counts calls, tuples and elements of tuples, from 0 on, operands before their users.
 
     Raises
     ------

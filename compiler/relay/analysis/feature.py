@@ -59,14 +59,9 @@ _FEATURE_OF: dict[type, Feature] = {
 
 
 def detect_feature(a: GraphExpr | IRModule, b: GraphExpr | IRModule | None = None) -> set[Feature]:
-    """Return the features that a program uses.
+    """Return the features that an expression, or all functions of a module, use.
 
-    Parameters
-    ----------
-    a : Expr or IRModule
-        The expression; or a module, all of whose functions are looked at.
-    b : IRModule or Expr, optional
-        Where ``a`` is a module the expression, and the other way round; the answer does not depend on the module then.
+    Of an expression and a module, in either order, the module does not matter.
     """
     if isinstance(a, IRModule) and b is not None:
         a = b

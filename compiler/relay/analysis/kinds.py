@@ -32,8 +32,7 @@ __all__ = [
 
 
 def type_parts(t: Type) -> tuple[Type, ...]:
-    """Return the types that a type is directly made of: fields, arguments, result, what a reference holds, conditions.
-    """
+    """Return the types that a type is made of: fields, arguments, result, what a reference holds, conditions."""
     match t:
         case TupleType():
             return t.fields
@@ -52,12 +51,7 @@ def type_parts(t: Type) -> tuple[Type, ...]:
 
 
 def check_kind(t: Type, mod: IRModule | None = None) -> TypeKind:
-    """Return the kind of a type.
-
-    Parameters
-    ----------
-    mod : IRModule, optional
-        Defines the data types that ``t`` names.
+    """Return the kind of a type; ``mod`` defines the data types that it names.
 
     Raises
     ------
@@ -94,34 +88,21 @@ def _check_application(t: TypeCall, mod: IRModule | None) -> None:
 
 
 def all_type_vars(expr: GraphExpr | Type, mod: IRModule | None = None) -> list[TypeVar]:
-    """Return every type variable of an expression or a type.
-
-    Parameters
-    ----------
-    mod : IRModule, optional
-        Accepted for TVM's programs; the answer does not depend on it.
-    """
+    """Return every type variable of an expression or a type; ``mod`` is accepted for TVM's programs."""
     return list(dict.fromkeys(v for t in _types_in(expr) for v in _variables(t)))
 
 
 def bound_type_vars(expr: GraphExpr | Type, mod: IRModule | None = None) -> list[TypeVar]:
     """Return the type variables that the generic functions of an expression, or generic types, bind.
 
-    Parameters
-    ----------
-    mod : IRModule, optional
-        Accepted for TVM's programs; the answer does not depend on it.
+    ``mod`` is accepted for TVM's programs.
     """
     return list(dict.fromkeys(v for t in _types_in(expr) for v in _bound(t)))
 
 
 def free_type_vars(expr: GraphExpr | Type, mod: IRModule | None = None) -> list[TypeVar]:
-    """Return the type variables of an expression or a type that nothing in it binds.
-
-    Parameters
-    ----------
-    mod : IRModule, optional
-        Accepted for TVM's programs; the answer does not depend on it.
+    """Return the type variables of an expression or a type that nothing in it binds; ``mod`` is accepted for TVM's
+    programs.
     """
     bound = set(bound_type_vars(expr))
     return [v for v in all_type_vars(expr) if v not in bound]

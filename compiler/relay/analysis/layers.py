@@ -34,12 +34,7 @@ class LayerCounter:
 def count_layers(expr: GraphExpr | IRModule, valid_ops: Sequence[str]) -> int:
     """Return the largest number of calls of some operators on a path from an input to the result.
 
-    Parameters
-    ----------
-    expr : Expr or IRModule
-        Of a module, its function ``main``.
-    valid_ops : sequence of str
-        The names of the operators, e.g. ``["nn.conv2d", "nn.dense"]``.
+    They are named, e.g. ``["nn.conv2d", "nn.dense"]``; of a module its function ``main`` counts.
 
     Raises
     ------

@@ -25,26 +25,14 @@ _ANYTHING = PatternWildcard()
 
 
 def unmatched_cases(match: Match, mod: IRModule | None = None) -> list[Pattern]:
-    """Return patterns for the values that no clause of a match covers.
+    """Return patterns for the values that no clause of a match covers; none if the match is exhaustive.
 
     The candidates begin with the wildcard and are split, wherever a clause looks closer, into the constructors of the
-    type, until each candidate is either covered by a clause or excluded by all of them.
+    type, which ``mod`` defines, until each candidate is either covered by a clause or excluded by all of them.  They
+    are in the order from the last constructors to the first, the first parts changing fastest.
 
-    Parameters
-    ----------
-    mod : IRModule, optional
-        Defines the data types of the patterns; left out where there are none.
-
-    Returns
-    -------
-    list of Pattern
-        Empty if the match is exhaustive; else from the last constructors to the first, the first parts changing
-        fastest.
-
-    References
-    ----------
-    L. Maranget, "Warnings for pattern matching", Journal of Functional Programming 17(3), 2007: the question is the
-    same, and answered there by a matrix of clauses.
+    L. Maranget, "Warnings for pattern matching", Journal of Functional Programming 17(3), 2007, answers the same
+    question by a matrix of clauses.
     """
     mod = mod or IRModule()
     clauses = [clause.lhs for clause in match.clauses]

@@ -24,17 +24,10 @@ __all__ = [
 
 @dataclass(slots=True)
 class MemoryTraffic:
-    """What a run of a graph reads and writes if nothing stays in cache between kernels.
+    """What a run of a graph reads and writes, in bytes, if nothing stays in cache between kernels.
 
-    Parameters
-    ----------
-    kernels : int
-        Calls of fused functions, and of operators that stand alone; those that only look at memory in another shape
-        are none.
-    bytes_read : int
-        Sizes of all their arguments, in bytes.
-    bytes_written : int
-        Sizes of all their results, in bytes.
+    ``kernels`` counts calls of fused functions, and of operators that stand alone; those that only look at memory in
+    another shape are none.
     """
 
     kernels: int = 0
@@ -45,10 +38,7 @@ class MemoryTraffic:
 def memory_traffic(module: IRModule) -> MemoryTraffic:
     """Return what a run of a module's functions reads and writes, each call counted once.
 
-    Parameters
-    ----------
-    module : IRModule
-        With inferred types; values whose type is unknown, or has an unknown extent, count nothing.
+    Values whose type is not inferred, or has an unknown extent, count nothing.
     """
     traffic = MemoryTraffic()
     for expr in _outside_kernels(module):

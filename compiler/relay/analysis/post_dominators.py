@@ -18,14 +18,9 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """That one node uses another.
+    """That the node of number ``user`` uses another; -1 if that is not a node of the graph.
 
-    Parameters
-    ----------
-    user : int
-        The number of the node that uses; -1 if that is not a node of the graph.
-    label : int
-        How it uses; the largest label on a path is the path's.
+    ``label`` says how it uses; the largest label on a path is the path's.
     """
 
     user: int
@@ -33,13 +28,10 @@ class Use:
 
 
 class PostDominators:
-    """The tree of immediate post-dominators of a graph whose nodes are numbered.
+    """The tree of immediate post-dominators of a graph whose nodes are numbered so that users come after what they use.
 
-    Parameters
-    ----------
-    uses : sequence of sequences of Use
-        For each node, numbered so that users come after what they use, its uses.  A node without any, or one of whose
-        users is -1, leaves the graph: nothing post-dominates it.
+    A node without uses, or one of whose users is -1, leaves the graph: nothing post-dominates it.  Paths are compressed
+    as in E. W. Myers, "An applicative random-access stack", Information Processing Letters 17(5), 1983.
 
     Attributes
     ----------
@@ -47,10 +39,6 @@ class PostDominators:
         The immediate post-dominator of each node; ``len(uses)``, which is not a node, if there is none.
     label : list of int
         The largest label on all paths from a node to its immediate post-dominator.
-
-    References
-    ----------
-    E. W. Myers, "An applicative random-access stack", Information Processing Letters 17(5), 1983.
     """
 
     def __init__(self, uses: Sequence[Sequence[Use]], outside: int) -> None:

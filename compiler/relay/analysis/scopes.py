@@ -126,8 +126,6 @@ def is_atom(expr: GraphExpr) -> bool:
 def check_basic_block_normal_form(expr: GraphExpr) -> bool:
     """Return whether no block uses an expression of the block around it other than by name.
 
-    See Also
-    --------
-    tvm.relay.transform.ToBasicBlockNormalForm : makes it so.
+    :class:`tvm.relay.transform.ToBasicBlockNormalForm` makes it so.
     """
     return all(is_atom(part) for part in Scopes(expr).shared)

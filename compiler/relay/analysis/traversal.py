@@ -27,13 +27,8 @@ __all__ = [
 def post_order(expr: GraphExpr, parts_of: Callable[[Any], tuple[Any, ...]] | None = None) -> list[Any]:
     """Return every part of an expression once, operands before their users, in the order of evaluation.
 
-    Works for graphs of any depth: it keeps a stack of its own.
-
-    Parameters
-    ----------
-    parts_of : callable, optional
-        From an expression to the tuple of its parts; by default :func:`operands`, and variables where they are
-        bound.
+    Works for graphs of any depth: it keeps a stack of its own.  The parts of an expression are what ``parts_of``
+    returns, by default its :func:`operands`, and variables where they are bound.
     """
     parts_of = parts_of or subexpressions
     done: set[Any] = set()
@@ -54,13 +49,7 @@ def post_order(expr: GraphExpr, parts_of: Callable[[Any], tuple[Any, ...]] | Non
 
 
 def post_order_visit(expr: GraphExpr, fvisit: Callable[[Any], Any]) -> None:
-    """Call a function once on every part of an expression, operands before their users.
-
-    Parameters
-    ----------
-    fvisit : callable
-        ``fvisit(part)``; its result is ignored.
-    """
+    """Call a function once on every part of an expression, operands before their users; its result is ignored."""
     for part in post_order(expr):
         fvisit(part)
 
@@ -80,30 +69,15 @@ def bottom_up(visitor: Any, expr: GraphExpr) -> Any:
 
 
 def operands(expr: GraphExpr) -> tuple[GraphExpr, ...]:
-    """Return the expressions that an expression is directly made of.
-
-    Parameters
-    ----------
-    expr : Expr
-        Of a call its operator and arguments, of a function its body.
+    """Return the expressions that an expression is made of: of a call its operator and arguments, of a function its
+    body.
     """
     parts = _OPERANDS.get(type(expr))
     return () if parts is None else parts.of(expr)
 
 
 def with_operands(expr: RelayExpr, new: Sequence[GraphExpr]) -> RelayExpr:
-    """Return an expression made of other operands.
-
-    Parameters
-    ----------
-    new : sequence of Expr
-        As many as :func:`operands` returns, in their order.
-
-    Returns
-    -------
-    Expr
-        The same where its operands are the same.
-    """
+    """Return an expression made of as many other operands, in the order of :func:`operands`; the same if they are."""
     parts = _OPERANDS.get(type(expr))
     return expr if parts is None else parts.rebuilt(expr, new)
 

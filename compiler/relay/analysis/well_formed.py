@@ -19,10 +19,7 @@ __all__ = [
 def well_formed(expr: GraphExpr) -> bool:
     """Return whether every variable is bound once at most, and used only in the scope of its binding.
 
-    Parameters
-    ----------
-    expr : Expr or IRModule
-        It may use variables that it does not bind.
+    Variables that an expression does not bind may be used.
     """
     if isinstance(expr, IRModule):
         return not any(_Scopes(func).faults for func in expr.functions.values() if isinstance(func, Function))

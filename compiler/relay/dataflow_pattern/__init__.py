@@ -85,13 +85,7 @@ __all__ = [
 
 
 def match(pattern: DFPattern, expr: GraphExpr) -> bool:
-    """Return whether an expression matches a pattern.
-
-    Parameters
-    ----------
-    expr : Expr
-        With inferred types, where the pattern asks for types.
-    """
+    """Return whether an expression, with inferred types where the pattern asks for types, matches."""
     return pattern.match(expr)
 
 
@@ -101,13 +95,5 @@ def partition(
     attrs: Mapping[str, Any] | None = None,
     check: Callable[[Any], bool] = lambda match: True,
 ) -> Any:
-    """Move everything that matches a pattern into functions of its own; see :meth:`DFPattern.partition`.
-
-    Parameters
-    ----------
-    attrs : mapping of str to object, optional
-        Attributes of these functions, besides ``PartitionedFromPattern``.
-    check : callable
-        From an expression that matches to whether it is moved; all are by default.
-    """
+    """Move everything that matches a pattern into functions of its own; see :meth:`DFPattern.partition`."""
     return pattern.partition(expr, attrs, check)

@@ -64,17 +64,7 @@ def is_expr(expr: GraphExpr) -> ExprPattern:
 
 
 def is_op(op_name: str) -> ExprPattern:
-    """Return the pattern of an operator; called with patterns, that of its call.
-
-    Parameters
-    ----------
-    op_name : str
-        Such as ``nn.conv2d``.
-
-    Raises
-    ------
-    TVMError
-        If there is no such operator.
+    """Return the pattern of an operator, such as ``nn.conv2d``; called with patterns, that of its call.
 
     Examples
     --------
@@ -85,24 +75,12 @@ def is_op(op_name: str) -> ExprPattern:
 
 
 def is_tuple(fields: Sequence[DFPattern] | None) -> TuplePattern:
-    """Return the pattern of a tuple.
-
-    Parameters
-    ----------
-    fields : sequence of DFPattern or None
-        The fields; None for any.
-    """
+    """Return the pattern of a tuple; its fields may be any if they are None."""
     return TuplePattern(None if fields is None else checked_all("is_tuple", fields))
 
 
 def is_tuple_get_item(tuple_value: DFPattern, index: int | None = None) -> TupleGetItemPattern:
-    """Return the pattern of a field of a tuple.
-
-    Parameters
-    ----------
-    index : int, optional
-        Which field; any by default.
-    """
+    """Return the pattern of a field of a tuple, by default of any."""
     return TupleGetItemPattern(checked("is_tuple_get_item", tuple_value), index)
 
 
@@ -139,13 +117,7 @@ def has_attr(attrs: Mapping[str, Any], pattern: DFPattern | None = None) -> Attr
 def dominates(parent: DFPattern, path: DFPattern, child: DFPattern) -> DominatorPattern:
     """Return the pattern of a parent of which every path leads into one child, through nothing but ``path``.
 
-    Parameters
-    ----------
-    parent : DFPattern
-        The nearest expression above the child that matches, such as a convolution.
-    path : DFPattern
-        What each expression in between must match, such as any elementwise operator.
-    child : DFPattern
-        Where the paths come together, such as an addition.
+    ``parent`` is the nearest expression above the child that matches, such as a convolution; each expression in between
+    must match ``path``, such as any elementwise operator, and ``child`` is where the paths come together.
     """
     return DominatorPattern(*checked_all("dominates", (parent, path, child)))

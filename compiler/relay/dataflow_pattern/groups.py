@@ -46,10 +46,7 @@ class Group:
 def groups(pattern: Pattern, root: GraphExpr, separate: bool = True) -> Iterator[Group]:
     """Return where a pattern fits, beginning at the outputs; no expression is in two places.
 
-    Parameters
-    ----------
-    separate : bool
-        Leave out places of which something inside is used outside, so that they cannot be moved.
+    ``separate`` leaves out places of which something inside is used outside, so that they cannot be moved.
     """
     graph = Graph(root)
     matcher = Matcher(graph)

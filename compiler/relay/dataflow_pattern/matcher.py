@@ -63,12 +63,8 @@ class Pattern(Protocol):
 class Matcher:
     """Compares expressions of one graph with patterns, and takes back what a pattern matched in vain.
 
-    Attributes
-    ----------
-    bindings : dict
-        After a match: the expressions that each pattern matched.
-    inside : list
-        The expressions that make up the match, which patterns took apart, without what they left whole.
+    After a match, ``bindings`` has the expressions that each pattern matched, and ``inside`` those that make up the
+    match, which patterns took apart, without what they left whole.
     """
 
     def __init__(self, graph: Graph) -> None:

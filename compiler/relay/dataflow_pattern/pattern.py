@@ -69,12 +69,8 @@ class DFPattern(ABC):
         return ExprPattern(Op.get("divide"))(self, other)
 
     def has_attr(self, attrs: Mapping[str, Any]) -> AttrPattern:
-        """Return this pattern where attributes have given values.
-
-        Parameters
-        ----------
-        attrs : mapping of str to object
-            Of a call or function its attributes; of an operator facts such as ``TOpPattern``.
+        """Return this pattern where attributes have given values; of an operator these are facts such as
+        ``TOpPattern``.
         """
         return AttrPattern(self, dict(attrs))
 
@@ -91,23 +87,16 @@ class DFPattern(ABC):
         return ShapePattern(self, TensorType(tuple(shape)).dims)
 
     def optional(self, option_constructor: Callable[[DFPattern], DFPattern]) -> AltPattern:
-        """Return this pattern with something more around it, or without.
-
-        Parameters
-        ----------
-        option_constructor : callable
-            From this pattern to the larger one, e.g. ``lambda x: is_op("nn.relu")(x)``.
+        """Return this pattern with something more around it, or without: ``conv.optional(lambda x:
+        is_op("nn.relu")(x))``.
         """
         return AltPattern(option_constructor(self), self)
 
     def dominates(self, parent: DFPattern, path: DFPattern | None = None) -> DominatorPattern:
-        """Return the pattern of an expression that this pattern matches and that a parent dominates; see
-        :func:`dominates`.
+        """Return the pattern of an expression that this pattern matches and that a parent dominates
+        (:func:`dominates`).
 
-        Parameters
-        ----------
-        path : DFPattern, optional
-            What may be between; anything by default.
+        Between them may be ``path``, by default anything.
         """
         return DominatorPattern(parent, WildcardPattern() if path is None else path, self)
 
@@ -118,7 +107,7 @@ class DFPattern(ABC):
     def partition(
         self, expr: GraphExpr, attrs: Mapping[str, Any] | None = None, check: Callable[[Any], bool] = lambda match: True
     ) -> Any:
-        """Move everything that matches into functions of its own.
+        """Move everything that matches into functions of its own, and call them.
 
         Parameters
         ----------
@@ -127,13 +116,13 @@ class DFPattern(ABC):
         check : callable
             From an expression that matches to whether it is moved; all are by default.
 
-        Returns
-        -------
-        Expr
-            Where the pattern matches, the call of a function with the match as its body::
+        Examples
+        --------
+        ::
 
-                nn.relu(nn.conv2d(%x, %w))
-                fn (%a, %b, PartitionedFromPattern="nn.conv2d_nn.relu_") { nn.relu(nn.conv2d(%a, %b)) }(%x, %w)
+            nn.relu(nn.conv2d(%x, %w))
+            ->
+            fn (%a, %b, PartitionedFromPattern="nn.conv2d_nn.relu_") { nn.relu(nn.conv2d(%a, %b)) }(%x, %w)
         """
         return Partition(groups(self, expr), attrs or {}, check).visit(expr)
 
@@ -179,13 +168,7 @@ class ConstantPattern(DFPattern):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class VarPattern(DFPattern):
-    """A variable.
-
-    Parameters
-    ----------
-    name_hint : str
-        Its name, the field ``name``; empty for any.
-    """
+    """A variable of a name, the field ``name``; of any if that is empty."""
 
     name: str
 
@@ -198,13 +181,7 @@ class VarPattern(DFPattern):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ExprPattern(DFPattern):
-    """One expression.
-
-    Parameters
-    ----------
-    expr : Expr or Op
-        An operator, or an expression: what has the same structure matches.
-    """
+    """One expression or operator: what has the same structure matches."""
 
     expr: Any
 
@@ -217,13 +194,7 @@ class ExprPattern(DFPattern):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AltPattern(DFPattern):
-    """Either of two patterns.
-
-    Parameters
-    ----------
-    left, right : DFPattern
-        Tried in this order.
-    """
+    """Either of two patterns, tried from left to right."""
 
     left: DFPattern
     right: DFPattern
@@ -234,13 +205,7 @@ class AltPattern(DFPattern):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CallPattern(DFPattern):
-    """A call.
-
-    Parameters
-    ----------
-    args : tuple of DFPattern or None
-        The arguments, in either order for commutative operators; None for any.
-    """
+    """A call; its arguments are in either order for commutative operators, and any if they are None."""
 
     op: DFPattern
     args: tuple[DFPattern, ...] | None
@@ -254,13 +219,7 @@ class CallPattern(DFPattern):
         return product and any(other.fits_whole(matcher, expr) for other in self._alternatives())
 
     def fits_whole(self, matcher: Matcher, expr: Call) -> bool:
-        """Return whether a call matches as it is written; where it does not, the matcher is as it was before.
-
-        Parameters
-        ----------
-        matcher : Matcher
-            What has been matched so far; it is changed only where the call matches.
-        """
+        """Return whether a call matches as it is written; where it does not, the matcher is as it was before."""
         return matcher.attempt(lambda: self._matches_as_written(matcher, expr))
 
     def _matches_as_written(self, matcher: Matcher, expr: Call) -> bool:
@@ -322,13 +281,7 @@ class AttrPattern(DFPattern):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TypePattern(DFPattern):
-    """What matches a pattern and is of a type.
-
-    Parameters
-    ----------
-    ttype : Type
-        The type, the field ``type``.
-    """
+    """What matches a pattern and is of a type, the field ``type``."""
 
     pattern: DFPattern
     type: Type

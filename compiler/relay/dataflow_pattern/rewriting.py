@@ -26,12 +26,8 @@ _ROUNDS = 100
 class DFPatternCallback:
     """What to do where a pattern matches: set ``self.pattern`` and override :meth:`callback`.
 
-    Parameters
-    ----------
-    require_type : bool
-        Whether the callback looks at types, which are then inferred first.
-    rewrite_once : bool
-        Whether what the callback made is not looked at again.
+    With ``require_type`` the callback looks at types, which are then inferred first; with ``rewrite_once`` what it made
+    is not looked at again.
 
     Examples
     --------
@@ -78,10 +74,7 @@ def rewrite(
 ) -> Any:
     """Return an expression rewritten wherever patterns match, again and again until nothing changes.
 
-    Parameters
-    ----------
-    mod : IRModule, optional
-        The functions that the expression names, for inference.
+    Types are inferred with the functions of ``mod`` that the expression names.
 
     Raises
     ------

@@ -16,13 +16,7 @@ __all__ = ["FunctionPattern", "IfPattern", "LetPattern", "TupleGetItemPattern", 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FunctionPattern(DFPattern):
-    """A function.
-
-    Parameters
-    ----------
-    params : sequence of DFPattern or None
-        The parameters; None for any.
-    """
+    """A function; its parameters may be any if they are None."""
 
     params: Sequence[DFPattern] | None
     body: DFPattern
@@ -63,13 +57,7 @@ class LetPattern(DFPattern):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TuplePattern(DFPattern):
-    """A tuple.
-
-    Parameters
-    ----------
-    fields : sequence of DFPattern or None
-        The fields; None for any.
-    """
+    """A tuple; its fields may be any if they are None."""
 
     fields: Sequence[DFPattern] | None
 
@@ -79,15 +67,7 @@ class TuplePattern(DFPattern):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TupleGetItemPattern(DFPattern):
-    """A field of a tuple.
-
-    Parameters
-    ----------
-    tuple_value : DFPattern
-        The tuple, the field ``tuple``.
-    index : int, optional
-        Which field; any by default.
-    """
+    """A field of a tuple, the field ``tuple``; any if there is no index."""
 
     tuple: DFPattern
     index: int | None

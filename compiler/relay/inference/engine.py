@@ -39,10 +39,7 @@ _BOOL = scalar_type("bool")
 class Inference:
     """One run over expressions that belong together.
 
-    Parameters
-    ----------
-    reuse : bool
-        Whether types that expressions have already are taken over without looking inside.
+    With ``reuse``, types that expressions have already are taken over without looking inside.
     """
 
     def __init__(self, mod: IRModule | None, reuse: bool = False) -> None:

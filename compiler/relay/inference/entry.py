@@ -33,15 +33,10 @@ __all__ = [
 
 
 def infer_module(mod: IRModule) -> IRModule:
-    """Find the types of all expressions of a module that nobody else holds.
+    """Find the types of all expressions of a module that nobody else holds, and write them on these.
 
-    Every expression gets its ``checked_type_``.
-
-    Returns
-    -------
-    IRModule
-        With the result types of its functions and the types of their parameters filled in; the same module where they
-        were there already.
+    The result types of its functions and the types of their parameters are filled in; it is the same module where they
+    were there already.
     """
     if _done.get(mod) == _contents(mod):
         return mod
@@ -53,10 +48,7 @@ def infer_module(mod: IRModule) -> IRModule:
 def infer_copies(mod: IRModule) -> IRModule:
     """Find the types of all expressions of a module that a program may hold, which stay as they are.
 
-    Returns
-    -------
-    IRModule
-        Whose expressions are copies of those that had no type; the same module where all types were there already.
+    The result has copies of expressions that had no type; it is the same module where all types were there already.
     """
     return mod if _done.get(mod) == _contents(mod) else infer_module(with_copies(mod))
 
@@ -190,11 +182,8 @@ def _complain_about_unknowns(run: Inference) -> None:
 def _annotated(func: RelayExpr, bare: Set[RelayExpr]) -> Any:
     """Return a function with the types of its variables and result written down, and those of functions in it.
 
-    Parameters
-    ----------
-    bare : set of Expr
-        All expressions of the module that have a place for a type in which none is written.  Most modules have none
-        inside of their functions, which then need no visit.
+    ``bare`` are all expressions of the module that have a place for a type in which none is written.  Most modules have
+    none inside of their functions, which then need no visit.
     """
     if not isinstance(func, Function):
         return func

@@ -32,16 +32,10 @@ class UnificationError(TVMError):
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One thing that is wrong.
+    """One thing that is wrong with the expression of ``span``.
 
-    Attributes
-    ----------
-    span : Span
-        Of the expression that it is about.
-    location : Location or None
-        The user's line, where a recording knows it.
-    for_renderers : tuple of str
-        What renderers of diagnostics are told, in the words of TVM's type checker; nothing for the message itself.
+    ``location`` is the user's line, where a recording knows it.  ``for_renderers`` is what renderers of diagnostics are
+    told, in the words of TVM's type checker; nothing for the message itself.
     """
 
     message: str
@@ -56,13 +50,7 @@ class Diagnostic:
 
 
 class TypeInferenceError(DiagnosticError):
-    """The types of a program do not fit.
-
-    Attributes
-    ----------
-    diagnostics : tuple of Diagnostic
-        All that was found, in the order of the program.
-    """
+    """The types of a program do not fit: ``diagnostics`` is all that was found, in the order of the program."""
 
     def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
         self.diagnostics = tuple(diagnostics)

@@ -199,12 +199,8 @@ def slice_like_layout(attrs: A, new_in: InLayouts | None, old_in: InLayouts, typ
 
 
 def reduction_layout(ordered: bool = False) -> LayoutRule[Any]:
-    """Return the rule of a reduction.
-
-    Parameters
-    ----------
-    ordered : bool
-        Whether the order of the reduced axes matters, as it does for the index of an element.
+    """Return the rule of a reduction; ``ordered`` if the order of the reduced axes matters, as for the index of an
+    element.
     """
 
     def rule(attrs: Attrs, new_in: InLayouts | None, old_in: InLayouts, types: Types) -> Any:

@@ -27,13 +27,7 @@ class DeviceCopyAttrs(Attrs):
 
     @classmethod
     def make(cls, owner: str, values: Mapping[str, Any]) -> Self:
-        """Return attributes made of the values given, in today's or in older spelling.
-
-        Parameters
-        ----------
-        values : mapping of str to object
-            Programs before 0.9 say ``src_dev_type`` and ``dst_dev_type``.
-        """
+        """Return attributes of today's or older names: before 0.9, ``src_dev_type`` and ``dst_dev_type``."""
         return super().make(owner, {_OLDER.get(name, name): value for name, value in values.items()})
 
 

@@ -150,12 +150,7 @@ def fixed_layouts(inputs: Sequence[str], outputs: Sequence[str]) -> LayoutRule[A
 def quantized_layout(rule: LayoutRule[A], tensors: int | None = None) -> LayoutRule[A]:
     """Return the rule of an operator on quantized tensors: scales and zero points come after the tensors.
 
-    Parameters
-    ----------
-    rule : callable
-        That of the same operator on real numbers.
-    tensors : int, optional
-        How many there are; by default the elements of the tuple that comes first.
+    ``rule`` is that of the operator on real numbers; ``tensors`` by default the number of elements of the first tuple.
     """
 
     def quantized(

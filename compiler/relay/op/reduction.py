@@ -299,23 +299,10 @@ def variance(
 def std(
     data: RelayExpr, axis: Axis = None, keepdims: bool = False, exclude: bool = False, unbiased: bool = False
 ) -> Call:
-    """Return the standard deviation over some axes: the root of the variance.
+    """Return the standard deviation over some axes, by default all: the root of the variance.
 
-    Parameters
-    ----------
-    axis : int or sequence of int, optional
-        Axes to reduce over; all of them if it is None.
-    keepdims : bool
-        Whether reduced axes stay, with extent 1.
-    exclude : bool
-        Whether ``axis`` names the axes that are not reduced.
-    unbiased : bool
-        Whether to divide by one less than the number of elements.
-
-    Returns
-    -------
-    Call
-        Of the data type of ``data``, with the axes that are not reduced.
+    With ``keepdims`` reduced axes stay, with extent 1; with ``exclude``, ``axis`` names those that are not reduced.
+    ``unbiased`` divides by one less than the number of elements.
     """
     return call_op("sqrt", variance(data, axis, keepdims, exclude, unbiased))
 
@@ -324,23 +311,10 @@ def std(
 def mean_variance(
     data: RelayExpr, axis: Axis = None, keepdims: bool = False, exclude: bool = False, unbiased: bool = False
 ) -> TupleWrapper:
-    """Return mean and variance over some axes.
+    """Return mean and variance over some axes, by default all.
 
-    Parameters
-    ----------
-    axis : int or sequence of int, optional
-        Axes to reduce over; all of them if it is None.
-    keepdims : bool
-        Whether reduced axes stay, with extent 1.
-    exclude : bool
-        Whether ``axis`` names the axes that are not reduced.
-    unbiased : bool
-        Whether the variance divides by one less than the number of elements.
-
-    Returns
-    -------
-    TupleWrapper
-        Two tensors of the data type of ``data``, with the axes that are not reduced.
+    With ``keepdims`` reduced axes stay, with extent 1; with ``exclude``, ``axis`` names those that are not reduced.
+    ``unbiased`` divides the variance by one less than the number of elements.
     """
     middle = mean(data, axis, True, exclude)
     squares = variance(data, axis, keepdims, exclude, unbiased, with_mean=middle)
@@ -349,21 +323,9 @@ def mean_variance(
 
 @composite
 def mean_std(data: RelayExpr, axis: Axis = None, keepdims: bool = False, exclude: bool = False) -> TupleWrapper:
-    """Return mean and standard deviation over some axes.
+    """Return mean and standard deviation over some axes, by default all.
 
-    Parameters
-    ----------
-    axis : int or sequence of int, optional
-        Axes to reduce over; all of them if it is None.
-    keepdims : bool
-        Whether reduced axes stay, with extent 1.
-    exclude : bool
-        Whether ``axis`` names the axes that are not reduced.
-
-    Returns
-    -------
-    TupleWrapper
-        Two tensors of the data type of ``data``, with the axes that are not reduced.
+    With ``keepdims`` reduced axes stay, with extent 1; with ``exclude``, ``axis`` names those that are not reduced.
     """
     middle, squares = mean_variance(data, axis, keepdims, exclude)
     return TupleWrapper(Tuple((middle, call_op("sqrt", squares))), 2)
@@ -371,19 +333,10 @@ def mean_std(data: RelayExpr, axis: Axis = None, keepdims: bool = False, exclude
 
 @composite
 def logsumexp(data: RelayExpr, axis: Axis = None, keepdims: bool = False) -> Call:
-    """Return the logarithm of the sum of exponentials over some axes; the largest element is factored out first.
+    """Return the logarithm of the sum of exponentials over some axes, by default all; the largest element is factored
+    out.
 
-    Parameters
-    ----------
-    axis : int or sequence of int, optional
-        Axes to reduce over; all of them if it is None.
-    keepdims : bool
-        Whether reduced axes stay, with extent 1.
-
-    Returns
-    -------
-    Call
-        Of the data type of ``data``, with the axes that are not reduced.
+    With ``keepdims`` reduced axes stay, with extent 1.
     """
     largest = max(data, axis, True)
     powers = call_op("exp", call_op("subtract", data, largest))

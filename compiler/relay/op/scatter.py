@@ -243,20 +243,8 @@ def sparse_to_dense(
 def segment_sum(data: RelayExpr, segment_ids: RelayExpr, num_segments: int | RelayExpr | None = None) -> Call:
     """Return the sums of the slices along the first axis that have the same segment number.
 
-    Parameters
-    ----------
-    data : Expr
-        ``(n, …)``.
-    segment_ids : Expr
-        The segment of each slice, a vector of integers.
-    num_segments : int or Expr, optional
-        Number of segments, which may be a tensor of one element; by default the largest one plus 1, known at run time
-        only.
-
-    Returns
-    -------
-    Call
-        ``(num_segments, …)``, of the data type of ``data``.
+    ``segment_ids`` has one for each slice.  ``num_segments``, the extent of the result, may be a tensor of one element;
+    by default it is the largest number plus 1, known at run time only.
     """
     if isinstance(num_segments, int):
         count: RelayExpr = array_const(np.array([num_segments], "int64"))
@@ -275,31 +263,17 @@ def segment_sum(data: RelayExpr, segment_ids: RelayExpr, num_segments: int | Rel
 
 @composite
 def scatter(data: RelayExpr, indices: RelayExpr, updates: RelayExpr, axis: int) -> Call:
-    """Return data with updates written at their own position except along one axis, where indices say where.
+    """Return data with updates written at their own position except along ``axis``, where indices say where.
 
-    Parameters
-    ----------
-    indices : Expr
-        Integers, of the shape of updates.
-    updates : Expr
-        What to write, of the rank and data type of data.
-    axis : int
-        Along which indices say where an update goes.
+    The integers ``indices`` have the shape of ``updates``, which have the rank and data type of ``data``.
     """
     return call_op("scatter_elements", data, indices, updates, axis=axis, reduction="update")
 
 
 @composite
 def scatter_add(data: RelayExpr, indices: RelayExpr, updates: RelayExpr, axis: int) -> Call:
-    """Return data with updates added at their own position except along one axis, where indices say where.
+    """Return data with updates added at their own position except along ``axis``, where indices say where.
 
-    Parameters
-    ----------
-    indices : Expr
-        Integers, of the shape of updates.
-    updates : Expr
-        What to add, of the rank and data type of data.
-    axis : int
-        Along which indices say where an update goes.
+    The integers ``indices`` have the shape of ``updates``, which have the rank and data type of ``data``.
     """
     return call_op("scatter_elements", data, indices, updates, axis=axis, reduction="add")

@@ -154,16 +154,8 @@ _REVERSE_RESHAPE = register(
 def reverse_reshape(data: Expr, newshape: Sequence[int]) -> Call:
     """Return the elements in their order in another shape, whose special numbers are read from the right.
 
-    Parameters
-    ----------
-    data : Expr
-        The tensor to reshape.
-    newshape : sequence of int
-        As for ``reshape``: 0 takes over the extent at this place from the right, -1 is what remains.
-
-    Examples
-    --------
-    A tensor of shape (10, 5, 4) with ``newshape=(-1, 0)`` has the shape (50, 4).
+    As for ``reshape``, 0 takes over the extent at this place from the right, and -1 is what remains: (10, 5, 4) becomes
+    (50, 4) by ``newshape=(-1, 0)``.
     """
     return _REVERSE_RESHAPE(data, newshape=newshape)
 

@@ -18,13 +18,7 @@ Numbers = int | Sequence[int]
 
 
 def defined(name: str, *inputs: Tensor, **attributes: object) -> Tensor:
-    """Return the definition of an operator with one result, of tensors.
-
-    Parameters
-    ----------
-    name : str
-        Of the operator, which has a definition.
-    """
+    """Return the definition of an operator with one result, of tensors."""
     op = get(name)
     assert op.compute is not None
     assert op.relation is not None
@@ -48,18 +42,14 @@ def crop_and_resize(
 
     Parameters
     ----------
-    data : Tensor
-        Images, in ``layout``.
     boxes : Tensor
         ``(K, 4)``: y1, x1, y2, x2, where 0 is the centre of the first and 1 that of the last pixel.
     box_indices : Tensor
         The image of each box.
-    layout : {"NCHW", "NHWC"}
-        Of the images and of the result.
+    layout : {"NHWC", "NCHW"}
+        Of the images and of the result, which has their data type by default.
     extrapolation_value : float, optional
         What stands outside of the images; zero by default.
-    out_dtype : str, optional
-        Data type of the result; that of the images by default.
     """
     return defined(
         "image.crop_and_resize",
@@ -84,18 +74,10 @@ def _dilation2d(layouts: tuple[str, str], input: Tensor, filter: Tensor, **attri
 def dilation2d_nchw(
     input: Tensor, filter: Tensor, stride: Numbers, padding: Numbers, dilations: Numbers, out_dtype: str | None = None
 ) -> Tensor:
-    """Return the largest sums of a window and a weight, of images of layout NCHW.
+    """Return the largest sums of a window of images ``(N, C, H, W)`` and a weight ``(C, H, W)``.
 
-    Parameters
-    ----------
-    input : Tensor
-        ``(N, C, H, W)``.
-    filter : Tensor
-        ``(C, H, W)``.
-    stride, padding, dilations : int or sequence of int
-        Steps of the window, zeros around the images, and steps within the window.
-    out_dtype : str, optional
-        Data type of the result; that of the images by default.
+    ``stride``, ``padding`` and ``dilations`` are steps of the window, zeros around the images, and steps within the
+    window.
     """
     how = {"strides": stride, "padding": padding, "dilations": dilations, "out_dtype": out_dtype or ""}
     return _dilation2d(("NCHW", "IHW"), input, filter, **how)
@@ -104,16 +86,8 @@ def dilation2d_nchw(
 def dilation2d_nhwc(
     input: Tensor, filter: Tensor, stride: Numbers, padding: Numbers, dilations: Numbers, out_dtype: str | None = None
 ) -> Tensor:
-    """Return the largest sums of a window and a weight, of images of layout NHWC.
-
-    Parameters
-    ----------
-    input : Tensor
-        ``(N, H, W, C)``.
-    filter : Tensor
-        ``(H, W, C)``.
-    stride, padding, dilations, out_dtype
-        As in :func:`dilation2d_nchw`.
+    """Return the largest sums of a window of images ``(N, H, W, C)`` and a weight ``(H, W, C)``; see
+    :func:`dilation2d_nchw`.
     """
     how = {"strides": stride, "padding": padding, "dilations": dilations, "out_dtype": out_dtype or ""}
     return _dilation2d(("NHWC", "HWI"), input, filter, **how)
@@ -138,12 +112,10 @@ def roi_align_nchw(
     mode: str | bytes | int,
     sample_ratio: int = -1,
 ) -> Tensor:
-    """Return regions of images of layout NCHW as parts of one size each, interpolated.
+    """Return regions of images ``(N, C, H, W)`` as parts of one size each, interpolated: ``(K, C, *pooled_size)``.
 
     Parameters
     ----------
-    data : Tensor
-        ``(N, C, H, W)``.
     rois : Tensor
         ``(K, 5)``: image, x1, y1, x2, y2 of each region.
     pooled_size : int or sequence of int
@@ -154,11 +126,6 @@ def roi_align_nchw(
         ``avg`` (0) or ``max`` (1) of the places in a part.
     sample_ratio : int
         Places along each side of a part; about one for each element if it is not positive.
-
-    Returns
-    -------
-    Tensor
-        ``(K, C, *pooled_size)``.
     """
     how = {"pooled_size": _pair(pooled_size), "spatial_scale": spatial_scale, "sample_ratio": sample_ratio}
     return defined("vision.roi_align", data, rois, mode=_mode(mode), layout="NCHW", **how)
@@ -172,54 +139,21 @@ def roi_align_nhwc(
     mode: str | bytes | int,
     sample_ratio: int = -1,
 ) -> Tensor:
-    """Return regions of images of layout NHWC as parts of one size each, interpolated.
-
-    Parameters
-    ----------
-    data : Tensor
-        ``(N, H, W, C)``.
-    rois, pooled_size, spatial_scale, mode, sample_ratio
-        As in :func:`roi_align_nchw`.
-
-    Returns
-    -------
-    Tensor
-        ``(K, *pooled_size, C)``.
-    """
+    """Return regions of images ``(N, H, W, C)`` as parts ``(K, *pooled_size, C)``; see :func:`roi_align_nchw`."""
     how = {"pooled_size": _pair(pooled_size), "spatial_scale": spatial_scale, "sample_ratio": sample_ratio}
     return defined("vision.roi_align", data, rois, mode=_mode(mode), layout="NHWC", **how)
 
 
 def roi_pool_nchw(data: Tensor, rois: Tensor, pooled_size: Numbers, spatial_scale: float) -> Tensor:
-    """Return the largest element of each part of each region.
-
-    Parameters
-    ----------
-    data, rois, pooled_size, spatial_scale
-        As in :func:`roi_align_nchw`.
-
-    Returns
-    -------
-    Tensor
-        ``(K, C, *pooled_size)``.
-    """
+    """Return the largest element of each part of each region, ``(K, C, *pooled_size)``; see :func:`roi_align_nchw`."""
     return defined("vision.roi_pool", data, rois, pooled_size=_pair(pooled_size), spatial_scale=spatial_scale)
 
 
 def reorg(data: Tensor, stride: int) -> Tensor:
     """Return images as Darknet's ``reorg`` layer orders them.
 
-    Parameters
-    ----------
-    data : Tensor
-        ``(N, C, H, W)`` with a multiple of ``stride * stride`` channels.
-    stride : int
-        How often the height and the width shrink.
-
-    Returns
-    -------
-    Tensor
-        ``(N, C * stride * stride, H / stride, W / stride)``.
+    Of ``(N, C, H, W)``, where ``C`` is a multiple of ``stride * stride``, ``(N, C * stride * stride, H / stride, W /
+    stride)`` is made.
     """
     return defined("vision.yolo_reorg", data, stride=stride)
 

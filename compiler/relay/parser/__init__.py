@@ -32,12 +32,10 @@ def parse(
     init_module: IRModule | None = None,
     init_meta_table: Mapping[str, Sequence[Any]] | None = None,
 ) -> IRModule:
-    """Return the module of a program in Relay's text format.
+    """Return the module of a program in Relay's text format; of one expression, that is ``main``.
 
     Parameters
     ----------
-    source : str
-        Types and functions, or one expression, which becomes ``main``.
     source_name : str
         The file that the text comes from.
     init_module : IRModule, optional
@@ -64,12 +62,7 @@ def parse(
 
 
 def parse_expr(source: str) -> Any:
-    """Return the expression of a text in Relay's text format.
-
-    Parameters
-    ----------
-    source : str
-        One expression, or a module, of which it is ``main``.
+    """Return the expression of a text in Relay's text format; of a module, its function ``main``.
 
     Raises
     ------
@@ -85,18 +78,7 @@ def parse_expr(source: str) -> Any:
 
 
 def fromtext(source: str, source_name: str = "from_string") -> Any:
-    """Return the module or the expression of a text, whichever it is.
-
-    Parameters
-    ----------
-    source_name : str
-        The file that the text comes from.
-
-    Raises
-    ------
-    ParseError
-        See :func:`parse`.
-    """
+    """Return the module or the expression of a text, whichever it is; see :func:`parse`."""
     program = read("fromtext", source)
     return infer_module(program) if isinstance(program, IRModule) else program
 

@@ -23,13 +23,7 @@ _COMMENT_MARK = re.compile(r"/\*|\*/")
 
 
 class ParseError(DiagnosticError):
-    """A text that is not in Relay's format.
-
-    Attributes
-    ----------
-    line, column : int
-        Where, both counted from 1.
-    """
+    """A text that is not in Relay's format; line and column are counted from 1."""
 
     def __init__(self, message: str, source: str, position: int) -> None:
         self.line = source.count("\n", 0, position) + 1

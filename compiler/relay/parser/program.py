@@ -23,10 +23,8 @@ _TYPE_WORDS = ("type", "extern")
 class Program(ExpressionParser):
     """Reads a text.
 
-    Parameters
-    ----------
-    constants : mapping, optional
-        By the kind of node, the constants that ``meta[kind][index]`` stands for where the text has no metadata section.
+    ``constants`` are by the kind of node those that ``meta[kind][index]`` stands for where the text has no metadata
+    section.
     """
 
     def __init__(

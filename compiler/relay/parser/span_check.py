@@ -22,13 +22,7 @@ class SpanCheck(ModulePass):
     """
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        """Look at every function.
-
-        Parameters
-        ----------
-        ctx : PassContext
-            The context that the pass runs in.
-        """
+        """Look at every function."""
         for var, func in mod.items():
             parts = post_order(func) if isinstance(func, Function) else ()
             without = sum(isinstance(part, (Call, Tuple)) and not named_origins(part.span) for part in parts)

@@ -32,15 +32,8 @@ _LEFT_OUT = "/* The values of large constants are left out; astext(show_meta_dat
 def relay_text(n: IRModule | RelayExpr | Type, show_meta_data: bool = True) -> TextBuilder:
     """Write a module, an expression or a type in Relay's text format.
 
-    Parameters
-    ----------
-    show_meta_data : bool
-        Whether constants that are too large for the text follow in a ``#[metadata]`` section.
-
-    Returns
-    -------
-    TextBuilder
-        Its ``lines`` have a region for every node, ``positions`` says where each node was first written.
+    The ``lines`` of the result have a region for every node, ``positions`` says where each node was first written.
+    With ``show_meta_data``, constants that are too large for the text follow in a ``#[metadata]`` section.
 
     Raises
     ------
@@ -58,13 +51,8 @@ def text(n: Any) -> str:
 def astext(n: Any, show_meta_data: bool = True, annotate: Annotation | None = None) -> str:
     """Return a module or an expression as a whole text that can be parsed again, with the version of the format.
 
-    Parameters
-    ----------
-    show_meta_data : bool
-        Whether the values of constants that are too large for the text are appended; without them the text says that
-        they are missing.
-    annotate : callable, optional
-        ``annotate(expr)`` is the text after an expression, in place of the comment with its type.
+    Without ``show_meta_data`` the values of constants that are too large are left out, and the text says so.
+    ``annotate(expr)`` is the text after an expression, in place of the comment with its type.
     """
     out, left_out = _written(n, show_meta_data, annotate)
     parts = [_VERSION, out.text()]

@@ -36,13 +36,7 @@ __all__ = [
 
 
 class BlockPrinter:
-    """Writes expressions.
-
-    Parameters
-    ----------
-    annotate : callable, optional
-        ``annotate(expr)`` is written behind expressions in place of their types.
-    """
+    """Writes expressions; ``annotate(expr)`` is written behind them in place of their types."""
 
     def __init__(self, out: TextBuilder, annotate: Annotation | None = None) -> None:
         self.out = out

@@ -51,14 +51,9 @@ class _Numbered(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Block:
-    """Lines between braces.
+    """Lines between braces; the last one is ``result``.
 
-    Attributes
-    ----------
-    result : Expr
-        What the block is: its last line.
-    lines : list
-        Before that: free variables, lines of ``let``, and expressions that get a number.
+    Before that are free variables, lines of ``let``, and expressions that get a number.
     """
 
     parent: Block | None

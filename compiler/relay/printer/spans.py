@@ -15,14 +15,8 @@ MAX_NAME = 120
 def span_text(span: Span) -> list[str]:
     """Return ``span=name:line:column`` in a list, or an empty list for a span without named sources.
 
-    Parameters
-    ----------
-    span : Span
-        A layer of an imported model has line and column 0; several sources stand in the order of the model.
-
-    Examples
-    --------
-    ``nn.relu(%0) /* span=conv1:0:0, relu1:0:0 */``
+    A layer of an imported model has line and column 0; several sources stand in the order of the model, as in
+    ``nn.relu(%0) /* span=conv1:0:0, relu1:0:0 */``.
     """
     sources = list(dict.fromkeys(map(_source_text, named_origins(span))))
     if not sources:

@@ -18,10 +18,8 @@ from compiler.relay.function import Function
 def alpha_renamed(expr: GraphExpr, new: Mapping[Any, Any] | None = None, unknown_types: Sequence[TypeVar] = ()) -> Any:
     """Return a copy of an expression in which every binding is of a fresh variable.
 
-    Parameters
-    ----------
-    unknown_types : sequence of TypeVar, optional
-        Annotations that mention these are dropped: what is copied out of a generic function is used at one type.
+    Annotations that mention ``unknown_types`` are dropped: what is copied out of a generic function is used at one
+    type.
     """
     return _Copy(expr, dict(new or {}), frozenset(unknown_types)).copy
 

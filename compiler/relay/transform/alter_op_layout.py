@@ -22,21 +22,13 @@ __all__ = [
 
 
 class AlterOpLayout(FunctionPass, opt_level=3, required=("InferType",)):
-    """Let each operator choose the layout that the target computes fastest in, such as channels in blocks.
+    """Let each operator choose the layout that ``target`` computes fastest in, such as channels in blocks.
 
     Level 3; requires InferType.  Between two such operators nothing is transformed, where all in between works in any
     layout.  What programs set as ``FTVMAlterOpLayout`` of an operator, from attributes, arguments, placeholders of
     their types and the type of the result to another call of as many arguments or None, comes before what the
-    operator's row says.
-
-    Parameters
-    ----------
-    target : Target or str, optional
-        The current one, else this machine by default.
-
-    References
-    ----------
-    Y. Liu et al., "Optimizing CNN Model Inference on CPUs", USENIX ATC 2019.
+    operator's row says.  Without ``target`` it is the current one, else this machine.  The method is that of Y. Liu et
+    al., "Optimizing CNN Model Inference on CPUs", USENIX ATC 2019.
 
     Examples
     --------

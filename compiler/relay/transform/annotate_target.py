@@ -32,14 +32,8 @@ class AnnotateTarget(FunctionPass, required=("InferType",)):
 
     Level 0; requires InferType.  An operator's attribute ``target.NAME``, a function from a call to a bool, says
     whether compiler NAME supports the call; ``tvm.ir.register_op_attr(op, "target.NAME")`` sets it.  The call of a
-    function whose attribute ``Composite`` begins with ``NAME.`` goes to NAME too.
-
-    Parameters
-    ----------
-    targets : str or sequence of str
-        Names of the compilers, the preferred one first.
-    include_non_call_ops : bool
-        Whether tuples, their elements and references are annotated too.
+    function whose attribute ``Composite`` begins with ``NAME.`` goes to NAME too.  Of ``targets``, the names of the
+    compilers, the first is preferred; ``include_non_call_ops`` annotates tuples, their elements and references too.
 
     Examples
     --------

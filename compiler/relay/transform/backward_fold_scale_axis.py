@@ -67,7 +67,7 @@ class _Plan:
     folded : dict
         Multiplications that disappear, each with the value that takes its place.
     weights : dict
-        Calls whose weights take scales, with the multiplications that these are of.
+        Calls whose weights take scales, with the multiplications of these.
     sides : dict
         Vectors beside a scaled value, by call and number of operand, with the multiplications whose scales they take.
     """

@@ -21,12 +21,8 @@ __all__ = ["ChangeBatch"]
 class ChangeBatch(FunctionPass):
     """Change the extent of one axis of some variables, and all types that follow from it.
 
-    Level 0.  A shape that an attribute spells out, as of ``reshape``, stays; it must be meant for any batch.
-
-    Parameters
-    ----------
-    data : mapping of Var or str to int
-        The variables, or the names of parameters, each with the axis of the samples.
+    Level 0.  ``data`` gives each variable, or name of a parameter, the axis of its samples.  A shape that an attribute
+    spells out, as of ``reshape``, stays; it must be meant for any batch.
 
     Examples
     --------

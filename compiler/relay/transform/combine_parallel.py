@@ -60,19 +60,10 @@ def _same_but(branches: Sequence[Branch], depth: int, at: int, axis: int | None)
 
 
 class CombineParallelConv2D(CombineParallel, name="CombineParallelConv2d", opt_level=4, required=("InferType",)):
-    """Compute convolutions of the same data as one, with all output channels.
+    """Compute at least ``min_num_branches`` convolutions of the same data as one, with all output channels.
 
     Level 4; requires InferType.  What follows each of them elementwise is combined as well, as far as all do the same.
-
-    Parameters
-    ----------
-    min_num_branches : int
-        How many convolutions there must be, at least 2.
-
-    Raises
-    ------
-    ArgumentError
-        If ``min_num_branches`` is less than 2.
+    Fewer than two branches are refused.
 
     Examples
     --------
@@ -136,21 +127,10 @@ class CombineParallelConv2D(CombineParallel, name="CombineParallelConv2d", opt_l
 
 
 class CombineParallelDense(CombineParallel, opt_level=4, required=("InferType",)):
-    """Compute products of the same rows with several weights as one.
+    """Compute at least ``min_num_branches`` products of the same rows with several weights as one.
 
-    Level 4; requires InferType.
-
-    Parameters
-    ----------
-    min_num_branches : int
-        How many products there must be, at least 2.
-    to_batch : bool
-        Whether weights of one shape become a batch of matrices, as in TVM, rather than the rows of one matrix.
-
-    Raises
-    ------
-    ArgumentError
-        If ``min_num_branches`` is less than 2.
+    Level 4; requires InferType.  With ``to_batch``, as in TVM, weights of one shape become a batch of matrices, rather
+    than the rows of one matrix.  Fewer than two branches are refused.
 
     Examples
     --------
@@ -243,19 +223,10 @@ def _repeated(operand: RelayExpr, count: int) -> RelayExpr:
 
 
 class CombineParallelBatchMatmul(CombineParallel, opt_level=4, required=("InferType",)):
-    """Compute batched products of the same left sides as one, its right sides side by side.
+    """Compute at least ``min_num_branches`` batched products of the same left sides as one, its right sides side by
+    side.
 
-    Level 4; requires InferType.
-
-    Parameters
-    ----------
-    min_num_branches : int
-        How many products there must be, at least 2.
-
-    Raises
-    ------
-    ArgumentError
-        If ``min_num_branches`` is less than 2.
+    Level 4; requires InferType.  Fewer than two branches are refused.
 
     Examples
     --------

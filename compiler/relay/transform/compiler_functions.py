@@ -27,7 +27,6 @@ __all__ = [
 
 
 def _is_of(func: Any, compiler_filter: str) -> bool:
-    """Return whether a function is one of an external compiler; of any, where no name is asked for."""
     compiler = func.attrs.get("Compiler") if isinstance(func, Function) else None
     return bool(compiler) and compiler_filter in ("", str(compiler))
 
@@ -35,12 +34,7 @@ def _is_of(func: Any, compiler_filter: str) -> bool:
 class OutlineCompilerFunctionsWithExistingGlobalSymbols(ModulePass):
     """Make functions of the module of the local functions that an external compiler gets, under their global symbols.
 
-    Level 0.
-
-    Parameters
-    ----------
-    compiler_filter : str
-        The name of the external compiler; empty for all.
+    Level 0.  ``compiler_filter`` is the name of the external compiler; empty for all.
 
     Examples
     --------
@@ -99,12 +93,8 @@ class _Outliner(ExprMutator):
 class MarkCompilerFunctionsAsExtern(ModulePass):
     """Mark the functions of the module that an external compiler gets as compiled elsewhere: ``Extern=1``.
 
-    Level 0.  They lose their other attributes.
-
-    Parameters
-    ----------
-    compiler_filter : str
-        The name of the external compiler; empty for all.
+    Level 0.  They lose their other attributes.  ``compiler_filter`` is the name of the external compiler; empty for
+    all.
 
     Examples
     --------
@@ -130,12 +120,7 @@ class MarkCompilerFunctionsAsExtern(ModulePass):
 class InlineCompilerFunctionsBoundTo(ModulePass):
     """Put the bodies of some functions of external compilers in place of their calls, and remove them.
 
-    Level 0.
-
-    Parameters
-    ----------
-    global_vars : sequence of GlobalVar or str
-        Whose functions, or their names; those that are of no external compiler stay.
+    Level 0.  ``global_vars`` are these functions or their names; those that are of no external compiler stay.
 
     Examples
     --------

@@ -33,19 +33,10 @@ _BLOCKED = re.compile(r"NCHW\d+c")
 class ConvertLayout(FunctionPass, opt_level=3, required=("InferType", "CanonicalizeOps")):
     """Bring operators into given layouts, and the rest of the graph with them.
 
-    Level 3; requires InferType and CanonicalizeOps.
-
-    Parameters
-    ----------
-    desired_layouts : mapping of str to sequence of str
-        For each operator the layout of its data and, if it has them, of its weights: ``{"nn.conv2d": ["NHWC",
-        "default"], "nn.max_pool2d": ["NHWC"]}``.  ``default`` is the usual one for the other.  Operators without
-        layouts, or without this one, stay as they are.
-
-    Raises
-    ------
-    ArgumentError
-        If an operator or a layout does not exist.
+    Level 3; requires InferType and CanonicalizeOps.  ``desired_layouts`` gives for each operator the layout of its data
+    and, if it has them, of its weights: ``{"nn.conv2d": ["NHWC", "default"], "nn.max_pool2d": ["NHWC"]}``, where
+    ``default`` is the usual one for the other.  Operators without layouts, or without this one, stay as they are; names
+    of operators and layouts that do not exist are refused.
 
     Examples
     --------

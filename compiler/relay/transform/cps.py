@@ -33,24 +33,14 @@ Continuation = Callable[[Any], Any]
 def to_cps(func: Function, mod: IRModule | None = None) -> Function:
     """Return a function in continuation-passing style: it calls its last parameter with its result.
 
-    Parameters
-    ----------
-    mod : IRModule, optional
-        Where the functions that it calls are; those in the same style, which end in ``_cps``, are added to it.
-
-    Returns
-    -------
-    Function
-        Without types, generic in what its continuation returns; operators are called as before.
+    It has no types and is generic in what its continuation returns; operators are called as before.  The functions of
+    ``mod`` that it calls get companions in the same style there, whose names end in ``_cps``.  After G. Plotkin,
+    "Call-by-name, call-by-value and the lambda-calculus", 1975.
 
     Raises
     ------
     ArgumentError
         If it is not a function.
-
-    References
-    ----------
-    G. Plotkin, "Call-by-name, call-by-value and the lambda-calculus", 1975.
 
     Examples
     --------
@@ -80,12 +70,7 @@ def _normal(func: Any) -> Any:
 
 
 def un_cps(func: Function) -> Function:
-    """Return a function that returns its result from one in continuation-passing style.
-
-    Parameters
-    ----------
-    func : Function
-        As :func:`to_cps` returns them, type-checked.
+    """Return a function that returns its result from a type-checked one in continuation-passing style (:func:`to_cps`).
 
     Raises
     ------

@@ -26,14 +26,9 @@ class DeadCodeElimination(FunctionPass, opt_level=1, required=("InferType",)):
     """Remove lets whose variable nothing that is needed uses.
 
     Level 1; requires InferType.  A reference that is written and never read is not needed, nor is writing it.
-
-    Parameters
-    ----------
-    inline_once : bool
-        Whether values that are used once are put in place of their variables.
-    ignore_impurity : bool
-        Whether values that may have side effects are removed as well: right only where no effect is observed any more,
-        as after PartialEvaluate has found what all references hold.
+    ``inline_once`` puts values that are used once in place of their variables.  ``ignore_impurity`` removes values that
+    may have side effects as well, which is right only where no effect is observed any more, as after PartialEvaluate
+    has found what all references hold.
 
     Examples
     --------

@@ -38,24 +38,15 @@ Types: TypeAlias = Mapping[Any, Type]
 def Defunctionalization(func: Function, mod: IRModule) -> Function:
     """Return a function that passes no functions around, and computes what the given one does.
 
-    The functions that it calls are copied for the types and functions that they are called with.
-
-    Parameters
-    ----------
-    func : Function
-        Of the module, with types; neither generic nor with functions as arguments or result.
-    mod : IRModule
-        Gets the copies, the data types, and the functions that apply their values.
+    The functions that it calls are copied for the types and functions that they are called with; ``mod`` gets the
+    copies, the data types, and the functions that apply their values.  After J. C. Reynolds, "Definitional interpreters
+    for higher-order programming languages", ACM 1972.
 
     Raises
     ------
     ArgumentError
         If ``func`` is generic or takes or returns functions, or if a generic function is a value whose type nothing
         says.
-
-    References
-    ----------
-    J. C. Reynolds, "Definitional interpreters for higher-order programming languages", ACM 1972.
     """
     scheme = _function_type(func)
     if func.type_params or any(map(_has_functions, (*scheme.arg_types, scheme.ret_type))):
@@ -118,7 +109,6 @@ class _Program:
         return copy
 
     def closures(self, t: FuncType) -> _Closures:
-        """Return the data type of the functions of a type."""
         for closures in self._closures:
             if structural_equal(closures.type, t):
                 return closures
@@ -141,7 +131,6 @@ class _Program:
             self.mod[closures.apply] = Function((chosen, *closures.arguments), body, result)
 
     def fresh(self, hint: str) -> str:
-        """Return a name that the module does not have."""
         name, count = hint, 0
         while name in self._names:
             count += 1

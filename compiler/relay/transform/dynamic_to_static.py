@@ -40,13 +40,7 @@ class DynamicToStatic(FunctionPass, opt_level=2):
     """
 
     def apply(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        """Run the pass; types that cannot be inferred yet, such as that of a shape of unknown length, are left open.
-
-        Raises
-        ------
-        TypeInferenceError
-            If types do not fit afterwards.
-        """
+        """Run the pass; types that cannot be inferred yet, such as that of a shape of unknown length, are left open."""
         try:
             typed = infer_copies(mod)
         except TypeInferenceError:

@@ -18,16 +18,8 @@ _SMALL = 64
 class EliminateCommonSubexpr(RewritePass, opt_level=3, required=("InferType",)):
     """Merge calls of the same operator on the same operands into one.
 
-    Level 3; requires InferType.
-
-    Parameters
-    ----------
-    fskip : callable, optional
-        From a call to whether it must stay as it is.
-
-    References
-    ----------
-    J. Cocke, "Global Common Subexpression Elimination", SIGPLAN Notices 5(7), 1970; here by hashing, operands first.
+    Level 3; requires InferType.  ``fskip`` says of a call whether it must stay as it is.  After J. Cocke, "Global
+    Common Subexpression Elimination", SIGPLAN Notices 5(7), 1970; here by hashing, operands first.
 
     Examples
     --------

@@ -24,18 +24,11 @@ __all__ = [
 
 
 class EtaExpand(ModulePass, opt_level=1):
-    """Wrap constructors, and functions of the module, into functions of their own where they are values.
+    """Wrap constructors, and with ``expand_global_var`` functions of the module, into functions of their own where they
+    are values.
 
-    Level 1.
-
-    Parameters
-    ----------
-    expand_global_var : bool
-        Whether to wrap functions of the module.
-
-    References
-    ----------
-    H. P. Barendregt, "The Lambda Calculus: Its Syntax and Semantics", 1984: the eta rule, ``f = fn (x) { f(x) }``.
+    Level 1.  This is the eta rule, ``f = fn (x) { f(x) }`` (H. P. Barendregt, "The Lambda Calculus: Its Syntax and
+    Semantics", 1984); ``expand_constructor`` applies it to constructors.
 
     Examples
     --------

@@ -32,12 +32,7 @@ class AffineType:
 class TensorAffineType(AffineType):
     """What the integers of a tensor stand for: ``(integer - zero_point) * scale``.
 
-    Parameters
-    ----------
-    scale, zero_point : Expr
-        Scalars, or vectors along ``axis``.
-    axis : int
-        Axis that scales and zero points belong to.
+    Scale and zero point are scalars, or vectors along ``axis``.
     """
 
     scale: RelayExpr
@@ -100,10 +95,7 @@ def optional_rule(*names: str) -> Callable[[Rule], Rule]:
 def rule_of(call: Call, optional: Collection[str] = ()) -> Rule | None:
     """Return the rule for a call: what programs have set for its operator, else the usual one; None if neither.
 
-    Parameters
-    ----------
-    optional : collection of str
-        The operators whose optional rules count too.
+    Optional rules count for the operators in ``optional``.
     """
     if not isinstance(call.op, Op):
         return None
@@ -119,10 +111,7 @@ def rule_of(call: Call, optional: Collection[str] = ()) -> Rule | None:
 def register_optional_fake_quantization_to_integer(op_name: str, func: Rule | None = None, level: int = 10) -> Any:
     """Set how an operator among the ``optional_qnn_ops`` of ``FakeQuantizationToInteger`` is computed on integers.
 
-    Parameters
-    ----------
-    func : callable, optional
-        As in :func:`register_fake_quantization_to_integer`.
+    ``func`` is as in :func:`register_fake_quantization_to_integer`.
     """
     return register_op_attr(op_name, _OPTIONAL_ATTRIBUTE, func, level)
 
@@ -130,10 +119,7 @@ def register_optional_fake_quantization_to_integer(op_name: str, func: Rule | No
 def register_fake_quantization_to_integer(op_name: str, func: Rule | None = None, level: int = 10) -> Any:
     """Set how ``FakeQuantizationToInteger`` computes an operator on integers.
 
-    Parameters
-    ----------
-    func : callable, optional
-        ``func(expr, type_map)`` gets a call whose arguments are on integers, and what they stand for; it returns the
-        new expression and its affine type.  Without it, the decorator is returned.
+    ``func(expr, type_map)`` gets a call whose arguments are on integers, and what they stand for; it returns the new
+    expression and its affine type.  Without it, the decorator is returned.
     """
     return register_op_attr(op_name, _ATTRIBUTE, func, level)

@@ -22,17 +22,9 @@ def is_per_axis(t: TensorAffineType) -> bool:
 
 
 def moved_type(call: Call, t: TensorAffineType) -> TensorAffineType | None:
-    """Return what the integers stand for once an operator has moved them.
+    """Return what the integers stand for once an operator has moved them: the numbers of its first argument.
 
-    Parameters
-    ----------
-    call : Call
-        Of an operator whose result has the numbers of its first argument.
-
-    Returns
-    -------
-    TensorAffineType or None
-        None where the numbers of several scales come together on one axis.
+    None where the numbers of several scales come together on one axis.
     """
     if not is_per_axis(t):
         return t

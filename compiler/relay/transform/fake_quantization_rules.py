@@ -319,10 +319,7 @@ def register_unary_identity(op_name: str) -> Any:
 def register_unary_qnn(op_name: str, op: Callable[..., Any]) -> Any:
     """Let ``FakeQuantizationToInteger`` compute an operator of one tensor by another one on integers.
 
-    Parameters
-    ----------
-    op : callable
-        ``op(x, scale, zero_point, output_scale, output_zero_point)``, such as ``relay.qnn.op.sqrt``.
+    That is ``op(x, scale, zero_point, output_scale, output_zero_point)``, such as ``relay.qnn.op.sqrt``.
     """
     return register_fake_quantization_to_integer(op_name, _function(op))
 
@@ -330,10 +327,7 @@ def register_unary_qnn(op_name: str, op: Callable[..., Any]) -> Any:
 def register_binary_identity(op_name: str, op: Callable[..., Any]) -> Any:
     """Let ``FakeQuantizationToInteger`` apply an operator of two tensors to integers of the type of its result.
 
-    Parameters
-    ----------
-    op : callable
-        ``op(lhs, rhs)``, such as ``relay.maximum``.
+    The operator is ``op(lhs, rhs)``, such as ``relay.maximum``.
     """
     return register_fake_quantization_to_integer(op_name, _of_one_type(op))
 
@@ -341,11 +335,8 @@ def register_binary_identity(op_name: str, op: Callable[..., Any]) -> Any:
 def register_binary_qnn(op_name: str, op: Callable[..., Any]) -> Any:
     """Let ``FakeQuantizationToInteger`` compute an operator of two tensors by another one on integers.
 
-    Parameters
-    ----------
-    op : callable
-        ``op(lhs, rhs, lhs_scale, lhs_zero_point, rhs_scale, rhs_zero_point, output_scale, output_zero_point, lhs_axis,
-        rhs_axis)``, such as ``relay.qnn.op.add``.
+    That is ``op(lhs, rhs, lhs_scale, lhs_zero_point, rhs_scale, rhs_zero_point, output_scale, output_zero_point,
+    lhs_axis, rhs_axis)``, such as ``relay.qnn.op.add``.
     """
     return register_fake_quantization_to_integer(op_name, _arithmetic(op))
 

@@ -52,21 +52,14 @@ class FakeQuantizationToInteger(FunctionPass, required=("InferType",)):
     """Compute on integers what stands between ``qnn.dequantize`` and ``qnn.quantize``.
 
     Level 0; requires InferType.  A region is what one ``qnn.quantize`` is computed from, up to ``qnn.dequantize`` and
-    constants; it stays as it is if an operator in it has no rule.
+    constants; it stays as it is if an operator in it has no rule, and with ``hard_fail`` that is an error.
 
     Parameters
     ----------
-    hard_fail : bool
-        Whether an operator without a rule is an error.
     use_qat : bool
         Whether regions that no ``qnn.quantize`` ends are computed on integers too, as far as the rules allow.
     optional_qnn_ops : sequence of str, optional
         Operators that are computed on integers only where they are named here, such as ``nn.softmax``.
-
-    Raises
-    ------
-    ArgumentError
-        With ``hard_fail``, if an operator in a region has no rule.
 
     Examples
     --------

@@ -33,11 +33,8 @@ __all__ = [
 class FirstOrderGradient(ModulePass):
     """Make every function return its result and the gradients of its parameters; see :func:`gradient`.
 
-    Level 0.
-
-    References
-    ----------
-    A. Griewank and A. Walther, "Evaluating Derivatives", SIAM 2008, chapter 3: reverse accumulation.
+    Level 0.  The method is reverse accumulation (A. Griewank and A. Walther, "Evaluating Derivatives", SIAM 2008,
+    chapter 3).
 
     Examples
     --------
@@ -58,7 +55,7 @@ class FirstOrderGradient(ModulePass):
 
 
 def first_order(func: Function, mod: IRModule | None) -> Function:
-    """Return the function of a graph's result and gradients.
+    """Return the function of the result and gradients of a graph of operators and tuples; more than these is refused.
 
     Raises
     ------

@@ -34,13 +34,9 @@ class FlexibleShapeDispatch(ModulePass, required=("InferType",)):
     Parameters
     ----------
     buckets : sequence of int
-        The extents that have copies.
-    axis : int
-        Of which axis of the inputs.
+        The extents along ``axis`` that have copies.
     auto_pad : bool
-        Whether inputs are lengthened to the next larger extent that has a copy.
-    pad_value : float
-        What they are lengthened with.
+        Whether inputs are lengthened, with ``pad_value``, to the next larger extent that has a copy.
     input_indices : sequence of int, optional
         Which parameters have that extent; the first one by default.
     affects_output : bool
@@ -137,13 +133,7 @@ def _copy(func: Function, axis: int, dim: int | AnyDim, indices: Sequence[int]) 
 
 
 def override_shape(tensor_type: TensorType, axis: int, dim: int | AnyDim) -> TensorType:
-    """Return a type of tensors with another extent.
-
-    Parameters
-    ----------
-    axis : int
-        Which extent.
-    """
+    """Return a type of tensors with another extent along ``axis``."""
     dims = list(tensor_type.dims)
     dims[axis] = dim
     return TensorType(tuple(dims), tensor_type.dtype)
@@ -157,20 +147,10 @@ def specialize_body(
     input_indices: Sequence[int] = (0,),
     affects_output: bool = True,
 ) -> tuple[GlobalVar, list[TensorType]]:
-    """Add a copy of a function for one extent of its inputs to a module.
+    """Add a copy of a type-checked function for one extent of its inputs to a module.
 
-    Parameters
-    ----------
-    function : Function
-        Type-checked.
-    axis : int
-        Of which axis of the inputs.
-    dim : int or Any
-        The extent.
-    input_indices : sequence of int
-        Which parameters have it.
-    affects_output : bool
-        Whether the type of the result, where the function states it, has it along the same axis.
+    The parameters ``input_indices`` have the extent ``dim`` along ``axis``; with ``affects_output`` the result has it
+    too, where the function states its type.
 
     Returns
     -------
@@ -195,12 +175,6 @@ def flexible_dispatch(
     input_indices: Sequence[int] | None = None,
     affects_output: bool = True,
 ) -> IRModule:
-    """Return a module whose ``main`` goes on in copies for some extents; see :class:`FlexibleShapeDispatch`.
-
-    Parameters
-    ----------
-    buckets, axis, auto_pad, pad_value, input_indices, affects_output
-        As of the pass.
-    """
+    """Return a module whose ``main`` goes on in copies for some extents; see :class:`FlexibleShapeDispatch`."""
     dispatch = FlexibleShapeDispatch(buckets, axis, auto_pad, pad_value, input_indices, affects_output)
     return dispatch(InferType()(mod))

@@ -40,16 +40,10 @@ class FoldConstant(RewritePass, opt_level=2, required=("InferType",)):
     """Evaluate operators whose operands are constants, and decide branches whose condition is one.
 
     Level 2; requires InferType.  Values are computed by the operators' NumPy references.  What has effects stays, and
-    so does what would only make the program bigger: results of more than 131,072 elements, and more than twice as
-    many as they are computed from.
-
-    Parameters
-    ----------
-    fold_qnn : bool
-        Whether quantised operators are evaluated as well, which passes that look for them would miss.
-    in_build : bool
-        Whether operators without operands, such as ``zeros``, are evaluated too, as builds do: what they make is in the
-        program then, and what is computed from it as well.
+    so does what would only make the program bigger: results of more than 131,072 elements, and more than twice as many
+    as they are computed from.  ``fold_qnn`` evaluates quantised operators as well, which passes that look for them
+    would miss.  ``in_build`` evaluates operators without operands, such as ``zeros``, too, as builds do: what they make
+    is in the program then, and what is computed from it as well.
 
     Examples
     --------
@@ -74,19 +68,9 @@ class FoldConstant(RewritePass, opt_level=2, required=("InferType",)):
 
 
 def FoldConstantExpr(expr: GraphExpr, mod: IRModule | None = None, fold_qnn: bool = False) -> Any:
-    """Return one expression with its constant parts folded; see :class:`FoldConstant`.
+    """Return one expression with its constant parts folded: a constant, or a tuple of them, where all operands are.
 
-    Parameters
-    ----------
-    mod : IRModule, optional
-        Accepted for TVM's programs: nothing that the expression calls is looked into.
-    fold_qnn : bool
-        Whether quantised operators are evaluated as well.
-
-    Returns
-    -------
-    Expr
-        A constant, or a tuple of constants, where all operands are.
+    ``fold_qnn`` is that of :class:`FoldConstant`; ``mod`` is accepted for TVM's programs, nothing in it is looked into.
     """
     type_of(expr)
     return _Folder(fold_qnn, True).rewrite(expr)
@@ -175,7 +159,6 @@ def _as_constant(value: Any, t: Type) -> Any:
 
 
 def _known(expr: GraphExpr) -> Any:
-    """Return the value of a constant, or of a tuple of constants; None for everything else."""
     if isinstance(expr, Constant):
         return expr.value
     if (annotated := call_of(expr, "on_device")) is not None:

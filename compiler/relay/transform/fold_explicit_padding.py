@@ -60,7 +60,6 @@ Changes = dict[str, Any]
 
 
 def _padding(call: Call, pad: Call, data_layout: str) -> Changes | None:
-    """Return the padding of both operators; None if the first one pads channels or the batch."""
     axes, letters = layout(data_layout).axes, spatial_letters(data_layout)
     widths = {axis.letter: (0, 0) for axis in axes}
     for axis, (before, after) in zip(axes, PadAttrs.of(pad).pad_width, strict=True):

@@ -21,7 +21,7 @@ class Marked(ABC):
 
     @abstractmethod
     def realize(self) -> GraphExpr:
-        """Return the expression as those see it who do not know what is known of it."""
+        pass
 
 
 class Rule(Protocol):
@@ -39,7 +39,6 @@ class ForwardRewrite:
         self._new: dict[Any, Any] = {}
 
     def apply(self, func: Function) -> Function:
-        """Return a function with a new body."""
         for part in post_order(func.body):
             with derived_from(part.span):
                 self._new[part] = self._rewritten(part)

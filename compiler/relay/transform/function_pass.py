@@ -33,21 +33,11 @@ class FunctionPass(Pass, abstract=True):
 
     @abstractmethod
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
-        """Transform one function.
-
-        Parameters
-        ----------
-        mod : IRModule
-            The module that the function is in.
-        """
+        """Return what takes the place of one function of the module."""
 
     def apply(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        """Run ``transform_function`` on every Function, and infer the types of the result.
-
-        Returns
-        -------
-        IRModule
-            ``mod`` itself where nothing changed.
+        """Run ``transform_function`` on every Function, and infer the types of the result; ``mod`` itself if nothing
+        changed.
 
         Raises
         ------
@@ -88,7 +78,7 @@ def function_pass(
     opt_level : int
         The pass runs when the context's level is at least this.
     name : str, optional
-        The name of the function or class if left out.
+        That of the function or class by default.
 
     Returns
     -------

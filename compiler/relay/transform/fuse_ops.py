@@ -40,7 +40,8 @@ class FuseOps(FunctionPass, required=("InferType",)):
     """Group operators into kernels: functions with the attribute ``Primitive``.
 
     Level 0; requires InferType.  An intermediate result of a kernel needs no memory, and each kernel is launched once.
-    Five rules decide, for an operator and everything on the ways to its immediate post-dominator:
+    Five rules decide, for an operator and everything on the ways to its immediate post-dominator (T. Chen et al., "TVM:
+    An Automated End-to-End Optimizing Compiler for Deep Learning", OSDI 2018, section 3):
 
     1. Elementwise and broadcasting operators fuse with each other.
     2. Elementwise operators follow a heavy one (convolution, matrix product) into its kernel.
@@ -48,20 +49,14 @@ class FuseOps(FunctionPass, required=("InferType",)):
     4. A reduction takes the elementwise operators before it, and those after it on its result.
     5. Two heavy operators, or two reductions, never share a kernel.
 
+    ``relay.FuseOps.max_depth`` in the context's configuration limits how many operators one kernel has, and
+    ``relay.FuseOps.link_params`` puts constants of any size into kernels instead of scalars only.
+
     Parameters
     ----------
     fuse_opt_level : int
         0 makes a kernel of each operator, with constants of no dimensions as parameters too; negative is the level of
         the current context.
-
-    Notes
-    -----
-    ``relay.FuseOps.max_depth`` in the context's configuration limits how many operators one kernel has, and
-    ``relay.FuseOps.link_params`` puts constants of any size into kernels instead of scalars only.
-
-    References
-    ----------
-    T. Chen et al., "TVM: An Automated End-to-End Optimizing Compiler for Deep Learning", OSDI 2018, section 3.
 
     Examples
     --------
@@ -115,10 +110,7 @@ class _Kernel:
 class _Fuser(GraphMutator):
     """Builds the kernels of a partition in the order of evaluation.
 
-    Parameters
-    ----------
-    constant_rank : int
-        Constants of more dimensions are parameters of kernels; of others the values are in them.
+    Constants of more dimensions than ``constant_rank`` are parameters of kernels; of others the values are in them.
     """
 
     def __init__(self, graph: FusionGraph, groups: FusionGroups, constant_rank: int) -> None:

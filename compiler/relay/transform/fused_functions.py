@@ -17,12 +17,8 @@ _FUSION_LEVEL = 3
 
 
 def extract_fused_functions(mod: IRModule) -> dict[GlobalVar, Function]:
-    """Return the kernels that ``FuseOps`` makes of a module.
-
-    Returns
-    -------
-    dict of GlobalVar to Function
-        Those of the same structure once, under their structural hash.
+    """Return the kernels that ``FuseOps`` makes of a module, those of the same structure once, under their structural
+    hash.
     """
     with PassContext(opt_level=_FUSION_LEVEL):
         fused = FuseOps(_FUSION_LEVEL)(mod)

@@ -90,13 +90,7 @@ def _has_unknown_extent(t: Any) -> bool:
 
 
 class FusionGroups:
-    """A partition of a graph's nodes into kernels.
-
-    Parameters
-    ----------
-    max_depth : int
-        How many nodes one group may have.
-    """
+    """A partition of a graph's nodes into kernels of at most ``max_depth`` nodes."""
 
     def __init__(self, graph: FusionGraph, max_depth: int) -> None:
         self.graph = graph
@@ -111,7 +105,6 @@ class FusionGroups:
         self._fanout = [len(uses) or 1 for uses in graph.uses]
 
     def root(self, node: int) -> int:
-        """Return the last node of the group that a node is in."""
         up = self._up
         while up[node] != node:
             up[node] = up[up[node]]

@@ -27,8 +27,10 @@ def gradient(expr: GraphExpr, mod: IRModule | None = None, mode: str = "higher_o
     expr : Function or GlobalVar
         With parameters that are tensors, or tuples of tensors.
     mode : str
-        ``first_order`` for graphs of operators; ``higher_order`` for programs with functions as values, branches,
-        recursion, references and data types.
+        ``first_order`` for graphs of operators (A. Griewank and A. Walther, "Evaluating Derivatives", SIAM 2008,
+        chapter 3); ``higher_order`` for programs with functions as values, branches, recursion, references and data
+        types (F. Wang et al., "Demystifying differentiable programming: shift/reset the penultimate backpropagator",
+        ICFP 2019).
 
     Returns
     -------
@@ -40,11 +42,6 @@ def gradient(expr: GraphExpr, mod: IRModule | None = None, mode: str = "higher_o
     ------
     ArgumentError
         If the program has something that the mode cannot differentiate.
-
-    References
-    ----------
-    First order: A. Griewank and A. Walther, "Evaluating Derivatives", SIAM 2008, chapter 3.  Higher order: F. Wang et
-    al., "Demystifying differentiable programming: shift/reset the penultimate backpropagator", ICFP 2019.
     """
     if mode not in _MODES:
         expected("gradient", "mode", " or ".join(repr(m) for m in _MODES), mode)

@@ -17,7 +17,6 @@ from compiler.relay.ty import TensorType, TupleType, tensor_types
 
 
 def apply(name: str, *args: Any) -> Any:
-    """Return the call of an operator."""
     operator: Any = Op.get(name)
     return operator(*args)
 
@@ -43,13 +42,7 @@ def map_tensors(t: Type, expr: RelayExpr, change: Callable[[Any], Any]) -> Any:
 
 
 def operator_gradient(call: Call, grad: Expr) -> Sequence[Any]:
-    """Return what a call adds to the gradient of each of its arguments; None if that is nothing.
-
-    Raises
-    ------
-    ArgumentError
-        If the operator has no gradient.
-    """
+    """Return what a call adds to the gradient of each of its arguments; None if that is nothing."""
     op = call.op
     assert isinstance(op, RelayOp)
     gradient = op.get_attr("FPrimalGradient")

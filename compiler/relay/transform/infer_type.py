@@ -19,12 +19,7 @@ class InferType(Pass):
 
     Level 0.  Expressions without a type are copied, and the copies have their ``checked_type`` filled in, so that what
     the program holds stays as it is; functions get their result types, and parameters without a type get the one that
-    their uses need.
-
-    Raises
-    ------
-    TypeInferenceError
-        Naming everything that does not fit.
+    their uses need.  A TypeInferenceError names everything that does not fit.
 
     References
     ----------
@@ -45,17 +40,8 @@ class InferType(Pass):
     annotates = True
 
     def apply(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        """Infer the types of the very module, whose answer is remembered, and not of a copy.
-
-        Parameters
-        ----------
-        ctx : PassContext
-            The context that the pass runs in.
-
-        Returns
-        -------
-        IRModule
-            ``mod`` itself where nothing changed.
+        """Infer the types of the very module, whose answer is remembered, and not of a copy; ``mod`` itself if nothing
+        changed.
         """
         return infer_copies(mod)
 

@@ -78,10 +78,7 @@ class _Inliner(ExprMutator):
 def inlined(func: Function, args: Sequence[Any], in_order: bool = False) -> Any:
     """Return what a call of a function computes, as an expression of its own.
 
-    Parameters
-    ----------
-    in_order : bool
-        Whether the arguments must be evaluated before the body, each once, whatever the body does with them.
+    With ``in_order`` the arguments are evaluated before the body, each once, whatever the body does with them.
     """
     named: list[tuple[Var, Any]] = []
     new: dict[Any, Any] = {}

@@ -48,21 +48,10 @@ def create_integer_lookup_table(
     in_dtype: str = "uint8",
     out_dtype: str = "uint8",
 ) -> Array:
-    """Return what a function makes of each number of eight bits, quantised.
+    """Return what a function of real numbers, on arrays of NumPy, makes of each ``int8`` or ``uint8``, quantised.
 
-    Parameters
-    ----------
-    floating_point_func : callable
-        Of real numbers, on arrays of NumPy.
-    input_scale, input_zero_point, output_scale, output_zero_point : Expr
-        Constants: how the numbers and the results stand for real ones.
-    in_dtype, out_dtype : str
-        ``int8`` or ``uint8``.
-
-    Returns
-    -------
-    numpy.ndarray
-        Of shape (256,): the result for a number stands where its bits say, read as unsigned.
+    The scales and zero points are constants.  The table has shape (256,): the result for a number stands where its bits
+    say, read as unsigned.
 
     Raises
     ------
@@ -91,21 +80,10 @@ def create_integer_lookup_op(
     in_dtype: str = "uint8",
     out_dtype: str = "uint8",
 ) -> RelayExpr:
-    """Return a function of a quantised tensor, each element looked up in a table.
+    """Return a function of real numbers applied to a tensor of ``int8`` or ``uint8``, each element looked up in a
+    table.
 
-    Parameters
-    ----------
-    floating_point_func : callable
-        Of real numbers, on arrays of NumPy.
-    in_scale, in_zero_point, out_scale, out_zero_point : Expr
-        Constants: how the elements and the results stand for real numbers.
-    in_dtype, out_dtype : str
-        ``int8`` or ``uint8``.
-
-    Returns
-    -------
-    Expr
-        A quantised tensor of the same shape.
+    The scales and zero points of the argument and of the result, which has the same shape, are constants.
 
     Raises
     ------

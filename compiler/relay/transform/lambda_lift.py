@@ -27,11 +27,8 @@ class LambdaLift(ModulePass, opt_level=1):
     """Make a function of the module of every local function.
 
     Level 1.  Where it captures variables, it becomes the result of a function of those variables, which has the
-    attribute ``Closure``.  Equal functions become one.
-
-    References
-    ----------
-    T. Johnsson, "Lambda lifting: transforming programs to recursive equations", FPCA 1985.
+    attribute ``Closure``.  Equal functions become one.  After T. Johnsson, "Lambda lifting: transforming programs to
+    recursive equations", FPCA 1985.
 
     Examples
     --------

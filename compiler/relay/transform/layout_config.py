@@ -12,10 +12,7 @@ __all__ = ["LayoutConfig"]
 class LayoutConfig:
     """Within its ``with`` block, some convolutions keep their layouts.
 
-    Parameters
-    ----------
-    skip_layers : sequence of int, optional
-        Which ones, counted from 0 in the order in which they are computed.
+    ``skip_layers`` counts them from 0 in the order in which they are computed.
 
     Examples
     --------
@@ -31,13 +28,7 @@ class LayoutConfig:
 
     @staticmethod
     def current() -> LayoutConfig | None:
-        """Return the configuration of the innermost ``with`` block.
-
-        Returns
-        -------
-        LayoutConfig or None
-            None outside of such blocks.
-        """
+        """Return the configuration of the innermost ``with`` block; None outside of such blocks."""
         return _STACK.current()
 
     def check_skip(self) -> bool:

@@ -33,14 +33,9 @@ Alter = Callable[[Call, Sequence[Type], Type], RelayExpr | None]
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A value of the old graph in the new one.
+    """A value of the old graph in the new one: ``expr``, in its layout there.
 
-    Attributes
-    ----------
-    expr : RelayExpr
-        In the new graph, in its layout there.
-    old, new : Layout or None
-        Its layouts in both graphs; None for a value of unknown layout, which is the same in both.
+    Of ``old`` and ``new``, its layouts in both graphs, None says that the layout is unknown, and the same in both.
     """
 
     expr: RelayExpr
@@ -58,12 +53,8 @@ class _Results:
 
 
 class LayoutRewriter(ElementMutator):
-    """Puts what ``alter`` returns in place of calls, and brings what works in any layout into the same one.
-
-    Parameters
-    ----------
-    alter : callable
-        See :data:`Alter`.
+    """Puts what ``alter`` returns (see :data:`Alter`) in place of calls, and brings what works in any layout into the
+    same one.
     """
 
     def __init__(self, alter: Alter) -> None:

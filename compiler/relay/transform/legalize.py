@@ -14,15 +14,10 @@ __all__ = ["Legalize"]
 
 
 class Legalize(RewritePass, opt_level=1, required=("InferType",)):
-    """Put in place of calls what the attribute of their operator makes of them.
+    """Put in place of calls what the attribute ``legalize_map_attr_name`` of their operator makes of them.
 
-    Level 1; requires InferType.  The attribute is a function from the call's attributes, its arguments, and their types
-    with that of the result last, to an expression of the same type, or None.
-
-    Parameters
-    ----------
-    legalize_map_attr_name : str
-        The attribute, as given to ``Op.set_attr``.
+    Level 1; requires InferType.  The attribute, set by ``Op.set_attr``, is a function from the call's attributes, its
+    arguments, and their types with that of the result last, to an expression of the same type, or None.
 
     Examples
     --------

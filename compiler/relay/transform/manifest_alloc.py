@@ -38,13 +38,8 @@ class ManifestAlloc(ModulePass, required=("InferType",)):
     """Write down the memory that a virtual machine allocates: for every call of a fused function.
 
     Level 0; requires InferType.  The results of a call get storage and tensors in it, and the call,
-    ``vm.invoke_tvm_op``, writes to these.  Where the shape of a result is unknown, ``vm.shape_func`` computes it
-    first.  The program is brought to A-normal form.
-
-    Parameters
-    ----------
-    host_virtual_device : VirtualDevice, optional
-        Where the memory is; the CPU when left out.
+    ``vm.invoke_tvm_op``, writes to these.  Where the shape of a result is unknown, ``vm.shape_func`` computes it first.
+    The program is brought to A-normal form.  The memory is that of ``host_virtual_device``; by default the CPU's.
 
     Examples
     --------

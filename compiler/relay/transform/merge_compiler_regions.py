@@ -22,7 +22,8 @@ class MergeCompilerRegions(FunctionPass, required=("InferType",)):
     """Join regions that one external compiler gets, and whose results feed each other, as far as no cycle arises.
 
     Level 0; requires InferType.  A region is not joined with one that it depends on through another compiler's: each
-    would then need the other's result first.
+    would then need the other's result first.  After Z. Chen et al., "Bring Your Own Codegen to Deep Learning Compiler",
+    2021, section 3.1.
 
     Examples
     --------
@@ -36,10 +37,6 @@ class MergeCompilerRegions(FunctionPass, required=("InferType",)):
         def @main(%x: Tensor[(3), float32]) {
           annotation.compiler_end(tanh(exp(annotation.compiler_begin(%x, compiler="dsp"))), compiler="dsp")
         }
-
-    References
-    ----------
-    Z. Chen et al., "Bring Your Own Codegen to Deep Learning Compiler", 2021, section 3.1.
     """
 
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
@@ -53,10 +50,7 @@ class MergeCompilerRegions(FunctionPass, required=("InferType",)):
 def without_empty_regions(func: Function) -> Function:
     """Return a function whose values with names begin no region: nothing would be in it but the value.
 
-    Parameters
-    ----------
-    func : Function
-        After AnnotateTarget, which lets a region begin around the value of each ``let``.
+    AnnotateTarget lets a region begin around the value of each ``let``.
     """
     result: Function = bottom_up(_NamedValues(), func)
     return result

@@ -33,16 +33,8 @@ class MergeComposite(FunctionPass, required=("InferType",)):
         ->
         fn (%a, %b, Composite="dnn.conv_relu") { nn.relu(nn.conv2d(%a, %b)) }(%x, %w)
 
-    Parameters
-    ----------
-    pattern_table : sequence of (str, DFPattern) or (str, DFPattern, callable)
-        Names, the patterns that they stand for, and optionally a function from an expression that matches to whether it
-        is taken; earlier entries first.
-
-    Raises
-    ------
-    ArgumentError
-        If an entry is something else.
+    Entries of ``pattern_table`` are names, the patterns that they stand for, and optionally a function from an
+    expression that matches to whether it is taken; earlier entries first.
     """
 
     pattern_table: Sequence[Entry]

@@ -159,10 +159,8 @@ _CATEGORIES = {
 def conversion_of(call: Call, dtype: str) -> Conversion | None:
     """Return what becomes of a call: what programs set for its operator, else what the lists say.
 
-    Returns
-    -------
-    list or None
-        The category, the data type of sums, and the data type of the result; None of an operator that is not listed.
+    That is the category, the data type of sums, and the data type of the result; None of an operator that is not
+    listed.
     """
     rule = call.op.get_attr(MIXED_PRECISION_RULE) if isinstance(call.op, Op) else None
     if rule is not None:
@@ -184,23 +182,14 @@ def _holds_bounds(attrs: ClipAttrs, dtype: str) -> bool:
 def register_mixed_precision_conversion(op_name: str, func: Rule | None = None, level: int = 10) -> Any:
     """Set what becomes of the calls of an operator in another floating-point type.
 
-    Parameters
-    ----------
-    func : callable, optional
-        ``func(call, dtype)`` returns the category, the data type of sums, and the data type of the result; without it,
-        the decorator is returned.
+    ``func(call, dtype)`` returns the category, the data type of sums, and the data type of the result; without it, the
+    decorator is returned.
     """
     return register_op_attr(op_name, MIXED_PRECISION_RULE, func, level)
 
 
 def register_func_to_op_list(list_ops: Sequence[str]) -> Callable[[Rule], Rule]:
-    """Return the decorator that sets what becomes of the calls of several operators.
-
-    Returns
-    -------
-    callable
-        It sets a rule as :func:`register_mixed_precision_conversion` does, and returns it.
-    """
+    """Return the decorator that sets a rule of several operators, as :func:`register_mixed_precision_conversion`."""
 
     def register(func: Rule) -> Rule:
         for name in list_ops:
@@ -211,11 +200,5 @@ def register_func_to_op_list(list_ops: Sequence[str]) -> Callable[[Rule], Rule]:
 
 
 def get_generic_out_dtypes(call_node: Call, mixed_precision_type: str) -> list[str]:
-    """Return the data types of sums and of the result that serve for most operators: the chosen one.
-
-    Parameters
-    ----------
-    call_node : Call
-        A call of the operator; the answer does not depend on it.
-    """
+    """Return the data types of sums and of the result that serve for most operators: the chosen one."""
     return [mixed_precision_type, mixed_precision_type]

@@ -53,55 +53,25 @@ class CombineParallel(FunctionPass, abstract=True):
 
     @abstractmethod
     def key(self, call: Call) -> Hashable | None:
-        """Return what calls of the same data must agree in to be combined; None if this one cannot be.
-
-        Parameters
-        ----------
-        call : Call
-            Of the operator that the pass combines.
-        """
+        """Return what calls of the same data must agree in to be combined; None if this one cannot be."""
 
     @abstractmethod
     def combined(self, calls: Sequence[Call], data: RelayExpr, weights: Sequence[RelayExpr]) -> Call:
-        """Return one call in place of several.
-
-        Parameters
-        ----------
-        calls : sequence of Call
-            As they are in the old graph.
-        """
+        """Return one call in place of several of the old graph."""
 
     @abstractmethod
     def fits(self, branches: Sequence[Branch], depth: int, at: int) -> bool:
-        """Return whether an operand of what follows can be joined.
-
-        Parameters
-        ----------
-        depth : int
-            How far the calls are behind the beginnings of their branches.
+        """Return whether an operand of the calls that stand ``depth`` behind the beginnings of their branches can be
+        joined.
         """
 
     @abstractmethod
     def joined(self, branches: Sequence[Branch], depth: int, operands: Sequence[RelayExpr]) -> RelayExpr:
-        """Return the operands of what follows as one.
-
-        Parameters
-        ----------
-        depth : int
-            How far the calls are behind the beginnings of their branches.
-        operands : sequence of Expr
-            One of each branch, in the new graph.
-        """
+        """Return the operands of what follows as one, given one of each branch in the new graph."""
 
     @abstractmethod
     def parts(self, branches: Sequence[Branch], depth: int, result: RelayExpr) -> list[RelayExpr]:
-        """Return the result of each branch.
-
-        Parameters
-        ----------
-        depth : int
-            How many calls of each branch have been combined.
-        """
+        """Return the result of each branch, of which ``depth`` calls have been combined."""
 
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
         groups = [g for g in _groups(func, self) if len(g) >= self.min_num_branches]
@@ -219,9 +189,7 @@ class _Combiner(GraphMutator):
             result = self._level(group, level, result, self._new)
         return result
 
-    def _level(
-        self, group: Sequence[Branch], level: int, result: RelayExpr, new: Callable[[GraphExpr], Any]
-    ) -> Call:
+    def _level(self, group: Sequence[Branch], level: int, result: RelayExpr, new: Callable[[GraphExpr], Any]) -> Call:
         """Return what follows of all branches at one level as one call; ``new`` returns operands of the old graph."""
         place = _place_of(group[0], level)
         args: list[RelayExpr] = []

@@ -58,11 +58,8 @@ class PartialEvaluate(ModulePass, opt_level=1):
     known data, reads of known references, operators on constants.
 
     Level 1.  What is left is in A-normal form, with variables that nothing uses; :class:`DeadCodeElimination` removes
-    them, and :class:`RemoveUnusedFunctions` the functions that nothing calls any more.
-
-    References
-    ----------
-    N. D. Jones, C. K. Gomard and P. Sestoft, "Partial Evaluation and Automatic Program Generation", Prentice Hall 1993.
+    them, and :class:`RemoveUnusedFunctions` the functions that nothing calls any more.  See N. D. Jones, C. K. Gomard
+    and P. Sestoft, "Partial Evaluation and Automatic Program Generation", Prentice Hall 1993.
 
     Examples
     --------
@@ -348,7 +345,6 @@ def _constant(value: Value) -> Any:
 
 
 def _known(e: GraphExpr, block: Block) -> Value | None:
-    """Return the value of a constant, or of a tuple of constants."""
     if isinstance(e, Constant):
         return Value(KnownTensor(e), e)
     if not isinstance(e, Tuple):

@@ -42,14 +42,9 @@ class KnownCell:
 
 @dataclass(eq=False, slots=True)
 class KnownFunction:
-    """A function whose body is known.
+    """A function whose body is known: ``apply(args, block)`` evaluates it for these arguments.
 
-    Attributes
-    ----------
-    apply : callable
-        ``apply(args, block)`` evaluates the body for these arguments.
-    running : list of int
-        For each evaluation of the body that is going on, how many undecided branches were around it.
+    ``running`` has, for each evaluation of the body that is going on, how many undecided branches were around it.
     """
 
     apply: Callable[[Sequence[Value], Block], Value]
@@ -62,10 +57,7 @@ Known = KnownTensor | KnownTuple | KnownData | KnownCell | KnownFunction
 class Value:
     """A value at the time of partial evaluation.
 
-    Parameters
-    ----------
-    code : Expr or callable
-        The atom of the residual program that denotes it, or a function that emits one when it is first needed.
+    ``code`` is the atom of the residual program that denotes it, or a function that emits one when it is first needed.
     """
 
     __slots__ = ("_code", "known")
@@ -93,18 +85,15 @@ class Block:
         self._bindings: list[tuple[Var, Any]] = []
 
     def emit(self, expr: GraphExpr, name: str = "x") -> Var:
-        """Emit the binding of a fresh variable and return it."""
         with derived_from(expr.span):
             var = Var(name)
         self.define(var, expr)
         return var
 
     def define(self, var: Var, expr: GraphExpr) -> None:
-        """Emit the binding of this variable."""
         self._bindings.append((var, expr))
 
     def around(self, body: RelayExpr) -> Any:
-        """Return the lets around a result."""
         for var, value in reversed(self._bindings):
             with derived_from(value.span):
                 body = Let(var, value, body)

@@ -29,15 +29,9 @@ class PartitionGraph(ModulePass, required=("InferType",)):
     """Make a function of the module of each region that an external compiler gets, and call it there.
 
     Level 0; requires InferType.  The functions have the attributes ``Compiler``, ``Primitive``, ``Inline`` and
-    ``global_symbol``.  A function registered as ``relay.ext.NAME.optimize`` gets the module of each function of
-    compiler NAME and returns another one.
-
-    Parameters
-    ----------
-    mod_name : str
-        What the names of the functions begin with, after ``tvmgen_``.
-    bind_constants : bool
-        Whether constants become parts of the functions, or arguments.
+    ``global_symbol``; their names begin with ``tvmgen_`` and ``mod_name``.  With ``bind_constants`` constants become
+    parts of them, otherwise arguments.  A function registered as ``relay.ext.NAME.optimize`` gets the module of each
+    function of compiler NAME and returns another one.
 
     Examples
     --------
@@ -70,13 +64,7 @@ class PartitionGraph(ModulePass, required=("InferType",)):
         return infer_module(mod)
 
     def symbol(self, compiler: str, function: str, region: int) -> str:
-        """Return the name of the function that a region becomes.
-
-        Parameters
-        ----------
-        compiler, function : str
-            The compiler, and the function that the region is in.
-        """
+        """Return the name of the function that a region of another function becomes."""
         parts = (self.mod_name, compiler, function, str(region))
         return re.sub(r"\W", "_", "_".join(("tvmgen", *filter(None, parts))), flags=re.ASCII)
 
@@ -86,7 +74,6 @@ def _is_ours(func: RelayExpr) -> bool:
 
 
 def _is_constant(value: RelayExpr) -> bool:
-    """Return whether a value is a constant, or a tuple of them."""
     if isinstance(value, Tuple):
         return bool(value.fields) and all(map(_is_constant, value.fields))
     return isinstance(value, Constant)
@@ -109,12 +96,8 @@ class _Flattener(ExprMutator):
 class _RegionFunction:
     """What is known of the function that a region becomes.
 
-    Attributes
-    ----------
-    params : dict of Expr to Var
-        Its parameters by the expressions outside that they stand for.
-    results : dict of Expr to Expr
-        What takes the place of each value that leaves the region; empty before the function is made.
+    Its parameters are stored by the expressions outside that they stand for, and its results by the values that leave
+    the region; there are none before the function is made.
     """
 
     params: dict[Any, Var] = field(default_factory=dict)

@@ -55,11 +55,6 @@ def optimization_passes(target: Target) -> list[Pass]:
            CanonicalizeOps, AlterOpLayout
     4      CombineParallelConv2D, -Dense and -BatchMatmul, FastMath
     =====  =====================================================================
-
-    Parameters
-    ----------
-    target : Target
-        Decides about layouts.
     """
     return [
         InferType(),
@@ -86,24 +81,12 @@ def optimization_passes(target: Target) -> list[Pass]:
 
 
 def build_passes(target: Target) -> list[Pass]:
-    """Return all passes of ``relay.build``: those before fusion, fusion (from level 1 on), and the types of kernels.
-
-    Parameters
-    ----------
-    target : Target
-        Decides about layouts.
-    """
+    """Return all passes of ``relay.build``: those before fusion, fusion (from level 1 on), and the types of kernels."""
     return [*optimization_passes(target), FuseOps(), InferType()]
 
 
 def optimize(mod: IRModule, target: Target | str | None = None) -> IRModule:
-    """Return a module after the passes of ``relay.build`` in the current context.
-
-    Parameters
-    ----------
-    target : Target or str, optional
-        The current one, else this machine by default.
-    """
+    """Return a module after the passes of ``relay.build`` in the current context, for the current target by default."""
     given = Target(target) if isinstance(target, str) else target
     machine = given or Target.current() or Target("llvm -mcpu=native")
     with machine:

@@ -33,12 +33,8 @@ class PlanDevices(ModulePass, required=("InferType",)):
 
     Level 0; requires InferType.  What an operator takes and returns is on one device; functions say afterwards on which
     devices their parameters and their result are, ``on_device`` says where another device begins, and ``device_copy``
-    stands wherever devices meet.
-
-    Parameters
-    ----------
-    config : CompilationConfig or Device
-        Its default device is that of what nothing is said of; programs before 0.9 give that device.
+    stands wherever devices meet.  What nothing is said of is on the default device of ``config``, which may be that
+    device itself, as in programs before 0.9.
 
     Examples
     --------

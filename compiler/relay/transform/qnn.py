@@ -11,12 +11,8 @@ __all__ = ["CanonicalizeOps", "CanonicalizeQnn", "Legalize"]
 class CanonicalizeQnn(LegalizeBy, opt_level=0, required=("InferType",)):
     """Write quantised operators as arithmetic on integers: ``qnn.transform.CanonicalizeOps()``.
 
-    Level 0; requires InferType.  Kernels are made of the operators that it leaves.
-
-    Parameters
-    ----------
-    legalize_map_attr_name : str
-        The attribute of operators that says how.
+    Level 0; requires InferType.  Kernels are made of the operators that it leaves.  The attribute
+    ``legalize_map_attr_name`` of the operators says how.
 
     Examples
     --------

@@ -59,14 +59,8 @@ def helper_change_dtypes_to_int8(
 ) -> RelayExpr | None:
     """Return a layer of integers whose data and weight are int8; None where they are.
 
-    Parameters
-    ----------
-    inputs : sequence of Expr
-        Data, weight, their zero points and scales.
-    types : sequence of Type
-        Of the inputs, then of the result.
-    relay_op : callable
-        ``qnn.op.conv2d``, or what makes another layer.
+    The inputs are data, weight, their zero points and scales; the types are theirs, then that of the result.
+    ``relay_op`` makes the layer, such as ``qnn.op.conv2d``.
     """
     return with_byte_dtypes(relay_op, ("int8", "int8"), attrs, inputs, types)
 
@@ -76,14 +70,7 @@ def helper_change_dtypes_to_uint8(
 ) -> RelayExpr | None:
     """Return a layer of integers whose data and weight are uint8; None where they are.
 
-    Parameters
-    ----------
-    inputs : sequence of Expr
-        Data, weight, their zero points and scales.
-    types : sequence of Type
-        Of the inputs, then of the result.
-    relay_op : callable
-        ``qnn.op.conv2d``, or what makes another layer.
+    The arguments are those of :func:`helper_change_dtypes_to_int8`.
     """
     return with_byte_dtypes(relay_op, ("uint8", "uint8"), attrs, inputs, types)
 
@@ -93,14 +80,7 @@ def helper_change_dtypes_to_uint8_int8(
 ) -> RelayExpr | None:
     """Return a layer of integers whose data are uint8 and whose weight is int8; None where they are.
 
-    Parameters
-    ----------
-    inputs : sequence of Expr
-        Data, weight, their zero points and scales.
-    types : sequence of Type
-        Of the inputs, then of the result.
-    relay_op : callable
-        ``qnn.op.conv2d``, or what makes another layer.
+    The arguments are those of :func:`helper_change_dtypes_to_int8`.
     """
     return with_byte_dtypes(relay_op, ("uint8", "int8"), attrs, inputs, types)
 
@@ -108,14 +88,10 @@ def helper_change_dtypes_to_uint8_int8(
 def register_qnn_unary_op_legalize(
     op_name: str, floating_point_func: Callable[[npt.NDArray[np.float32]], npt.NDArray[np.float32]]
 ) -> Any:
-    """Let ``qnn.transform.Legalize`` replace a function of single bytes by a table of its values.
+    """Let ``qnn.transform.Legalize`` replace a function of single bytes, such as ``qnn.sqrt``, by a table of its
+    values.
 
-    Parameters
-    ----------
-    op_name : str
-        Such as ``qnn.sqrt``.
-    floating_point_func : callable
-        The function of real numbers, of arrays.
+    ``floating_point_func`` is the function of real numbers, of arrays.
     """
 
     def numbers(x: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:

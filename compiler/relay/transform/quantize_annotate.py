@@ -253,7 +253,7 @@ def register_annotate_function(op_name: str, frewrite: AnnotateRule | None = Non
         ``frewrite(ref_call, new_args, ctx)`` returns a :class:`QAnnotateExpr`, an expression, or None to leave the
         call what it is; without it a decorator is returned.
     level : int
-        A rule of a lower level than the one that is registered does not replace it.
+        A rule does not replace one of a higher level.
     """
 
     def register(rule: AnnotateRule) -> AnnotateRule:
@@ -266,11 +266,6 @@ def register_annotate_function(op_name: str, frewrite: AnnotateRule | None = Non
 
 def attach_simulated_quantize(data: Any, kind: QAnnotateKind, sign: bool = True, rounding: str = "round") -> Any:
     """Return a value quantized as a kind, for rules that are registered; the same for all who need it so.
-
-    Parameters
-    ----------
-    rounding : str
-        ``round``.
 
     Raises
     ------

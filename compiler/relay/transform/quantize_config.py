@@ -53,9 +53,7 @@ class QConfig:
     nbit_input, nbit_weight, nbit_activation : int
         Bits of each kind of value.
     calibrate_mode : {'global_scale', 'kl_divergence', 'percentile'}
-        How the scales of inputs are found.
-    global_scale : float
-        The greatest magnitude of all inputs, for ``global_scale``.
+        How the scales of inputs are found; ``global_scale`` is the greatest magnitude of all inputs, for that mode.
     weight_scale : {'power2', 'max'}
         Whether the scale of a weight is a power of two.
     skip_dense_layer : bool
@@ -121,12 +119,7 @@ _MISSPELT = {"paritition_conversions": "partition_conversions", "skip_dense_laye
 
 
 def qconfig(**kwargs: object) -> QConfig:
-    """Return options of quantization, for a ``with``.
-
-    Parameters
-    ----------
-    **kwargs : object
-        See :class:`QConfig`; those left out have their defaults.
+    """Return options of quantization (:class:`QConfig`), for a ``with``; those left out have their defaults.
 
     Raises
     ------

@@ -25,13 +25,7 @@ __all__ = ["QRealizeIntExpr", "QuantizeRealize", "realize"]
 
 @dataclass(frozen=True)
 class QRealizeIntExpr(Marked):
-    """A quantized value: so many steps of a scale.
-
-    Parameters
-    ----------
-    dtype : str
-        Of ``data``.
-    """
+    """A quantized value: so many steps, of type ``dtype``, of a scale."""
 
     data: Any
     dom_scale: float
@@ -45,12 +39,9 @@ class QRealizeIntExpr(Marked):
 class QuantizeRealize(FunctionPass, opt_level=1):
     """Replace ``simulated_quantize`` by conversions to integers, and what follows by operators on integers.
 
-    Level 1.  Scales must be constants, as calibration leaves them.
-
-    References
-    ----------
-    B. Jacob et al., "Quantization and Training of Neural Networks for Efficient Integer-Arithmetic-Only Inference",
-    CVPR 2018: how scales that are not powers of two are multiplied in fixed point.
+    Level 1.  Scales must be constants, as calibration leaves them.  Those that are not powers of two are multiplied in
+    fixed point, as in B. Jacob et al., "Quantization and Training of Neural Networks for Efficient
+    Integer-Arithmetic-Only Inference", CVPR 2018.
 
     Examples
     --------

@@ -31,19 +31,13 @@ def recast(
     ----------
     expr : Expr or IRModule
         Of a module, its function ``main`` is rewritten.
-    dtype : str
-        What the arguments of these operators are cast to.
-    out_dtype : str
-        What operators return that let their data type be chosen, e.g. the ``int32`` of a convolution of ``int8``.
+    dtype, out_dtype : str
+        What the arguments of these operators are cast to, and what those operators return that let their data type be
+        chosen, e.g. the ``int32`` of a convolution of ``int8``.  Each result is cast back to the type that it had.
     ops : sequence of str, optional
         The operators; ``nn.conv2d`` by default.
     skip_layers : sequence of int, optional
         Layers that stay: their numbers among these operators, from the inputs on, or negative from the result on.
-
-    Returns
-    -------
-    Expr or IRModule
-        Of the kind of ``expr``.  Each result is cast back to the type that it had.
 
     Examples
     --------
@@ -82,15 +76,7 @@ def _layers(expr: GraphExpr, names: Sequence[str], count: int) -> dict[Call, int
 
 
 class RecastMutator(ExprMutator):
-    """Lets some operators of an expression compute in another data type.
-
-    Parameters
-    ----------
-    dtype, out_dtype : str
-        As in :func:`recast`.
-    valid_op_count : int
-        How many of them lie one after the other.
-    """
+    """Lets ``valid_op_count`` operators of an expression, one after the other, compute in another data type."""
 
     def __init__(
         self, dtype: str, out_dtype: str, valid_ops: Sequence[str], valid_op_count: int, skip_layers: Sequence[int]
@@ -104,7 +90,6 @@ class RecastMutator(ExprMutator):
         self._chosen: set[Call] | None = None
 
     def choose(self, expr: RelayExpr) -> None:
-        """Number the layers of a whole expression, whose types are inferred for it."""
         infer_expr(expr)
         layers = _layers(expr, self._names, self._count)
         self._chosen = {call for call, layer in layers.items() if layer not in self._skipped}

@@ -17,14 +17,9 @@ __all__ = [
 
 
 class RemoveUnusedFunctions(ModulePass, opt_level=1):
-    """Remove the functions that cannot be reached from the entry functions.
+    """Remove the functions that cannot be reached from the functions named ``entry_functions``, by default ``main``.
 
-    Level 1.
-
-    Parameters
-    ----------
-    entry_functions : sequence of str, optional
-        Their names; ``main`` by default.  Names that the module does not have are passed over.
+    Level 1.  Names that the module does not have are passed over.
 
     Examples
     --------

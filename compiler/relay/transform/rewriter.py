@@ -43,7 +43,6 @@ class GraphMutator(ExprMutator):
     """
 
     def rewrite(self, expr: GraphExpr) -> Any:
-        """Return the rewritten expression."""
         with traversing():
             for part in post_order(expr, outside_kernels):
                 self.visit(part)

@@ -118,7 +118,6 @@ class CheapExprs:
         self._known: dict[Any, bool] = {}
 
     def add(self, expr: GraphExpr) -> None:
-        """Take up an expression whose operands have been taken up."""
         op = relay_op(expr)
         simple = op is not None and op.pattern <= OpPattern.INJECTIVE and not op.stateful
         parts = expr.args if simple and isinstance(expr, Call) else ()

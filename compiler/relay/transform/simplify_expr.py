@@ -19,17 +19,11 @@ _ENOUGH = 100
 
 
 class SimplifyExpr(RewritePass, required=("InferType",)):
-    """Apply algebraic simplifications until nothing changes.
+    """Apply algebraic simplifications, by default all :data:`RULES`, until nothing changes.
 
-    Level 0; requires InferType.
-
-    Parameters
-    ----------
-    rules : sequence of Rule, optional
-        All of :data:`RULES` by default.
-    in_build : bool
-        Whether the rules that TVM does not have (:data:`BUILD_RULES`) are applied as well, as builds do: reshapes that
-        undo one another go, limits within limits become one, ``x ** 2`` is a product.
+    Level 0; requires InferType.  ``rules`` are others; ``in_build`` adds those that TVM does not have
+    (:data:`BUILD_RULES`), as builds do: reshapes that undo one another go, limits within limits become one, ``x ** 2``
+    is a product.
 
     Examples
     --------

@@ -21,13 +21,9 @@ __all__ = ["SimplifyFCTranspose"]
 class SimplifyFCTranspose(FunctionPass, required=("InferType",)):
     """Replace ``nn.dense(x, transpose(weight))`` by ``nn.dense(x, weight.T)``, where ``weight.T`` is a new parameter.
 
-    Level 0; requires InferType.  Whoever runs the program passes the transposed weights for the new parameters;
-    ``relay.data_dep_optimization.simplify_fc_transpose.convert`` does both.
-
-    Parameters
-    ----------
-    target_weight_name : sequence of str
-        Which weights, as ``relay.analysis.search_fc_transpose`` finds them.
+    Level 0; requires InferType.  ``target_weight_name`` has the names of these weights, as
+    ``relay.analysis.search_fc_transpose`` finds them.  Whoever runs the program passes the transposed weights for the
+    new parameters; ``relay.data_dep_optimization.simplify_fc_transpose.convert`` does both.
 
     Examples
     --------

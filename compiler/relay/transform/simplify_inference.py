@@ -37,13 +37,9 @@ class SimplifyInference(RewritePass, required=("InferType",)):
     """Replace normalisations by arithmetic that other passes understand, and drop dropout.
 
     Level 0; requires InferType.  The statistics of a batch normalisation are known when a model runs, so it is one
-    multiplication and one addition, whose factors other passes fold.
-
-    Parameters
-    ----------
-    in_build : bool
-        Whether normalisations by the data's own statistics take the form that builds compute fastest, distances from
-        the mean times ``1 / sqrt(...)``, in place of TVM's, which divides them by the root of the ``variance``.
+    multiplication and one addition, whose factors other passes fold.  Normalisations by the data's own statistics
+    divide by the root of the ``variance``, as in TVM, or with ``in_build`` take the form that builds compute fastest,
+    distances from the mean times ``1 / sqrt(...)``.
 
     Examples
     --------

@@ -16,14 +16,9 @@ __all__ = ["QUADRATIC_RULES"]
 
 @dataclass(frozen=True, slots=True)
 class _Term:
-    """``coefficient * first * second``.
+    """``coefficient * first * second``; ``plain`` where no coefficient is written.
 
-    Attributes
-    ----------
-    plain : bool
-        Whether no coefficient is written.
-    outer : bool
-        Whether the coefficient stands beside the product, not beside one of its factors.
+    ``outer`` says that the coefficient stands beside the product, not beside one of its factors.
     """
 
     coefficient: float
@@ -42,7 +37,6 @@ def _operands(expr: GraphExpr, name: str) -> tuple[GraphExpr, GraphExpr] | None:
 
 
 def _scaled(expr: GraphExpr) -> tuple[float, GraphExpr] | None:
-    """Return a constant and what it is multiplied by."""
     factors = _operands(expr, "multiply")
     for constant, other in () if factors is None else (factors, factors[::-1]):
         if isinstance(constant, Constant) and (value := scalar_value(constant)) is not None:

@@ -28,15 +28,9 @@ Shapes = Sequence[Sequence[Sequence[int]]]
 class DenseToSparse(FunctionPass, required=("InferType",)):
     """Replace ``nn.dense(x, weight)`` by ``nn.sparse_dense`` with new parameters, the parts of the weight.
 
-    Level 0; requires InferType.  Whoever runs the program passes the parts;
+    Level 0; requires InferType.  Of each weight in ``weight_name``, ``weight_shape`` has the shapes of its data, its
+    indices, and its row pointers.  Whoever runs the program passes the parts;
     ``relay.data_dep_optimization.bsr_dense.convert`` does both.
-
-    Parameters
-    ----------
-    weight_name : sequence of str
-        The weights that are stored sparsely.
-    weight_shape : sequence of sequence of shapes
-        For each of them the shapes of its data, its indices, and its row pointers.
 
     Examples
     --------
@@ -63,18 +57,9 @@ class Conv2dToSparse(FunctionPass, required=("InferType",)):
     """Replace ``nn.conv2d(x, weight)`` by ``nn.sparse_conv2d`` with new parameters, the parts of the weight.
 
     Level 0; requires InferType.  Only convolutions in one group, of steps of one, whose results have the extents of the
-    data, are replaced.  ``relay.data_dep_optimization.bsr_conv2d.convert`` makes the parts too.
-
-    Parameters
-    ----------
-    weight_name : sequence of str
-        The weights that are stored sparsely.
-    weight_shape : sequence of sequence of shapes
-        For each of them the shapes of its data, its indices, and its row pointers.
-    layout : {"NHWC", "NCHW"}
-        Of the data.
-    kernel_size : int
-        The extents of the window.
+    data, are replaced, for a ``layout`` of ``NHWC`` or ``NCHW`` and windows of ``kernel_size`` in both directions.  Of
+    each weight in ``weight_name``, ``weight_shape`` has the shapes of its data, its indices, and its row pointers.
+    ``relay.data_dep_optimization.bsr_conv2d.convert`` makes the parts too.
 
     Examples
     --------
@@ -102,18 +87,9 @@ class Conv2dToSparse(FunctionPass, required=("InferType",)):
 class Conv2dToSparse2(RewritePass, required=("InferType",)):
     """Replace ``nn.conv2d`` by a constant weight of many zeros by ``nn.sparse_conv2d``.
 
-    Level 0; requires InferType.  Which convolutions are replaced is as in ``Conv2dToSparse``.
-
-    Parameters
-    ----------
-    layout : {"NHWC", "NCHW"}
-        Of the data.
-    kernel_size : int
-        The extents of the window.
-    blocksize : sequence of int
-        Rows and columns of a block of the weight, which has a row for each output channel.
-    sparsity_threshold : float
-        The least share of zeros with which a weight is stored sparsely.
+    Level 0; requires InferType.  Which convolutions are replaced is as in ``Conv2dToSparse``, for the same ``layout``
+    and ``kernel_size``.  ``blocksize`` has the rows and columns of a block of the weight, which has a row for each
+    output channel, and ``sparsity_threshold`` the least share of zeros with which a weight is stored sparsely.
 
     Examples
     --------

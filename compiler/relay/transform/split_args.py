@@ -20,12 +20,8 @@ class SplitArgs(RewritePass, opt_level=1, required=("InferType",)):
     """Make several concatenates of one of many tensors.
 
     Level 1; requires InferType.  Each joins the result of the one before it with further tensors, and is not fused with
-    it.
-
-    Parameters
-    ----------
-    max_function_args : int
-        How many parameters a kernel may have, its result among them: 2 or more.  None is split if it is 0 or less.
+    it.  A kernel may have ``max_function_args`` parameters, its result among them: 2 or more; none is split if that is
+    0 or less.
 
     Examples
     --------

@@ -22,11 +22,7 @@ class ToANormalForm(FunctionPass, opt_level=1):
     """Bind every value with a let, in the order of evaluation, so that operands are variables only.
 
     Level 1.  What is shared is evaluated once, where all of its users can see it.  Kernels have names too, and stay as
-    they are.
-
-    References
-    ----------
-    C. Flanagan et al., "The essence of compiling with continuations", PLDI 1993.
+    they are.  After C. Flanagan et al., "The essence of compiling with continuations", PLDI 1993.
 
     Examples
     --------
@@ -51,13 +47,7 @@ class ToANormalForm(FunctionPass, opt_level=1):
 
 
 def ToANormalFormExpr(e: GraphExpr) -> Any:
-    """Return an expression in A-normal form; see :class:`ToANormalForm`.
-
-    Returns
-    -------
-    Expr
-        The same where it is in that form already.
-    """
+    """Return an expression in A-normal form (:class:`ToANormalForm`); the same where it is in that form already."""
     if isinstance(e, Function):
         return rebuild(e, body=normal_form(e.body, kernels=True))
     return normal_form(e, kernels=True)

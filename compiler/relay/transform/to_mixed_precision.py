@@ -38,22 +38,11 @@ _REFUSED, _SILENT = 0, 2
 
 
 class ToMixedPrecision(FunctionPass, required=("InferType",)):
-    """Compute in another floating-point type what gains by it, and what only passes such values on.
+    """Compute in ``mixed_precision_type`` what gains by it, and what only passes such values on.
 
     Level 0; requires InferType.  Operators are of three kinds, see :mod:`~compiler.relay.transform.mixed_precision`:
-    they always compute in the chosen type, or where all their arguments come in it, or never.
-
-    Parameters
-    ----------
-    mixed_precision_type : str
-        The floating-point type.
-    missing_op_mode : int
-        What becomes of operators without a kind: 0 refuses them, 1 and 2 let them follow their operands.
-
-    Raises
-    ------
-    ArgumentError
-        If a program has an operator without a kind in mode 0.
+    they always compute in the chosen floating-point type, or where all their arguments come in it, or never.  Of
+    operators without a kind, ``missing_op_mode`` 0 refuses a program; in modes 1 and 2 they follow their operands.
 
     Examples
     --------

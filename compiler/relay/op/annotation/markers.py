@@ -50,13 +50,7 @@ class OnDeviceAttrs(Attrs):
 
     @classmethod
     def make(cls, owner: str, values: Mapping[str, Any]) -> Self:
-        """Return attributes made of the values given, in today's or in older spelling.
-
-        Parameters
-        ----------
-        values : mapping of str to object
-            Programs before 0.9 say ``device_type``, and ``is_fixed`` where both ends are on the device.
-        """
+        """Return attributes of today's or older names: before 0.9, ``device_type``, and ``is_fixed`` for both ends."""
         given = dict(values)
         if "device_type" in given:
             given["virtual_device"] = given.pop("device_type")
@@ -118,18 +112,10 @@ def on_device(
     constrain_body: bool = True,
     is_fixed: bool = False,
 ) -> Call:
-    """Mark what is computed on a device.
+    """Mark what is computed on a device, given by its kind as a name or as DLPack's number, too.
 
-    Parameters
-    ----------
-    device : VirtualDevice, Device, str or int
-        The device, its kind as a name or as DLPack's number.
-    constrain_result : bool
-        Whether the result must be on the device too.
-    constrain_body : bool
-        Whether ``body`` must be computed on it.
-    is_fixed : bool
-        What programs before 0.9 call ``constrain_result``.
+    ``constrain_result`` says that the result must be on the device, ``constrain_body`` that ``body`` must be computed
+    on it; ``is_fixed`` is what programs before 0.9 call ``constrain_result``.
     """
     return _ON_DEVICE(
         body,
@@ -145,12 +131,6 @@ def function_on_device(
     param_devices: Sequence[VirtualDevice | Device | str | int],
     result_device: VirtualDevice | Device | str | int,
 ) -> Function:
-    """Return a function whose parameters and result are on devices.
-
-    Parameters
-    ----------
-    param_devices : sequence of VirtualDevice, Device, str or int
-        One for each parameter.
-    """
+    """Return a function whose parameters, each on its own device, and result are on devices."""
     params = tuple(as_virtual_device(device) for device in param_devices)
     return with_devices(function, params, as_virtual_device(result_device))

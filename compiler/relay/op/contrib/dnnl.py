@@ -113,22 +113,10 @@ def _with_bias(computed: DFPattern) -> DFPattern:
 
 
 def make_dnnl_pattern(op_name: str, with_bias: bool, with_eltwise: str | None) -> Entry:
-    """Return the entry of the table for a computation and what follows it.
+    """Return the entry of the table for a computation, such as ``nn.conv2d`` or ``nn.dense``, and what follows it.
 
-    Parameters
-    ----------
-    op_name : str
-        An operator such as ``nn.conv2d`` or ``nn.dense``.
-    with_bias : bool
-        Whether a bias is added.
-    with_eltwise : str or None
-        The elementwise computation that follows: ``relu``, ``tanh``, ``sigmoid``, ``clip``, ``gelu``, ``swish`` or
-        ``mish``.
-
-    Returns
-    -------
-    tuple of (str, DFPattern) or of (str, DFPattern, callable)
-        For convolutions the third says whether what is added is a bias.
+    ``with_eltwise`` is the elementwise computation that follows: ``relu``, ``tanh``, ``sigmoid``, ``clip``, ``gelu``,
+    ``swish`` or ``mish``.  Of convolutions, a third part of the entry says whether what is added is a bias.
     """
     short = {long: name for name, long in _CONVOLUTIONS.items()}.get(op_name, op_name.rpartition(".")[2])
     name = "_".join(["dnnl." + short, *(["bias"] if with_bias else []), *([with_eltwise] if with_eltwise else [])])

@@ -15,12 +15,9 @@ _PROVIDED = {"dnnl": "compiler.relay.op.contrib.dnnl"}
 
 
 def register_pattern_table(compiler: str, table: Table | None = None) -> Any:
-    """Set the patterns of an external compiler.
+    """Set the patterns of an external compiler: a function that returns the entries that ``MergeComposite`` takes.
 
-    Parameters
-    ----------
-    table : callable, optional
-        Returns the entries that ``MergeComposite`` takes; without it, the decorator is returned.
+    Without it, the decorator is returned.
 
     Examples
     --------
@@ -37,13 +34,7 @@ def register_pattern_table(compiler: str, table: Table | None = None) -> Any:
 
 
 def get_pattern_table(compiler: str) -> Any:
-    """Return the patterns of an external compiler.
-
-    Returns
-    -------
-    list or None
-        What the function that was registered for it returns; None if there is none.
-    """
+    """Return what the function that was registered for an external compiler returns; None if there is none."""
     if compiler not in _TABLES and compiler in _PROVIDED:
         importlib.import_module(_PROVIDED[compiler])
     table = _TABLES.get(compiler)

@@ -51,16 +51,10 @@ def register_dynamic(
     first: int | None = None,
     gradient: Gradient | None = None,
 ) -> None:
-    """Register the operator that has some attributes of a static one as arguments.
+    """Register the operator that has some attributes of a static one as arguments, each with its documentation.
 
-    Parameters
-    ----------
-    arguments : mapping of str to str
-        The attributes that become arguments, each with its documentation.
-    first : int, optional
-        Where the arguments come among the inputs; behind them by default.
-    gradient : callable, optional
-        The gradient of a call whose arguments are not known.
+    They come behind the inputs, or at the place ``first``.  ``gradient`` is that of a call whose arguments are not
+    known.
     """
     first = len(static.inputs) if first is None else first
     form = StaticForm(static, {first + i: name for i, name in enumerate(arguments)})

@@ -69,15 +69,7 @@ def _relation(types: Types, attrs: Dilation2DAttrs) -> Type:
 
 
 def dilation2d(data: Tensor, weight: Tensor, attrs: Dilation2DAttrs, out: TensorType) -> Tensor:
-    """Return the largest sums of window and weight.
-
-    Parameters
-    ----------
-    data : Tensor
-        The image, in ``attrs.data_layout``.
-    weight : Tensor
-        In ``attrs.kernel_layout``.
-    """
+    """Return the largest sums of window and weight."""
     axes = layout(attrs.data_layout)
     extent = axes.extents(dims(data))
     _, height, width = (dims(weight)[d] for d in _KERNEL[attrs.kernel_layout])

@@ -179,18 +179,8 @@ def resize(
 ) -> Call:
     """Resize images in two dimensions: what ``resize2d`` was called before 0.8.
 
-    Parameters
-    ----------
-    data : Expr
-        Images in ``layout``.
-    layout : str
-        E.g. ``NCHW``.
-    method : str
-        ``nearest_neighbor``, ``bilinear`` or ``bicubic``.
-    coordinate_transformation_mode : str
-        ``half_pixel``, ``align_corners`` or ``asymmetric``.
-    out_dtype : str, optional
-        The data type of the result; that of the data by default.
+    ``method`` is ``nearest_neighbor``, ``bilinear`` or ``bicubic``, and ``coordinate_transformation_mode`` is
+    ``half_pixel``, ``align_corners`` or ``asymmetric``.
     """
     deprecated("tvm.relay.image.resize", "tvm.relay.image.resize2d")
     chosen = _OLDER_METHODS.get(method, method) if isinstance(method, str) else method

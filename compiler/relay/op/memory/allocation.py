@@ -43,13 +43,7 @@ class AllocStorageAttrs(Attrs):
 
     @classmethod
     def make(cls, owner: str, values: Mapping[str, Any]) -> Self:
-        """Return attributes made of the values given, in today's or in older spelling.
-
-        Parameters
-        ----------
-        values : mapping of str to object
-            Programs before 0.9 say ``device_type`` and ``device_id``.
-        """
+        """Return attributes of today's or older names: before 0.9, ``device_type`` and ``device_id``."""
         rest = dict(values)
         kind, number = rest.pop("device_type", None), rest.pop("device_id", 0)
         if kind is not None:

@@ -44,12 +44,7 @@ def from_tuple_type(ty: Type, expr: RelayExpr) -> list[RelayExpr]:
 
 
 def to_tuple_type(ty: Type, exprs: Sequence[RelayExpr]) -> RelayExpr:
-    """Return a value of a nested tuple type from its tensors.
-
-    Parameters
-    ----------
-    exprs : sequence of Expr
-        One for each tensor, in order.
+    """Return a value of a nested tuple type from its tensors, in order.
 
     Raises
     ------

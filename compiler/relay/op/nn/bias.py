@@ -148,13 +148,7 @@ _DROPOUT_PAIR = tuple_function(_DROPOUT, 2)
 
 @composite
 def dropout_raw(data: RelayExpr, rate: float = 0.5) -> TupleWrapper:
-    """Return the data unchanged, as outside of training no elements are dropped, and the mask of those that remain.
-
-    Returns
-    -------
-    TupleWrapper
-        The data, and a mask of its shape and data type.
-    """
+    """Return the data unchanged, as outside of training no elements are dropped, and the mask of those that remain."""
     return _DROPOUT_PAIR(data, rate=rate)
 
 

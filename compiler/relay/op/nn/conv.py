@@ -68,10 +68,7 @@ def conv_relation(types: Types, attrs: ConvAttrs) -> Type:
 def multiplies_depth(channels: Dim, outputs: Dim, inputs: Dim, attrs: ConvAttrs) -> bool:
     """Return whether a weight has several kernels for each channel, ``(C, M, …)`` as in TVM, not ``(C M, 1, …)``.
 
-    Parameters
-    ----------
-    outputs, inputs : Dim
-        Extents of the weight, as its layout names them.
+    ``outputs`` and ``inputs`` are extents of the weight, as its layout names them.
     """
     if not (isinstance(channels, int) and isinstance(outputs, int) and isinstance(inputs, int)):
         return False

@@ -60,18 +60,7 @@ def alter_conv2d_layout(call: Call, types: Sequence[TensorType], target: Target)
 def conv2d_alter_layout(
     attrs: Attrs, inputs: Sequence[RelayExpr], tinfos: Sequence[Tensor], out_type: Type
 ) -> Call | None:
-    """Return a convolution in the layout that the current target likes, as ``FTVMAlterOpLayout`` takes it.
-
-    Parameters
-    ----------
-    attrs : Attrs
-        Those of ``nn.conv2d``.
-
-    Returns
-    -------
-    Call or None
-        With the same arguments; None if it likes no other.
-    """
+    """Return a convolution in the layout that the current target likes, as ``FTVMAlterOpLayout`` takes it, or None."""
     types = [TensorType(t.shape, t.dtype) for t in tinfos]
     return alter_conv2d_layout(call_op("nn.conv2d", *inputs, **attrs), types, Target.target_or_current(None))
 

@@ -42,12 +42,8 @@ class ConvolutionAttrs(SpatialAttrs):
         return self.out_layout or self.data_layout
 
     def spec(self, dtype: str) -> ConvSpec:
-        """Return what the definition as a tensor expression takes.
-
-        Parameters
-        ----------
-        dtype : str
-            Data type of the result where ``out_dtype`` is empty.
+        """Return what the definition as a tensor expression takes; ``dtype`` is the result's where ``out_dtype`` is
+        empty.
         """
         half = len(self.padding) // 2
         return ConvSpec(

@@ -20,15 +20,7 @@ PANEL = 16
 
 
 def pack_dense(attrs: Attrs, inputs: Sequence[RelayExpr], out_dtype: str, in_pairs: bool = False) -> Call:
-    """Return a dense layer that takes its weight in panels.
-
-    Parameters
-    ----------
-    attrs : Attrs
-        Those of ``nn.dense``.
-    in_pairs : bool
-        Whether two inputs of a unit stand side by side.
-    """
+    """Return a dense layer that takes its weight in panels; ``in_pairs`` if two inputs of a unit stand side by side."""
     values = {
         "units": attrs["units"],
         "out_dtype": out_dtype,

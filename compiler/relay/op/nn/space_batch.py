@@ -93,23 +93,10 @@ def _to_space_relation(types: Types, attrs: BatchToSpaceNDAttrs) -> Type:
 
 def space_to_batch_nd(data: Tensor, block_shape: Sequence[int], pad_before: Sequence[int], pad_after: Sequence[int],
                       pad_value: float = 0.0) -> Tensor:  # fmt: skip
-    """Divide the spatial dimensions into blocks; the place in its block becomes the first part of the batch.
+    """Divide the spatial dimensions of ``(batch, spatial…, remaining…)`` into blocks of ``block_shape``.
 
-    Parameters
-    ----------
-    data : Tensor
-        ``(batch, spatial…, remaining…)``.
-    block_shape : sequence of int
-        Extents of a block, one for each spatial dimension.
-    pad_before, pad_after : sequence of int
-        Elements added before and after each spatial dimension.
-    pad_value : float
-        What the added elements are.
-
-    Returns
-    -------
-    Tensor
-        ``(batch * product of block_shape, spatial / block_shape…, remaining…)``.
+    The place in its block becomes the first part of the batch: ``(batch * product of block_shape, spatial /
+    block_shape…, remaining…)``.  Elements ``pad_value`` are added before and after each spatial dimension first.
     """
     shape, count = dims(data), len(block_shape)
     spatial = [
@@ -135,19 +122,8 @@ def batch_to_space_nd(data: Tensor, block_shape: Sequence[int], crop_begin_list:
                       crop_end_list: Sequence[int]) -> Tensor:  # fmt: skip
     """Put batches together as the blocks that :func:`space_to_batch_nd` made them of.
 
-    Parameters
-    ----------
-    data : Tensor
-        ``(batch, spatial…, remaining…)`` with a multiple of a block's elements as batch.
-    block_shape : sequence of int
-        Extents of a block, one for each spatial dimension.
-    crop_begin_list, crop_end_list : sequence of int
-        Elements cut off before and after each spatial dimension.
-
-    Returns
-    -------
-    Tensor
-        ``(batch / product of block_shape, spatial * block_shape - crops…, remaining…)``.
+    ``(batch, spatial…, remaining…)`` becomes ``(batch / product of block_shape, spatial * block_shape - crops…,
+    remaining…)``: elements are cut off before and after each spatial dimension.
     """
     shape, count = dims(data), len(block_shape)
     batch = shape[0] // math.prod(block_shape)

@@ -77,18 +77,7 @@ def _on_cuda(types: Sequence[Type]) -> tuple[TensorType, TensorType] | None:
 
 
 def dense_legalize(attrs: Attrs, inputs: Sequence[RelayExpr], types: Sequence[Type]) -> Call | None:
-    """Return a dense layer made of tiles of the current target's tensor cores, as ``FTVMLegalize`` takes it.
-
-    Parameters
-    ----------
-    attrs : Attrs
-        Those of ``nn.dense``.
-
-    Returns
-    -------
-    Call or None
-        None if the layer stays.
-    """
+    """Return a dense layer of tiles of the current target's tensor cores (``FTVMLegalize``); None if it stays."""
     known = _on_cuda(types)
     if known is None or len(known[0].dims) != 2:
         return None
@@ -107,27 +96,12 @@ def dense_legalize(attrs: Attrs, inputs: Sequence[RelayExpr], types: Sequence[Ty
 
 
 def matmul_legalize(attrs: Attrs, inputs: Sequence[RelayExpr], types: Sequence[Type]) -> None:
-    """Leave a product of matrices as it is: no target here wants another form, as ``FTVMLegalize`` takes it.
-
-    Parameters
-    ----------
-    attrs : Attrs
-        Those of ``nn.matmul``.
-    """
+    """Leave a product of matrices as it is: no target here wants another form, as ``FTVMLegalize`` takes it."""
 
 
 def batch_matmul_legalize(attrs: Attrs, inputs: Sequence[RelayExpr], types: Sequence[Type]) -> Call | None:
-    """Return a product of batches made of tiles of the current target's tensor cores, as ``FTVMLegalize`` takes it.
-
-    Parameters
-    ----------
-    attrs : Attrs
-        Those of ``nn.batch_matmul``.
-
-    Returns
-    -------
-    Call or None
-        None if the product stays.
+    """Return a product of batches made of tiles of the current target's tensor cores (``FTVMLegalize``), or None if it
+    stays.
     """
     known = _on_cuda(types)
     if known is None:
@@ -145,18 +119,7 @@ def batch_matmul_legalize(attrs: Attrs, inputs: Sequence[RelayExpr], types: Sequ
 
 
 def conv2d_legalize(attrs: Attrs, inputs: Sequence[RelayExpr], types: Sequence[Type]) -> Call | None:
-    """Return a convolution made of tiles of the current target's tensor cores, as ``FTVMLegalize`` takes it.
-
-    Parameters
-    ----------
-    attrs : Attrs
-        Those of ``nn.conv2d``.
-
-    Returns
-    -------
-    Call or None
-        None if the convolution stays.
-    """
+    """Return a convolution of tiles of the current target's tensor cores (``FTVMLegalize``); None if it stays."""
     known, layout, weight_layout = _on_cuda(types), attrs["data_layout"], attrs["kernel_layout"]
     tiles = _CONV_TILES.get((layout, weight_layout))
     if known is None or tiles is None or attrs["groups"] != 1 or not isinstance(types[-1], TensorType):
@@ -178,15 +141,7 @@ def conv2d_legalize(attrs: Attrs, inputs: Sequence[RelayExpr], types: Sequence[T
 def conv2d_transpose_legalize(attrs: Attrs, inputs: Sequence[RelayExpr], types: Sequence[Type]) -> Call | None:
     """Return a transposed convolution in the layouts NCHW and IOHW, as ``FTVMLegalize`` takes it.
 
-    Parameters
-    ----------
-    attrs : Attrs
-        Those of ``nn.conv2d_transpose``.
-
-    Returns
-    -------
-    Call or None
-        None if the data has neither the layout NHWC nor NCHW.
+    None if the data has neither the layout NHWC nor NCHW.
     """
     layout, weight_layout = attrs["data_layout"], attrs["kernel_layout"]
     if layout not in ("NHWC", "NCHW"):

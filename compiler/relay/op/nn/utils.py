@@ -13,33 +13,17 @@ def _flat(function: str, padding: Padding, rank: int) -> tuple[int, ...]:
 
 
 def get_pad_tuple1d(padding: Padding) -> tuple[int, ...]:
-    """Return the zeros on the left and on the right.
-
-    Parameters
-    ----------
-    padding : int or sequence of int
-        One number, or both.
-    """
+    """Return the zeros on the left and on the right of one number for both, or of both."""
     return _flat("get_pad_tuple1d", padding, 1)
 
 
 def get_pad_tuple2d(padding: Padding) -> tuple[int, ...]:
-    """Return the zeros above, on the left, below and on the right.
-
-    Parameters
-    ----------
-    padding : int or sequence of int
-        One number, one a dimension, or all four.
-    """
+    """Return the zeros above, on the left, below and on the right of one number, one a dimension, or all four."""
     return _flat("get_pad_tuple2d", padding, 2)
 
 
 def get_pad_tuple3d(padding: Padding) -> tuple[int, ...]:
-    """Return the zeros in front, above, on the left, behind, below and on the right.
-
-    Parameters
-    ----------
-    padding : int or sequence of int
-        One number, one a dimension, or all six.
+    """Return the zeros in front, above, on the left, behind, below and on the right of one number, one a dimension, or
+    all six.
     """
     return _flat("get_pad_tuple3d", padding, 3)

@@ -26,12 +26,7 @@ FRACTION_BITS = 31
 class Quantization:
     """How integers stand for real numbers: ``(integer - zero_point) * scale``.
 
-    Attributes
-    ----------
-    scale, zero_point : Expr
-        Scalars, or vectors along ``axis``.
-    axis : int
-        Not negative.
+    Scale and zero point are scalars, or vectors along ``axis``, which is not negative.
     """
 
     scale: RelayExpr
@@ -67,15 +62,7 @@ def cast(x: RelayExpr, dtype: str) -> Any:
 
 
 def spread(parameter: RelayExpr, axis: int, rank: int) -> Any:
-    """Return a scale or zero point so that it broadcasts along an axis of a tensor.
-
-    Parameters
-    ----------
-    parameter : Expr
-        A scalar or a vector.
-    axis : int
-        Not negative.
-    """
+    """Return a scale or zero point, a scalar or a vector, so that it broadcasts along an axis of a tensor."""
     dims = getattr(infer_expr(parameter), "dims", ())
     if len(dims) != 1:
         return parameter
@@ -83,15 +70,7 @@ def spread(parameter: RelayExpr, axis: int, rank: int) -> Any:
 
 
 def centred(x: RelayExpr, zero_point: RelayExpr, axis: int, rank: int, dtype: str = "int32") -> Any:
-    """Return integers less their zero point.
-
-    Parameters
-    ----------
-    axis : int
-        Of the zero points, not negative.
-    rank : int
-        Number of dimensions of ``x``.
-    """
+    """Return integers of ``rank`` dimensions less their zero point, which may be a vector along ``axis``."""
     wide = cast(x, dtype)
     if is_zero(zero_point):
         return wide
@@ -107,9 +86,7 @@ def saturated(x: RelayExpr, dtype: str) -> Any:
 def fixed_point(multiplier: float) -> tuple[int, int]:
     """Return a positive multiplier as ``m * 2 ** (shift - 31)`` with a 31-bit ``m``, and the shift.
 
-    References
-    ----------
-    Jacob et al., "Quantization and Training of Neural Networks for Efficient Integer-Arithmetic-Only Inference",
+    After Jacob et al., "Quantization and Training of Neural Networks for Efficient Integer-Arithmetic-Only Inference",
     CVPR 2018, section 2.2.
     """
     significand, shift = math.frexp(multiplier)
@@ -127,15 +104,7 @@ def multipliers(source: RelayExpr, target: RelayExpr) -> Array | None:
 def requantized(
     x: RelayExpr, source: Quantization, target: Quantization, rank: int, dtype: str, config: RequantizeConfig
 ) -> Any:
-    """Return integers of one scale and zero point as those of another.
-
-    Parameters
-    ----------
-    source, target : Quantization
-        What it means, and what the result is to mean.
-    rank : int
-        Number of dimensions of ``x``.
-    """
+    """Return integers of ``rank`` dimensions, of one scale and zero point, as those of another."""
     ratio = multipliers(source.scale, target.scale)
     axis = source.axis
     if config.compute_dtype == "int64" and ratio is not None:

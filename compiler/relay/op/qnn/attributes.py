@@ -15,11 +15,8 @@ Rule = Callable[..., Any]
 def register_qnn_legalize(op_name: str, legal_op: Rule | None = None, level: int = 10) -> Any:
     """Set what ``qnn.transform.Legalize`` puts in place of the calls of an operator.
 
-    Parameters
-    ----------
-    legal_op : callable, optional
-        From attributes, arguments, and their types with that of the result last, to an expression, or None; without it,
-        the decorator is returned.
+    ``legal_op`` is a function from attributes, arguments, and their types with that of the result last, to an
+    expression, or None; without it, the decorator is returned.
     """
     return register_op_attr(op_name, "FTVMQnnLegalize", legal_op, level)
 
@@ -28,10 +25,6 @@ def register_qnn_legalize(op_name: str, legal_op: Rule | None = None, level: int
 def register_qnn_canonicalize(op_name: str, legal_op: Rule | None = None, level: int = 10) -> Any:
     """Set what ``qnn.transform.CanonicalizeOps`` puts in place of the calls of an operator.
 
-    Parameters
-    ----------
-    legal_op : callable, optional
-        From attributes, arguments, and their types with that of the result last, to an expression, or None; without it,
-        the decorator is returned.
+    ``legal_op`` is as for :func:`register_qnn_legalize`.
     """
     return register_op_attr(op_name, "FTVMQnnCanonicalize", legal_op, level)

@@ -44,11 +44,8 @@ def fast_dtypes(target: Target | None, data: str, weight: str) -> tuple[str, str
 def factor_dtype(types: Sequence[Type], zero_points: Sequence[RelayExpr], out_dtype: str) -> str:
     """Return the data type in which the factors of a layer, less their zero points, are multiplied.
 
-    Returns
-    -------
-    str
-        ``int16`` for bytes, where the current target multiplies such integers in pairs and all differences are known to
-        fit; else ``int32``.
+    It is ``int16`` for bytes, where the current target multiplies such integers in pairs and all differences are known
+    to fit; else ``int32``.
     """
     target = Target.current()
     in_pairs = out_dtype == "int32" and target is not None and has_pair_products(target)
@@ -78,13 +75,8 @@ def _known(zero_point: RelayExpr) -> Array | None:
 def legalize_layer(plain: str, axes: Callable[[Any], tuple[int, int]] | None = None) -> LegalizeRule:
     """Return the rule of a layer of integers for :class:`~compiler.relay.transform.Legalize`.
 
-    Parameters
-    ----------
-    plain : str
-        The operator that does the same without zero points.
-    axes : callable, optional
-        From attributes to the axes of data and weight that zero points belong to; those of a convolution's layouts when
-        left out.
+    ``plain`` is the operator that does the same without zero points; ``axes`` gives from attributes the axes of data
+    and weight that zero points belong to, by default those of a convolution's layouts.
     """
 
     def rule(attrs: Any, args: Sequence[RelayExpr], types: Sequence[Type]) -> Any:
@@ -112,19 +104,8 @@ def with_byte_dtypes(
 ) -> RelayExpr | None:
     """Return a layer of integers with data and weight of other data types, and their zero points moved as they are.
 
-    Parameters
-    ----------
-    layer : callable
-        From inputs and attributes to the layer, such as ``qnn.op.conv2d``.
-    dtypes : tuple of str
-        Of data and weight: ``int8`` or ``uint8``.
-    args : sequence of Expr
-        Data, weight, their zero points, and the scales.
-
-    Returns
-    -------
-    Expr, optional
-        None where data and weight have these data types.
+    ``layer`` makes it from inputs (data, weight, their zero points, and the scales) and attributes, such as
+    ``qnn.op.conv2d``.  None where data and weight have these data types, ``int8`` or ``uint8``.
     """
     earlier = tuple(t.dtype for t in types[:2] if isinstance(t, TensorType))
     if dtypes == earlier:

@@ -62,15 +62,7 @@ def _reference(attrs: RequantizeAttrs, x: Array, *parameters: Array) -> Any:
 def requantize_array(
     x: Array, source: Sequence[Array], target: Sequence[Array], axis: int, dtype: str, config: RequantizeConfig
 ) -> Array:
-    """Return an array of integers of one scale and zero point as those of another.
-
-    Parameters
-    ----------
-    source, target : (numpy.ndarray, numpy.ndarray)
-        Scale and zero point.
-    axis : int
-        Of both, not negative.
-    """
+    """Return an array of integers of one scale and zero point, along ``axis``, as those of another."""
     scale, zero = (spread_parameter(p, axis, x.ndim) for p in source)
     new_scale, new_zero = (spread_parameter(p, axis, x.ndim) for p in target)
     ratio = scale.astype("float64") / new_scale.astype("float64")

@@ -74,14 +74,7 @@ def _usual_dtype() -> str:
 
 @composite
 def requantize_config(rounding: str = "None", compute_dtype: str = "None") -> RequantizeConfig:
-    """Return how ``qnn.requantize`` computes within a ``with`` block.
-
-    Parameters
-    ----------
-    rounding : str
-        ``UPWARD``, ``TONEAREST`` or ``None``.
-    compute_dtype : str
-        ``int64``, ``float32``, ``float64`` or ``None``.
+    """Return how ``qnn.requantize`` computes within a ``with`` block; see :class:`RequantizeConfig`.
 
     Examples
     --------
@@ -93,11 +86,5 @@ def requantize_config(rounding: str = "None", compute_dtype: str = "None") -> Re
 
 @composite
 def current_requantize_config() -> RequantizeConfig:
-    """Return how ``qnn.requantize`` computes here where its attributes do not say it.
-
-    Returns
-    -------
-    RequantizeConfig
-        That of the innermost ``with`` block, else one that leaves both open.
-    """
+    """Return how ``qnn.requantize`` computes by the innermost ``with`` block, where its attributes do not say it."""
     return _STACK.current() or RequantizeConfig()

@@ -138,18 +138,7 @@ threefry_split = register(
 
 @composite
 def threefry_key(seed: int) -> Constant:
-    """Return the key of a seed.
-
-    Parameters
-    ----------
-    seed : int
-        From 0 to 2**64 - 1.
-
-    Returns
-    -------
-    Constant
-        A vector of 10 uint64.
-    """
+    """Return the key of a seed from 0 to 2**64 - 1: a vector of 10 uint64."""
     words: Any = np.zeros(topi.KEY_WORDS, "uint64")
     words[0], words[8] = seed, topi.FIRST_STEP
     return array_const(words)

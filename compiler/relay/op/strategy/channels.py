@@ -21,12 +21,7 @@ def _channels(shape: Sequence[int], layout: str, axis: str) -> int:
 
 
 def get_conv2d_in_channels(data_shape: Sequence[int], data_layout: str) -> int:
-    """Return the number of channels of the data.
-
-    Parameters
-    ----------
-    data_layout : str
-        E.g. ``NCHW``, ``NHWC`` or ``NCHW8c``.
+    """Return the number of channels of the data in a layout such as ``NCHW``, ``NHWC`` or ``NCHW8c``.
 
     Raises
     ------
@@ -39,12 +34,7 @@ def get_conv2d_in_channels(data_shape: Sequence[int], data_layout: str) -> int:
 
 
 def get_conv2d_out_channels(kernel_shape: Sequence[int], kernel_layout: str) -> int:
-    """Return the number of channels that a kernel produces for each group.
-
-    Parameters
-    ----------
-    kernel_layout : str
-        E.g. ``OIHW``, ``HWIO`` or ``OIHW1i8o``.
+    """Return the number of channels for each group that a kernel in a layout such as ``OIHW`` or ``OIHW1i8o`` produces.
 
     Raises
     ------

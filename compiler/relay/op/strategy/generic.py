@@ -54,13 +54,7 @@ def _tensors(made: Any) -> list[Tensor]:
 
 
 def wrap_topi_compute(topi_compute: Definition) -> Compute:
-    """Return a definition that takes the inputs alone as an implementation's.
-
-    Returns
-    -------
-    callable
-        From attributes, inputs and the type of the result to tensors.
-    """
+    """Return a definition that takes the inputs alone as an implementation's."""
     return lambda attrs, inputs, out_type: _tensors(topi_compute(*inputs))
 
 
@@ -107,18 +101,7 @@ def _convolution(
 
 
 def wrap_compute_conv1d(topi_compute: Definition) -> Compute:
-    """Return a one-dimensional convolution as an implementation's definition.
-
-    Parameters
-    ----------
-    topi_compute : callable
-        ``topi_compute(data, weight, strides, padding, dilation, out_dtype)``.
-
-    Returns
-    -------
-    callable
-        From attributes, inputs and the type of the result to tensors.
-    """
+    """Return ``topi_compute(data, weight, strides, padding, dilation, out_dtype)`` as a definition."""
     return _convolution(topi_compute)
 
 
@@ -129,39 +112,18 @@ def wrap_compute_conv2d(
     need_out_layout: bool = False,
     has_groups: bool = False,
 ) -> Compute:
-    """Return a two-dimensional convolution as an implementation's definition.
+    """Return ``topi_compute(data, weight, strides, padding, dilation, …, out_dtype)`` as an implementation's
+    definition.
 
-    Parameters
-    ----------
-    topi_compute : callable
-        ``topi_compute(data, weight, strides, padding, dilation, …, out_dtype)``.
-    need_data_layout, need_kernel_layout, need_out_layout : bool
-        Whether it takes these layouts, before the data type.
-    has_groups : bool
-        Whether it takes the number of groups, before the layouts.
-
-    Returns
-    -------
-    callable
-        From attributes, inputs and the type of the result to tensors.
+    The flags say whether it takes the number of groups, then the layouts, before the data type.
     """
     return _convolution(topi_compute, need_data_layout, need_out_layout, has_groups, need_kernel_layout)
 
 
 def wrap_compute_conv3d(topi_compute: Definition, need_layout: bool = False) -> Compute:
-    """Return a three-dimensional convolution as an implementation's definition.
+    """Return ``topi_compute(data, weight, strides, padding, dilation, groups, [layout,] out_dtype)`` as a definition.
 
-    Parameters
-    ----------
-    topi_compute : callable
-        ``topi_compute(data, weight, strides, padding, dilation, groups, [layout,] out_dtype)``.
-    need_layout : bool
-        Whether it takes the layout of the data.
-
-    Returns
-    -------
-    callable
-        From attributes, inputs and the type of the result to tensors.
+    ``need_layout`` says whether it takes the layout of the data.
     """
     return _convolution(topi_compute, need_data_layout=need_layout, has_groups=True)
 
@@ -177,41 +139,15 @@ def _transposed(topi_compute: Definition, has_groups: bool = False) -> Compute:
 
 
 def wrap_compute_conv1d_transpose(topi_compute: Definition, has_groups: bool = False) -> Compute:
-    """Return a one-dimensional transposed convolution as an implementation's definition.
-
-    Parameters
-    ----------
-    topi_compute : callable
-        ``topi_compute(data, weight, strides, padding, out_dtype, output_padding[, groups])``.
-    has_groups : bool
-        Whether it takes the number of groups.
-
-    Returns
-    -------
-    callable
-        From attributes, inputs and the type of the result to tensors.
-    """
+    """Return ``topi_compute(data, weight, strides, padding, out_dtype, output_padding[, groups])`` as a definition."""
     return _transposed(topi_compute, has_groups)
 
 
 def wrap_compute_conv2d_transpose(
     topi_compute: Definition, has_groups: bool = False, add_layout: bool = False
 ) -> Compute:
-    """Return a two-dimensional transposed convolution as an implementation's definition.
-
-    Parameters
-    ----------
-    topi_compute : callable
-        ``topi_compute(data, weight, strides, padding, out_dtype, output_padding[, groups])``.
-    has_groups : bool
-        Whether it takes the number of groups.
-    add_layout : bool
-        Whether it takes the layout of the data, last.
-
-    Returns
-    -------
-    callable
-        From attributes, inputs and the type of the result to tensors.
+    """Return ``topi_compute(data, weight, strides, padding, out_dtype, output_padding[, groups][, layout])`` as a
+    definition.
     """
     if not add_layout:
         return _transposed(topi_compute, has_groups)
@@ -224,52 +160,17 @@ def wrap_compute_conv2d_transpose(
 
 
 def wrap_compute_conv3d_transpose(topi_compute: Definition, has_groups: bool = False) -> Compute:
-    """Return a three-dimensional transposed convolution as an implementation's definition.
-
-    Parameters
-    ----------
-    topi_compute : callable
-        ``topi_compute(data, weight, strides, padding, out_dtype, output_padding[, groups])``.
-    has_groups : bool
-        Whether it takes the number of groups.
-
-    Returns
-    -------
-    callable
-        From attributes, inputs and the type of the result to tensors.
-    """
+    """Return ``topi_compute(data, weight, strides, padding, out_dtype, output_padding[, groups])`` as a definition."""
     return _transposed(topi_compute, has_groups)
 
 
 def wrap_compute_dense(topi_compute: Definition) -> Compute:
-    """Return a dense layer as an implementation's definition.
-
-    Parameters
-    ----------
-    topi_compute : callable
-        ``topi_compute(data, weight, bias, out_dtype)``, where the bias is None.
-
-    Returns
-    -------
-    callable
-        From attributes, inputs and the type of the result to tensors.
-    """
+    """Return a dense layer, ``topi_compute(data, weight, bias, out_dtype)`` with a bias of None, as a definition."""
     return lambda attrs, inputs, out_type: _tensors(topi_compute(*inputs[:2], None, _result_dtype(attrs, inputs)))
 
 
 def wrap_compute_matmul(topi_compute: Definition) -> Compute:
-    """Return a product of matrices as an implementation's definition.
-
-    Parameters
-    ----------
-    topi_compute : callable
-        ``topi_compute(a, b, bias, out_dtype, transpose_a, transpose_b)``, where the bias is None.
-
-    Returns
-    -------
-    callable
-        From attributes, inputs and the type of the result to tensors.
-    """
+    """Return ``topi_compute(a, b, bias, out_dtype, transpose_a, transpose_b)``, without a bias, as a definition."""
 
     def compute(attrs: Attrs, inputs: Sequence[Tensor], out_type: Type) -> list[Tensor]:
         turned = (attrs["transpose_a"], attrs["transpose_b"])
@@ -279,18 +180,7 @@ def wrap_compute_matmul(topi_compute: Definition) -> Compute:
 
 
 def wrap_compute_batch_matmul(topi_compute: Definition) -> Compute:
-    """Return products of matrices, batch by batch, as an implementation's definition.
-
-    Parameters
-    ----------
-    topi_compute : callable
-        ``topi_compute(x, y, out_shape, out_dtype, transpose_a, transpose_b)``.
-
-    Returns
-    -------
-    callable
-        From attributes, inputs and the type of the result to tensors.
-    """
+    """Return ``topi_compute(x, y, out_shape, out_dtype, transpose_a, transpose_b)`` as a definition."""
 
     def compute(attrs: Attrs, inputs: Sequence[Tensor], out_type: Type) -> list[Tensor]:
         turned = (attrs["transpose_a"], attrs["transpose_b"])
@@ -301,34 +191,12 @@ def wrap_compute_batch_matmul(topi_compute: Definition) -> Compute:
 
 
 def wrap_compute_softmax(topi_compute: Definition) -> Compute:
-    """Return a softmax as an implementation's definition.
-
-    Parameters
-    ----------
-    topi_compute : callable
-        ``topi_compute(x, axis)``.
-
-    Returns
-    -------
-    callable
-        From attributes, inputs and the type of the result to tensors.
-    """
+    """Return ``topi_compute(x, axis)`` as an implementation's definition."""
     return lambda attrs, inputs, out_type: _tensors(topi_compute(inputs[0], attrs["axis"]))
 
 
 def wrap_compute_scanop(topi_compute: Definition) -> Compute:
-    """Return a running sum or product as an implementation's definition.
-
-    Parameters
-    ----------
-    topi_compute : callable
-        ``topi_compute(data, axis, dtype, exclusive)``.
-
-    Returns
-    -------
-    callable
-        From attributes, inputs and the type of the result to tensors.
-    """
+    """Return a running sum or product, ``topi_compute(data, axis, dtype, exclusive)``, as a definition."""
 
     def compute(attrs: Attrs, inputs: Sequence[Tensor], out_type: Type) -> list[Tensor]:
         rest = (attrs["axis"], attrs["dtype"] or None, attrs["exclusive"])
@@ -338,12 +206,7 @@ def wrap_compute_scanop(topi_compute: Definition) -> Compute:
 
 
 def strategy_of_name(name: str) -> GenericFunc:
-    """Return the strategy of an operator's row by its name.
-
-    Parameters
-    ----------
-    name : str
-        E.g. ``conv2d_strategy``.
+    """Return the strategy of an operator's row by its name, e.g. ``conv2d_strategy``.
 
     Raises
     ------
@@ -365,12 +228,7 @@ def _defined() -> list[tuple[str, Any]]:
 
 
 def of_name(name: str) -> object:
-    """Return a wrapper, a schedule or a strategy by its name.
-
-    Parameters
-    ----------
-    name : str
-        E.g. ``wrap_compute_topk``, ``schedule_pool`` or ``conv2d_strategy``.
+    """Return a wrapper, a schedule or a strategy by its name, e.g. ``wrap_compute_topk`` or ``schedule_pool``.
 
     Raises
     ------

@@ -62,18 +62,7 @@ SCHEDULED = """adaptive_pool bitpack conv2d_gemm_weight_transform conv2d_winogra
 
 
 def handing_on(names: str) -> Callable[[Definition], Compute]:
-    """Return the wrapper that hands some attributes on.
-
-    Parameters
-    ----------
-    names : str
-        The attributes in their order, separated by spaces.
-
-    Returns
-    -------
-    callable
-        From a definition to one that takes attributes, inputs and the type of the result.
-    """
+    """Return the wrapper of definitions that hands some attributes on, named in their order and separated by spaces."""
 
     def wrap(topi_compute: Definition) -> Compute:
         def compute(attrs: Attrs, inputs: Sequence[Tensor], out_type: Type) -> list[Tensor]:
@@ -87,13 +76,7 @@ def handing_on(names: str) -> Callable[[Definition], Compute]:
 
 
 def scheduling(name: str) -> Callable[[Attrs, Sequence[Tensor], Target], Schedule]:
-    """Return the schedule of a kind of group as an implementation's.
-
-    Parameters
-    ----------
-    name : str
-        E.g. ``pool``.
-    """
+    """Return the schedule of a kind of group, e.g. ``pool``, as an implementation's."""
 
     def schedule(attrs: Attrs, outs: Sequence[Tensor], target: Target) -> Schedule:
         with target:
@@ -104,13 +87,7 @@ def scheduling(name: str) -> Callable[[Attrs, Sequence[Tensor], Target], Schedul
 
 
 def wrapper_of_name(name: str) -> Callable[..., Any] | None:
-    """Return what one of the tables says of a name; None for others.
-
-    Parameters
-    ----------
-    name : str
-        E.g. ``wrap_compute_topk`` or ``schedule_pool``.
-    """
+    """Return what the tables say of a name, e.g. ``wrap_compute_topk`` or ``schedule_pool``; None for others."""
     row = HANDED_ON.get(name.removeprefix("wrap_compute_")) if name.startswith("wrap_compute_") else None
     if row is not None:
         return handing_on(row[1])

@@ -75,20 +75,11 @@ def _by_image(chosen: Sequence[tuple[int, int, int]], scores: Array) -> tuple[Ar
 
 
 def best_boxes(boxes: Array, scores: Array, limit: int, overlap: float, least: Array) -> list[int]:
-    """Return boxes in order of their scores, each one that overlaps too much with one before left out.
+    """Return at most ``limit`` boxes (all if it is negative) in order of their scores, without those that overlap too
+    much.
 
-    Parameters
-    ----------
-    boxes : numpy.ndarray
-        Two opposite corners of each, ``(B, 4)``.
-    scores : numpy.ndarray
-        ``(B,)``.
-    limit : int
-        Number of boxes to choose at most; all if it is negative.
-    overlap : float
-        Share of their union that two chosen boxes may have in common.
-    least : numpy.ndarray
-        Score that a chosen box must exceed.
+    The boxes ``(B, 4)`` are two opposite corners of each.  Two chosen ones have at most the share ``overlap`` of their
+    union in common, and their scores ``(B,)`` exceed ``least``.
     """
     limit = limit if limit >= 0 else len(boxes)
     order = np.argsort(-scores, kind="stable")

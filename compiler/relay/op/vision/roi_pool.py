@@ -43,24 +43,8 @@ def _relation(types: Types, attrs: ROIPoolAttrs) -> Type:
 def roi_pool(data: Tensor, rois: Tensor, pooled_size: tuple[int, ...], spatial_scale: float) -> Tensor:
     """Return the largest element of each part of each region; 0 of a part outside of the image.
 
-    Parameters
-    ----------
-    data : Tensor
-        ``(N, C, H, W)``.
-    rois : Tensor
-        ``(K, 5)``: image, x1, y1, x2, y2 of each region, both corners included.
-    pooled_size : tuple of int
-        Parts along the height and the width.
-    spatial_scale : float
-        Elements of ``data`` for one unit of the coordinates.
-
-    Returns
-    -------
-    Tensor
-        ``(K, C, *pooled_size)``.
-
-    References
-    ----------
+    The data is ``(N, C, H, W)``, ``rois`` are ``(K, 5)``: image, x1, y1, x2, y2 of each region, both corners included;
+    one unit of the coordinates is ``spatial_scale`` elements of ``data``.  The result is ``(K, C, *pooled_size)``.  See
     R. Girshick, "Fast R-CNN", ICCV 2015, section 2.1.
     """
     _, channels, *extents = dims(data)

@@ -43,24 +43,10 @@ def _relation(types: Types, attrs: YoloReorgAttrs) -> Type:
 def reorg(data: Tensor, stride: int) -> Tensor:
     """Return an image as Darknet's ``reorg`` layer orders it.
 
-    The layer reads the image as one of ``C / stride²`` channels that is ``stride`` times as high and as wide, and
-    takes each of its pixels to the channel of the pixel's place in its block.
-
-    Parameters
-    ----------
-    data : Tensor
-        ``(N, C, H, W)`` with a multiple of ``stride * stride`` channels.
-    stride : int
-        How often the height and the width shrink.
-
-    Returns
-    -------
-    Tensor
-        ``(N, C * stride * stride, H / stride, W / stride)``.
-
-    References
-    ----------
-    J. Redmon and A. Farhadi, "YOLO9000: Better, Faster, Stronger", CVPR 2017, section 2 (the passthrough layer).
+    The layer reads the image ``(N, C, H, W)`` as one of ``C / stride²`` channels that is ``stride`` times as high and
+    as wide, and takes each of its pixels to the channel of the pixel's place in its block: ``(N, C * stride * stride, H
+    / stride, W / stride)``.  See J. Redmon and A. Farhadi, "YOLO9000: Better, Faster, Stronger", CVPR 2017, section 2
+    (the passthrough layer).
     """
     n, c, h, w = dims(data)
     shape, channels = (n, c, h, w), c // (stride * stride)
