@@ -1,11 +1,20 @@
-"""The exports of the ``topi`` packages, derived from ``__all__`` of their modules."""
+"""Names and documentation of generated functions, and the exports of the ``topi`` packages."""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Container
-from typing import Any
+from collections.abc import Callable, Container
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def named(function: F, name: str, **words: str) -> F:
+    """Give one function of a family its public name, and its own words in place of ``{word}`` in its docstring."""
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = (function.__doc__ or "").format(**words)
+    return function
 
 
 def load_definitions(package: dict[str, Any], aside: Container[str] = ()) -> list[str]:

@@ -1,4 +1,4 @@
-"""Normalisations and softmax in NumPy."""
+"""Normalisations in NumPy over axes that the caller chooses, as no operator does, and while training."""
 
 from __future__ import annotations
 
@@ -10,71 +10,12 @@ __all__ = [
     "batch_norm",
     "group_norm_python",
     "instance_norm_python",
-    "l2_normalize_python",
     "layer_norm_python",
-    "log_softmax_python",
-    "lrn_python",
     "rms_norm_python",
-    "softmax_python",
 ]
 
 Array = np.ndarray
 Ints = Sequence[int]
-
-
-def softmax_python(a_np: Array, axis: int = 1) -> Array:
-    """Return the softmax along an axis.
-
-    Parameters
-    ----------
-    axis : int
-        Whose elements add up to 1.
-    """
-    powers = np.exp(a_np - np.max(a_np, axis=axis, keepdims=True))
-    return np.asarray(powers / np.sum(powers, axis=axis, keepdims=True))
-
-
-def log_softmax_python(a_np: Array, axis: int = 1) -> Array:
-    """Return the logarithm of the softmax along an axis.
-
-    Parameters
-    ----------
-    axis : int
-        Whose probabilities add up to 1.
-    """
-    shifted = a_np - np.max(a_np, axis=axis, keepdims=True)
-    return np.asarray(shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True)))
-
-
-def l2_normalize_python(a_np: Array, eps: float, axis: int | Ints | None = None) -> Array:
-    """Return an array divided by its Euclidean length along axes.
-
-    Parameters
-    ----------
-    axis : int | Ints | None
-        All of them by default.
-    """
-    axes = tuple(axis) if isinstance(axis, Sequence) else axis
-    length = np.sqrt(np.maximum(np.sum(np.square(a_np), axis=axes, keepdims=True), eps))
-    return np.asarray(a_np / length)
-
-
-def lrn_python(a_np: Array, size: int, axis: int, bias: float, alpha: float, beta: float) -> Array:
-    """Return an array normalised by its neighbours along an axis.
-
-    Parameters
-    ----------
-    size : int
-        How many neighbours there are, the element itself included.
-    alpha : float
-        The sum of the squares is multiplied by it, and divided by the size.
-    """
-    radius = size // 2
-    squares = np.moveaxis(np.square(a_np), axis, 0)
-    sums = np.zeros_like(squares)
-    for index in range(len(squares)):
-        sums[index] = squares[max(0, index - radius) : index + radius + 1].sum(axis=0)
-    return np.asarray(a_np / np.power(bias + alpha * np.moveaxis(sums, 0, axis) / size, beta))
 
 
 def _normalized(data: Array, axes: Ints, epsilon: float) -> Array:
@@ -85,26 +26,14 @@ def _normalized(data: Array, axes: Ints, epsilon: float) -> Array:
 
 
 def layer_norm_python(data: Array, gamma: Array, beta: Array, axis: int | Ints, epsilon: float = 1e-5) -> Array:
-    """Return an array with mean 0 and variance 1 along axes, scaled and shifted.
-
-    Parameters
-    ----------
-    gamma : numpy.ndarray
-        The scale, of the extents of the axes.
-    """
+    """Return an array with mean 0 and variance 1 along axes, scaled and shifted by arrays of their extents."""
     axes = tuple(a % data.ndim for a in ((axis,) if isinstance(axis, int) else axis))
     shape = [extent if a in axes else 1 for a, extent in enumerate(data.shape)]
     return np.asarray(_normalized(data, axes, epsilon) * gamma.reshape(shape) + beta.reshape(shape))
 
 
 def rms_norm_python(data: Array, weight: Array, axis: int | Ints, epsilon: float = 1e-5) -> Array:
-    """Return an array divided by its root mean square along axes, scaled.
-
-    Parameters
-    ----------
-    weight : numpy.ndarray
-        The scale, of the extents of the axes.
-    """
+    """Return an array divided by its root mean square along axes, scaled by an array of their extents."""
     axes = tuple(a % data.ndim for a in ((axis,) if isinstance(axis, int) else axis))
     shape = [extent if a in axes else 1 for a, extent in enumerate(data.shape)]
     mean = np.mean(np.square(data.astype("float32")), axis=axes, keepdims=True)
@@ -114,15 +43,7 @@ def rms_norm_python(data: Array, weight: Array, axis: int | Ints, epsilon: float
 def group_norm_python(
     data: Array, gamma: Array, beta: Array, num_groups: int, channel_axis: int, axes: Ints, epsilon: float = 1e-5
 ) -> Array:
-    """Return an array with mean 0 and variance 1 in each group of channels, scaled and shifted.
-
-    Parameters
-    ----------
-    gamma : numpy.ndarray
-        The scale of each channel.
-    beta : numpy.ndarray
-        The shift of each channel.
-    """
+    """Return an array with mean 0 and variance 1 in each group of channels, scaled and shifted channel by channel."""
     channels = data.shape[channel_axis]
     split = (*data.shape[:channel_axis], num_groups, channels // num_groups, *data.shape[channel_axis + 1 :])
     inner = [channel_axis + 1, *(a + 1 if a > channel_axis else a for a in axes)]
@@ -132,15 +53,7 @@ def group_norm_python(
 
 
 def instance_norm_python(data: Array, gamma: Array, beta: Array, axis: int | Ints, epsilon: float = 1e-5) -> Array:
-    """Return an array with mean 0 and variance 1 along axes, scaled and shifted for each channel.
-
-    Parameters
-    ----------
-    gamma : numpy.ndarray
-        The scale of each channel, the second axis.
-    beta : numpy.ndarray
-        The shift of each channel.
-    """
+    """Return an array with mean 0 and variance 1 along axes, scaled and shifted for each channel, the second axis."""
     axes = (axis,) if isinstance(axis, int) else tuple(axis)
     shape = [extent if a == 1 else 1 for a, extent in enumerate(data.shape)]
     return np.asarray(_normalized(data, axes, epsilon) * gamma.reshape(shape) + beta.reshape(shape))
@@ -161,16 +74,7 @@ def batch_norm(
 ) -> list[Array]:
     """Return the normalisation of each channel, and its mean and variance.
 
-    Parameters
-    ----------
-    gamma : numpy.ndarray
-        The scale of each channel.
-    beta : numpy.ndarray
-        The shift of each channel.
-    training : bool
-        Use the mean and the variance of ``x``, and return them mixed with the moving ones.
-    momentum : float
-        The share of the new ones in that.
+    While ``training`` those of ``x`` are used, and returned mixed with the moving ones, of which ``momentum`` is lost.
     """
     shape = [extent if a == axis else 1 for a, extent in enumerate(x.shape)]
     others = tuple(a for a in range(x.ndim) if a != axis)

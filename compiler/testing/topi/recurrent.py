@@ -42,23 +42,13 @@ def lstm_python(
     Parameters
     ----------
     Xs : numpy.ndarray
-        The inputs, ``(steps, batch, features)``.
-    Wi : numpy.ndarray
-        The weights of the inputs, ``(4 * hidden, features)``.
-    h_init : numpy.ndarray, optional
-        The first state; 0 by default.
-    c_init : numpy.ndarray, optional
-        The first memory; 0 by default.
-    p_i : numpy.ndarray, optional
-        What the input gate sees of the memory.
-    p_f : numpy.ndarray, optional
-        What the forget gate sees of it.
-    p_o : numpy.ndarray, optional
-        What the output gate sees of it.
-    g_act : str
-        The function of what is put into the memory.
-    h_act : str
-        The function of what the memory gives.
+        The inputs, ``(steps, batch, features)``; the weights of them are ``(4 * hidden, features)``.
+    h_init, c_init : numpy.ndarray, optional
+        The first state and the first memory; 0 by default.
+    p_i, p_f, p_o : numpy.ndarray, optional
+        What the gates for input, forgetting and output see of the memory.
+    f_act, g_act, h_act : str
+        The functions of the gates, of what is put into the memory, and of what the memory gives.
     reverse : bool
         Begin with the last input; the results are in the order in which they are computed.
     weight_layout : str
@@ -95,16 +85,14 @@ def attention_python(
     window_size: int | None = None,
     layout: str = "BSNH",
 ) -> Array:
-    """Return the attention of queries to keys, summed over values.
+    """Return the attention of queries to keys, summed over values, all ``(batch, length, heads, size)``.
 
     Parameters
     ----------
-    q : numpy.ndarray
-        The queries, ``(batch, length, heads, size)``.
     bias : numpy.ndarray, optional
         Added to the products, ``(batch, heads, queries, keys)``.
     qk_scale : float, optional
-        By which the products are multiplied; one by the square root of the size by default.
+        Of the products; one by the square root of the size by default.
     causal : str
         Which keys a query sees: ``none`` for all; those up to its own, from the ``TopLeft`` or ``BottomRight``.
     window_size : int, optional

@@ -35,13 +35,7 @@ Rule = Callable[[Tensor | Sequence[Tensor]], Schedule]
 
 
 def dispatch(target: str | Target, dispatch_map: Mapping[str, Implementation]) -> Implementation:
-    """Return what a table has for a target.
-
-    Parameters
-    ----------
-    dispatch_map : mapping of str to object
-        By the keys of targets, e.g. ``cpu``, or by their kinds; ``generic`` is for all others.
-    """
+    """Return what a table has for one of a target's keys, e.g. ``cpu``, or for its kind, or else under ``generic``."""
     chosen = target if isinstance(target, Target) else Target(target)
     keys = [*chosen.keys, chosen.kind.name]
     return next((dispatch_map[key] for key in keys if key in dispatch_map), dispatch_map["generic"])
@@ -87,13 +81,7 @@ def compare_numpy_tvm(
     compute: Callable[..., Tensor],
     schedule: Callable[..., Schedule],
 ) -> None:
-    """Build a computation, run it and compare its result.
-
-    Raises
-    ------
-    AssertionError
-        If the result is another one.
-    """
+    """Build a computation, run it and compare its result, which raises an AssertionError if it is another one."""
     tensors = [placeholder(x.shape, name=f"input{i}", dtype=str(x.dtype)) for i, x in enumerate(inputs)]
     result = compute(*tensors)
     built = build(schedule([result]), [*tensors, result], target)

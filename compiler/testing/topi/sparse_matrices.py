@@ -10,13 +10,7 @@ __all__ = ["random_bsr_matrix"]
 
 
 def random_bsr_matrix(m: int, n: int, bs_r: int, bs_c: int, density: float, dtype: str) -> Any:
-    """Return a matrix some of whose blocks have random elements.
-
-    Parameters
-    ----------
-    density : float
-        The share of elements in such blocks; there is always one.
-    """
+    """Return a matrix some of whose blocks have random elements, at least one; ``density`` is their share."""
     from scipy.sparse import bsr_matrix  # type: ignore[import-untyped]  # used by nothing else, and slow to import
 
     rows, columns = m // bs_r, n // bs_c

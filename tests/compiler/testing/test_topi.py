@@ -1,4 +1,4 @@
-"""The NumPy references of operators, compared with what the interpreter of graphs computes for the operators."""
+"""The NumPy references of operators under TVM's names, compared with what kernels compute for the operators."""
 
 from __future__ import annotations
 
@@ -21,13 +21,17 @@ def data(*shape: int) -> Array:
 
 
 def computed(make: Callable[..., relay.Expr], *arrays: Array) -> Array:
-    """Return what the interpreter computes."""
+    """Return what kernels compute."""
     inputs = [relay.var(f"x{i}", shape=a.shape, dtype=str(a.dtype)) for i, a in enumerate(arrays)]
-    return relay.create_executor().evaluate(relay.Function(inputs, make(*inputs)))(*arrays).numpy()
+    return relay.create_executor("graph").evaluate(relay.Function(inputs, make(*inputs)))(*arrays).numpy()
 
 
 X, W = data(2, 4, 9, 8), data(6, 4, 3, 3)
 SEQUENCE = data(3, 5, 2)
+OFFSETS = data(2, 2 * 9, 9, 8)
+REGIONS = np.array([[1, -3, -2, 4, 20], [0, 3, 3, 5, 5]], "float32")
+BOXES, IMAGES = np.array([[0.1, 0.2, 0.7, 0.9], [-0.2, 0, 1.3, 0.8]], "float32"), np.array([1, 0], "int32")
+DIAGONALS = data(2, 4, 3, 8)
 CASES: Sequence[tuple[Array, Callable[..., relay.Expr], Sequence[Array]]] = [
     (
         reference.conv2d_nchw_python(X, W, (2, 1), (1, 2, 0, 1)),
@@ -79,6 +83,41 @@ CASES: Sequence[tuple[Array, Callable[..., relay.Expr], Sequence[Array]]] = [
         reference.resize2d_python(X, (1.5, 2.0), "NCHW", "linear", "half_pixel"),
         lambda x: relay.image.resize2d(x, (14, 16), None, "NCHW", "linear", "half_pixel"),
         [X],
+    ),
+    (
+        reference.depthwise_conv2d_python_nchw(X, W[:4, :2], 1, "SAME"),
+        lambda x, w: relay.nn.conv2d(x, relay.reshape(w, (8, 1, 3, 3)), padding=1, groups=4),
+        [X, W[:4, :2]],
+    ),
+    (
+        reference.deformable_conv2d_nchw_python(X, OFFSETS, W, (1, 1), (1, 1), (1, 1), 1, 1),
+        lambda x, offsets, w: relay.nn.deformable_conv2d(x, offsets, w, padding=1),
+        [X, OFFSETS, W],
+    ),
+    (
+        reference.correlation_nchw_python(X, X[::-1], 3, 1, 2, 1, 2, False),
+        lambda x, y: relay.nn.correlation(x, y, 3, 1, 2, 1, 2, False),
+        [X, X[::-1].copy()],
+    ),
+    (
+        reference.crop_and_resize_python(X, BOXES, IMAGES, (4, 5), "NCHW", "bilinear", 0.25),
+        lambda x, boxes, images: relay.image.crop_and_resize(x, boxes, images, (4, 5), "NCHW", "bilinear", 0.25),
+        [X, BOXES, IMAGES],
+    ),
+    (
+        reference.roi_align_nchw_python(X, REGIONS, (3, 2), 0.5, 2, b"max"),
+        lambda x, regions: relay.vision.roi_align(x, regions, (3, 2), 0.5, 2, mode="max"),
+        [X, REGIONS],
+    ),
+    (
+        reference.roi_pool_nchw_python(X, REGIONS, (3, 2), 0.5),
+        lambda x, regions: relay.vision.roi_pool(x, regions, (3, 2), 0.5),
+        [X, REGIONS],
+    ),
+    (
+        reference.matrix_set_diag(X, DIAGONALS, (-1, 1), "LEFT_RIGHT"),
+        lambda x, diagonals: relay.matrix_set_diag(x, diagonals, (-1, 1), "LEFT_RIGHT"),
+        [X, DIAGONALS],
     ),
 ]
 
