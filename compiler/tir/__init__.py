@@ -161,30 +161,13 @@ __all__ = [
 
 
 def stmt_seq(*args: PrimExpr | Stmt) -> Stmt:
-    """Return statements, and expressions to evaluate, as one sequence.
-
-    Parameters
-    ----------
-    *args : Stmt or PrimExpr
-        In order.
-
-    Returns
-    -------
-    Stmt
-        The statement itself if it is the only one.
-    """
+    """Return statements, and expressions to evaluate, as one sequence; a single statement as itself."""
     stmts = [a if isinstance(a, Stmt) else Evaluate(convert(a)) for a in args]
     return stmts[0] if len(stmts) == 1 else SeqStmt(tuple(stmts))
 
 
 def stmt_list(stmt: Stmt) -> list[Stmt]:
-    """Return the statements of a sequence, or the statement alone.
-
-    Parameters
-    ----------
-    stmt : Stmt
-        A sequence, or another statement.
-    """
+    """Return the statements of a sequence, or the statement alone."""
     return list(stmt.seq) if isinstance(stmt, SeqStmt) else [stmt]
 
 

@@ -45,112 +45,57 @@ __all__ = [
 
 
 def add(lhs: ExprLike, rhs: ExprLike) -> PrimExpr:
-    """Return ``lhs + rhs``.
-
-    Parameters
-    ----------
-    lhs, rhs : PrimExpr
-        Numbers, or vectors of them, brought to one type.
-    """
+    """Return ``lhs + rhs``; operands are numbers, or vectors of them, and brought to one type."""
     return binary(Add, lhs, rhs)
 
 
 def subtract(lhs: ExprLike, rhs: ExprLike) -> PrimExpr:
-    """Return ``lhs - rhs``.
-
-    Parameters
-    ----------
-    lhs, rhs : PrimExpr
-        Numbers, or vectors of them, brought to one type.
-    """
+    """Return ``lhs - rhs``; operands are numbers, or vectors of them, and brought to one type."""
     return binary(Sub, lhs, rhs)
 
 
 def multiply(lhs: ExprLike, rhs: ExprLike) -> PrimExpr:
-    """Return ``lhs * rhs``.
-
-    Parameters
-    ----------
-    lhs, rhs : PrimExpr
-        Numbers, or vectors of them, brought to one type.
-    """
+    """Return ``lhs * rhs``; operands are numbers, or vectors of them, and brought to one type."""
     return binary(Mul, lhs, rhs)
 
 
 def div(a: ExprLike, b: ExprLike) -> PrimExpr:
-    """Return ``a / b``; integers round towards zero, as in C.
-
-    Parameters
-    ----------
-    a, b : PrimExpr
-        Numbers, or vectors of them, brought to one type.
-    """
+    """Return ``a / b``; integers round towards zero, as in C."""
     return binary(Div, a, b)
 
 
 def truncdiv(a: ExprLike, b: ExprLike) -> PrimExpr:
-    """Return the integer quotient rounded towards zero, as in C.
-
-    Raises DTypeError if an operand is not an integer.
-    """
+    """Return the quotient of two integers, rounded towards zero as in C; raises DTypeError for others."""
     return _integer_division("truncdiv", Div, a, b)
 
 
 def truncmod(a: ExprLike, b: ExprLike) -> PrimExpr:
-    """Return the remainder of :func:`truncdiv`; it has the sign of ``a``.
-
-    Raises DTypeError if an operand is not an integer.
-    """
+    """Return the remainder of :func:`truncdiv`, with the sign of ``a``; raises DTypeError for others than integers."""
     return _integer_division("truncmod", Mod, a, b)
 
 
 def floordiv(a: ExprLike, b: ExprLike) -> PrimExpr:
-    """Return the integer quotient rounded towards minus infinity, as Python's ``//``.
-
-    Raises DTypeError if an operand is not an integer.
-    """
+    """Return the quotient of two integers, rounded towards minus infinity like ``//``; DTypeError for others."""
     return _integer_division("floordiv", FloorDiv, a, b)
 
 
 def floormod(a: ExprLike, b: ExprLike) -> PrimExpr:
-    """Return the remainder of :func:`floordiv`, as Python's ``%``; it has the sign of ``b``.
-
-    Raises DTypeError if an operand is not an integer.
-    """
+    """Return the remainder of :func:`floordiv`, with the sign of ``b``; raises DTypeError for others than integers."""
     return _integer_division("floormod", FloorMod, a, b)
 
 
 def indexdiv(a: ExprLike, b: ExprLike) -> PrimExpr:
-    """Return the quotient of two indices.
-
-    Raises DTypeError if an operand is not an integer.
-
-    Parameters
-    ----------
-    a, b : PrimExpr
-        Integers that are not negative, brought to one type.
-    """
+    """Return the quotient of two indices: integers that are not negative; raises DTypeError for others."""
     return _integer_division("indexdiv", FloorDiv, a, b)
 
 
 def indexmod(a: ExprLike, b: ExprLike) -> PrimExpr:
-    """Return the remainder of two indices.
-
-    Raises DTypeError if an operand is not an integer.
-
-    Parameters
-    ----------
-    a, b : PrimExpr
-        Integers that are not negative, brought to one type.
-    """
+    """Return the remainder of two indices: integers that are not negative; raises DTypeError for others."""
     return _integer_division("indexmod", FloorMod, a, b)
 
 
 def ceildiv(lhs: ExprLike, rhs: ExprLike) -> PrimExpr:
-    """Return the integer quotient rounded towards plus infinity.
-
-    Raises DTypeError if an operand is not an integer.
-    """
+    """Return the quotient of two integers, rounded towards plus infinity; raises DTypeError for others."""
     divisor = convert(rhs)
     return floordiv(convert(lhs) + divisor - 1, divisor)
 
@@ -163,28 +108,12 @@ def _integer_division(name: str, kind: type[BinaryOp], a: ExprLike, b: ExprLike)
 
 
 def all(*args: ExprLike) -> PrimExpr:
-    """Return whether all conditions hold.
-
-    Raises DTypeError if an operand is not of type ``bool``.
-
-    Parameters
-    ----------
-    *args : PrimExpr
-        Conditions of type ``bool``, at least one.
-    """
+    """Return whether all conditions, at least one, hold; raises DTypeError for what is not of type ``bool``."""
     return _logic("all", And, args)
 
 
 def any(*args: ExprLike) -> PrimExpr:
-    """Return whether at least one condition holds.
-
-    Raises DTypeError if an operand is not of type ``bool``.
-
-    Parameters
-    ----------
-    *args : PrimExpr
-        Conditions of type ``bool``, at least one.
-    """
+    """Return whether one of the conditions, at least one, holds; raises DTypeError for what is not of type ``bool``."""
     return _logic("any", Or, args)
 
 
@@ -202,58 +131,30 @@ def _logic(name: str, kind: type[BinaryOp], args: tuple[ExprLike, ...]) -> PrimE
 
 
 def bitwise_and(x: ExprLike, y: ExprLike) -> PrimExpr:
-    """Return the bits set in both integers.
-
-    Raises DTypeError if an operand is not an integer.
-    """
+    """Return the bits set in both integers; raises DTypeError for others."""
     return bitwise("bitwise_and", x, y)
 
 
 def bitwise_or(x: ExprLike, y: ExprLike) -> PrimExpr:
-    """Return the bits set in either integer.
-
-    Raises DTypeError if an operand is not an integer.
-    """
+    """Return the bits set in either integer; raises DTypeError for others."""
     return bitwise("bitwise_or", x, y)
 
 
 def bitwise_xor(x: ExprLike, y: ExprLike) -> PrimExpr:
-    """Return the bits set in exactly one of two integers.
-
-    Raises DTypeError if an operand is not an integer.
-    """
+    """Return the bits set in exactly one of two integers; raises DTypeError for others."""
     return bitwise("bitwise_xor", x, y)
 
 
 def bitwise_not(x: ExprLike) -> PrimExpr:
-    """Return an integer with all bits inverted.
-
-    Raises DTypeError if an operand is not an integer.
-    """
+    """Return an integer with all bits inverted; raises DTypeError for others."""
     return bitwise("bitwise_not", x)
 
 
 def shift_left(x: ExprLike, y: ExprLike) -> PrimExpr:
-    """Return ``x * 2 ** y``; bits that do not fit into the type are lost.
-
-    Raises DTypeError if an operand is not an integer.
-
-    Parameters
-    ----------
-    x, y : PrimExpr
-        Integers, brought to one type; ``y`` is not negative.
-    """
+    """Return the integer ``x * 2 ** y``, ``y`` not negative; bits that do not fit into the type are lost."""
     return bitwise("shift_left", x, y)
 
 
 def shift_right(x: ExprLike, y: ExprLike) -> PrimExpr:
-    """Return ``x`` divided by ``2 ** y``, rounded towards minus infinity.
-
-    Raises DTypeError if an operand is not an integer.
-
-    Parameters
-    ----------
-    x, y : PrimExpr
-        Integers, brought to one type; ``y`` is not negative.
-    """
+    """Return the integer ``x`` divided by ``2 ** y``, ``y`` not negative, rounded towards minus infinity."""
     return bitwise("shift_right", x, y)

@@ -34,12 +34,8 @@ ALIGNMENTS = "buffer_dim_align"
 class MatchBufferRegion(Node):
     """A buffer that stands for a region of another one, within a block.
 
-    Raises ArgumentError if the buffer has another data type, storage or shape than the region.
-
-    Parameters
-    ----------
-    buffer : Buffer
-        Defined in the block; its variables get the values that the region has.
+    The variables of ``buffer``, which is defined in the block, get the values that the region has. Raises ArgumentError
+    if the buffer has another data type, storage or shape than the region.
     """
 
     children: ClassVar[tuple[str, ...]] = ("source",)
@@ -83,8 +79,6 @@ class Block(Stmt):
     ----------
     iter_vars : sequence of IterVar
         Its axes; a :class:`BlockRealize` says which values they have.
-    reads, writes : sequence of BufferRegion
-        The elements that the body reads and writes.
     init : Stmt, optional
         Runs before the first iteration of the reduction axes.
     alloc_buffers : sequence of Buffer
@@ -121,16 +115,9 @@ class Block(Stmt):
 
 @node
 class BlockRealize(Stmt):
-    """One execution of a block: the values of its axes, and whether it runs at all.
+    """One execution of a block: a value for each of its axes, and the condition under which it runs.
 
     Raises ArgumentError if there are not as many values as the block has axes, or the predicate is not a condition.
-
-    Parameters
-    ----------
-    iter_values : sequence of PrimExpr or int
-        One for each axis of the block.
-    predicate : PrimExpr or bool
-        Where it is false, the block does not run.
     """
 
     children: ClassVar[tuple[str, ...]] = ("iter_values", "predicate", "block")
@@ -162,10 +149,7 @@ def _condition(value: ExprLike) -> PrimExpr:
 def reduction_begins(block: Block) -> PrimExpr | None:
     """Return whether the reduction axes of a block have their first values: where its initial values are set.
 
-    Returns
-    -------
-    PrimExpr or None
-        None for a block without reduction axes, whose initial values are always set.
+    None for a block without reduction axes, whose initial values are always set.
     """
     condition: PrimExpr | None = None
     for axis in block.iter_vars:
@@ -208,10 +192,7 @@ def memory_extents(buffer: Buffer) -> tuple[PrimExpr, ...]:
 def element_of(region: BufferRegion, indices: Sequence[PrimExpr]) -> tuple[PrimExpr, ...]:
     """Return where an element of a region lies in the buffer.
 
-    Parameters
-    ----------
-    indices : sequence of PrimExpr
-        One for each of the last dimensions; the ones before have one element.
+    The indices are those of the last dimensions; the ones before have one element.
     """
     leading = len(region.region) - len(indices)
     rest = [bound.min + index for bound, index in zip(region.region[leading:], indices, strict=True)]

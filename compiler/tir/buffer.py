@@ -97,16 +97,9 @@ class Buffer(Node):
     def vload(self, begin: ExprLike, dtype: str | None = None, predicate: PrimExpr | None = None) -> BufferLoad:
         """Load one or several elements.
 
-        Raises DTypeError if ``dtype`` is not that of elements of this buffer.
-
-        Parameters
-        ----------
-        begin : sequence of PrimExpr or int
-            Indices of the first element, one for each dimension.
-        dtype : str, optional
-            Type of the value, e.g. ``float32x4`` for four elements; the element type by default.
-        predicate : PrimExpr, optional
-            A boolean vector that masks the lanes; the value of inactive lanes is undefined.
+        ``begin`` has the indices of the first element; ``dtype`` is the type of the value, e.g. ``float32x4`` for four
+        elements, by default the element type. The lanes where ``predicate``, a boolean vector, is false have undefined
+        values. Raises DTypeError if ``dtype`` is not that of elements of this buffer.
         """
         if dtype is not None and dt.element(dtype) != dt.element(self.dtype):
             raise DTypeError(f"vload: elements of {self.name!r} are {dt.element(self.dtype)}, not {dtype}")
@@ -115,14 +108,8 @@ class Buffer(Node):
     def vstore(self, begin: ExprLike, value: ExprLike, predicate: PrimExpr | None = None) -> BufferStore:
         """Return a statement that stores one or several elements.
 
-        Parameters
-        ----------
-        begin : sequence of PrimExpr or int
-            Indices of the first element, one for each dimension.
-        value : PrimExpr or number
-            A value of the buffer's element type, with one lane per stored element.
-        predicate : PrimExpr, optional
-            A boolean vector that masks the lanes.
+        ``begin`` has the indices of the first element; the value has one lane per stored element, and lanes where
+        ``predicate``, a boolean vector, is false are not stored.
         """
         stored = convert(value)
         return BufferStore(self, stored, self._vector_indices(begin, stored.dtype), predicate)
@@ -170,13 +157,7 @@ class Buffer(Node):
         return size
 
     def offset_of(self, indices: ExprLike) -> list[PrimExpr]:
-        """Return the position of an element in the flattened buffer.
-
-        Parameters
-        ----------
-        indices : sequence of PrimExpr or int
-            One for each dimension, in elements.
-        """
+        """Return the position of an element in the flattened buffer; one index for each dimension, in elements."""
         places: list[PrimExpr] = []
         for group in self._groups():
             place: PrimExpr | None = None
@@ -200,13 +181,7 @@ class Buffer(Node):
         return [range(low, high) for low, high in pairwise(cuts)]
 
     def get_flattened_buffer(self) -> Buffer:
-        """Return a flattened view of the buffer, with one dimension per group of dimensions.
-
-        Returns
-        -------
-        Buffer
-            The buffer itself if it is already flat.
-        """
+        """Return a flat view of the buffer, with one dimension per group; the buffer itself if it is already flat."""
         groups = self._groups()
         if len(groups) == len(self.shape) and not self.strides:
             return self
@@ -280,16 +255,10 @@ def _part_range(part: Any, dim: PrimExpr) -> Range:
 class BufferLoad(PrimExpr):
     """A load of an element, or a vector of elements, of a buffer.
 
-    Raises RankError if the number of indices differs from that of the dimensions, and LanesError if the predicate is
-    not a boolean vector of as many lanes, an index other than the last is a vector, or index and elements are both
-    scalable vectors.
-
-    Parameters
-    ----------
-    indices : sequence of PrimExpr or int
-        One per dimension, in elements; if the last is a vector, so is the value.
-    predicate : PrimExpr, optional
-        A boolean vector that masks the lanes; the value of inactive lanes is undefined.
+    If the last index is a vector, so is the value; the lanes where ``predicate``, a boolean vector, is false have
+    undefined values. Raises RankError if the number of indices differs from that of the dimensions, and LanesError if
+    the predicate is not a boolean vector of as many lanes, an index other than the last is a vector, or index and
+    elements are both scalable vectors.
     """
 
     children: ClassVar[tuple[str, ...]] = ("indices", "predicate")
@@ -325,14 +294,9 @@ def _flat_index(access: BufferLoad | BufferStore) -> PrimExpr:
 
 @node
 class BufferRegion(Node):
-    """A rectangular region of a buffer.
+    """A rectangular region of a buffer: a range for each dimension, in elements.
 
     Raises RankError if the number of ranges differs from that of the dimensions.
-
-    Parameters
-    ----------
-    region : tuple of Range
-        A range for each dimension, in elements.
     """
 
     children: ClassVar[tuple[str, ...]] = ("region",)
@@ -356,18 +320,11 @@ class BufferRegion(Node):
 class BufferStore(Stmt):
     """``buffer[indices] = value``.
 
-    Raises RankError if the number of indices differs from that of the dimensions, LanesError if the number of lanes of
-    the value or the predicate does not match, the predicate is not boolean, or an index other than the last is a
-    vector, and DTypeError if the value has another type than the elements.
-
-    Parameters
-    ----------
-    value : PrimExpr or number
-        A value of the buffer's element type; a Python number is an int32 or float32. A vector is stored lane by lane.
-    indices : sequence of PrimExpr or int
-        One per dimension, in elements; the last may be a vector.
-    predicate : PrimExpr, optional
-        A boolean vector that masks the lanes.
+    A Python number is an int32 or float32. If the last index is a vector, the value is stored lane by lane, where
+    ``predicate``, a boolean vector, is true. Raises RankError if the number of indices differs from that of the
+    dimensions, LanesError if the number of lanes of the value or the predicate does not match, the predicate is not
+    boolean, or an index other than the last is a vector, and DTypeError if the value has another type than the
+    elements.
     """
 
     children: ClassVar[tuple[str, ...]] = ("value", "indices", "predicate")

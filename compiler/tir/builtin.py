@@ -58,14 +58,7 @@ STACK_MAKE_ARRAY = register_op(
 def if_then_else(cond: ExprLike, t: ExprLike, f: ExprLike) -> PrimExpr:
     """Return ``t`` where ``cond`` holds, else ``f``; the other one is not evaluated, and may be out of bounds.
 
-    Raises DTypeError if ``cond`` is not of type ``bool``.
-
-    Parameters
-    ----------
-    cond : PrimExpr
-        One condition, of type ``bool``.
-    t, f : PrimExpr
-        The two values, brought to one data type.
+    The two values are brought to one data type. Raises DTypeError if ``cond`` is not of type ``bool``.
     """
     condition = convert(cond)
     if condition.dtype != "bool":
@@ -79,12 +72,7 @@ def if_then_else(cond: ExprLike, t: ExprLike, f: ExprLike) -> PrimExpr:
 def likely(cond: ExprLike, span: object = None) -> PrimExpr:
     """Mark a condition that nearly always holds; loops are split so that it need not be evaluated.
 
-    Parameters
-    ----------
-    cond : PrimExpr
-        A condition of type ``bool``.
-    span : object
-        Ignored; the origin is the user's line.
+    ``span`` is ignored; the origin is the user's line.
     """
     condition = convert(cond)
     return condition if isinstance(condition, IntImm) else Call(condition.dtype, LIKELY, (condition,))
@@ -97,14 +85,9 @@ def ret(val: ExprLike) -> PrimExpr:
 
 
 def reinterpret(dtype: str, value: ExprLike) -> PrimExpr:
-    """Return the bits of a value read as another data type.
+    """Return the bits of a value read as another data type of the same size.
 
     Raises DTypeError if the two types differ in size.
-
-    Parameters
-    ----------
-    dtype : str
-        A data type of the same size in bits.
     """
     e = convert(value)
     if e.dtype == dtype:
@@ -125,14 +108,9 @@ def popcount(x: ExprLike) -> PrimExpr:
 
 
 def clz(x: ExprLike) -> PrimExpr:
-    """Return the number of zero bits above the highest bit set in an integer.
+    """Return the number of zero bits above the highest bit set in an integer, of type ``int32``.
 
     Raises DTypeError if ``x`` is not an integer.
-
-    Returns
-    -------
-    PrimExpr
-        Of type ``int32``.
     """
     e = _integer("clz", x)
     return Call("int32", CLZ, (e,))
@@ -149,13 +127,7 @@ def vectorhigh(dtype: str, vec: ExprLike) -> PrimExpr:
 
 
 def vectorcombine(dtype: str, vec1: ExprLike, vec2: ExprLike) -> PrimExpr:
-    """Return two vectors as one.
-
-    Parameters
-    ----------
-    vec1, vec2 : PrimExpr
-        The lower and the upper half.
-    """
+    """Return two vectors, the lower and the upper half, as one."""
     return Call(dtype, VECTOR_COMBINE, (convert(vec1), convert(vec2)))
 
 
@@ -165,41 +137,23 @@ def type_annotation(dtype: str) -> PrimExpr:
 
 
 def tvm_access_ptr(ptype: str, data: ExprLike, offset: ExprLike, extent: ExprLike, rw_mask: ExprLike) -> PrimExpr:
-    """Return a pointer to some elements of a buffer.
+    """Return a pointer to ``extent`` elements of a buffer from ``offset`` on.
 
-    Parameters
-    ----------
-    offset, extent : PrimExpr
-        The first element, and how many there are.
-    rw_mask : int
-        Whether they are read (1), written (2) or both (3) through the pointer.
+    ``rw_mask`` says whether they are read (1), written (2) or both (3) through the pointer.
     """
     args = (type_annotation(ptype), *(convert(a) for a in (data, offset, extent, rw_mask)))
     return Call("handle", ACCESS_PTR, args)
 
 
 def storage_sync(scope: str) -> PrimExpr:
-    """Return the call that lets threads wait for each other.
-
-    Parameters
-    ----------
-    scope : str
-        Of the memory whose accesses it orders: ``shared`` for the threads of a block, ``warp`` for those of a warp.
-    """
+    """Return the call that lets the threads of a block (``shared``) or of a warp (``warp``) wait for each other."""
     return Call("int32", STORAGE_SYNC, (StringImm(scope),))
 
 
 def address_of(buffer_load: Buffer | BufferLoad, span: Span | None = None) -> PrimExpr:
-    """Return a pointer to an element.
+    """Return a pointer to an element; of a buffer, to its first one.
 
     Raises ArgumentError if ``buffer_load`` is neither.
-
-    Parameters
-    ----------
-    buffer_load : Buffer or BufferLoad
-        The element, or a buffer for its first one.
-    span : Span, optional
-        Where the call comes from; what is being built when left out.
     """
     if isinstance(buffer_load, Buffer):
         first = tuple(cast(d.dtype, 0) for d in buffer_load.shape)
@@ -210,13 +164,7 @@ def address_of(buffer_load: Buffer | BufferLoad, span: Span | None = None) -> Pr
 
 
 def isnullptr(x: ExprLike, span: Span | None = None) -> PrimExpr:
-    """Return whether a pointer is null.
-
-    Parameters
-    ----------
-    span : Span, optional
-        The source location of the call; by default that of the code being built.
-    """
+    """Return whether a pointer is null."""
     return Call("bool", ISNULLPTR, (convert(x),), span=current_span() if span is None else span)
 
 
@@ -226,24 +174,12 @@ def tvm_tuple(*value: ExprLike) -> PrimExpr:
 
 
 def undef() -> PrimExpr:
-    """Return an undefined value.
-
-    Returns
-    -------
-    PrimExpr
-        Of type ``int32``.
-    """
+    """Return an undefined value of type ``int32``."""
     return Call("int32", UNDEF, ())
 
 
 def assume(cond: ExprLike) -> PrimExpr:
-    """State that a condition holds here.
-
-    Parameters
-    ----------
-    cond : PrimExpr
-        A condition of type ``bool``.
-    """
+    """State that a condition holds here."""
     return Call("bool", ASSUME, (convert(cond),))
 
 

@@ -21,10 +21,6 @@ class AllocateConst(Stmt):
 
     Parameters
     ----------
-    buffer_var : Var
-        The pointer; its type names the storage scope.
-    extents : sequence of PrimExpr or int
-        Elements along each dimension.
     data : NDArray or int
         The contents; or where the module's attribute ``constants`` has them.
     irmod_storage_idx : int, optional

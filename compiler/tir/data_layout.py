@@ -96,21 +96,12 @@ class Layout:
     def index_of(self, axis: str) -> int:
         """Return the position of an axis, -1 if the layout has none of this name.
 
-        Parameters
-        ----------
-        axis : str
-            A capital for a dimension, a small letter for the elements inside of its blocks.
+        A capital stands for a dimension, a small letter for the elements inside of its blocks.
         """
         return next((at for at, a in enumerate(self.axes) if a.name == axis), -1)
 
     def factor_of(self, axis: str) -> int:
-        """Return the number of elements in a block of a dimension, -1 if it is not in blocks.
-
-        Parameters
-        ----------
-        axis : str
-            The dimension's letter, capital or small.
-        """
+        """Return the number of elements in a block of a dimension (capital or small letter), -1 if it has no blocks."""
         split = any(a.letter == axis.upper() and a.factor for a in self.axes)
         return self.block(axis.upper()) if split else -1
 
@@ -125,46 +116,19 @@ class Layout:
         return len(self.axes)
 
     def block(self, letter: str) -> int:
-        """Return how many elements of a dimension stand in one block.
-
-        Parameters
-        ----------
-        letter : str
-            Of the dimension, in upper case.
-
-        Returns
-        -------
-        int
-            1 for a dimension that is not split.
-        """
+        """Return how many elements of a dimension (a capital) stand in one block: 1 if it is not split."""
         return prod(a.factor for a in self.axes if a.letter == letter and a.factor)
 
     def take(self, positions: Iterable[int]) -> Layout | None:
-        """Return the layout of some of the axes.
-
-        Parameters
-        ----------
-        positions : iterable of int
-            In the order that they get.
-
-        Returns
-        -------
-        Layout or None
-            None if the inside of blocks is taken without the blocks.
-        """
+        """Return the layout of some axes in a given order; None if the inside of blocks is taken without the blocks."""
         axes = [self.axes[at] for at in positions]
         dimensions = {a.letter for a in axes if not a.factor}
         return layout("".join(map(str, axes))) if all(a.letter in dimensions for a in axes) else None
 
     def extents(self, shape: Sequence[Extent]) -> dict[str, Extent]:
-        """Return the extent of each dimension of a tensor.
+        """Return the extent of each dimension of a tensor of a shape in this layout.
 
         Raises ArgumentError if the shape has another number of axes, or a block another size, than the layout.
-
-        Parameters
-        ----------
-        shape : sequence of (int or PrimExpr)
-            Of the tensor, in this layout.
         """
         if len(shape) != self.ndim:
             raise ArgumentError(f"layout {self.name} has {self.ndim} axes, the shape {tuple(shape)} has {len(shape)}")
@@ -176,14 +140,9 @@ class Layout:
         return {letter: e if blocks[letter] == 1 else e * blocks[letter] for letter, e in outer.items()}
 
     def shape(self, extents: Mapping[str, Extent]) -> Shape:
-        """Return the shape of a tensor in this layout.
+        """Return the shape of a tensor in this layout, by the extents of its dimensions.
 
         Raises ArgumentError if an extent is not a multiple of its block.
-
-        Parameters
-        ----------
-        extents : mapping of str to (int or PrimExpr)
-            Of each dimension.
         """
         dims: list[Extent] = []
         for axis in self.axes:
@@ -194,13 +153,7 @@ class Layout:
         return tuple(dims)
 
     def indices(self, point: Mapping[str, Index]) -> tuple[Index, ...]:
-        """Return the indices of an element along each axis.
-
-        Parameters
-        ----------
-        point : mapping of str to (int or PrimExpr)
-            Its index in each dimension.
-        """
+        """Return the indices of an element along each axis, by its index in each dimension."""
         indices: list[Index] = []
         for at, axis in enumerate(self.axes):
             inner = prod(a.factor for a in self.axes[at + 1 :] if a.letter == axis.letter and a.factor)
@@ -212,13 +165,7 @@ class Layout:
         return tuple(indices)
 
     def point(self, indices: Sequence[Index]) -> dict[str, Index]:
-        """Return the index in each dimension of an element.
-
-        Parameters
-        ----------
-        indices : sequence of (int or PrimExpr)
-            Along each axis.
-        """
+        """Return the index in each dimension of an element, by its indices along each axis."""
         point: dict[str, Index] = {}
         for axis, index in sorted(zip(self.axes, indices, strict=True), key=lambda pair: pair[0].factor > 0):
             letter = axis.letter
@@ -226,25 +173,13 @@ class Layout:
         return point
 
     def to_plain(self, array: Array, letters: str) -> Array:
-        """Return an array of this layout with one axis for each dimension.
-
-        Parameters
-        ----------
-        letters : str
-            The dimensions in their order.
-        """
+        """Return an array of this layout with one axis for each dimension, in the order of ``letters``."""
         order = [self._places(letter) for letter in letters]
         moved = np.transpose(array, [place for places in order for place in places])
         return moved.reshape([prod(array.shape[place] for place in places) for places in order])
 
     def from_plain(self, array: Array, letters: str) -> Array:
-        """Return an array with one axis for each dimension in this layout.
-
-        Parameters
-        ----------
-        letters : str
-            The dimensions in the order of the axes of ``array``.
-        """
+        """Return an array with one axis for each dimension, in the order of ``letters``, in this layout."""
         split: list[int] = []
         places: list[int] = []
         for letter, extent in zip(letters, array.shape, strict=True):
@@ -260,16 +195,9 @@ class Layout:
 
 @cache
 def layout(layout_str: str, dtype: str = "int32") -> Layout:
-    """Read a layout from its name.
+    """Read a layout from its name, such as ``NCHW`` or ``NCHW16c``; empty or ``__undef__`` is the layout of a scalar.
 
     Raises ArgumentError if the name is not one of a layout, or ``dtype`` is another.
-
-    Parameters
-    ----------
-    layout_str : str
-        Such as ``NCHW`` or ``NCHW16c``; empty or ``__undef__`` is the layout of no axes, that of a scalar.
-    dtype : str
-        Of the variables of its axes, which are ``int32`` here.
     """
     if dtype != "int32":
         raise ArgumentError(f"layout: dtype must be 'int32', got {show(dtype)}")
@@ -297,50 +225,30 @@ class BijectiveLayout:
         return f"BijectiveLayout({self.src_layout}->{self.dst_layout})"
 
     def forward_shape(self, shape: Sequence[Extent]) -> Shape:
-        """Return the shape in the layout ``dst_layout``.
+        """Return what a shape in the layout ``src_layout`` is in ``dst_layout``.
 
         Raises ArgumentError if it has another number of axes, or an extent is not a multiple of its block.
-
-        Parameters
-        ----------
-        shape : sequence of (int or PrimExpr)
-            In the layout ``src_layout``.
         """
         return self.dst_layout.shape(self.src_layout.extents(_plain(shape)))
 
     def backward_shape(self, shape: Sequence[Extent]) -> Shape:
-        """Return the shape in the layout ``src_layout``.
+        """Return what a shape in the layout ``dst_layout`` is in ``src_layout``.
 
         Raises ArgumentError if it has another number of axes, or an extent is not a multiple of its block.
-
-        Parameters
-        ----------
-        shape : sequence of (int or PrimExpr)
-            In the layout ``dst_layout``.
         """
         return self.src_layout.shape(self.dst_layout.extents(_plain(shape)))
 
     def forward_index(self, index: Sequence[Index]) -> tuple[Index, ...]:
-        """Return the index of an element in the layout ``dst_layout``.
+        """Return the index in the layout ``dst_layout`` of an element at an index in ``src_layout``.
 
         Raises ArgumentError if it has another number of axes.
-
-        Parameters
-        ----------
-        index : sequence of (int or PrimExpr)
-            Its index in the layout ``src_layout``.
         """
         return self.dst_layout.indices(self.src_layout.point(_plain(index)))
 
     def backward_index(self, index: Sequence[Index]) -> tuple[Index, ...]:
-        """Return the index of an element in the layout ``src_layout``.
+        """Return the index in the layout ``src_layout`` of an element at an index in ``dst_layout``.
 
         Raises ArgumentError if it has another number of axes.
-
-        Parameters
-        ----------
-        index : sequence of (int or PrimExpr)
-            Its index in the layout ``dst_layout``.
         """
         return self.src_layout.indices(self.dst_layout.point(_plain(index)))
 
@@ -350,12 +258,6 @@ def _plain(values: Sequence[Extent]) -> Shape:
 
 
 def bijective_layout(src_layout: Layout | str, dst_layout: Layout | str) -> BijectiveLayout | None:
-    """Return the mapping between two layouts.
-
-    Returns
-    -------
-    BijectiveLayout or None
-        None if they have not the same dimensions, or none at all.
-    """
+    """Return the mapping between two layouts; None if they have not the same dimensions, or none at all."""
     src, dst = (layout(each) if isinstance(each, str) else each for each in (src_layout, dst_layout))
     return BijectiveLayout(src, dst) if src and set(src.letters) == set(dst.letters) else None

@@ -46,14 +46,9 @@ _MINIMUM = "tvm.datatype.min"
 
 
 def register(type_name: str, type_code: int) -> None:
-    """Let ``custom[type_name]`` with a width in bits be a data type.
+    """Let ``custom[type_name]`` with a width in bits be a data type; its code, from 129 on, is its own.
 
     Raises DTypeError if the code is one of TVM's own types, or the name or the code stands for another type already.
-
-    Parameters
-    ----------
-    type_code : int
-        A number from 129 on that no other type has.
 
     Examples
     --------
@@ -112,8 +107,6 @@ def register_op(
         :func:`create_lower_func` makes one.
     op_name : str
         The class of the operation: ``Add``, ``Max``, ``LT``, ``Cast``, ``FloatImm`` or ``Call``.
-    target : str
-        The kind of target, e.g. ``llvm``.
     src_type_name : str
         The name of the custom type; of a ``Cast`` the type that is converted, such as ``float``.
     dest_type_name : str, optional
@@ -161,12 +154,8 @@ def has_lowering(
 def register_min_func(func: Callable[[int], PrimExpr], type_name: str) -> None:
     """Say which is the smallest number of a custom type, with which maxima begin.
 
-    Raises ArgumentError if one is registered already.
-
-    Parameters
-    ----------
-    func : callable
-        Takes the width in bits and returns an expression of that type; :func:`create_min_lower_func` makes one.
+    The function takes the width in bits and returns an expression of that type; :func:`create_min_lower_func` makes
+    one. Raises ArgumentError if one is registered already.
     """
     register_func(f"{_MINIMUM}.{type_name}", func)
 

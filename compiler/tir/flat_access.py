@@ -21,10 +21,7 @@ __all__ = ["Load", "Store"]
 def flat_buffer(pointer: Var, dtype: str) -> Buffer:
     """Return the flat view of a pointer's memory: the same one for all accesses of a program.
 
-    Parameters
-    ----------
-    dtype : str
-        Of the elements, where the type of the pointer does not say.
+    ``dtype`` is that of the elements where the type of the pointer does not say.
     """
     kind = pointer.type_annotation
     element = kind.element_type.dtype if isinstance(kind, PointerType) else dtype
@@ -43,12 +40,7 @@ class _AsOf(type):
 class Load(metaclass=_AsOf):
     """The read of an element by a pointer and one index; a ``BufferLoad`` of the flat view of its memory.
 
-    Parameters
-    ----------
-    dtype : str
-        The type of the value: a vector where ``index`` is one.
-    predicate : PrimExpr, optional
-        Where it is false, nothing is read and the value is zero.
+    The value is a vector where ``index`` is one; where ``predicate`` is false, nothing is read and the value is zero.
     """
 
     node = BufferLoad
@@ -63,12 +55,7 @@ class Load(metaclass=_AsOf):
 class Store(metaclass=_AsOf):
     """The store of an element by a pointer and one index; a ``BufferStore`` to the flat view of its memory.
 
-    Parameters
-    ----------
-    value : PrimExpr or number
-        What is stored: a vector where ``index`` is one.
-    predicate : PrimExpr, optional
-        Where it is false, nothing is stored.
+    The value is a vector where ``index`` is one; where ``predicate`` is false, nothing is stored.
     """
 
     node = BufferStore

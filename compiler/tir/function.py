@@ -28,27 +28,10 @@ FROM_SCHEDULE = "from_legacy_te_schedule"
 class PrimFunc(BaseFunc):
     """A function of loop IR.
 
-    Raises DTypeError if a parameter is neither a variable nor a buffer, or ``ret_type`` no type.
-
-    Parameters
-    ----------
-    params : sequence of Var or Buffer
-        Handles stand for buffers, others are scalars; a buffer gets a handle of its own.
-    ret_type : Type, optional
-        The type of what ``T.ret`` returns; None if the function does not say it.
-    buffer_map : mapping of Var to Buffer
-        What each handle parameter points to.
-    attrs : mapping of str to object
-        ``global_symbol``, ``tir.noalias``, ``from_legacy_te_schedule``, ``target``, …
-
-    Attributes
-    ----------
-    params : tuple of Var
-        Handles stand for buffers, others are scalars.
-    buffer_map : mapping of Var to Buffer
-        What each handle parameter points to.
-    attrs : mapping of str to object
-        ``global_symbol``, ``tir.noalias``, ``from_legacy_te_schedule``, ``target``, …
+    In ``params`` handles stand for buffers, and others are scalars; a buffer that is given there gets a handle of its
+    own. ``buffer_map`` says what each handle points to; ``ret_type`` is the type of what ``T.ret`` returns, None if
+    unsaid; ``attrs`` are ``global_symbol``, ``tir.noalias``, ``from_legacy_te_schedule``, ``target``, … Raises
+    DTypeError if a parameter is neither a variable nor a buffer, or ``ret_type`` no type.
     """
 
     defines: ClassVar[tuple[str, ...]] = ("params", "buffer_map")
@@ -101,49 +84,25 @@ class PrimFunc(BaseFunc):
         return bool(self.attrs.get(FROM_SCHEDULE))
 
     def with_body(self, new_body: Stmt) -> PrimFunc:
-        """Return this function with another body.
-
-        Returns
-        -------
-        PrimFunc
-            The function itself if that is its body already.
-        """
+        """Return this function with another body; the function itself if that is its body already."""
         return self if new_body is self.body else self._changed("body", new_body)
 
     def with_attr(self, attr_key_or_dict: str | Mapping[str, Any], attr_value: Any = None) -> PrimFunc:
-        """Return this function with one more attribute, or several.
-
-        Parameters
-        ----------
-        attr_key_or_dict : str or mapping of str to object
-            Name of the attribute; or names with their values.
-        attr_value : object, optional
-            The value of the one attribute. Values replace those that the function has.
-        """
+        """Return this function with an attribute, or several of a mapping, in place of those that it has."""
         if isinstance(attr_key_or_dict, Mapping):
             return self._changed("attrs", {**self.attrs, **attr_key_or_dict})
         return self._changed("attrs", {**self.attrs, attr_key_or_dict: attr_value})
 
     def without_attr(self, attr_key: str) -> PrimFunc:
-        """Return this function without an attribute.
-
-        Parameters
-        ----------
-        attr_key : str
-            Name of the attribute; it need not be there.
-        """
+        """Return this function without an attribute, which need not be there."""
         return self._changed("attrs", {k: v for k, v in self.attrs.items() if k != attr_key})
 
     def specialize(self, param_map: Mapping[Var, ExprLike | Buffer]) -> PrimFunc:
         """Return this function for special values of some parameters.
 
-        Raises ArgumentError if a key is not a parameter, or a buffer does not fit.
-
-        Parameters
-        ----------
-        param_map : mapping of Var to PrimExpr, number or Buffer
-            The value of a scalar, which is then no parameter any more; of a handle the buffer that it points to, whose
-            extents are the values of the variables in the shape.
+        A scalar that gets a value is no parameter any more; a handle gets the buffer that it points to, whose extents
+        are the values of the variables in the shape. Raises ArgumentError if a key is not a parameter, or a buffer does
+        not fit.
 
         Examples
         --------
@@ -162,13 +121,7 @@ class PrimFunc(BaseFunc):
             return rebuild(self, **{field_name: value})
 
     def astext(self, show_meta_data: bool = True, annotate: object = None) -> str:
-        """Return the function as text.
-
-        Parameters
-        ----------
-        show_meta_data : bool
-            As for modules: whether large constants follow the text.
-        """
+        """Return the function as text; ``show_meta_data`` says whether large constants follow it."""
         return format_of(self).astext(self, show_meta_data)
 
     def __str__(self) -> str:

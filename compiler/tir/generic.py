@@ -10,11 +10,5 @@ divide = div
 
 
 def cast(src: ExprLike, dtype: str, span: object = None) -> PrimExpr:
-    """Return an expression as another data type.
-
-    Parameters
-    ----------
-    span : object, optional
-        Taken for compatibility with TVM; the expression comes from the line that is being read.
-    """
+    """Return an expression as another data type."""
     return _cast(dtype, src)

@@ -43,13 +43,7 @@ AXIS_SEPARATOR = "axis_separator"
 
 @node
 class IndexMap(Node):
-    """A map from indices to indices, e.g. from ``(i, j)`` to ``(i // 4, j, i % 4)``.
-
-    Parameters
-    ----------
-    inverse_index_map : IndexMap, optional
-        The map back, where it is given.
-    """
+    """A map from indices to indices, e.g. from ``(i, j)`` to ``(i // 4, j, i % 4)``."""
 
     children: ClassVar[tuple[str, ...]] = ("final_indices",)
     defines: ClassVar[tuple[str, ...]] = ("initial_indices",)
@@ -74,16 +68,9 @@ class IndexMap(Node):
         *,
         index_dtype: str = "int64",
     ) -> IndexMap:
-        """Make a map of a Python function.
+        """Make a map of a Python function from indices to a list of indices; ``*args`` stands for ``ndim`` indices.
 
         Raises ArgumentError if the function returns separators of axes as well.
-
-        Parameters
-        ----------
-        mapping_function : callable
-            From indices to a list of indices.
-        ndim : int, optional
-            How many indices ``*args`` stands for.
         """
         index_map, separators = IndexMap.from_func_with_separators(
             mapping_function, ndim, inverse_index_map, index_dtype=index_dtype
@@ -102,14 +89,8 @@ class IndexMap(Node):
     ) -> tuple[IndexMap, list[int]]:
         """Make a map of a Python function, which may put ``IndexMap.AXIS_SEPARATOR`` between indices.
 
-        Raises ArgumentError if the number of indices is not known.
-
-        Parameters
-        ----------
-        mapping_function : callable
-            From indices to a list of indices and separators.
-        ndim : int, optional
-            How many indices ``*args`` stands for.
+        If it takes ``*args``, these stand for ``ndim`` indices. Raises ArgumentError if the number of indices is not
+        known.
         """
         variables = _variables(mapping_function, ndim, index_dtype)
         result = mapping_function(*variables)
@@ -128,18 +109,10 @@ class IndexMap(Node):
 
     @staticmethod
     def from_text(text: str, index_dtype: str = "int32", known: Mapping[str, Var] | None = None) -> IndexMap:
-        """Return the map that the text of a lambda describes, as traces save it.
+        """Return the map that the text of a lambda describes, e.g. ``"lambda i, j: (j, i // 4, i % 4)"``, as in traces.
 
-        Raises ArgumentError if it is anything else.
-
-        Parameters
-        ----------
-        text : str
-            E.g. ``"lambda i, j: (j, i // 4, i % 4)"``, of integer arithmetic and constants.
-        index_dtype : str
-            The type of the indices that are mapped.
-        known : mapping of str to Var, optional
-            Variables by their names that the text may use besides, e.g. the sizes of buffers.
+        The text has integer arithmetic and constants; besides the indices it may use variables of ``known``, by their
+        names, e.g. the sizes of buffers. Raises ArgumentError if it is anything else.
         """
         tree = ast.parse(text, mode="eval").body
         if not isinstance(tree, ast.Lambda):
@@ -153,11 +126,6 @@ class IndexMap(Node):
         """Return what indices are mapped to.
 
         Raises ArgumentError if there are not as many as the map takes.
-
-        Parameters
-        ----------
-        indices : sequence of PrimExpr or int
-            One for each initial index.
         """
         given = as_exprs(indices)
         if len(given) != len(self.initial_indices):
@@ -175,13 +143,7 @@ class IndexMap(Node):
         return [cast(widest, value) for value in given]
 
     def map_ranges(self, ranges: Sequence[Range], analyzer: Analyzer | None = None) -> tuple[Range, ...]:
-        """Return a box that holds what a box of indices is mapped to.
-
-        Parameters
-        ----------
-        ranges : sequence of Range
-            One for each initial index.
-        """
+        """Return a box that holds what a box of indices is mapped to."""
         analyzer = analyzer or Analyzer()
         if all(isinstance(r.extent, IntImm) and r.extent.value == 1 for r in ranges):
             points = self.map_indices([r.min for r in ranges], analyzer)
@@ -202,13 +164,7 @@ class IndexMap(Node):
         return tuple([cast(widest, dim) for dim in mapped])
 
     def map_ndarray(self, arr_src: NDArray) -> NDArray:
-        """Return an array in the layout that this maps to.
-
-        Parameters
-        ----------
-        arr_src : NDArray
-            Of the initial layout; the map introduces no padding.
-        """
+        """Return an array of the initial layout in the one that this maps to, without padding."""
         source = arr_src.view()
         shape = [dim.value if isinstance(dim, IntImm) else 0 for dim in self.map_shape(source.shape)]
         result = np.zeros(shape, source.dtype)
@@ -242,19 +198,10 @@ class IndexMap(Node):
         return IndexMap(*inverse)
 
     def non_surjective_inverse(self, shape: Sequence[ExprLike | Range]) -> tuple[IndexMap, PrimExpr]:
-        """Return the map back, and which indices of the new layout no element is mapped to.
+        """Return the map back from the layout of ``shape``, and which new indices no element is mapped to.
 
-        Raises ArgumentError if two elements are mapped to the same index.
-
-        Parameters
-        ----------
-        shape : sequence of PrimExpr, int or Range
-            Of the initial layout.
-
-        Returns
-        -------
-        tuple of IndexMap and PrimExpr
-            The condition is in terms of the indices that the map back takes.
+        That condition is in terms of the indices that the map back takes. Raises ArgumentError if two elements are
+        mapped to the same index.
         """
         domains = self._domains(shape)
         if self.inverse_index_map is not None:

@@ -46,12 +46,8 @@ def interpret(
 ) -> None:
     """Run a function on arrays, which it changes in place.
 
-    Parameters
-    ----------
-    arrays : sequence of numpy.ndarray or scalar
-        One for each parameter: an array for a buffer, of its shape and data type; a number for a scalar.
-    source_of : callable
-        Makes what writes the program as Python, from the values of variables that are given.
+    There is an array for each buffer, of its shape and data type, and a number for each scalar. ``source_of`` makes
+    what writes the program as Python, from the values of variables that are given.
     """
     values, memories = bind_arguments(func, arrays, "interpret")
     source = source_of(values)

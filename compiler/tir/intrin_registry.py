@@ -13,16 +13,9 @@ _REGISTERED: dict[str, TensorIntrin] = {}
 
 
 class TensorIntrin:
-    """An intrinsic of a processor.
+    """An intrinsic of a processor: ``desc`` says by loops and blocks what ``impl`` does with the same buffers.
 
     Raises ArgumentError if the functions do not have the same kind of parameters, or no root block.
-
-    Parameters
-    ----------
-    desc : PrimFunc
-        What it computes, by loops and blocks.
-    impl : PrimFunc
-        What does that, with the same buffers as parameters.
     """
 
     def __init__(self, desc: PrimFunc, impl: PrimFunc) -> None:
@@ -37,18 +30,9 @@ class TensorIntrin:
 
     @staticmethod
     def register(name: str, desc: PrimFunc, impl: PrimFunc, override: bool = False) -> TensorIntrin:
-        """Register an intrinsic under a name.
+        """Register an intrinsic under a name, with ``override`` in place of one of that name.
 
         Raises ArgumentError if there is an intrinsic of that name, or the functions do not fit each other.
-
-        Parameters
-        ----------
-        desc : PrimFunc
-            What it computes, by loops and blocks.
-        impl : PrimFunc
-            What does that, with the same buffers as parameters.
-        override : bool
-            Whether it replaces one of that name.
         """
         if name in _REGISTERED and not override:
             raise ArgumentError(f"TensorIntrin '{name}' has already been registered")
@@ -57,19 +41,9 @@ class TensorIntrin:
 
     @staticmethod
     def get(name: str, allow_missing: bool = False) -> TensorIntrin | None:
-        """Return an intrinsic by its name.
+        """Return an intrinsic by its name; with ``allow_missing`` None if there is none.
 
         Raises ArgumentError if there is none, and there must be.
-
-        Parameters
-        ----------
-        allow_missing : bool
-            Whether there need not be one.
-
-        Returns
-        -------
-        TensorIntrin or None
-            None if there is none.
         """
         if name not in _REGISTERED and not allow_missing:
             raise ArgumentError(f"TensorIntrin {show(name)} is not registered")

@@ -104,12 +104,8 @@ class IRBuilder:
     def emit(self, stmt: Any) -> None:
         """Add a statement, an expression to evaluate, or a function that wraps all that follows in the block.
 
-        Raises ArgumentError if it is not one of these.
-
-        Parameters
-        ----------
-        stmt : Stmt, PrimExpr or callable
-            A function takes what follows it in the block as one statement, and returns a statement around that.
+        A function takes what follows it in the block as one statement, and returns a statement around that. Raises
+        ArgumentError if it is not one of these.
         """
         if isinstance(stmt, PrimExpr):
             stmt = Evaluate(stmt)
@@ -145,18 +141,9 @@ class IRBuilder:
     ) -> Iterator[Var]:
         """Open a loop from ``begin`` to before ``end`` and give its variable.
 
+        The loop is of kind ``serial``, ``parallel``, ``vectorize`` or ``unroll``; its variable has the type of
+        ``begin`` and ``end`` by default. Loops after the first one that are called ``i`` are ``j``, ``k``, ``i_0``, …
         Raises ArgumentError if ``kind`` is not one of these.
-
-        Parameters
-        ----------
-        begin, end : PrimExpr or int
-            The first value of the variable, and the one behind its last.
-        name : str
-            The name of the variable; loops after the first one that are called ``i`` are ``j``, ``k``, ``i_0``, …
-        dtype : str, optional
-            Its type; that of ``begin`` and ``end`` by default.
-        kind : str
-            ``serial``, ``parallel``, ``vectorize`` or ``unroll``.
         """
         if kind not in _KINDS:
             raise ArgumentError(f"for_range: kind must be one of {', '.join(_KINDS)}, got {show(kind)}")
@@ -174,30 +161,13 @@ class IRBuilder:
 
     @contextmanager
     def while_loop(self, condition: ExprLike) -> Iterator[None]:
-        """Open a loop that runs as long as ``condition`` holds.
-
-        Parameters
-        ----------
-        condition : PrimExpr
-            Evaluated before each iteration.
-        """
+        """Open a loop that runs as long as ``condition``, evaluated before each iteration, holds."""
         with self._block(lambda body: While(convert(condition), body)):
             yield
 
     @contextmanager
     def if_scope(self, cond: ExprLike) -> Iterator[None]:
-        """Open a block that runs where ``cond`` holds.
-
-        Parameters
-        ----------
-        cond : PrimExpr
-            Of type ``bool``.
-
-        Returns
-        -------
-        context manager
-            What is emitted inside runs where the condition holds.
-        """
+        """Open a block that runs where ``cond`` holds."""
         with self._block(lambda body: IfThenElse(convert(cond), body)):
             yield
 
@@ -206,11 +176,6 @@ class IRBuilder:
         """Open the other branch of the :meth:`if_scope` that was just closed.
 
         Raises ArgumentError if no ``if_scope`` was closed just before.
-
-        Returns
-        -------
-        context manager
-            What is emitted inside runs where the condition does not hold.
         """
         previous = self._blocks[-1][-1] if self._blocks[-1] else None
         if not isinstance(previous, IfThenElse) or previous.else_case is not None:
@@ -228,15 +193,7 @@ class IRBuilder:
     # what holds for the rest of the block
 
     def scope_attr(self, node: Any, attr_key: str, value: ExprLike) -> None:
-        """State a fact about something for the rest of the block.
-
-        Parameters
-        ----------
-        node : Node or str
-            What the fact is about, e.g. an axis or the pointer of a buffer; a buffer stands for its pointer.
-        attr_key : str
-            Which fact, e.g. ``thread_extent``.
-        """
+        """State a fact, e.g. ``thread_extent``, about an axis, pointer or buffer for the rest of the block."""
         fact = StringImm(value) if isinstance(value, str) else convert(value)
         subject = StringImm(node) if isinstance(node, str) else node.data if isinstance(node, Buffer) else node
         self.emit(lambda body: AttrStmt(subject, attr_key, fact, body))
@@ -249,13 +206,7 @@ class IRBuilder:
         return var
 
     def assert_(self, condition: ExprLike, message: str) -> None:
-        """Fail unless a condition holds; else go on with the rest of the block.
-
-        Parameters
-        ----------
-        condition : PrimExpr
-            Of type ``bool``.
-        """
+        """Fail unless a condition holds; else go on with the rest of the block."""
         self.emit(lambda body: AssertStmt(convert(condition), StringImm(message), body))
 
     def allocate(
@@ -268,14 +219,8 @@ class IRBuilder:
     ) -> BufferVar:
         """Allocate memory for the rest of the block.
 
-        Parameters
-        ----------
-        shape : int, PrimExpr or sequence of them
-            Extent of each dimension, in elements.
-        scope : str
-            The storage, e.g. ``global``, ``shared``, ``local``.
-        axis_separators : sequence of int, optional
-            Where the dimensions are separated that the memory has, as of :func:`~compiler.tir.buffer.decl_buffer`.
+        The shape is in elements, the scope ``global``, ``shared``, ``local`` or the like; ``axis_separators`` are those
+        of :func:`~compiler.tir.buffer.decl_buffer`.
         """
         dims = as_exprs(shape)
         buffer = decl_buffer(dims, dtype, name, scope=scope, axis_separators=axis_separators)

@@ -192,18 +192,7 @@ _FMA = register_op("tir.fma", reference=lambda x, y, z: x * y + z, doc="x * y + 
 
 
 def abs(x: ExprLike) -> PrimExpr:
-    """Return the absolute value of a number.
-
-    Parameters
-    ----------
-    x : PrimExpr
-        An integer or a floating-point number.
-
-    Returns
-    -------
-    PrimExpr
-        Of the type of ``x``; the smallest integer of a type has no absolute value there and stays.
-    """
+    """Return the absolute value of a number; the smallest integer of a type has none there and stays."""
     e = convert(x)
     if dt.is_uint(e.dtype) or dt.is_bool(e.dtype):
         return e
@@ -220,13 +209,7 @@ fabs = abs
 
 
 def isnan(x: ExprLike) -> PrimExpr:
-    """Return whether a value is not a number.
-
-    Parameters
-    ----------
-    x : PrimExpr
-        A floating-point number; an integer is always a number.
-    """
+    """Return whether a value is not a number; an integer is always a number."""
     e = convert(x)
     truth = dt.with_lanes("bool", dt.lanes(e.dtype))
     if dt.is_integral(e.dtype):
@@ -240,13 +223,7 @@ def isnan(x: ExprLike) -> PrimExpr:
 
 
 def isinf(x: ExprLike) -> PrimExpr:
-    """Return whether a value is infinite.
-
-    Parameters
-    ----------
-    x : PrimExpr
-        A floating-point number; an integer is never infinite.
-    """
+    """Return whether a value is infinite; an integer never is."""
     e = convert(x)
     if dt.is_integral(e.dtype):
         return const(False, dt.with_lanes("bool", dt.lanes(e.dtype)))
@@ -256,13 +233,7 @@ def isinf(x: ExprLike) -> PrimExpr:
 
 
 def isfinite(x: ExprLike) -> PrimExpr:
-    """Return whether a value is neither infinite nor not a number.
-
-    Parameters
-    ----------
-    x : PrimExpr
-        A floating-point number; an integer is always finite.
-    """
+    """Return whether a value is neither infinite nor not a number; an integer always is."""
     e = convert(x)
     if dt.is_integral(e.dtype):
         return const(True, dt.with_lanes("bool", dt.lanes(e.dtype)))
@@ -272,14 +243,9 @@ def isfinite(x: ExprLike) -> PrimExpr:
 
 
 def ldexp(x1: ExprLike, x2: ExprLike) -> PrimExpr:
-    """Return ``x1 * 2 ** x2``.
+    """Return ``x1 * 2 ** x2``, of the type of ``x1``.
 
     Raises DTypeError if ``x1`` is not a floating-point number, or ``x2`` no integer.
-
-    Returns
-    -------
-    PrimExpr
-        Of the type of ``x1``.
     """
     value, power_of_two = _float_operand("ldexp", x1), convert(x2)
     if not dt.is_integral(power_of_two.dtype):

@@ -68,35 +68,17 @@ class MatrixProduct(NamedTuple):
 
 
 def operand_dtype(word: str) -> str:
-    """Return the data type of an operand as an instruction names it.
+    """Return the data type of an operand as an instruction names it, such as ``fp16``.
 
-    Parameters
-    ----------
-    word : str
-        Such as ``fp16``.
-
-    Returns
-    -------
-    str
-        ``tf32`` for numbers of 32 bits of which fewer are multiplied; empty for a word that means none.
+    That is ``tf32`` for numbers of 32 bits of which fewer are multiplied, and empty for a word that means none.
     """
     return word if word in ("tf32", *NIBBLES) else _TYPES.get(word, ("", 0))[0]
 
 
 def matrix_product(form: str, a: str, b: str, c: str) -> MatrixProduct | None:
-    """Return what an instruction multiplies, by its words.
+    """Return what an instruction multiplies by its words: extents, ``m16n8k16``, and types, ``fp16``, ``int8``.
 
-    Parameters
-    ----------
-    form : str
-        The extents: ``m16n8k16``.
-    a, b, c : str
-        The types of the operands and of the accumulator: ``fp16``, ``int8``, ``fp32``.
-
-    Returns
-    -------
-    MatrixProduct or None
-        None of one whose fragments are not laid out by groups of four threads.
+    None of one whose fragments are not laid out by groups of four threads.
     """
     extents = [int(extent) for extent in re.findall(r"\d+", form)]
     if len(extents) != 3 or not {a, b, c} <= _TYPES.keys():
@@ -109,14 +91,9 @@ def matrix_product(form: str, a: str, b: str, c: str) -> MatrixProduct | None:
 
 
 def fragment_element(lane: Number, number: Number, rows: int, row: int) -> tuple[Number, Number]:
-    """Return which element of a matrix a thread of a warp has.
+    """Return which element of a matrix of 8 or 16 rows a thread of a warp has.
 
     The second operand of a product is laid out as the first one is, transposed.
-
-    Parameters
-    ----------
-    rows : int
-        Rows of the matrix: 8 or 16.
     """
     halves = rows // GROUP
     register = number // row
@@ -127,13 +104,7 @@ def fragment_element(lane: Number, number: Number, rows: int, row: int) -> tuple
 
 
 def fragment_place(line: Number, column: Number, rows: int, row: int) -> tuple[Number, Number]:
-    """Return which thread of a warp has an element of a matrix: the inverse of :func:`fragment_element`.
-
-    Parameters
-    ----------
-    rows : int
-        Rows of the matrix: 8 or 16.
-    """
+    """Return which thread of a warp has an element of a matrix: the inverse of :func:`fragment_element`."""
     chunk = _TILE * row
     return (
         4 * (line % GROUP) + column % chunk // row,

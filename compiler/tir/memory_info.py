@@ -29,12 +29,9 @@ class MemoryInfo(Node):
 
 
 def is_storage_scope(scope: str) -> bool:
-    """Return whether a text says where memory is: a kind of memory, with a tag or without.
+    """Return whether a text names a kind of memory, with a tag as in ``shared.dyn`` or without.
 
-    Parameters
-    ----------
-    scope : str
-        E.g. ``shared.dyn``; a buffer that says nothing, ``""``, is in global memory.
+    A buffer that says nothing, ``""``, is in global memory.
     """
     return not scope or any(rank and scope.startswith(rank) for rank in _RANKS)
 

@@ -38,20 +38,7 @@ def call_pure_extern(dtype: str, func_name: str, *args: ExprLike) -> PrimExpr:
 
 
 def call_packed(func_name: str, *args: ExprLike | Buffer) -> PrimExpr:
-    """Call a registered packed function.
-
-    Parameters
-    ----------
-    func_name : str
-        The name under which it is registered.
-    *args : PrimExpr or Buffer
-        The arguments; a buffer is passed as a DLTensor.
-
-    Returns
-    -------
-    PrimExpr
-        Of type ``int32``.
-    """
+    """Call a packed function by its registered name; buffers are passed as DLTensors, the result is an ``int32``."""
     given = tuple(_as_array(a) if isinstance(a, Buffer) else a for a in args)
     return _named_call(CALL_PACKED, "int32", func_name, given)
 
@@ -68,14 +55,8 @@ def _as_array(buffer: Buffer) -> PrimExpr:
 def call_llvm_intrin(dtype: str, name: str, *args: ExprLike) -> PrimExpr:
     """Call an LLVM intrinsic.
 
-    Raises ArgumentError if LLVM has no such intrinsic.
-
-    Parameters
-    ----------
-    name : str
-        The intrinsic, e.g. ``llvm.prefetch``.
-    *args : PrimExpr
-        As in TVM, the number of arguments in the signature, followed by the arguments.
+    As in TVM, the number of arguments in the signature stands before the arguments. Raises ArgumentError if LLVM has no
+    such intrinsic.
     """
     return _named_call(CALL_LLVM_INTRIN, dtype, _intrinsic("call_llvm_intrin", name), args)
 
@@ -83,14 +64,8 @@ def call_llvm_intrin(dtype: str, name: str, *args: ExprLike) -> PrimExpr:
 def call_llvm_pure_intrin(dtype: str, name: str, *args: ExprLike) -> PrimExpr:
     """Call an LLVM intrinsic without side effects.
 
-    Raises ArgumentError if LLVM has no such intrinsic.
-
-    Parameters
-    ----------
-    name : str
-        The intrinsic, e.g. ``llvm.fabs``.
-    *args : PrimExpr
-        As in TVM, the number of arguments in the signature, followed by the arguments.
+    As in TVM, the number of arguments in the signature stands before the arguments. Raises ArgumentError if LLVM has no
+    such intrinsic.
     """
     return _named_call(CALL_LLVM_PURE_INTRIN, dtype, _intrinsic("call_llvm_pure_intrin", name), args)
 

@@ -48,19 +48,9 @@ _IR_IMPORT = "# from tvm.script import ir as I"
 def script(n: IRModule | Node, options: ScriptOptions = DEFAULT_OPTIONS) -> TextBuilder:
     """Return a module, function, statement or expression as TVMScript.
 
-    Raises ArgumentError if ``n`` is not one of these.
-
-    Parameters
-    ----------
-    n : IRModule, PrimFunc, Stmt or PrimExpr
-        What is written; axes, ranges, regions, buffers, reducers and types as well.
-    options : ScriptOptions
-        How it is written; its prefixes and marks are no matter of this text builder.
-
-    Returns
-    -------
-    TextBuilder
-        Its ``lines`` have a region for every node, ``positions`` says where each node was first written.
+    Axes, ranges, regions, buffers, reducers and types are written as well. The builder's ``lines`` have a region for
+    every node, ``positions`` says where each node was first written; prefixes and marks of ``options`` are no matter of
+    it. Raises ArgumentError if ``n`` is not one of these.
     """
     out = TextBuilder(" " * options.indent_spaces)
     if isinstance(n, IRModule):
@@ -106,13 +96,7 @@ def module_text(mod: IRModule) -> str:
 
 
 def text(n: IRModule | PrimFunc | Stmt | PrimExpr) -> str:
-    """Return :func:`script` as a string.
-
-    Parameters
-    ----------
-    n : IRModule, PrimFunc, Stmt or PrimExpr
-        As for :func:`script`.
-    """
+    """Return :func:`script` as a string."""
     return script(n).text()
 
 

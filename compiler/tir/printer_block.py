@@ -29,13 +29,7 @@ ROOT = "root"
 
 
 class BlockPrinter(StmtPrinter):
-    """Writes statements, blocks among them.
-
-    Parameters
-    ----------
-    out : TextBuilder
-        What is written to.
-    """
+    """Writes statements, blocks among them."""
 
     def __init__(
         self,
@@ -169,13 +163,7 @@ class BlockPrinter(StmtPrinter):
             self.out.write(")")
 
     def match_region(self, match: MatchBufferRegion) -> None:
-        """Write a buffer that stands for a region of another one, below what has to be declared.
-
-        Parameters
-        ----------
-        match : MatchBufferRegion
-            What is written.
-        """
+        """Write a buffer that stands for a region of another one, below what has to be declared."""
         for declared in self.definitions.at_top:
             self.definition(declared)
         self._match(match)

@@ -105,13 +105,7 @@ class ExprPrinter(Functor):
         self.names = names or Names()
 
     def expr(self, e: Any, level: int = 0) -> None:
-        """Write ``e`` where operators looser than ``level`` need parentheses.
-
-        Parameters
-        ----------
-        e : PrimExpr, IterVar, Range, BufferRegion or CommReducer
-            What is written.
-        """
+        """Write ``e`` where operators looser than ``level`` need parentheses."""
         if isinstance(e, (Var, *_IMMEDIATES)):
             self.visit(e, level)
         else:
@@ -119,13 +113,7 @@ class ExprPrinter(Functor):
                 self.visit(e, level)
 
     def sequence(self, items: Sequence[Any], separator: str = ", ") -> None:
-        """Write expressions one after the other.
-
-        Parameters
-        ----------
-        items : sequence of PrimExpr
-            What is written.
-        """
+        """Write expressions one after the other."""
         for index, item in enumerate(items):
             if index:
                 self.out.write(separator)
@@ -294,13 +282,7 @@ class ExprPrinter(Functor):
                 self.out.write(f":{stride}")
 
     def region(self, buffer: Any, bounds: Sequence[Range], points: bool = False) -> None:
-        """Write ``buffer[begin:end, …]``.
-
-        Parameters
-        ----------
-        points : bool
-            Whether a range of one element is written as an index.
-        """
+        """Write ``buffer[begin:end, …]``; with ``points``, a range of one element as an index."""
         self.out.write(self.name_of(buffer) + "[")
         if not bounds:
             self.out.write("()")
@@ -397,13 +379,7 @@ class ExprPrinter(Functor):
     # what is not an expression
 
     def value(self, v: Any) -> None:
-        """Write the value of an attribute or annotation: a number, a string, a node, or a container of them.
-
-        Parameters
-        ----------
-        v : object
-            A node, a number, a str, or a sequence or mapping of them.
-        """
+        """Write the value of an attribute or annotation: a number, a string, a node, or a container of them."""
         if isinstance(v, Node):
             self.expr(v)
         elif isinstance(v, bool):

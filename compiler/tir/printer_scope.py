@@ -51,23 +51,11 @@ class Names:
         self._with_addresses = with_addresses
 
     def get(self, n: Any) -> str | None:
-        """Return the name that ``n`` has, or None.
-
-        Parameters
-        ----------
-        n : Node
-            A variable, buffer or another thing that has a name in the text.
-        """
+        """Return the name that ``n`` has, or None."""
         return self._of.get(n)
 
     def define(self, n: Any, hint: str) -> str:
-        """Give ``n`` a free name like ``hint``, unless it has one.
-
-        Parameters
-        ----------
-        hint : str
-            The name that it gets where that is free and can be written.
-        """
+        """Give ``n`` a free name like ``hint``, unless it has one."""
         name = self._of.get(n)
         if name is None:
             free = self._free(re.sub(r"\W", "_", hint) or "v")
@@ -76,13 +64,7 @@ class Names:
         return name
 
     def undeclared(self, n: Any) -> str:
-        """Return the name of what the text does not define: its own, unless something else in the text has it.
-
-        Parameters
-        ----------
-        n : Var or Buffer
-            A part of an expression that is written by itself.
-        """
+        """Return the name of what the text does not define: its own, unless something else in the text has it."""
         name = self._of.get(n)
         if name is None:
             name = self._of[n] = n.name if n.name in self._reserved else self._free(n.name)
@@ -90,13 +72,7 @@ class Names:
         return name
 
     def alias(self, n: Any, text: str) -> None:
-        """Let ``n`` be written as ``text``, which needs no definition: a field of something that has a name.
-
-        Parameters
-        ----------
-        n : Node
-            What is written so, unless it has a name already.
-        """
+        """Let ``n`` be written as ``text``, which needs no definition: a field of something that has a name."""
         self._of.setdefault(n, text)
 
     @contextmanager

@@ -53,11 +53,6 @@ class StmtPrinter(ExprPrinter):
 
     Every rule takes ``last``: whether nothing follows in the block.  Then what the statement defines holds for the
     rest of the block, and its body is written without indentation.
-
-    Parameters
-    ----------
-    out : TextBuilder
-        What is written to.
     """
 
     def __init__(
@@ -71,24 +66,12 @@ class StmtPrinter(ExprPrinter):
         self.definitions = definitions
 
     def block(self, body: Stmt) -> None:
-        """Write an indented block with a scope of its own.
-
-        Parameters
-        ----------
-        body : Stmt
-            What is written, indented.
-        """
+        """Write an indented block with a scope of its own."""
         with self.names.scope(), self.out.indented():
             self.body(body, True)
 
     def body(self, stmt: Stmt, last: bool) -> None:
-        """Write statements into the block that is open, with the definitions that they need.
-
-        Parameters
-        ----------
-        stmt : Stmt
-            What is written.
-        """
+        """Write statements into the block that is open, with the definitions that they need."""
         if isinstance(stmt, SeqStmt):
             end = len(stmt.seq) - 1
             for index, item in enumerate(stmt.seq):

@@ -20,17 +20,7 @@ __all__ = ["BufferRealize", "Prefetch", "ProducerRealize", "ProducerStore"]
 
 @node
 class BufferRealize(Stmt):
-    """The realization of a buffer, whose storage is allocated later.
-
-    Parameters
-    ----------
-    buffer : Buffer
-        The buffer, which exists within ``body``.
-    bounds : tuple of Range
-        The realized region, one range per dimension.
-    condition : PrimExpr or bool
-        The condition under which it is realized.
-    """
+    """The realization of a region of a buffer under a condition; its storage is allocated later."""
 
     children: ClassVar[tuple[str, ...]] = ("bounds", "condition", "body")
     defines: ClassVar[tuple[str, ...]] = ("buffer",)
@@ -48,13 +38,7 @@ class BufferRealize(Stmt):
 
 @node
 class ProducerStore(Stmt):
-    """``producer[indices] = value``: a store to a tensor without a buffer.
-
-    Parameters
-    ----------
-    indices : sequence of PrimExpr or int
-        One per dimension, in elements.
-    """
+    """``producer[indices] = value``: a store to a tensor without a buffer."""
 
     children: ClassVar[tuple[str, ...]] = ("value", "indices")
 
@@ -71,18 +55,9 @@ class ProducerStore(Stmt):
 
 @node
 class ProducerRealize(Stmt):
-    """The realization of a tensor without a buffer.
+    """The realization of a region of a tensor without a buffer, under a condition.
 
-    Parameters
-    ----------
-    producer : DataProducer
-        The tensor, which exists within ``body``.
-    bounds : tuple of Range
-        The realized region, one range per dimension.
-    condition : PrimExpr or bool
-        The condition under which it is realized.
-    storage_scope : str
-        The storage scope, e.g. ``shared``; empty for the default.
+    The storage scope is empty for the default.
     """
 
     children: ClassVar[tuple[str, ...]] = ("bounds", "condition", "body")
@@ -101,13 +76,7 @@ class ProducerRealize(Stmt):
 
 @node
 class Prefetch(Stmt):
-    """A prefetch hint for a region of a buffer.
-
-    Parameters
-    ----------
-    bounds : tuple of Range
-        The region, one range per dimension.
-    """
+    """A prefetch hint for a region of a buffer."""
 
     children: ClassVar[tuple[str, ...]] = ("bounds",)
 

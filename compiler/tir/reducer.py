@@ -30,13 +30,7 @@ from compiler.tir.datatype import minimum_of
 
 
 def min_value(dtype: str) -> PrimExpr:
-    """Return the smallest finite value of a data type.
-
-    Returns
-    -------
-    PrimExpr
-        A constant of that type; of a custom type, what ``tvm.target.datatype.register_min_func`` says.
-    """
+    """Return the smallest finite value of a data type; of a custom type, what ``register_min_func`` says."""
     return minimum_of(dtype) if dt.is_custom(dtype) else _limit("min_value", dtype, 0)
 
 

@@ -136,13 +136,7 @@ class Renewal(Mutator):
 
 
 def renew_defs(func: PrimFunc) -> PrimFunc:
-    """Return a copy of a function with parameters, variables and buffers of its own.
-
-    Returns
-    -------
-    PrimFunc
-        Structurally equal to ``func``, and sharing no definition with it.
-    """
+    """Return a structurally equal function with parameters, variables and buffers of its own."""
     renewal = Renewal()
     params = {param: renewal.variable(param) for param in func.params}
     buffers = {params[param]: renewal.buffer(buffer) for param, buffer in func.buffer_map.items()}

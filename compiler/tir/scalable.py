@@ -11,11 +11,6 @@ __all__ = ["call_tir", "get_vscale_expr", "vscale"]
 def vscale() -> PrimExpr:
     """Return how many times 128 bits the scalable vectors of the processor have, which it says while it runs.
 
-    Returns
-    -------
-    PrimExpr
-        Of type int32.
-
     Examples
     --------
     >>> tir.Ramp(0, 1, 4 * tir.vscale()).dtype
@@ -25,27 +20,13 @@ def vscale() -> PrimExpr:
 
 
 def get_vscale_expr(dtype: str, min_size: int = 128) -> PrimExpr:
-    """Return how many elements of a type a scalable vector has.
+    """Return how many elements of a type a scalable vector has: a multiple of ``vscale()``.
 
-    Parameters
-    ----------
-    min_size : int
-        The size of a vector where ``vscale`` is 1, in bits.
-
-    Returns
-    -------
-    PrimExpr
-        Of type int32, a multiple of ``vscale()``.
+    A vector has ``min_size`` bits where ``vscale`` is 1.
     """
     return min_size // dt.bits(dtype) * vscale()
 
 
 def call_tir(global_var: GlobalVar, *args: ExprLike) -> PrimExpr:
-    """Call a function of the same module.
-
-    Returns
-    -------
-    PrimExpr
-        A call of type ``void``, to be evaluated as a statement.
-    """
+    """Call a function of the same module: an expression of type ``void``, to be evaluated as a statement."""
     return Call("void", global_var, tuple(map(convert, args)))

@@ -20,13 +20,7 @@ BufferMap = Mapping[Var, Buffer]
 def specialized_parts(
     params: Sequence[Var], body: Stmt, buffer_map: BufferMap, param_map: Mapping[Var, ExprLike | Buffer]
 ) -> tuple[tuple[Var, ...], Stmt, dict[Var, Buffer]]:
-    """Return what a function is made of with values for some parameters: those are then no parameters any more.
-
-    Parameters
-    ----------
-    param_map : mapping of Var to PrimExpr, number or Buffer
-        The value of a scalar; of a handle, the buffer that it points to.
-    """
+    """Return what a function is made of with values for some parameters: those are then no parameters any more."""
     values: dict[Var, PrimExpr] = {}
     for param, given in param_map.items():
         if isinstance(given, Buffer):

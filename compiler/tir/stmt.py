@@ -73,16 +73,9 @@ class ForKind(IntEnum):
 
 @node
 class LetStmt(Stmt):
-    """A statement in which a variable stands for a value.
+    """A statement in which a variable, defined there, stands for a value, evaluated once.
 
     Raises DTypeError if the value is of another type than the variable.
-
-    Parameters
-    ----------
-    var : Var
-        Defined in ``body``.
-    value : PrimExpr or number
-        Evaluated once; of the type of the variable.
     """
 
     children: ClassVar[tuple[str, ...]] = ("value", "body")
@@ -101,15 +94,7 @@ class LetStmt(Stmt):
 
 @node
 class AttrStmt(Stmt):
-    """A statement for which a fact about something holds.
-
-    Parameters
-    ----------
-    node : Node or object
-        What the fact is about, e.g. an axis or the variable of a buffer.
-    attr_key : str
-        Which fact, e.g. ``thread_extent``, ``storage_scope``, ``pragma_auto_unroll_max_step``.
-    """
+    """A statement for which a fact, e.g. ``thread_extent``, holds about an axis, a buffer's variable or the like."""
 
     children: ClassVar[tuple[str, ...]] = ("value", "body")
 
@@ -140,13 +125,6 @@ class AssertStmt(Stmt):
     """A statement that runs if a condition holds, and fails otherwise.
 
     Raises DTypeError if the condition is none.
-
-    Parameters
-    ----------
-    condition : PrimExpr or bool
-        Of type ``bool``.
-    message : PrimExpr or str
-        A ``StringImm``: what the error says.
     """
 
     children: ClassVar[tuple[str, ...]] = ("condition", "message", "body")
@@ -163,16 +141,9 @@ class AssertStmt(Stmt):
 
 @node
 class Allocate(Stmt):
-    """The scope of memory.
+    """The scope of memory of some elements along each dimension; the type of the pointer names the storage scope.
 
-    Parameters
-    ----------
-    buffer_var : Var
-        The pointer; its type names the storage scope.
-    extents : sequence of PrimExpr or int
-        Elements along each dimension.
-    condition : PrimExpr or bool
-        Where the memory exists; ``true`` for everywhere.
+    The memory exists where the condition holds.
     """
 
     children: ClassVar[tuple[str, ...]] = ("extents", "condition", "body")
@@ -195,13 +166,7 @@ class Allocate(Stmt):
 
 @node
 class DeclBuffer(Stmt):
-    """The scope of a buffer whose memory exists already.
-
-    Parameters
-    ----------
-    buffer : Buffer
-        Its ``data`` is defined around the statement.
-    """
+    """The scope of a buffer whose memory exists already."""
 
     children: ClassVar[tuple[str, ...]] = ("body",)
 
@@ -213,12 +178,8 @@ class DeclBuffer(Stmt):
 class SeqStmt(Stmt):
     """Statements in order; :func:`seq` drops no-ops as well.
 
-    Raises DTypeError, InternalError if it is not a sequence of statements, or there are fewer than two.
-
-    Parameters
-    ----------
-    seq : sequence of Stmt
-        At least two; a sequence among them is replaced by its statements.
+    A sequence among them is replaced by its statements. Raises DTypeError, InternalError if it is not a sequence of
+    statements, or there are fewer than two.
     """
 
     children: ClassVar[tuple[str, ...]] = ("seq",)
@@ -254,17 +215,7 @@ class SeqStmt(Stmt):
 
 @node
 class IfThenElse(Stmt):
-    """One of two statements.
-
-    Parameters
-    ----------
-    condition : PrimExpr or bool
-        Of type ``bool``, one lane; an integer holds where it is not zero.
-    then_case : Stmt
-        What runs where the condition holds.
-    else_case : Stmt, optional
-        What runs where it does not.
-    """
+    """One of two statements; a condition that is an integer holds where it is not zero."""
 
     children: ClassVar[tuple[str, ...]] = ("condition", "then_case", "else_case")
 
@@ -278,13 +229,7 @@ class IfThenElse(Stmt):
 
 @node
 class Evaluate(Stmt):
-    """An expression evaluated for its effect.
-
-    Parameters
-    ----------
-    value : PrimExpr or number
-        A constant has none: the statement does nothing.
-    """
+    """An expression evaluated for its effect; a constant has none, and the statement does nothing."""
 
     children: ClassVar[tuple[str, ...]] = ("value",)
 
@@ -300,14 +245,8 @@ class Evaluate(Stmt):
 class For(Stmt):
     """A loop.
 
-    Parameters
-    ----------
-    loop_var : Var
-        Defined in ``body``; takes the values from ``min`` up to, but without, ``min + extent``.
-    thread_binding : IterVar, optional
-        The thread axis of a ``THREAD_BINDING`` loop.
-    annotations : mapping of str to object
-        Hints for passes, e.g. ``pragma_unroll_explicit``.
+    The variable takes the values from ``min`` up to, but without, ``min + extent``; annotations are hints for passes,
+    e.g. ``pragma_unroll_explicit``.
 
     Notes
     -----
@@ -357,14 +296,9 @@ class For(Stmt):
 
 @node
 class While(Stmt):
-    """A loop that runs as long as a condition holds.
+    """A loop that runs as long as a condition, evaluated before each iteration, holds.
 
     Raises ArgumentError if the condition is a constant.
-
-    Parameters
-    ----------
-    condition : PrimExpr
-        Evaluated before each iteration.
     """
 
     children: ClassVar[tuple[str, ...]] = ("condition", "body")
@@ -405,13 +339,7 @@ def is_no_op(stmt: Stmt) -> bool:
 
 
 def seq(stmts: Iterable[Stmt]) -> Stmt:
-    """Return statements in order as one, nested sequences flattened and no-ops dropped.
-
-    Returns
-    -------
-    Stmt
-        A ``SeqStmt`` of two or more; the only statement that is left, or a no-op where none is.
-    """
+    """Return statements in order as one, nested sequences flattened and no-ops dropped; a no-op where none is left."""
     flat: list[Stmt] = []
     for stmt in stmts:
         if isinstance(stmt, SeqStmt):

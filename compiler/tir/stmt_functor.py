@@ -90,10 +90,7 @@ def post_order_visit(stmt: Any, fvisit: Callable[[Any], Any]) -> None:
 def pre_order_visit(stmt: Any, fvisit: Callable[[Any], Any]) -> None:
     """Call ``fvisit`` on every statement and expression in ``stmt``, each one before its children.
 
-    Parameters
-    ----------
-    fvisit : callable
-        Returns whether to go on to the children.
+    ``fvisit`` returns whether to go on to the children.
     """
     _check_ir("pre_order_visit", stmt)
     seen: set[Node] = set()
@@ -134,11 +131,6 @@ def ir_transform(
         Called on a node whose children are transformed; what it returns, unless that is None, replaces the node.
     only_enable : sequence of str, optional
         Classes of the nodes that the functions are called on, e.g. ``["tir.For"]``; all by default.
-
-    Returns
-    -------
-    Stmt
-        The very same object if nothing was replaced.
     """
     _check_ir("ir_transform", stmt)
     classes = None if only_enable is None else frozenset(_class_named(name) for name in only_enable)
@@ -205,18 +197,7 @@ def _node_classes() -> set[str]:
 
 
 def substitute(node: Any, vmap: Mapping[Any, ExprLike]) -> Any:
-    """Replace variables by expressions.
-
-    Parameters
-    ----------
-    vmap : mapping of Var or IterVar to PrimExpr or number
-        Numbers become constants of the variable's type.
-
-    Returns
-    -------
-    same kind as ``node``
-        The very same object if none of the variables is used.
-    """
+    """Replace variables by expressions, or numbers of their types; return the very same object where none is used."""
     _check_ir("substitute", node)
     return _substitute(node, {_variable(key): _replacement(_variable(key), value) for key, value in vmap.items()})
 

@@ -23,19 +23,9 @@ _DEFAULT_ACTION = "tvm.default_trace_action"
 def trace(args: Sequence[ExprLike], trace_action: str = _DEFAULT_ACTION) -> PrimExpr:
     """Let a registered function look at values where they are computed.
 
-    Raises ArgumentError if there are no values, or ``trace_action`` is not text.
-
-    Parameters
-    ----------
-    args : sequence of PrimExpr or number
-        What the function is called with; the last one is the traced value.
-    trace_action : str
-        The name that the function is registered under. The default one prints the values.
-
-    Returns
-    -------
-    PrimExpr
-        What the function returns; the traced value where it returns None.
+    The registered function ``trace_action`` is called with all values; what it returns takes the place of the last,
+    unless it is None. The default one prints the values. Raises ArgumentError if there are no values, or
+    ``trace_action`` is not text.
 
     Examples
     --------

@@ -12,13 +12,7 @@ __all__ = ["addresses", "lines_touched"]
 
 
 def addresses(memories: list[Memory]) -> list[tuple[int, int]]:
-    """Place memories one after the other.
-
-    Returns
-    -------
-    list of tuple of int
-        The address of each, and the bytes of one of its elements.
-    """
+    """Place memories one after the other; return the address of each, and the bytes of one of its elements."""
     placed, end = [], 0
     for memory in memories:
         size = numpy_dtype(memory.dtype).itemsize

@@ -15,12 +15,8 @@ __all__ = ["find_anchor_block"]
 def find_anchor_block(mod: IRModule) -> Block | None:
     """Return the reduction with the most arithmetic; what comes before and after it is fused with it.
 
-    Raises ArgumentError if there are several candidates, and the extent of one of their loops is not constant.
-
-    Returns
-    -------
-    Block or None
-        The block that sets initial values and whose outermost loop does the most operations; None without one.
+    It is the block that sets initial values and whose outermost loop does the most operations; None without one. Raises
+    ArgumentError if there are several candidates, and the extent of one of their loops is not constant.
     """
     candidates = _Reductions()
     for _, func in mod.items():

@@ -31,21 +31,10 @@ def get_block_access_region(block: Block, buffer_var_map: Mapping[Var, Buffer]) 
     """Return the elements that a block reads and writes, and the buffers that it uses by their pointers.
 
     A region is a box: the smallest one that holds what the iterations of all inner loops access, without those for
-    which a condition does not hold.  What a block with an
-    initial value reads of the buffers that it writes is its own, and left out.  Blocks inside count as what their
-    signatures say.
-
-    Parameters
-    ----------
-    block : Block
-        What is looked at; its own signature does not count.
-    buffer_var_map : mapping of Var to Buffer
-        The buffers around the block, by their pointers; accesses to others are not looked at.
-
-    Returns
-    -------
-    list of three lists of BufferRegion
-        Read, written, and accessed in a way that does not show which of both.
+    which a condition does not hold.  What a block with an initial value reads of the buffers that it writes is its own,
+    and left out.  Blocks inside count as what their signatures say. The lists are of regions that are read, that are
+    written, and that are accessed in a way that does not show which of both. Only buffers of ``buffer_var_map`` are
+    looked at, which has those around the block by their pointers.
     """
     accesses = _Accesses({**buffer_var_map, **{b.data: b for b in block.alloc_buffers}}, block.match_buffers)
     if block.init is not None:
@@ -63,10 +52,7 @@ def get_block_access_region(block: Block, buffer_var_map: Mapping[Var, Buffer]) 
 def get_block_read_write_region(block: Block, buffer_var_map: Mapping[Var, Buffer]) -> list[list[BufferRegion]]:
     """Return the elements that a block reads and writes; what may be either is both.
 
-    Parameters
-    ----------
-    buffer_var_map : mapping of Var to Buffer
-        The buffers around the block, by their pointers.
+    ``buffer_var_map`` has the buffers around the block by their pointers.
     """
     reads, writes, opaque = get_block_access_region(block, buffer_var_map)
     for region in opaque:

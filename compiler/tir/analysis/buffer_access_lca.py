@@ -22,12 +22,7 @@ def detect_buffer_access_lca(func: PrimFunc) -> dict[Buffer, Stmt | None]:
 
     A block that accumulates in a buffer needs what is there to outlive the loops of its reduction axes, so that the
     loop around these counts; and global memory is seen by all blocks of threads, so that what is returned for it holds
-    all loops over these, or is one of them.
-
-    Returns
-    -------
-    dict of Buffer to (For or Block or None)
-        For each buffer that is accessed by its elements, its pointer, or a match; None stands for the function.
+    all loops over these, or is one of them. None stands for the function.
     """
     visitor = _Accesses(func)
     visitor.visit(func.body)

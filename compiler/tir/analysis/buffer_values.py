@@ -141,10 +141,7 @@ class BufferValues:
     def scope(self, condition: PrimExpr | None = None, var: Var | None = None) -> Iterator[None]:
         """Go through statements for which a condition holds; assumptions about variables end with them.
 
-        Parameters
-        ----------
-        var : Var, optional
-            Exists within the statements: what is known in terms of it ends with them.
+        What is known in terms of ``var``, which exists within the statements, ends with them too.
         """
         outside, scalars = self.context, self.knows_scalars
         if condition is not None:
@@ -265,10 +262,7 @@ class BufferValues:
     ) -> Fact:
         """Return what is left of a fact after writes; ``variables`` run over ``where`` in them.
 
-        Parameters
-        ----------
-        steady : bool
-            Whether writes of the value that is there already leave the fact as it is.
+        With ``steady``, writes of the value that is there already leave the fact as it is.
         """
         region = fact.region
         for write in writes:

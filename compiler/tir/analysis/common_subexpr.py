@@ -17,15 +17,10 @@ _NO_COMPUTATION = (Var, IntImm, FloatImm, StringImm, Ramp, Broadcast)
 
 
 def detect_common_subexpr(expr: PrimExpr, threshold: int) -> dict[PrimExpr, int]:
-    """Return the largest subexpressions that occur at least so often.
+    """Return the largest subexpressions that occur at least ``threshold`` times.
 
     Those that occur less often are taken apart, and their parts counted with the others.  What reads memory or changes
     it is not a subexpression, but its arguments are.
-
-    Parameters
-    ----------
-    threshold : int
-        How often at least.
 
     Examples
     --------

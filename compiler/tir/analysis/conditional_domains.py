@@ -23,17 +23,9 @@ _LIKELY = "tir.likely"
 def domains_where(condition: PrimExpr, domains: Domains, analyzer: Analyzer) -> dict[Var, IntervalSet]:
     """Return the domains of variables where a condition holds.
 
-    For example ``i + j < 4`` with ``i`` and ``j`` from 0 to 7 leaves 0 to 3 for each of them.
-
-    Parameters
-    ----------
-    condition : PrimExpr
-        Comparisons of integers, and what ``And`` makes of them, are looked at; what else there is says nothing.
-
-    Returns
-    -------
-    dict of Var to IntervalSet
-        Those of the variables that the condition uses, the same or smaller; what it says of two together is lost.
+    For example ``i + j < 4`` with ``i`` and ``j`` from 0 to 7 leaves 0 to 3 for each of them. Comparisons of integers,
+    and what ``And`` makes of them, are looked at. Only variables of the condition are returned, with domains that are
+    the same or smaller; what it says of two variables together is lost.
     """
     smaller: dict[Var, IntervalSet] = {}
     for e in _not_negative(condition):

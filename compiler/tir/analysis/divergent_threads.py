@@ -22,15 +22,8 @@ def disagreeing_threads(
 ) -> tuple[dict[str, int], dict[str, int]] | None:
     """Return the positions of the first thread of a block, and of the first one for which a value is another.
 
-    Parameters
-    ----------
-    axes : mapping of str to ThreadAxis
-        Those that the kernel launches, by tag; the example is from the first block.
-
-    Returns
-    -------
-    tuple of dict of str to int, or None
-        Positions by axis; None if the value depends on anything else, or the extents are not constant.
+    The axes are those that the kernel launches, by tag; the example is from the first block. Positions are by axis;
+    None if the value depends on anything else, or the extents are not constant.
     """
     by_var = {var: axis for axis in axes.values() for var in axis.variables}
     used = [by_var.get(var) for var in free_vars(value)]

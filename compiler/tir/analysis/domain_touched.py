@@ -75,11 +75,8 @@ def _range(touched: IntervalSet, full: Range) -> Range:
 def domain_touched_access_map(func: PrimFunc) -> dict[Buffer, list[list[list[IntervalSet]]]]:
     """Return what each access of a function's buffers touches.
 
-    Returns
-    -------
-    dict of Buffer to list
-        Of each buffer three lists: of its loads, of its stores, and of both; each access is a list of one set for
-        each dimension.
+    Each buffer has three lists: of its loads, of its stores, and of both; an access is a list of one set for each
+    dimension.
     """
     accesses = _Accesses()
     accesses.visit(func.body)

@@ -24,11 +24,6 @@ def estimate_tir_flops(stmt_or_mod: Stmt | PrimFunc | IRModule) -> float:
     Comparisons and calls count as nothing, a branch as its more expensive side.  A function, a block or a loop that
     says ``estimated_flops`` in its attributes or annotations counts as that. Raises ArgumentError if the extent of a
     loop is not constant.
-
-    Parameters
-    ----------
-    stmt_or_mod : Stmt, PrimFunc or IRModule
-        What is counted; the functions of a module are added up.
     """
     if isinstance(stmt_or_mod, IRModule):
         functions = [func for _, func in stmt_or_mod.items() if isinstance(func, PrimFunc)]

@@ -29,10 +29,7 @@ def identify_memcpy(stmt: Stmt) -> list[Copy | StringImm]:
             for j in range(16):       →    (A[0:256], B[0:16, 0:16]) and, of the loop over j,
                 B[i, j] = A[i*16 + j]      (A[i * 16:i * 16 + 16], B[i, 0:16])
 
-    Returns
-    -------
-    list of (BufferRegion, BufferRegion) or StringImm
-        For each loop, outer ones first, what is read and what is written; or why it is no copy.
+    For each loop, outer ones first: what is read and what is written, or why it is no copy.
     """
     results: list[Copy | StringImm] = []
 

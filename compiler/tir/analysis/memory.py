@@ -39,16 +39,7 @@ class _Uses(Visitor):
 def calculate_allocated_bytes(func_or_mod: PrimFunc | IRModule) -> dict[str, dict[str, int]]:
     """Return how many bytes each function allocates in each storage scope, all allocations added up.
 
-    Parameters
-    ----------
-    func_or_mod : PrimFunc or IRModule
-        A function, or several.
-
-    Returns
-    -------
-    dict
-        For each function (``main`` when a single one was given) bytes by scope.  Allocations whose size is not
-        constant count as nothing.
+    A single function is called ``main``. Allocations whose size is not constant count as nothing.
     """
     if isinstance(func_or_mod, PrimFunc):
         return {"main": _allocated(func_or_mod.body)}
@@ -74,32 +65,14 @@ class _Allocations(StmtVisitor):
 def calculate_workspace_bytes(func: PrimFunc, workspace_byte_alignment: int = 1) -> int:
     """Return how many bytes a function needs at most at one time for its allocations, whatever their scopes.
 
-    Parameters
-    ----------
-    workspace_byte_alignment : int
-        In bytes: each allocation takes a multiple of this.
-
-    Returns
-    -------
-    int
-        In bytes; allocations whose size is not constant count as nothing.
+    Each allocation takes a multiple of ``workspace_byte_alignment`` bytes; one whose size is not constant counts as
+    nothing.
     """
     return _live_at_most(func.body, workspace_byte_alignment)
 
 
 def calculate_constant_bytes(func: PrimFunc, constant_byte_alignment: int) -> int:
-    """Return how many bytes the constants take that a function holds.
-
-    Parameters
-    ----------
-    constant_byte_alignment : int
-        In bytes: each constant takes a multiple of this.
-
-    Returns
-    -------
-    int
-        In bytes.
-    """
+    """Return how many bytes the constants of a function take, each a multiple of ``constant_byte_alignment`` bytes."""
     constants = _Constants()
     constants.visit(func.body)
     return sum(-(-size // constant_byte_alignment) * constant_byte_alignment for size in constants.sizes)

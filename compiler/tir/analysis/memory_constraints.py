@@ -20,21 +20,11 @@ _ANYWHERE = "global"
 
 
 def get_prim_func_arg_and_result_memory_constraints(func: PrimFunc, relay_func_type: FuncType) -> list[str]:
-    """Return the memory scopes of the arguments and of the result of a function.
+    """Return the memory scopes of the arguments of a function, then that of its result.
 
-    Raises InternalError if the tensors of a tuple have different scopes.
-
-    Parameters
-    ----------
-    func : PrimFunc
-        With a parameter for each tensor of the arguments, then of the result.
-    relay_func_type : FuncType
-        The type of the Relay function that it computes.
-
-    Returns
-    -------
-    list of str
-        One for each argument, then that of the result; all tensors of a tuple have one scope.
+    The function has a parameter for each tensor of the arguments, then of the result of the Relay function whose type
+    is ``relay_func_type``; all tensors of a tuple have one scope. Raises InternalError if the tensors of a tuple have
+    different scopes.
     """
     scopes = []
     for position, buffers in enumerate(_buffers(func, relay_func_type)):
@@ -53,16 +43,9 @@ def apply_prim_func_arg_and_result_memory_constraints(
 ) -> PrimFunc:
     """Return a function whose parameters are in given memory scopes.
 
-    Raises ArgumentError if there are not as many scopes as arguments and results.
-
-    Parameters
-    ----------
-    func : PrimFunc
-        With a parameter for each tensor of the arguments, then of the result.
-    relay_func_type : FuncType
-        The type of the Relay function that it computes.
-    arg_and_result_memory_scopes : sequence of str
-        One for each argument, then that of the result; empty for ``global``.
+    There is one scope for each argument, then that of the result, as of
+    :func:`get_prim_func_arg_and_result_memory_constraints`; empty for ``global``. Raises ArgumentError if there are not
+    as many scopes as arguments and results.
     """
     groups = list(_buffers(func, relay_func_type))
     if len(groups) != len(arg_and_result_memory_scopes):

@@ -30,13 +30,7 @@ __all__ = ["memory_traffic"]
 
 
 def memory_traffic(func: PrimFunc, capacity: int, line: int) -> float | None:
-    """Estimate the bytes that a call moves into a cache and back out of it.
-
-    Returns
-    -------
-    float or None
-        Bytes; None if an extent or an access is not known beforehand.
-    """
+    """Estimate the bytes that a call moves into a cache and back; None if an extent or access is not known."""
     reader = _Reader()
     try:
         reader.visit(func.body)

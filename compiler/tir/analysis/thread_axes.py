@@ -24,13 +24,7 @@ class Launch(NamedTuple):
 
 
 def launch_of(n: Stmt) -> Launch | None:
-    """Return what a statement launches; virtual threads are launched by nothing.
-
-    Returns
-    -------
-    Launch or None
-        None for any other statement.
-    """
+    """Return what a statement launches, None for any other statement; virtual threads are launched by nothing."""
     if isinstance(n, AttrStmt) and n.attr_key == "thread_extent" and isinstance(n.node, IterVar):
         launch = Launch(n.node.thread_tag, n.value, (n.node.var,))
     elif isinstance(n, For) and n.thread_binding is not None:

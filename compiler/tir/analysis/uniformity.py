@@ -154,13 +154,7 @@ class DivergentBarrier(NamedTuple):
 
 
 def divergent_barrier(body: Stmt) -> DivergentBarrier | None:
-    """Return the first barrier of a block that not all of its threads come to, or come to as often.
-
-    Returns
-    -------
-    DivergentBarrier or None
-        None if there is none.
-    """
+    """Return the first barrier of a block that not all of its threads come to, or come to as often."""
     search = _Search(Uniformity(varying_values(body)))
     search.visit(body)
     return search.result

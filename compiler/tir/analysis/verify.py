@@ -28,13 +28,7 @@ def verify_memory(func: PrimFunc) -> bool:
 
 
 def host_access(func: PrimFunc) -> BufferLoad | BufferStore | None:
-    """Return the first access to memory where the function's target cannot make it.
-
-    Returns
-    -------
-    BufferLoad, BufferStore or None
-        None if there is none: see :func:`verify_memory`.
-    """
+    """Return the first access to memory where the function's target cannot make it: see :func:`verify_memory`."""
     if getattr(func.attrs.get("target"), "kind", "llvm") in CPU_KINDS:
         return None
     visitor = _HostAccess()

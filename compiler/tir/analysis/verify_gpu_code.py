@@ -40,8 +40,6 @@ def verify_gpu_code(func: PrimFunc, constraints: Mapping[str, int]) -> bool:
 
     Parameters
     ----------
-    func : PrimFunc
-        The function, with its loops bound to thread axes.
     constraints : mapping of str to int
         ``max_local_memory_per_block`` and ``max_shared_memory_per_block`` in bytes, and
         ``max_dynamic_shared_memory_per_block`` of both kinds of shared memory together; ``max_threads_per_block``,

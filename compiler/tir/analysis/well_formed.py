@@ -25,13 +25,6 @@ def verify_well_formed(obj: PrimFunc | IRModule, assert_mode: bool = True) -> bo
     A block with axes uses no variable of a loop around it: it sees loops through the values of its axes only.  A
     function may launch a thread axis several times. Raises ArgumentError if something is wrong and ``assert_mode`` is
     set.
-
-    Parameters
-    ----------
-    obj : PrimFunc or IRModule
-        A function, or all functions of loop IR of a module.
-    assert_mode : bool
-        Whether to raise instead of returning False.
     """
     functions = [obj] if isinstance(obj, PrimFunc) else [f for _, f in obj.items() if isinstance(f, PrimFunc)]
     scopes = _Scopes()

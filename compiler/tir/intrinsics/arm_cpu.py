@@ -28,15 +28,7 @@ __all__ = [
 
 
 def get_dotprod_intrin(in_dtype: str, out_dtype: str) -> tuple[PrimFunc, PrimFunc]:
-    """Return what ``sdot`` or ``udot`` computes, and the call of it.
-
-    Parameters
-    ----------
-    in_dtype : str
-        Data type of the numbers: ``int8`` or ``uint8``.
-    out_dtype : str
-        Data type of the results: ``int32`` or ``uint32``.
-    """
+    """Return what ``sdot`` (``int8`` to ``int32``) or ``udot`` (``uint8`` to ``uint32``) computes, and its call."""
     product = DotProduct(4, 4, in_dtype, in_dtype, out_dtype)
     instruction = "udot" if dt.is_uint(in_dtype) else "sdot"
     lanes = (

@@ -102,15 +102,7 @@ def _fragment(name: str, shape: tuple[int, int]) -> str:
 
 
 def get_wmma_fragment_index(buffer: Buffer, stride: PrimExpr, m_dim: int, n_dim: int) -> PrimExpr:
-    """Return the number of the fragment that begins where a buffer does.
-
-    Parameters
-    ----------
-    buffer : Buffer
-        A view of the memory of fragments.
-    stride : PrimExpr
-        The distance of its rows, in elements.
-    """
+    """Return the number of the fragment that begins where a buffer does, whose rows are ``stride`` elements apart."""
     return fragment_number(buffer.elem_offset, stride, m_dim, n_dim)
 
 
@@ -141,18 +133,10 @@ def _matrix(m: int, n: int, k: int, is_b: bool, is_col_major: bool) -> tuple[int
 def get_wmma_load_intrin(
     m_dim: int, n_dim: int, k_dim: int, dtype: str, shared_scope: str, is_b: bool, is_col_major: bool
 ) -> Pair:
-    """Return the copy of an operand from shared memory to a fragment, and the call for it.
+    """Return the copy of an operand from ``shared`` or ``shared.dyn`` memory to a fragment, and the call for it.
 
-    Parameters
-    ----------
-    m_dim, n_dim, k_dim : int
-        The product is of an ``m × k`` and a ``k × n`` matrix.
-    shared_scope : str
-        ``shared`` or ``shared.dyn``.
-    is_b : bool
-        Whether it is the second operand.
-    is_col_major : bool
-        Whether columns are next to each other in memory.
+    The product is of an ``m × k`` and a ``k × n`` matrix, the second of which is ``is_b``. Columns are next to each
+    other in memory if ``is_col_major``.
     """
     shape = _matrix(m_dim, n_dim, k_dim, is_b, is_col_major)
     scope = f"wmma.matrix_{'b' if is_b else 'a'}"
@@ -173,13 +157,7 @@ def get_wmma_load_intrin(
 
 
 def get_wmma_fill_intrin(m_dim: int, n_dim: int, k_dim: int, dtype: str) -> Pair:
-    """Return the filling of an accumulator with zeros, and the call for it.
-
-    Parameters
-    ----------
-    m_dim, n_dim, k_dim : int
-        The product is of an ``m × k`` and a ``k × n`` matrix.
-    """
+    """Return the filling of the accumulator of an ``m × k`` by ``k × n`` product with zeros, and the call for it."""
     shape = (m_dim, n_dim)
     zero = f"T.{dtype}(0)"
     description = (
@@ -210,15 +188,7 @@ def get_wmma_fill_intrin(m_dim: int, n_dim: int, k_dim: int, dtype: str) -> Pair
 
 
 def get_wmma_store_intrin(m_dim: int, n_dim: int, k_dim: int, dtype: str, scope: str) -> Pair:
-    """Return the copy of an accumulator to other memory, and the call for it.
-
-    Parameters
-    ----------
-    m_dim, n_dim, k_dim : int
-        The product is of an ``m × k`` and a ``k × n`` matrix.
-    scope : str
-        ``global``, ``shared`` or ``shared.dyn``.
-    """
+    """Return the copy of an accumulator to ``global``, ``shared`` or ``shared.dyn`` memory, and the call for it."""
     shape = (m_dim, n_dim)
     implementation = (
         _head("A", "C", strides="AC")
@@ -236,16 +206,9 @@ def get_wmma_store_intrin(m_dim: int, n_dim: int, k_dim: int, dtype: str, scope:
 
 
 def get_wmma_sync_intrin(m_dim: int, n_dim: int, k_dim: int, in_dtype: str, out_dtype: str, b_transposed: bool) -> Pair:
-    """Return the product of two fragments added to an accumulator, and the call for it.
+    """Return the product of an ``m × k`` and a ``k × n`` fragment added to an accumulator, and the call for it.
 
-    Parameters
-    ----------
-    m_dim, n_dim, k_dim : int
-        The product is of an ``m × k`` and a ``k × n`` matrix.
-    in_dtype, out_dtype : str
-        Of the operands, and of the accumulator.
-    b_transposed : bool
-        Whether the second operand lies transposed in memory.
+    ``b_transposed`` says whether the second operand lies transposed in memory.
     """
     shapes = {
         "A": (m_dim, k_dim),
@@ -281,16 +244,8 @@ def get_wmma_intrin_group(
 ) -> dict[str, str]:
     """Return the names of the intrinsics that one product of matrices needs.
 
-    Parameters
-    ----------
-    load_scope : str
-        Where the operands lie: ``shared`` or ``shared.dyn``.
-    store_scope : str
-        Where the result goes: ``global``, ``shared`` or ``shared.dyn``.
-    in_dtype, out_dtype : str
-        Of the operands, and of the accumulator.
-    trans_b : bool
-        Whether the second operand lies transposed in memory.
+    Operands lie in ``shared`` or ``shared.dyn`` memory, the second one transposed with ``trans_b``; the result goes to
+    ``global``, ``shared`` or ``shared.dyn`` memory.
     """
     in_short, out_short = _SHORT[in_dtype], _SHORT[out_dtype]
     trans = "_trans" if trans_b else ""

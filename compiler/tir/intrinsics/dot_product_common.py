@@ -20,10 +20,7 @@ __all__ = [
 def lanes_product(a: str, b: str, c: str, *body: str) -> PrimFunc:
     """Return a function ``C[0] += sum(A[k] * B[k])`` of four numbers in shared memory each.
 
-    Parameters
-    ----------
-    *body : str
-        The statements of its root block, in TVMScript.
+    ``body`` has the statements of its root block, in TVMScript.
     """
     shared = 'offset_factor=1, align=4, scope="shared"'
     source = f"""
@@ -52,13 +49,7 @@ def _update(c: str) -> tuple[str, ...]:
 
 
 def get_dp4a_intrin(dtype_a: str, dtype_b: str, dtype_c: str) -> tuple[PrimFunc, PrimFunc]:
-    """Return what ``dp4a`` computes, and the call of it.
-
-    Parameters
-    ----------
-    dtype_a, dtype_b : str
-        Data types of four numbers each: ``int8`` or ``uint8``.
-    """
+    """Return what ``dp4a`` of four ``int8`` or ``uint8`` numbers each computes, and the call of it."""
     vectors = [f'{name}.vload([0], "{dtype}x4")' for name, dtype in (("A", dtype_a), ("B", dtype_b))]
     zero = f"T.{'uint32' if dt.is_uint(dtype_c) else 'int32'}(0)"
     call = f'T.call_pure_extern("{dtype_c}", "__dp4a", {vectors[0]}, {vectors[1]}, {zero})'

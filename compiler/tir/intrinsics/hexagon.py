@@ -36,35 +36,17 @@ def _product(depth: int, a: str, b: str, scope: str, instruction: str) -> tuple[
 
 
 def generate_dot_product_32x4_u8u8i32(mem_scope: str = "global") -> tuple[PrimFunc, PrimFunc]:
-    """Return what ``vrmpy`` of unsigned numbers computes, and the call of it.
-
-    Parameters
-    ----------
-    mem_scope : str
-        Where the numbers lie: ``global`` or ``global.vtcm``.
-    """
+    """Return what ``vrmpy`` of unsigned numbers in ``global`` or ``global.vtcm`` memory computes, and its call."""
     return _product(4, "uint8", "uint8", mem_scope, "vrmpyubv")
 
 
 def generate_dot_product_32x4_u8i8i32(mem_scope: str = "global") -> tuple[PrimFunc, PrimFunc]:
-    """Return what ``vrmpy`` of unsigned and signed numbers computes, and the call of it.
-
-    Parameters
-    ----------
-    mem_scope : str
-        Where the numbers lie: ``global`` or ``global.vtcm``.
-    """
+    """Return what ``vrmpy`` of unsigned and signed numbers computes, and the call of it."""
     return _product(4, "uint8", "int8", mem_scope, "vrmpybusv")
 
 
 def generate_dot_product_32x2_i16i16i32(mem_scope: str = "global") -> tuple[PrimFunc, PrimFunc]:
-    """Return what ``vdmpy`` of 16-bit numbers computes, and the call of it.
-
-    Parameters
-    ----------
-    mem_scope : str
-        Where the numbers lie: ``global`` or ``global.vtcm``.
-    """
+    """Return what ``vdmpy`` of 16-bit numbers computes, and the call of it."""
     return _product(2, "int16", "int16", mem_scope, "vdmpyhvsat")
 
 
@@ -80,13 +62,7 @@ VRMPY_u8i8i32_VTCM_INTRIN = register_intrinsic(
 
 
 def generate_dma_load_intrin(size: int, dtype: str) -> tuple[PrimFunc, PrimFunc]:
-    """Return the copy of elements to tightly coupled memory, and the call that lets the DMA engine do it.
-
-    Parameters
-    ----------
-    dtype : str
-        Of one byte.
-    """
+    """Return the copy of bytes to tightly coupled memory, and the call that lets the DMA engine do it."""
     head = f"""def main(a: T.handle, c: T.handle):
     A = T.match_buffer(a, ({size},), "{dtype}", offset_factor=1, scope="global")
     C = T.match_buffer(c, ({size},), "{dtype}", offset_factor=1, scope="global.vtcm")

@@ -25,15 +25,7 @@ _GROUP = "metal.simdgroup"
 
 
 def get_simdgroup_index(buffer: Buffer, stride: PrimExpr, col: int, row: int) -> PrimExpr:
-    """Return the number of the matrix in its buffer that begins where the buffer does.
-
-    Parameters
-    ----------
-    buffer : Buffer
-        In the memory of a SIMD group.
-    col, row : int
-        The shape of a matrix.
-    """
+    """Return the number of the ``col × row`` matrix in its buffer that begins where the buffer does."""
     return fragment_number(buffer.elem_offset, stride, col, row)
 
 
@@ -64,13 +56,7 @@ def _copy(
 
 
 def get_make_filled_simdgroup_matrix_intrin(dtype: str, col: int = 8, row: int = 8) -> Pair:
-    """Return the filling of a matrix with zeros, and the call for it.
-
-    Parameters
-    ----------
-    col, row : int
-        The shape of the matrix.
-    """
+    """Return the filling of a matrix with zeros, and the call for it."""
     head, block = function_head("A"), root_block("", whole("A", col, row))
     loops = f"""        for i, j in T.grid({col}, {row}):
             with T.block("init"):
@@ -89,15 +75,7 @@ def get_make_filled_simdgroup_matrix_intrin(dtype: str, col: int = 8, row: int =
 def get_simdgroup_load_intrin(
     dtype: str, scope: str, col: int = 8, row: int = 8, transpose_matrix: bool = False
 ) -> Pair:
-    """Return the copy of a matrix to the registers of a SIMD group, and the call for it.
-
-    Parameters
-    ----------
-    scope : str
-        Where the matrix lies: ``global`` or ``shared``.
-    col, row : int
-        The shape of the matrix.
-    """
+    """Return the copy of a matrix from ``global`` or ``shared`` memory to a SIMD group's registers, and its call."""
     call = (
         f'T.simdgroup_load(C.data, number(C, C.strides[0], {col}, {row}), A.access_ptr("r"), A.strides[0],'
         f" {col}, {row}, T.bool({transpose_matrix}))"
@@ -108,15 +86,7 @@ def get_simdgroup_load_intrin(
 def get_simdgroup_store_intrin(
     dtype: str, scope: str, col: int = 8, row: int = 8, transpose_matrix: bool = False
 ) -> Pair:
-    """Return the copy of a matrix from the registers of a SIMD group, and the call for it.
-
-    Parameters
-    ----------
-    scope : str
-        Where the matrix goes: ``global`` or ``shared``.
-    col, row : int
-        The shape of the matrix.
-    """
+    """Return the copy of a matrix from a SIMD group's registers to ``global`` or ``shared`` memory, and its call."""
     call = (
         f'T.simdgroup_store(A.data, number(A, A.strides[0], {col}, {row}), C.access_ptr("w"), C.strides[0],'
         f" {col}, {row}, T.bool({transpose_matrix}))"
@@ -125,13 +95,7 @@ def get_simdgroup_store_intrin(
 
 
 def get_simdgroup_multiply_accumulate_intrin(m_dim: int, n_dim: int, k_dim: int, dtype: str) -> Pair:
-    """Return the product of two matrices added to a third, and the call for it.
-
-    Parameters
-    ----------
-    m_dim, n_dim, k_dim : int
-        The product is of an ``m × k`` and a ``k × n`` matrix.
-    """
+    """Return the product of an ``m × k`` and a ``k × n`` matrix added to a third, and the call for it."""
     shapes = {"A": (m_dim, k_dim), "B": (k_dim, n_dim), "C": (m_dim, n_dim)}
     head = function_head(*shapes)
     regions = {name: whole(name, *shape) for name, shape in shapes.items()}
@@ -155,18 +119,9 @@ def get_simdgroup_intrin_group(
 ) -> dict[str, str]:
     """Return the names of the intrinsics that a product of matrices consists of.
 
-    Raises ArgumentError if SIMD groups have no matrices of that type, or not from or to that memory.
-
-    Parameters
-    ----------
-    load_scope : str
-        Where the operands lie: ``shared``.
-    store_scope : str
-        Where the result goes: ``global`` or ``shared``.
-    dtype : str
-        ``float16``, ``bfloat16`` or ``float32``.
-    trans_a, trans_b : bool
-        Whether the operands lie transposed in memory.
+    Operands lie in ``shared`` memory, transposed where ``trans_a`` and ``trans_b`` say so, and are of ``float16``,
+    ``bfloat16`` or ``float32``; the result goes to ``global`` or ``shared`` memory. Raises ArgumentError if SIMD groups
+    have no matrices of that type, or not from or to that memory.
     """
     if dtype not in _SHORT or load_scope != "shared" or store_scope not in ("global", "shared"):
         raise ArgumentError(f"get_simdgroup_intrin_group: no products of {dtype} from {load_scope} to {store_scope}")

@@ -132,8 +132,6 @@ def get_mfma_load_intrin(
         How many products an element is the sum of: 4 of ``float32``, 16 of ``float16`` and ``int8``.
     scope : str
         Where the operand lies: ``shared``, ``shared.dyn`` or ``global``.
-    is_b : bool
-        Whether it is the second operand.
     """
     operand = _product("get_mfma_load_intrin", k_dim, dtype)
     _require_as_it_lies("get_mfma_load_intrin", transposed)
@@ -163,14 +161,9 @@ def get_mfma_intrin(
 ) -> Pair:
     """Return the product of two matrices in the registers of a wave, added to a third one, and the call for it.
 
-    Raises ArgumentError if there is no such instruction, or the second operand lies transposed.
-
-    Parameters
-    ----------
-    k_dim : int
-        How many products an element is the sum of: 4 of ``float32``, 16 of ``float16`` and ``int8``.
-    out_dtype : str
-        Of the result: ``float32``, and ``int32`` for ``int8``.
+    The result is of ``float32``, and of ``int32`` for ``int8``; each element sums 4 products of ``float32``, or 16 of
+    ``float16`` and ``int8``. Raises ArgumentError if there is no such instruction, or the second operand lies
+    transposed.
     """
     made = _product("get_mfma_intrin", k_dim, in_dtype, out_dtype)
     _require_as_it_lies("get_mfma_intrin", b_transposed)
@@ -204,14 +197,8 @@ def get_mfma_intrin(
 def get_mma_fill_intrin(dtype: str, local_size: int) -> Pair:
     """Return the filling of a result with zeros, and what each thread does of it.
 
-    Raises ArgumentError if no instruction has such a result.
-
-    Parameters
-    ----------
-    dtype : str
-        ``float32`` or ``int32``.
-    local_size : int
-        How many elements a thread has: 4.
+    A thread has ``local_size`` elements, 4, of ``float32`` or ``int32``. Raises ArgumentError if no instruction has
+    such a result.
     """
     _require_result("get_mma_fill_intrin", dtype, local_size)
     head = function_head("C") + _warp("C", local_size, dtype) + root_block("", whole("C", WARP_SIZE, local_size))
@@ -230,16 +217,8 @@ def get_mma_fill_intrin(dtype: str, local_size: int) -> Pair:
 def get_mfma_store_intrin(local_size: int = 4, dtype: str = "float32", scope: str = "global") -> Pair:
     """Return the copy of a result from the registers of a wave to other memory, and what each thread does of it.
 
-    Raises ArgumentError if no instruction has such a result.
-
-    Parameters
-    ----------
-    local_size : int
-        How many elements a thread has: 4.
-    dtype : str
-        ``float32`` or ``int32``.
-    scope : str
-        Where they go: ``global``, ``shared`` or ``shared.dyn``.
+    A thread has ``local_size`` elements, 4, of ``float32`` or ``int32``; they go to ``global``, ``shared`` or
+    ``shared.dyn`` memory. Raises ArgumentError if no instruction has such a result.
     """
     _require_result("get_mfma_store_intrin", dtype, local_size)
     head, shape = function_head("W", "C") + _warp("W", local_size, dtype), (M_DIM, N_DIM)

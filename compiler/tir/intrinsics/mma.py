@@ -85,21 +85,10 @@ def get_ldmatrix_intrin(
 ) -> Pair:
     """Return the copy of an operand from shared memory to the registers of a warp, and the call for it.
 
-    Numbers of 8 bits whose columns have to become rows are copied one by one, which ``ldmatrix`` cannot do. Raises
-    ArgumentError if there is no such instruction.
-
-    Parameters
-    ----------
-    k_dim : int
-        How many products an element is the sum of: 16 of ``float16``, 32 of ``int8``.
-    dtype : str
-        ``float16`` or ``int8``.
-    matrix_name : str
-        ``A`` or ``B``.
-    transposed : bool
-        Whether the matrix lies transposed in memory.
-    shared_scope : str
-        ``shared`` or ``shared.dyn``.
+    Numbers of 8 bits whose columns have to become rows are copied one by one, which ``ldmatrix`` cannot do. The operand
+    is matrix ``A`` or ``B``, and ``k_dim`` is how many products an element sums: 16 of ``float16``, 32 of ``int8``. It
+    lies, perhaps transposed, in ``shared`` or ``shared.dyn`` memory. Raises ArgumentError if there is no such
+    instruction.
     """
     operand = _OPERANDS.get(k_dim)
     if operand is None or operand.dtype != dtype or matrix_name not in ("A", "B"):
@@ -157,16 +146,9 @@ def _load(operand: _Operand, matrix: str, transposed: bool) -> str:
 def get_mma_intrin(k_dim: int, out_dtype: str, a_transposed: bool, b_transposed: bool) -> Pair:
     """Return the product of two matrices in the registers of a warp, added to a third one, and the calls for it.
 
-    Raises ArgumentError if there is no such instruction.
-
-    Parameters
-    ----------
-    k_dim : int
-        How many products an element is the sum of: 16 of ``float16``, 32 of ``int8``.
-    out_dtype : str
-        Of the result: ``float16`` or ``float32``, and ``int32`` for ``int8``.
-    a_transposed, b_transposed : bool
-        Whether an operand lies transposed in shared memory, which it was loaded from.
+    An element sums 16 products of ``float16``, to ``float16`` or ``float32``, or 32 of ``int8``, to ``int32``. Operands
+    may have been loaded from shared memory where they lie transposed. Raises ArgumentError if there is no such
+    instruction.
     """
     operand = _OPERANDS.get(k_dim)
     if operand is None or out_dtype not in _RESULTS[operand.dtype]:
@@ -212,10 +194,7 @@ def get_mma_intrin(k_dim: int, out_dtype: str, a_transposed: bool, b_transposed:
 def get_mma_fill_intrin(dtype: str, local_size: int) -> Pair:
     """Return the filling of an accumulator with zeros, and the call for it.
 
-    Parameters
-    ----------
-    local_size : int
-        How many elements a thread has: 8.
+    A thread has ``local_size`` elements: 8.
     """
     warp = f'    C = T.match_buffer(c_handle, ({WARP}, {local_size}), "{dtype}", scope="warp"'
     root = root_block("", whole("C", WARP, local_size))
@@ -239,14 +218,8 @@ def get_mma_store_intrin(
 ) -> Pair:
     """Return the copy of an accumulator from the registers of a warp to other memory, and what does it.
 
-    Parameters
-    ----------
-    local_size : int
-        How many elements a thread has: 8.
-    scope : str
-        Where they go: ``global``, ``shared`` or ``shared.dyn``.
-    use_mma_store_intrinic : bool
-        Whether the implementation calls ``mma_store``; else it is a loop.
+    A thread has ``local_size`` elements, 8; they go to ``global``, ``shared`` or ``shared.dyn`` memory, by
+    ``mma_store`` or else by a loop.
     """
     warp = f'    W = T.match_buffer(w_handle, ({WARP}, {local_size}), "{dtype}", scope="warp"'
     root = root_block(whole("W", WARP, local_size), whole("C", _TILE, _TILE))
@@ -286,22 +259,9 @@ def get_mma_intrin_group(
 ) -> dict[str, str]:
     """Return the names of the intrinsics that one product of matrices needs.
 
+    Operands lie in ``shared`` or ``shared.dyn`` memory; the result goes to ``global``, ``shared`` or ``shared.dyn``, as
+    ``store_to_smem_dtype`` if that is given, by a loop instead of ``mma_store`` with ``not_use_mma_store_intrinic``.
     Raises ArgumentError if tensor cores do not multiply such operands.
-
-    Parameters
-    ----------
-    load_scope : str
-        Where the operands lie: ``shared`` or ``shared.dyn``.
-    store_scope : str
-        Where the result goes: ``global``, ``shared`` or ``shared.dyn``.
-    in_dtype, out_dtype : str
-        Of the operands, and of the result.
-    trans_a, trans_b : bool
-        Whether an operand lies transposed in memory.
-    not_use_mma_store_intrinic : bool
-        Whether the result is stored by a loop instead of ``mma_store``.
-    store_to_smem_dtype : str, optional
-        Of the result as it is stored; ``out_dtype`` by default.
     """
     operand = _BY_TYPE.get(in_dtype)
     if operand is None or out_dtype not in _RESULTS[in_dtype]:

@@ -39,37 +39,19 @@ _SHORT = {"float16": "f16", "float32": "f32"}
 
 
 def get_index_A(elem_offset: Any, stride: Any) -> Any:
-    """Return which register of a thread the first operand of a product begins in.
-
-    Parameters
-    ----------
-    elem_offset : int or PrimExpr
-        Where the operand begins in its buffer, in elements.
-    """
+    """Return which register of a thread the first operand, at an offset in elements of its buffer, begins in."""
     row, column = elem_offset // stride, elem_offset % stride
     return (row // 32 * (stride // 8) + column // 8) * 8 + row % 32 // 16 * 4
 
 
 def get_index_B(elem_offset: Any, stride: Any) -> Any:
-    """Return which register of a thread the second operand of a product begins in.
-
-    Parameters
-    ----------
-    elem_offset, stride : int or PrimExpr
-        As of :func:`get_index_A`.
-    """
+    """Return which register of a thread the second operand of a product begins in."""
     row, column = elem_offset // stride, elem_offset % stride
     return (row // 8 * (stride // 32) + column // 32) * 8 + column % 32 // 8 * 2
 
 
 def get_index_C(elem_offset: Any, stride: Any) -> Any:
-    """Return which pair of elements of a thread the result of a product begins at.
-
-    Parameters
-    ----------
-    elem_offset, stride : int or PrimExpr
-        As of :func:`get_index_A`.
-    """
+    """Return which pair of elements of a thread the result of a product begins at."""
     row, column = elem_offset // stride // 8, elem_offset % stride
     return row // 2 * 2 * (stride // 8) + row % 2 + column // 8 * 2
 
@@ -109,13 +91,7 @@ def _copy(source: tuple[str, tuple[int, int], str], target: str, dtype: str) -> 
 
 
 def get_mma_init_intrin(m_dim: int, n_dim: int, k_dim: int, dtype: str) -> Pair:
-    """Return the filling of a result with zeros, and what each thread does for it.
-
-    Parameters
-    ----------
-    m_dim, n_dim, k_dim : int
-        The product is of an ``m × k`` and a ``k × n`` matrix.
-    """
+    """Return the filling of the result of an ``m × k`` by ``k × n`` product with zeros, and what each thread does."""
     begin = (
         function_head("dst")
         + _declared("dst", (m_dim, n_dim), dtype, f"m16n8k{k_dim}.matrixC")
@@ -136,20 +112,10 @@ def get_mma_init_intrin(m_dim: int, n_dim: int, k_dim: int, dtype: str) -> Pair:
 def get_mma_load_intrin(
     m_dim: int, n_dim: int, k_dim: int, dtype: str, shared_scope: str, is_b: bool, is_col_major: bool
 ) -> Pair:
-    """Return the copy of operands from shared memory to registers, and the instruction for it.
+    """Return the copy of ``float16`` operands from ``shared`` or ``shared.dyn`` memory to registers, and its call.
 
-    Parameters
-    ----------
-    m_dim, n_dim, k_dim : int
-        The copy has the operands of ``m × k`` and ``k × n`` elements of a product.
-    dtype : str
-        ``float16``.
-    shared_scope : str
-        ``shared`` or ``shared.dyn``.
-    is_b : bool
-        Whether it is the second operand.
-    is_col_major : bool
-        Whether columns are next to each other in memory.
+    It copies as many operands of ``m × k`` and ``k × n`` elements as a product has. Columns are next to each other in
+    memory if ``is_col_major``.
     """
     rows, columns = (k_dim, n_dim) if is_b else (m_dim, k_dim)
     shape = (columns, rows) if is_col_major else (rows, columns)
@@ -164,16 +130,9 @@ def get_mma_load_intrin(
 
 
 def get_mma_sync_intrin(m_dim: int, n_dim: int, k_dim: int, in_dtype: str, out_dtype: str, b_transposed: bool) -> Pair:
-    """Return the product of two operands added to a result, and the instruction for it.
+    """Return the product of an ``m × k`` and a ``k × n`` operand added to a result, and the instruction for it.
 
-    Parameters
-    ----------
-    m_dim, n_dim, k_dim : int
-        The product is of an ``m × k`` and a ``k × n`` matrix.
-    in_dtype, out_dtype : str
-        Of the operands, and of the result.
-    b_transposed : bool
-        Whether the second operand lies transposed in memory.
+    ``b_transposed`` says whether the second operand lies transposed in memory.
     """
     shapes = {"A": (m_dim, k_dim), "B": (n_dim, k_dim) if b_transposed else (k_dim, n_dim), "C": (m_dim, n_dim)}
     types = {"A": in_dtype, "B": in_dtype, "C": out_dtype}
@@ -200,13 +159,7 @@ def get_mma_sync_intrin(m_dim: int, n_dim: int, k_dim: int, in_dtype: str, out_d
 
 
 def get_mma_store_dummy_intrin(m_dim: int, n_dim: int, k_dim: int, dtype: str) -> Pair:
-    """Return the copy of a result to shared memory, which needs no instruction of its own.
-
-    Parameters
-    ----------
-    m_dim, n_dim, k_dim : int
-        The product is of an ``m × k`` and a ``k × n`` matrix.
-    """
+    """Return the copy of a result to shared memory, which needs no instruction of its own."""
     name = f"m{m_dim}n{n_dim}k{k_dim}"
     source = (f"{name}.matrixC", (m_dim, n_dim), f"{name}_store")
     func = _parse(_copy(source, "shared.dyn", dtype)[0])

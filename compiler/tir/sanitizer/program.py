@@ -45,13 +45,8 @@ def sanitize(
 
     Two accesses of one element by two threads race if one of them is a write and no barrier lies between them; writes
     of one and the same value do not.  Blocks are never ordered.  All threads of a block must come to the same barriers.
-
-    Parameters
-    ----------
-    func : PrimFunc
-        Its kernels as a device would run them: barriers are not inserted here.
-    arrays : sequence of numpy.ndarray or scalar
-        One for each parameter, changed in place.
+    Kernels run as a device would run them: barriers are not inserted here. There is an array or number for each
+    parameter; arrays are changed in place.
     """
     values, memories = bind_arguments(func, arrays, "sanitize")
     source = _HostSource(values, warp_size, max_accesses)

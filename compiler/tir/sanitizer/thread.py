@@ -43,10 +43,7 @@ _UNKNOWN = _Elements(ShadowMemory(np.zeros(0), None, shared=False), 0, False)
 class Thread:
     """One thread: it looks memory up, and checks what it does there.
 
-    Parameters
-    ----------
-    whole, shared, warp : mapping of Var to ShadowMemory
-        The memory of all threads, of its block and of its warp, by pointer.
+    Memory is that of all threads (``whole``), of its block and of its warp, by pointer.
     """
 
     def __init__(

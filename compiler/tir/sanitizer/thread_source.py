@@ -26,10 +26,7 @@ Steps = Generator[Evaluate, None, None]
 class ThreadSource(PythonSource):
     """The source of the code of one thread; memory is asked for each access.
 
-    Parameters
-    ----------
-    variables : sequence of Var
-        What differs between threads and launches: the parameters of the generator, after the thread.
+    ``variables``, what differs between threads and launches, are the parameters of the generator after the thread.
     """
 
     def __init__(self, variables: Sequence[Var]) -> None:

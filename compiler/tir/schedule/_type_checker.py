@@ -20,16 +20,8 @@ _ELEMENTWISE = (list, set, frozenset, collections.abc.Sequence, collections.abc.
 def type_checked(func: _Function) -> _Function:
     """Let a function refuse arguments that are not of the types that it is annotated with.
 
-    Parameters
-    ----------
-    func : callable
-        Its annotations are classes, unions, and lists, tuples and dictionaries of those.
-
-    Returns
-    -------
-    checked : callable
-        Raises TypeError, before ``func`` runs, for an argument of another type.  What is annotated with nothing, or
-        with ``Any``, is not checked.
+    Annotations are classes, unions, and lists, tuples and dictionaries of those; what is annotated with nothing, or
+    with ``Any``, is not checked. Raises TypeError before ``func`` runs.
     """
     signature = inspect.signature(func)
     annotations: dict[str, object] = {}

@@ -31,13 +31,7 @@ class BlockDependenceInfo:
         self._state = ScheduleState(mod)
 
     def get_sref(self, block: Block) -> StmtSRef | None:
-        """Return the reference to a block.
-
-        Returns
-        -------
-        StmtSRef or None
-            None for a block that the program does not have.
-        """
+        """Return the reference to a block, None for one that the program does not have."""
         return self._state.get_sref(block)
 
     def get_block_scope(self, block_sref: StmtSRef) -> BlockScope:

@@ -39,10 +39,7 @@ class BlockReduction:
     def update(self, elements: Sequence[BufferLoad], values: Sequence[PrimExpr]) -> Stmt:
         """Return the statement that combines elements with values.
 
-        Returns
-        -------
-        Stmt
-            One store; or several, of variables that all have their values before the first store.
+        That is one store; or several, of variables that all have their values before the first store.
         """
         operands = {**dict(zip(self.left, elements, strict=True)), **dict(zip(self.right, values, strict=True))}
         results = substitute(self.combination, operands)
@@ -65,11 +62,8 @@ class BlockReduction:
 def reduction_of_block(block: Block) -> BlockReduction | None:
     """Return the reduction that a block makes.
 
-    Returns
-    -------
-    BlockReduction or None
-        None if it makes none that is known: a sum, product, minimum or maximum of each buffer's elements and other
-        values, or the place and value of the first or any of the largest or smallest.
+    Known are a sum, product, minimum or maximum of each buffer's elements and other values, and the place and value of
+    the first or any of the largest or smallest; None for others.
     """
     inits, updates = _stores(block.init), _final_stores(block.body)
     if not inits or updates is None or len(inits) != len(updates):

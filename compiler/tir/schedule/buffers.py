@@ -99,13 +99,7 @@ def statements_of(stmt: Stmt) -> tuple[Stmt, ...]:
 
 
 def inserted(body: Stmt, position: int, stmt: Stmt) -> Stmt:
-    """Return a body with one more statement.
-
-    Parameters
-    ----------
-    position : int
-        Before which of its statements, counted from 0.
-    """
+    """Return a body with one more statement before the one at ``position``, counted from 0."""
     before = statements_of(body)
     with derived_from(body.span):
         return SeqStmt((*before[:position], stmt, *before[position:]))

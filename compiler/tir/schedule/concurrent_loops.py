@@ -63,10 +63,7 @@ def check_no_new_conflicts(state: ScheduleState, before: Conflicts) -> None:
 def check_independent(state: ScheduleState, loop: StmtSRef, kind: ForKind, thread_axis: str, block: StmtSRef) -> None:
     """Reject to let the iterations of a loop run together, if a block inside makes them depend on each other.
 
-    Parameters
-    ----------
-    thread_axis : str
-        The axis that the loop is to be bound to; empty if it is to none.
+    ``thread_axis`` is empty for a loop that is bound to none.
     """
     conflict = _conflict(state, loop, kind, thread_axis, block)
     if conflict is not None:

@@ -117,24 +117,12 @@ def used_variables(items: Iterable[object]) -> set[Var]:
 
 
 def is_complete_block(state: ScheduleState, block: StmtSRef, scope: StmtSRef) -> bool:
-    """Return whether a block computes each element of its output once, from other buffers.
-
-    Parameters
-    ----------
-    scope : StmtSRef
-        The loop or block among whose blocks it must be the only one to write its output.
-    """
+    """Return whether a block alone writes its output in ``scope``, each element once and from other buffers."""
     return _lacks_of_complete_block(state, block, scope) == 0
 
 
 def is_reduction_block(state: ScheduleState, block: StmtSRef, scope: StmtSRef) -> bool:
-    """Return whether a block computes elements by a reduction whose initial value it sets.
-
-    Parameters
-    ----------
-    scope : StmtSRef
-        The loop or block among whose blocks it must be the only one to write its output.
-    """
+    """Return whether a block alone writes its output in ``scope``, by a reduction whose initial value it sets."""
     return _lacks_of_reduction_block(state, block, scope) == 0
 
 
@@ -256,13 +244,7 @@ def check_all_values(state: ScheduleState, block: StmtSRef) -> None:
 
 
 def buffer_of(state: ScheduleState, block: StmtSRef, index: int, kind: str) -> Buffer:
-    """Return a buffer that a block reads or writes, by its place in the signature.
-
-    Parameters
-    ----------
-    index : int
-        Counted from 0.
-    """
+    """Return a buffer that a block reads or writes, by its place in the signature."""
     regions = block.block.reads if kind == "read" else block.block.writes
     if not 0 <= index < len(regions):
         refuse(

@@ -16,13 +16,7 @@ __all__ = ["accessed_buffers", "scope_of_blocks"]
 
 
 def scope_of_blocks(blocks: Sequence[StmtSRef]) -> BlockScope:
-    """Return the scope that some blocks make, with their dependencies.
-
-    Parameters
-    ----------
-    blocks : sequence of StmtSRef
-        The blocks directly inside of a block, in the order of the program.
-    """
+    """Return the scope that blocks directly inside of a block make, with their dependencies."""
     writers: dict[Buffer, list[StmtSRef]] = {}
     readers: dict[Buffer, list[StmtSRef]] = {}
     dependencies: dict[tuple[StmtSRef, StmtSRef, DepKind], Dependency] = {}

@@ -52,24 +52,12 @@ class IllegalStepError(Exception):
 
 
 def refuse(mod: IRModule, summary: str, detail: str, *places: Node) -> NoReturn:
-    """Reject a step of a schedule.
-
-    Parameters
-    ----------
-    detail : str
-        What is wrong in this program; ``{0}``, ``{1}``, … stand for the places.
-    """
+    """Reject a step of a schedule; in ``detail``, ``{0}``, ``{1}``, … stand for the places."""
     raise IllegalStepError(mod, summary, detail, places)
 
 
 def rendered(error: IllegalStepError, primitive: str, level: str) -> ScheduleError:
-    """Return the error that users see.
-
-    Parameters
-    ----------
-    level : str
-        ``detail`` to draw the program, ``fast`` for the summary, ``none`` for neither.
-    """
+    """Return the error that users see: with the program (``detail``), its summary (``fast``) or neither (``none``)."""
     if level == "none":
         return ScheduleError("ScheduleError: (not rendered)")
     if level == "fast":

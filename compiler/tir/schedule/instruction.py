@@ -28,8 +28,6 @@ class InstructionKind:
 
     Attributes
     ----------
-    name : str
-        E.g. ``ComputeAt``.
     is_pure : bool
         Whether the step leaves the program as it is: it may be dropped where nobody uses what it gives.
     primitive : str
@@ -47,14 +45,9 @@ class InstructionKind:
 
     @staticmethod
     def get(name: str) -> InstructionKind:
-        """Return a kind by its name.
+        """Return a kind by its name, e.g. ``GetBlock``.
 
         Raises ArgumentError if there is no such kind.
-
-        Parameters
-        ----------
-        name : str
-            E.g. ``GetBlock``.
         """
         kind = _KINDS.get(name)
         if kind is None:
@@ -94,13 +87,7 @@ class Instruction:
         return self is other
 
     def python(self, names: Mapping[Any, str], decision: Any = None) -> str:
-        """Return the step as a line of Python.
-
-        Parameters
-        ----------
-        names : mapping
-            What inputs and outputs are called; others are called ``_``.
-        """
+        """Return the step as a line of Python; inputs and outputs without a name are called ``_``."""
         arguments = self.kind.spelling(self.inputs, self.attrs, lambda value: value_text(value, names), decision)
         call = f"sch.{self.kind.primitive}({arguments})"
         outputs = ", ".join(names.get(rv, "_") for rv in self.outputs)

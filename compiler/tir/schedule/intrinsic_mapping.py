@@ -42,12 +42,8 @@ def get_auto_tensorize_mapping_info(
     """Map the axes of a block onto those of an intrinsic that computes the same from elements elsewhere.
 
     An axis is mapped to the one of its kind that the same operands are indexed by: of a convolution those of the batch
-    and of the image together become the rows of a product of matrices.
-
-    Returns
-    -------
-    AutoTensorizeMappingInfo or None
-        None if the block computes something else, or more than one mapping is possible.
+    and of the image together become the rows of a product of matrices. None if the block computes something else, or
+    more than one mapping is possible.
     """
     own = sch.get_sref(block).block
     described = innermost(desc_func.body)[0]

@@ -20,10 +20,7 @@ def suggest_index_map(
 ) -> IndexMap | None:
     """Suggest a layout in which the loops around an access go through the buffer in order.
 
-    Returns
-    -------
-    IndexMap or None
-        None if the index is not a quasi-affine expression of the loops.
+    None if the index is not a quasi-affine expression of the loops.
 
     Examples
     --------

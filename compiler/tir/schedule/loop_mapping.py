@@ -37,15 +37,8 @@ def get_tensorize_loop_mapping(
 ) -> TensorizeInfo | None:
     """Find the loops of a block that an intrinsic could carry out, from the innermost axes on.
 
-    Parameters
-    ----------
-    allow_padding : bool
-        Whether extents may be padded to multiples of the description's.
-
-    Returns
-    -------
-    TensorizeInfo or None
-        None if an axis of the description has no counterpart of its kind, or extents do not fit.
+    With ``allow_padding``, extents may be padded to multiples of the description's. None if an axis of the description
+    has no counterpart of its kind, or extents do not fit.
     """
     sref = sch.get_sref(block)
     own_loops = loops_above(sref)

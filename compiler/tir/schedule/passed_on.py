@@ -45,11 +45,8 @@ class PassedOn:
 def passed_on(loop: Bounds, body: Stmt, around: tuple[Bounds, ...], thread_tag: str) -> tuple[PassedOn, ...]:
     """Return what blocks directly inside of a loop may read of other iterations.
 
-    Parameters
-    ----------
-    thread_tag : str
-        The axis of threads that its iterations are; empty if they are none.  Threads wait for each other before they
-        read memory of theirs.
+    ``thread_tag`` is the axis of threads that its iterations are, empty if they are none: threads wait for each other
+    before they read memory of theirs.
     """
     if is_const_int(loop[2], 1):
         return ()

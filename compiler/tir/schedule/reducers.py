@@ -41,11 +41,8 @@ _IDENTITIES: dict[type[BinaryOp], Callable[[str], PrimExpr]] = {Add: _zero, Mul:
 def reduction_of(init: BufferStore, update: BufferStore) -> Reduction | None:
     """Return the reduction that two stores make: of the initial value, and of an element and a value combined.
 
-    Returns
-    -------
-    Reduction or None
-        None if they make none: not the same element, another combination, or another initial value than the one
-        that changes nothing.
+    None if they make none: not the same element, another combination, or another initial value than the one that
+    changes nothing.
     """
     if init.buffer is not update.buffer or not structural_equal(init.indices, update.indices):
         return None
@@ -64,13 +61,7 @@ def is_identity(value: PrimExpr, kind: type[BinaryOp], dtype: str) -> bool:
 
 
 def other_operand(combination: BinaryOp, update: BufferStore) -> PrimExpr | None:
-    """Return what is combined with the element that a store changes.
-
-    Returns
-    -------
-    PrimExpr or None
-        None if the element is not an operand.
-    """
+    """Return what is combined with the element that a store changes; None if the element is not an operand."""
     for element, value in ((combination.a, combination.b), (combination.b, combination.a)):
         if (
             isinstance(element, BufferLoad)

@@ -65,12 +65,8 @@ def bound_region(realize: BlockRealize, region: BufferRegion) -> tuple[Range, ..
 def relaxed_loops(block: StmtSRef, above: StmtSRef | None, storage_scope: str | None = None) -> dict[Var, Range]:
     """Return the loops around a block up to, but without, one above; and further out the threads that share memory.
 
-    Parameters
-    ----------
-    above : StmtSRef or None
-        A loop or block around it; None for all loops of the block's scope.
-    storage_scope : str, optional
-        Where the memory is whose elements are meant: the threads further out that all see it are loops as well.
+    Without ``above`` these are all loops of the block's scope. The threads further out that all see ``storage_scope``
+    are loops as well.
     """
     relaxed: dict[Var, Range] = {}
     inside = True
@@ -92,17 +88,9 @@ def _is_shared(loop: For, storage_scope: str | None) -> bool:
 def written_box(
     realize: BlockRealize, region: BufferRegion, loops: Mapping[Var, Range], analyzer: Analyzer
 ) -> Box | None:
-    """Return a box of elements that loops around a block are sure to write.
+    """Return a box of elements that loops around a block are sure to write, or None if none can be told.
 
-    Parameters
-    ----------
-    region : BufferRegion
-        What one iteration writes, in terms of the axes of the block.
-
-    Returns
-    -------
-    Box or None
-        None if none can be told.
+    The region is what one iteration writes.
     """
     ranges = bound_region(realize, region)
     predicate = _needed_predicate(realize.predicate, set(free_vars(ranges)), loops)
@@ -124,25 +112,13 @@ def _needed_predicate(predicate: PrimExpr, used: Collection[Var], loops: Mapping
 
 
 def accessed_box(realize: BlockRealize, region: BufferRegion, loops: Mapping[Var, Range], analyzer: Analyzer) -> Box:
-    """Return a box of elements outside of which loops around a block read none.
-
-    Parameters
-    ----------
-    region : BufferRegion
-        What one iteration reads, in terms of the axes of the block.
-    """
+    """Return a box of elements that holds what loops around a block read; the region is what one iteration reads."""
     sets = _all_relaxed(estimate_region_upper_bound(bound_region(realize, region), loops, realize.predicate), loops)
     return tuple([_within(one, whole, analyzer) for one, whole in zip(sets, _extent(region.buffer), strict=True)])
 
 
 def accessed_sets(realize: BlockRealize, region: BufferRegion, loops: Mapping[Var, Range]) -> Box:
-    """Return a box of elements outside of which loops around a block access none, were there no condition on it.
-
-    Parameters
-    ----------
-    region : BufferRegion
-        What one iteration accesses, in terms of the axes of the block.
-    """
+    """Return a box of elements outside of which loops around a block access none, were there no condition on it."""
     return tuple(_all_relaxed(estimate_region_upper_bound(bound_region(realize, region), loops), loops))
 
 

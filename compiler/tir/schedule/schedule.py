@@ -40,8 +40,6 @@ class Schedule:
 
     Parameters
     ----------
-    mod : PrimFunc or IRModule
-        The program; a function stands under the name ``main``.
     seed : int, optional
         Where the sampling of random decisions begins; at random where left out.
     debug_mask : str or int
@@ -144,14 +142,9 @@ class Schedule:
         return twin
 
     def seed(self, seed: int) -> None:
-        """Begin sampling anew.
+        """Begin sampling anew, at random from -1.
 
         Raises ArgumentError if it is not an integer, or less than -1.
-
-        Parameters
-        ----------
-        seed : int
-            Where it begins; -1 for at random.
         """
         if not isinstance(seed, int) or seed < -1:
             expected("Schedule.seed", "seed", "a non-negative integer, or -1", seed)
@@ -167,13 +160,7 @@ class Schedule:
         return self._random
 
     def show(self, style: str | None = None, black_format: bool = False) -> None:
-        """Print the program and the steps that led to it.
-
-        Parameters
-        ----------
-        style : str, optional
-            Accepted for compatibility with TVM: texts have no colours here.
-        """
+        """Print the program and the steps that led to it."""
         print(self.mod.script())
         if self._trace is not None:
             print(self._trace)
@@ -181,14 +168,9 @@ class Schedule:
     # random variables
 
     def get(self, rand_var_or_sref: ExprRV | BlockRV | LoopRV | StmtSRef) -> int | PrimExpr | Block | For | None:
-        """Return what a random variable means.
+        """Return the block, loop or value that a random variable means; None for a reference to what is gone.
 
         Raises IndexError if the schedule does not know it.
-
-        Returns
-        -------
-        Block, For or int
-            A block, a loop, or the value of an expression; None for a reference to what is gone.
         """
         if isinstance(rand_var_or_sref, StmtSRef):
             return rand_var_or_sref.stmt
@@ -218,12 +200,8 @@ class Schedule:
     def evaluated(self, expr: PrimExpr) -> int | PrimExpr:
         """Return the value of an expression of numbers that the schedule knows.
 
-        Raises IndexError if it is a number that the schedule does not know.
-
-        Returns
-        -------
-        int or PrimExpr
-            An expression where it depends on the program's own variables.
+        It is an expression where it depends on the program's own variables. Raises IndexError if it is a number that
+        the schedule does not know.
         """
         values = {rv: convert(value) for rv, value in self._meanings.items() if isinstance(rv, Var)}
         if isinstance(expr, Var) and expr not in values and not self._is_of_program(expr):
@@ -237,13 +215,7 @@ class Schedule:
         return any(var is v for f in functions for v in f.params) or any(var is dim for dim in dims)
 
     def meaning(self, rv: object) -> StmtSRef | int | None:
-        """Return what a random variable stands for.
-
-        Returns
-        -------
-        StmtSRef, int or None
-            None if the schedule does not know it.
-        """
+        """Return what a random variable stands for, None if the schedule does not know it."""
         return self._meanings.get(rv)
 
     def remove_rv(self, rand_var: ExprRV | BlockRV | LoopRV) -> None:

@@ -78,13 +78,7 @@ class DepKind(IntEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dependency:
-    """A block that must run after another one.
-
-    Attributes
-    ----------
-    src, dst : StmtSRef
-        The block that comes first, and the one that depends on it.
-    """
+    """A block, ``dst``, that must run after another one, ``src``."""
 
     src: StmtSRef
     dst: StmtSRef
@@ -92,15 +86,7 @@ class Dependency:
 
 
 class BlockScope:
-    """The blocks directly inside of a block, and how they depend on each other.
-
-    Parameters
-    ----------
-    blocks : sequence of StmtSRef
-        In the order of the program.
-    dependencies : iterable of Dependency
-        In the order of the later one of the blocks.
-    """
+    """The blocks directly inside of a block, and how they depend on each other."""
 
     def __init__(self, blocks: Iterable[StmtSRef], dependencies: Iterable[Dependency]) -> None:
         self.blocks = tuple(blocks)

@@ -42,8 +42,6 @@ class ScheduleState:
 
     Parameters
     ----------
-    mod : IRModule or PrimFunc
-        The function stands under the name ``main``.
     debug_mask : str or int
         ``"all"`` to check the references and the flags after each primitive, ``"none"``, or a sum of members of
         :class:`ScheduleDebugMask`.
@@ -90,13 +88,7 @@ class ScheduleState:
                 yield inner
 
     def subtree(self, sref: StmtSRef, inner_first: bool = False) -> Iterator[StmtSRef]:
-        """Yield a reference and those to the loops and blocks below.
-
-        Parameters
-        ----------
-        inner_first : bool
-            Whether what is below comes before what is around it.
-        """
+        """Yield a reference and those to the loops and blocks below: after it, or before it with ``inner_first``."""
         assert sref.stmt is not None
         if not inner_first:
             yield sref
@@ -113,13 +105,7 @@ class ScheduleState:
     # references
 
     def get_sref(self, stmt: Block | For) -> StmtSRef | None:
-        """Return the reference to a loop or block.
-
-        Returns
-        -------
-        StmtSRef or None
-            None if the program has no such loop or block.
-        """
+        """Return the reference to a loop or block, None if the program has no such one."""
         return self._srefs.get(stmt)
 
     def sref_of(self, stmt: Stmt) -> StmtSRef:
@@ -149,13 +135,7 @@ class ScheduleState:
         return next((above for above in ancestors(sref) if above.parent is None), sref)
 
     def root_of_function(self, name: str) -> StmtSRef | None:
-        """Return the root block of a function.
-
-        Returns
-        -------
-        StmtSRef or None
-            None if there is no such function of loop IR.
-        """
+        """Return the root block of a function, None if there is no such function of loop IR."""
         return next((root for root, var in self._roots.items() if var.name_hint == name), None)
 
     def function_of(self, sref: StmtSRef) -> PrimFunc:
@@ -185,10 +165,7 @@ class ScheduleState:
     def refresh(self, block: StmtSRef) -> None:
         """Find out anew what there is to know about a block and the blocks directly inside of it.
 
-        Parameters
-        ----------
-        block : StmtSRef
-            Whose inner blocks a primitive changed, beyond what keeps the flags as they were.
+        A primitive has changed the inner blocks, beyond what keeps the flags as they were.
         """
         for child in self.child_blocks(block):
             info = self.info(child)
@@ -215,15 +192,9 @@ class ScheduleState:
         """Replace a loop or block.
 
         References to loops stay where a loop with the same variable takes their place, references to blocks where
-        ``block_sref_reuse`` says which one does, or where the very same object is found again. Raises ArgumentError if
-        a block is to be replaced by something else than a block, or a loop by a block without values.
-
-        Parameters
-        ----------
-        tgt_stmt : Block, For or BlockRealize
-            A block for a block; a loop, or a block with the values of its axes, for a loop.
-        block_sref_reuse : mapping of Block to Block, optional
-            Which new block takes the place of an old one.
+        ``block_sref_reuse`` says which one does, or where the very same object is found again. A loop is replaced by a
+        loop, or by a block with the values of its axes. Raises ArgumentError if a block is to be replaced by something
+        else than a block, or a loop by a block without values.
         """
         source = src_sref.stmt
         _check_replacement(source, tgt_stmt)
@@ -283,13 +254,7 @@ class ScheduleState:
         self.mod = self.mod.with_functions(functions)
 
     def replace_parameters(self, sref: StmtSRef, buffers: Mapping[Buffer, Buffer]) -> None:
-        """Let the parameters of the function that a loop or block is in point to other buffers.
-
-        Parameters
-        ----------
-        buffers : mapping of Buffer to Buffer
-            The old ones, and the new ones.
-        """
+        """Let parameters of the function that a loop or block is in point to new buffers in place of old ones."""
         var = self._roots[self.root_of(sref)]
         func = self.mod[var]
         buffer_map = {param: buffers.get(buffer, buffer) for param, buffer in func.buffer_map.items()}

@@ -34,11 +34,8 @@ class _Store(NamedTuple):
 def stored_boxes(realize: BlockRealize, buffer: Buffer, loops: Mapping[Var, Range], analyzer: Analyzer) -> list[Box]:
     """Return boxes of elements that loops around a block are sure to store.
 
-    Returns
-    -------
-    list of Box
-        Those that the signature states, where the body stores by intrinsics or vectors, whose elements it does not
-        tell.
+    Where the body stores by intrinsics or vectors, whose elements it does not tell, they are those that the signature
+    states.
     """
     stores = _stores_of(realize.block, buffer)
     if stores.is_exact and stores.found:

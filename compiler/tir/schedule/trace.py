@@ -31,13 +31,7 @@ class Trace:
         self.decisions = dict(decisions)
 
     def get_decision(self, inst: Instruction) -> Any:
-        """Return what a step chose.
-
-        Returns
-        -------
-        object or None
-            None for a step that chooses nothing.
-        """
+        """Return what a step chose, None for one that chooses nothing."""
         return self.decisions.get(inst)
 
     def append(self, inst: Instruction, decision: Any = None) -> None:
@@ -47,13 +41,7 @@ class Trace:
             self.decisions[inst] = decision
 
     def pop(self) -> Instruction | None:
-        """Remove the last step.
-
-        Returns
-        -------
-        Instruction or None
-            The step; None if there is none.
-        """
+        """Remove the last step and return it; None if there is none."""
         if not self.insts:
             return None
         inst = self.insts.pop()
@@ -77,8 +65,6 @@ class Trace:
 
         Parameters
         ----------
-        sch : Schedule
-            It gets names of its own for what the steps give.
         remove_postproc : bool
             Whether to stop where postprocessing begins.
         decision_provider : callable, optional
@@ -96,14 +82,9 @@ class Trace:
 
     @staticmethod
     def apply_json_to_schedule(json_obj: Json, sch: Schedule) -> None:
-        """Do the steps of a saved trace, to a schedule.
+        """Do the steps of a saved trace, what :meth:`as_json` gave or its text, to a schedule.
 
         Raises ArgumentError if it is not a trace.
-
-        Parameters
-        ----------
-        json_obj : list or str
-            What :meth:`as_json` gave, or its text.
         """
         _from_json(json.loads(json_obj) if isinstance(json_obj, str) else json_obj).apply_to_schedule(sch, False)
 
@@ -129,11 +110,8 @@ class Trace:
     def as_json(self, remove_postproc: bool = False) -> Json:
         """Return the trace as lists, strings and numbers.
 
-        Returns
-        -------
-        list
-            A list of the steps, each a list of its kind, inputs, attributes and outputs; and a list of the choices,
-            each with the number of its step.
+        There is a list of the steps, each a list of its kind, inputs, attributes and outputs; and a list of the
+        choices, each with the number of its step.
         """
         insts = self._steps(remove_postproc)
         names = _names(insts)
@@ -158,13 +136,7 @@ class Trace:
         return [inst.python(names, self.decisions.get(inst)) for inst in insts]
 
     def show(self, style: str | None = None, black_format: bool = False) -> None:
-        """Print the trace as Python.
-
-        Parameters
-        ----------
-        style : str, optional
-            Accepted for compatibility with TVM: texts have no colours here.
-        """
+        """Print the trace as Python."""
         print(self)
 
     def __str__(self) -> str:

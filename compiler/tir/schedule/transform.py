@@ -22,17 +22,8 @@ def tile_with_tensor_intrin(
 ) -> LoopRV | None:
     """Split the loops of a block so that the inner ones are those of an intrinsic.
 
-    Parameters
-    ----------
-    sch : Schedule
-        The schedule, which is changed.
-    allow_padding : bool
-        Whether extents may be padded to multiples of the intrinsic's.
-
-    Returns
-    -------
-    LoopRV or None
-        The outermost of the inner loops, which ``sch.tensorize`` takes; None if the loops do not fit.
+    Return the outermost of these, which ``sch.tensorize`` takes, or None if the loops do not fit; with
+    ``allow_padding``, extents may be padded to multiples of the intrinsic's.
     """
     intrinsic = TensorIntrin.get(intrin_name)
     assert intrinsic is not None

@@ -74,12 +74,7 @@ def children_of(stmt: Stmt) -> Iterator[tuple[For | BlockRealize, int]]:
 def with_child(stmt: Body, old: Stmt, new: Stmt) -> Body:
     """Return a loop or block in whose body a statement is replaced that lies in no inner loop or block.
 
-    Parameters
-    ----------
-    old : Stmt
-        A block, or any statement, such as a loop or the realization of a block.
-    new : Stmt
-        A block for a block, which keeps the values of its axes.
+    A block takes the place of a block, which keeps the values of its axes.
     """
     return changed(stmt, body=_replaced(stmt.body, old, new))
 
@@ -110,13 +105,7 @@ def ancestors(sref: StmtSRef) -> Iterator[StmtSRef]:
 
 
 def scope_of(sref: StmtSRef) -> StmtSRef | None:
-    """Return the innermost block around a loop or block.
-
-    Returns
-    -------
-    StmtSRef or None
-        None for the root block of a function.
-    """
+    """Return the innermost block around a loop or block, None for the root block of a function."""
     return next((above for above in ancestors(sref) if above.is_block), None)
 
 

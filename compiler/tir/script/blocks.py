@@ -59,14 +59,9 @@ class AllocatedBuffer(Declaration):
 
 
 def block(name: str = "", no_realize: bool = False) -> BlockScope:
-    """Begin a block: ``with T.block("C"):``.
+    """Begin a block: ``with T.block("C"):``; with ``no_realize``, it stands alone, without values of its axes.
 
     Raises ArgumentError if the name is not a string.
-
-    Parameters
-    ----------
-    no_realize : bool
-        Whether the block stands alone, without values of its axes.
     """
     if not isinstance(name, str):
         expected("T.block", "name", "a string", name)
@@ -98,12 +93,7 @@ class _Axes:
     def remap(self, kinds: str, bindings: Sequence[PrimExpr], dtype: str = "int32") -> list[AxisDeclaration]:
         """Declare an axis for each of some loops: ``vi, vj, vk = T.axis.remap("SSR", [i, j, k])``.
 
-        Parameters
-        ----------
-        bindings : sequence of Var
-            The variables of the loops; the axes run over what they do.
-        dtype : str
-            Accepted for compatibility with TVM: an axis has the type of its loop.
+        Each axis has the range and the type of its loop.
         """
         if not isinstance(kinds, str) or set(kinds) - {"S", "R"}:
             raise ArgumentError(f"T.axis.remap: the kinds must be the letters S and R, got {show(kinds)}")
@@ -133,24 +123,12 @@ def _domain(dom: Any, dtype: str) -> Range:
 
 
 def reads(*buffer_regions: Any) -> BlockFact:
-    """Say which elements the block reads; left out, they are found from what it does.
-
-    Parameters
-    ----------
-    *buffer_regions : BufferRegion
-        ``A[0:16, j]``, or a list of such regions; none for nothing.
-    """
+    """Say which elements the block reads, e.g. ``A[0:16, j]``; left out, they are found from what it does."""
     return BlockFact("reads", _regions(buffer_regions))
 
 
 def writes(*buffer_regions: Any) -> BlockFact:
-    """Say which elements the block writes; left out, they are found from what it does.
-
-    Parameters
-    ----------
-    *buffer_regions : BufferRegion
-        As for :func:`reads`.
-    """
+    """Say which elements the block writes, e.g. ``A[0:16, j]``; left out, they are found from what it does."""
     return BlockFact("writes", _regions(buffer_regions))
 
 
@@ -196,17 +174,7 @@ def alloc_buffer(
 ) -> Any:
     """Allocate a buffer for the block, or for the function: ``B = T.alloc_buffer((16, 16))``.
 
-    Parameters
-    ----------
-    shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators
-        As for :func:`Buffer`.
-    dtypes : str, optional
-        The data type, as scripts of releases before 0.12 name it.
-
-    Returns
-    -------
-    AllocatedBuffer
-        Named by the variable that it is assigned to; the buffer itself in a function of Python that a program calls.
+    The parameters are those of :func:`Buffer`; ``dtypes`` is the data type in scripts of releases before 0.12.
     """
     dtype = dtypes or dtype
     given = (shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators)

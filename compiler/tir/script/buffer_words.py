@@ -50,25 +50,7 @@ __all__ = [
 
 
 class BufferWord:
-    """``T.Buffer``: the type of a parameter that is a buffer, or a view of memory.
-
-    Parameters
-    ----------
-    data : Var, optional
-        The pointer, e.g. what ``T.allocate`` gives; a pointer of its own if left out.
-    strides : sequence of int, PrimExpr or str, optional
-        In elements; a string names a variable.  Compact rows if left out.
-    scope : str
-        Where the memory is, for a pointer of its own: ``global``, ``shared``, ``local``, …
-    align : int
-        Alignment of ``data`` in bytes, -1 for the runtime's default.
-    offset_factor : int
-        The offset is a multiple of this; given without ``elem_offset``, the offset is a variable.
-    buffer_type : str
-        ``default``, or ``auto_broadcast``: the stride of a dimension of one element is 0.
-    axis_separators : sequence of int, optional
-        Where the dimensions are split into groups when the buffer is flattened.
-    """
+    """``T.Buffer``: the type of a parameter that is a buffer, or a view of memory; called as by :meth:`__call__`."""
 
     def __call__(
         self,
@@ -111,13 +93,7 @@ class BufferWord:
         return declared(BufferDeclaration(lambda name: new_buffer(name, *given)), "buffer")
 
     def __getitem__(self, args: Any) -> Any:
-        """Declare a buffer as older releases write it: ``T.Buffer[(16, 16), "float32"]``.
-
-        Parameters
-        ----------
-        args : tuple
-            Shape and data type; or the shape alone.
-        """
+        """Declare a buffer as older releases write it: ``T.Buffer[(16, 16), "float32"]``."""
         is_shape = isinstance(args, tuple) and not any(isinstance(part, (str, tuple, list)) for part in args)
         return self(args) if is_shape or not isinstance(args, tuple) else self(*args)
 
@@ -179,12 +155,7 @@ def preflattened_buffer(
 ) -> ParameterLayout:
     """Say of which shape a parameter is that the program accesses flat, as releases 0.9 to 0.11 write it.
 
-    Parameters
-    ----------
-    postflattened_buffer : Buffer
-        The buffer of a parameter, as the program accesses it.
-    shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type
-        As for :func:`Buffer`; the pointer is always that of the flat buffer.
+    The parameters are those of :func:`Buffer`; the pointer is always that of the flat buffer.
     """
     flat = postflattened_buffer
     given = (shape, dtype, flat.data, strides, elem_offset, scope, align, offset_factor, buffer_type, None)
@@ -207,15 +178,9 @@ def match_buffer(
 ) -> MatchedBuffer:
     """Say which buffer a parameter points to, or let one stand for a region: ``A = T.match_buffer(a, (n, m))``.
 
-    Parameters
-    ----------
-    param : Var or BufferRegion
-        A parameter ``a: T.handle``; within a block a region such as ``B[0:4, j]``, whose extents and data type
-        the buffer has where no shape is given.
-    shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators
-        As for :func:`Buffer`.
-    type : str
-        The ``buffer_type`` of older releases: ``default`` or ``auto``.
+    The parameter is a ``T.handle``. Within a block a region such as ``B[0:4, j]`` gives the buffer its extents and data
+    type where no shape is given. Other parameters are those of :func:`Buffer`; ``type`` is the ``buffer_type`` of older
+    releases: ``default`` or ``auto``.
     """
     buffer_type = type or buffer_type
     given = (shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators)
@@ -250,12 +215,7 @@ def decl_buffer(
 ) -> Scope:
     """Declare a buffer by a statement: ``B = T.decl_buffer((4,), data=p)`` makes a ``DeclBuffer``.
 
-    Without ``data`` its memory is allocated, too.
-
-    Parameters
-    ----------
-    shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators
-        As for :func:`Buffer`.
+    Without ``data`` its memory is allocated, too. The parameters are those of :func:`Buffer`.
     """
     given = (shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators)
 
@@ -281,15 +241,8 @@ def allocate(
 ) -> Scope:
     """Allocate memory for the rest of the block: ``B = T.allocate([16], "float32", "local")``.
 
-    Parameters
-    ----------
-    scope : str
-        Where: ``global``, ``shared``, ``local``, …
-
-    Returns
-    -------
-    Scope
-        Gives the pointer, which ``T.Buffer(…, data=B)`` makes a buffer of.
+    It gives the pointer, which ``T.Buffer(…, data=B)`` makes a buffer of; scopes are ``global``, ``shared``, ``local``,
+    …
     """
 
     def enter(name: str) -> tuple[object, Wrap]:
@@ -303,10 +256,7 @@ def allocate(
 def realize(region: object, scope: str | None = None, condition: ExprLike = True) -> Scope:
     """Let a region of a buffer exist for the rest of the block: ``T.realize(A[0:16, 0:8], "shared")``.
 
-    Parameters
-    ----------
-    scope : str, optional
-        Where, as an attribute of the statement says; the buffer's pointer says it where left out.
+    Without a scope, the buffer's pointer says where it is.
     """
     buffer, bounds = regions(region)
 
@@ -320,12 +270,7 @@ def realize(region: object, scope: str | None = None, condition: ExprLike = True
 def prefetch(target: object, *args: ExprLike) -> Stmt | PrimExpr:
     """Hint that memory is read soon.
 
-    Parameters
-    ----------
-    target : Buffer, or PrimExpr
-        A buffer, whose region is prefetched; or the address for the processor's instruction.
-    *args
-        The region as a list of ``T.Range``; or the instruction's hints.
+    A buffer is followed by its region, a list of ``T.Range``; an address by the hints of the processor's instruction.
     """
     if isinstance(target, BufferNode):
         (bounds,) = args
@@ -334,13 +279,7 @@ def prefetch(target: object, *args: ExprLike) -> Stmt | PrimExpr:
 
 
 def buffer_var(dtype: str, storage_scope: str = "global") -> Any:
-    """Declare a pointer, as older releases write ``T.handle(dtype, storage_scope)``.
-
-    Parameters
-    ----------
-    dtype : str
-        Type of the elements that it points to.
-    """
+    """Declare a pointer, as older releases write ``T.handle(dtype, storage_scope)``."""
     pointer = PointerType(PrimType(dtype), storage_scope)
     return declared(Declaration(lambda name: Var(name, "handle", pointer)), "v")
 

@@ -26,15 +26,8 @@ def allocate_const(
 ) -> Scope:
     """Allocate memory with known contents for the rest of the block: ``B = T.allocate_const([1, 2], "int32", [2])``.
 
-    Parameters
-    ----------
-    data : sequence of bool, int or float; or int
-        The elements in order; or their place in the module's attribute ``constants``.
-
-    Returns
-    -------
-    Scope
-        Gives the pointer, which ``T.Buffer(…, data=B)`` makes a buffer of.
+    The data are the elements in order, or their place in the module's attribute ``constants``. It gives the pointer,
+    which ``T.Buffer(…, data=B)`` makes a buffer of.
     """
     shape = as_exprs(extents)
 

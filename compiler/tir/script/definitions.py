@@ -70,15 +70,7 @@ class Declaration:
 def declared(declaration: Declaration, name: str) -> Any:
     """Return what a word of the language gives: a declaration to the program that uses it, else what it declares.
 
-    Parameters
-    ----------
-    name : str
-        What a variable or a buffer is called that no program names.
-
-    Returns
-    -------
-    Declaration, or Var, IterVar or Buffer
-        The declaration, where the program that is being read uses the word itself, and names what it declares.
+    A variable or buffer that no program names is called ``name``.
     """
     return declaration.make(name) if _READERS.current() is None else declared_in_program(declaration, name)
 
@@ -193,13 +185,8 @@ class DataType:
     def __call__(self, expr: ExprLike = None, is_size_var: bool = False) -> PrimExpr | Declaration:
         """Return a constant, or declare a free variable.
 
-        Parameters
-        ----------
-        expr : int, float, bool, str or PrimExpr, optional
-            The constant; ``"inf"``, ``"-inf"`` and ``"nan"`` are floats, an expression is converted.  Left out, a
-            variable is declared.
-        is_size_var : bool
-            Whether the variable is never negative.
+        ``"inf"``, ``"-inf"`` and ``"nan"`` are floats, an expression is converted; without a value a variable is
+        declared, with ``is_size_var`` one that is never negative.
         """
         if expr is None:
             kind = SizeVar if is_size_var else Var
@@ -213,13 +200,7 @@ class DataType:
 
 @dataclass(frozen=True)
 class HandleType(DataType):
-    """A pointer; called with a data type, a pointer to elements of that type.
-
-    Parameters
-    ----------
-    is_size_var : bool
-        Whether the variable is never negative.
-    """
+    """A pointer; called with a data type, a pointer to elements of that type."""
 
     dtype: str = "handle"  # type of the elements that it points to; `T.float32` is one, too
 

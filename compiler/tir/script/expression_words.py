@@ -67,11 +67,6 @@ broadcast, ramp = Broadcast, Ramp
 def Let(body: ExprLike, where: Mapping[Var, PrimExpr]) -> PrimExpr:
     """Bind a variable within an expression: ``T.Let(x * x, where={x: i + 1})``.
 
-    Parameters
-    ----------
-    where : mapping of name to PrimExpr
-        The variable, which is defined here, and its value.
-
     Raises
     ------
     ArgumentError
@@ -83,10 +78,7 @@ def Let(body: ExprLike, where: Mapping[Var, PrimExpr]) -> PrimExpr:
 def load(dtype: str, var: Var, index: ExprLike, predicate: ExprLike = True) -> PrimExpr:
     """Return what lies behind a pointer, as older releases write it: ``T.load("float32", A.data, i)``.
 
-    Parameters
-    ----------
-    predicate : PrimExpr
-        Where nothing is loaded if it is false: the value is 0 there.
+    The value is 0 where the predicate is false.
 
     Raises
     ------
@@ -98,11 +90,6 @@ def load(dtype: str, var: Var, index: ExprLike, predicate: ExprLike = True) -> P
 
 def store(var: Var, index: ExprLike, value: ExprLike, predicate: ExprLike = True) -> Stmt:
     """Store a value behind a pointer, as older releases write it: ``T.store(A.data, i, 1.0)``.
-
-    Parameters
-    ----------
-    predicate : PrimExpr
-        Where nothing is stored if it is false.
 
     Raises
     ------
@@ -116,11 +103,6 @@ def comm_reducer(combiner: Callable[..., PrimExpr], identity: Sequence[PrimExpr]
     """Return a commutative combination of values: ``T.comm_reducer(lambda x, y: x + y, [T.float32(0)])``.
 
     Raises ArgumentError if it does not take two of each value.
-
-    Parameters
-    ----------
-    combiner : callable
-        From the values to what they are combined to; a tuple of results for several values.
     """
     count = len(identity)
     names = list(inspect.signature(combiner).parameters)
@@ -139,18 +121,7 @@ def Range(begin: ExprLike, end: ExprLike) -> RangeNode:
 
 
 def Shuffle(vectors: Sequence[PrimExpr], indices: Sequence[ExprLike]) -> PrimExpr:
-    """Return lanes of several vectors, one after the other.
-
-    Parameters
-    ----------
-    indices : sequence of int or PrimExpr
-        Numbers of lanes, counted through all vectors.
-
-    Returns
-    -------
-    PrimExpr
-        A vector with as many lanes as there are indices.
-    """
+    """Return a vector of some lanes of several vectors; lanes are numbered through all of these."""
     return ShuffleNode(as_exprs(vectors), as_exprs(indices))
 
 
@@ -165,29 +136,15 @@ def index_map(
     inverse_index_map: Callable[..., Any] | None = None,
     index_dtype: str = "int64",
 ) -> IndexMap:
-    """Return a mapping of indices: ``T.index_map(lambda i, j: (j, i))``.
-
-    Parameters
-    ----------
-    mapping : callable
-        From the indices to the new ones.
-    inverse_index_map : callable, optional
-        The way back; found where left out.
-    """
+    """Return a mapping of indices: ``T.index_map(lambda i, j: (j, i))``; the way back is found where it is left out."""
     return IndexMap.from_func(mapping, inverse_index_map=inverse_index_map, index_dtype=index_dtype)
 
 
 def iter_var(var: Any, dom: RangeNode | None, iter_type: str, thread_tag: str = "") -> IterVar:
     """Return an axis, as attributes name them.
 
+    The variable may be a declaration such as ``T.int32()``; kinds are ``DataPar``, ``ThreadIndex``, ``CommReduce``, …
     Raises ArgumentError if there is no such kind of axis.
-
-    Parameters
-    ----------
-    var : Var or Declaration
-        A variable, or the declaration of one such as ``T.int32()``.
-    iter_type : str
-        ``DataPar``, ``ThreadIndex``, ``CommReduce``, ….
     """
     if isinstance(var, Declaration):
         var = var.make("v")

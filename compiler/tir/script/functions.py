@@ -34,21 +34,9 @@ Program = TypeVar("Program", bound=PrimFunc | IRModule)
 def prim_func(func: Callable[..., Any] | None = None, *, private: bool = False, check_well_formed: bool = True) -> Any:
     """Read a Python function as TVMScript; a decorator.
 
-    Raises ScriptError if the function is not TVMScript, with the line.
-
-    Parameters
-    ----------
-    func : callable, optional
-        The function; its body is never run.  Left out where this is used with options.
-    private : bool
-        Whether the function has no name outside of its module: no ``global_symbol``.
-    check_well_formed : bool
-        Accepted for compatibility with TVM; ``tir.analysis.verify_well_formed`` is the check.
-
-    Returns
-    -------
-    PrimFunc
-        In the body of a class the function itself, which :func:`ir_module` reads.
+    The body of the function is never run. A ``private`` function has no name outside of its module: no
+    ``global_symbol``. In the body of a class the function itself is returned, which :func:`ir_module` reads. Raises
+    ScriptError if the function is not TVMScript, with the line.
 
     Examples
     --------
@@ -72,14 +60,8 @@ def prim_func(func: Callable[..., Any] | None = None, *, private: bool = False, 
 def macro(func: Callable[..., Any] | None = None, *, hygienic: bool = True) -> Any:
     """Read a Python function as a piece of programs, which is read anew wherever it is used; a decorator.
 
-    Raises ArgumentError if it is given anything but a function.
-
-    Parameters
-    ----------
-    func : callable, optional
-        The function; its body is never run.  Left out where this is used with options.
-    hygienic : bool
-        Whether names that are not parameters mean what they do where the macro is defined, instead of where it is used.
+    The body of the function is never run. With ``hygienic``, names that are not parameters mean what they do where the
+    macro is defined, instead of where it is used. Raises ArgumentError if it is given anything but a function.
 
     Examples
     --------
@@ -101,13 +83,6 @@ def ir_module(mod: type | None = None, *, check_well_formed: bool = True) -> Any
     """Read a class of TVMScript functions as a module; a decorator.
 
     Raises ScriptError if a function is not TVMScript, with the line.
-
-    Parameters
-    ----------
-    mod : type, optional
-        Its methods are decorated by ``T.prim_func``.  Left out where this is used with options.
-    check_well_formed : bool
-        Accepted for compatibility with TVM; ``tir.analysis.verify_well_formed`` is the check.
 
     Examples
     --------
@@ -136,14 +111,8 @@ def from_source(
 ) -> Any:
     """Read a program that is given as text; ``str`` of a function or module is such a text.
 
-    Raises ScriptError if the text is not TVMScript, with the line.
-
-    Parameters
-    ----------
-    program : str
-        One function or one module.  ``T`` and ``I`` need not be imported.
-    check_well_formed : bool
-        Accepted for compatibility with TVM; ``tir.analysis.verify_well_formed`` is the check.
+    The text is one function or one module, in which ``T`` and ``I`` need not be imported. Raises ScriptError if the
+    text is not TVMScript, with the line.
 
     Examples
     --------

@@ -8,16 +8,9 @@ __all__ = ["cprint"]
 
 
 def cprint(printable: object, style: str | None = None, black_format: bool = False) -> None:
-    """Print a script.
+    """Print a script: a text, or anything with a method ``script``; texts have no colours here.
 
     Raises TypeError if ``printable`` is neither.
-
-    Parameters
-    ----------
-    printable : str or Node
-        A text, or anything with a method ``script``.
-    style : str, optional
-        Accepted for compatibility with TVM: texts have no colours here.
     """
     script = getattr(printable, "script", None)
     if isinstance(printable, str):

@@ -30,46 +30,22 @@ def _loop(
 
 
 def serial(start: ExprLike, stop: ExprLike = None, *, annotations: Mapping[str, Any] | None = None) -> Loop:
-    """Run the iterations one after the other; ``range`` without annotations means the same.
-
-    Parameters
-    ----------
-    start, stop : int or PrimExpr
-        As for ``range``: the first value, and the first one that is not reached.
-    """
+    """Run the iterations one after the other; ``range`` means the same, without annotations."""
     return _loop(ForKind.SERIAL, start, stop, annotations)
 
 
 def parallel(start: ExprLike, stop: ExprLike = None, *, annotations: Mapping[str, Any] | None = None) -> Loop:
-    """Run the iterations on several cores.
-
-    Parameters
-    ----------
-    start, stop, annotations
-        As for :func:`serial`.
-    """
+    """Run the iterations on several cores."""
     return _loop(ForKind.PARALLEL, start, stop, annotations)
 
 
 def vectorized(start: ExprLike, stop: ExprLike = None, *, annotations: Mapping[str, Any] | None = None) -> Loop:
-    """Run the iterations as lanes of vectors.
-
-    Parameters
-    ----------
-    start, stop, annotations
-        As for :func:`serial`; the extent is a constant.
-    """
+    """Run the iterations, a constant number, as lanes of vectors."""
     return _loop(ForKind.VECTORIZED, start, stop, annotations)
 
 
 def unroll(start: ExprLike, stop: ExprLike = None, *, annotations: Mapping[str, Any] | None = None) -> Loop:
-    """Write the iterations out one after the other.
-
-    Parameters
-    ----------
-    start, stop, annotations
-        As for :func:`serial`; the extent is a constant.
-    """
+    """Write the iterations, a constant number, out one after the other."""
     return _loop(ForKind.UNROLLED, start, stop, annotations)
 
 
@@ -80,16 +56,9 @@ def thread_binding(
     *,
     annotations: Mapping[str, Any] | None = None,
 ) -> Loop:
-    """Run each iteration on a thread of its own.
+    """Run each iteration on a thread of its own, along an axis such as ``"threadIdx.x"``.
 
-    Raises ArgumentError if the thread axis is missing.
-
-    Parameters
-    ----------
-    start, stop : int or PrimExpr
-        As for :func:`serial`; the thread axis may come right after the number of iterations.
-    thread : str
-        The tag of the thread axis, e.g. ``"threadIdx.x"``.
+    The thread axis may come right after the number of iterations. Raises ArgumentError if the thread axis is missing.
     """
     if isinstance(stop, str):
         return thread_binding(start, thread=stop, annotations=annotations)

@@ -22,20 +22,13 @@ class MetaVariable:
 
 
 def meta_var(value: Any) -> MetaVariable:
-    """Give a name to a Python value, instead of binding a variable of the program: ``n = T.meta_var(4 * k)``.
-
-    Parameters
-    ----------
-    value : object
-        A number, a buffer, a tuple, …
-    """
+    """Give a name to a Python value, instead of binding a variable of the program: ``n = T.meta_var(4 * k)``."""
     return MetaVariable(value)
 
 
 @dataclass(frozen=True)
 class Macro:
-    """Statements with parameters; used as a statement, they stand there with the arguments in place of the parameters.
-    """
+    """Statements with parameters; used as a statement, they stand there with arguments in place of the parameters."""
 
     source: Source
     definition: ast.FunctionDef  # its statements, which are never run as Python

@@ -164,10 +164,8 @@ def _fits(value: float, dtype: str) -> bool:
 def call_op(op: Op, *args: object, dtype: str | None = None) -> PrimExpr:
     """Return the call of an operator.
 
-    Parameters
-    ----------
-    op : Op
-        One that does not show its type in its operands takes its data type first, or last where calls print it there.
+    An operator that does not show its type in its operands takes its data type first, or last where calls print it
+    there.
     """
     if dtype is not None:
         dtype = dtype or "void"

@@ -61,10 +61,7 @@ def attr(node: object, attr_key: str, value: ExprLike) -> Scope:
 def env_thread(thread_tag: str, dtype: str = "int32") -> Declaration:
     """Declare the axis of threads that :func:`launch_thread` begins: ``tx = T.env_thread("threadIdx.x")``.
 
-    Parameters
-    ----------
-    thread_tag : str
-        A virtual thread's begins with ``vthread``.
+    The tag of a virtual thread begins with ``vthread``.
     """
     return Declaration(lambda name: IterVar(None, Var(name, dtype), IterVar.ThreadIndex, thread_tag))
 
@@ -72,10 +69,7 @@ def env_thread(thread_tag: str, dtype: str = "int32") -> Declaration:
 def launch_thread(thread: str | IterVar, extent: ExprLike) -> Scope:
     """Begin a thread axis: ``tx = T.launch_thread("threadIdx.x", 32)``.
 
-    Parameters
-    ----------
-    thread : str or IterVar
-        Its tag; a virtual thread's begins with ``vthread``.  Or what :func:`env_thread` declared.
+    The thread is a tag, of a virtual thread one that begins with ``vthread``, or what :func:`env_thread` declared.
     """
     tag = thread.thread_tag if isinstance(thread, IterVar) else thread
     key = "virtual_thread" if tag.startswith("vthread") else "thread_extent"
@@ -111,25 +105,14 @@ def Else() -> Branch:
 
 
 def Assert(condition: ExprLike, message: str) -> Scope:
-    """Fail with ``message`` unless ``condition`` holds; ``with T.Assert(n < 64, "n is too large"):``.
-
-    Returns
-    -------
-    Scope
-        The function fails before the rest of the block, or the block of the ``with``.
-    """
+    """Fail with ``message`` unless ``condition`` holds; ``with T.Assert(n < 64, "n is too large"):``."""
     return Scope.unnamed(lambda body: AssertStmt(convert(condition), convert(message), body))
 
 
 def LetStmt(value: ExprLike, type: Any = None, *, var: Var | None = None) -> Scope:
     """Bind a variable for a block: ``with T.LetStmt(n * 4) as m:``; elsewhere write ``m: T.int32 = n * 4``.
 
-    Parameters
-    ----------
-    type : T.int32, T.handle("float32"), …, optional
-        The type of the variable; that of the value where left out.
-    var : Var, optional
-        The variable, where it was declared before.
+    The variable may have been declared before; its type is that of the value where left out.
     """
     bound = convert(value)
 
@@ -145,12 +128,7 @@ def LetStmt(value: ExprLike, type: Any = None, *, var: Var | None = None) -> Sco
 def let(var: Var, value: ExprLike, body: ExprLike = None) -> Scope | PrimExpr:
     """Bind a declared variable, as older releases write it: ``with T.let(p, T.call_extern(…)):``.
 
-    Parameters
-    ----------
-    var : Var
-        Declared by ``T.var`` or ``T.buffer_var``.
-    body : PrimExpr, optional
-        The expression in which it stands for the value; a block where left out.
+    It was declared by ``T.var`` or ``T.buffer_var``; with ``body`` it stands for the value in that expression.
     """
     bound = convert(value)
     if body is not None:

@@ -34,12 +34,7 @@ def without_collections() -> Iterator[None]:
 class ScriptError(PlacedError):
     """A program that is not TVMScript, or not of the part of it that this IR has.
 
-    Attributes
-    ----------
-    file : str
-        ``<script>`` for a program that was given as a string.
-    line, column : int
-        Where, both counted from 1.
+    The file is ``<script>`` for a program that was given as a string; line and column are counted from 1.
     """
 
     def __init__(self, message: str, file: str, line: int, column: int, text: str) -> None:

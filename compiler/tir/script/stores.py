@@ -16,14 +16,8 @@ def buffer_store(
 ) -> BufferStore:
     """Store to an element of a buffer, or to several by a vector.
 
-    Raises DTypeError if the predicate is no vector of as many truth values.
-
-    Parameters
-    ----------
-    value : PrimExpr
-        Converted to the type of the elements.
-    predicate : PrimExpr, optional
-        Which lanes are stored: a vector of truth values.
+    The value is converted to the type of the elements; lanes are stored where the predicate is true. Raises DTypeError
+    if the predicate is no vector of as many truth values.
     """
     element = BufferSlice(buffer, tuple([i if isinstance(i, slice) else convert(i) for i in indices])).asobject()
     return BufferStore(buffer, convert(value).astype(element.dtype), element.indices, predicate)

@@ -25,11 +25,7 @@ _CALLS = (CALL_PACKED, CALL_CPACKED, CALL_TRACE_PACKED)
 def packed_arguments(call: Call) -> tuple[PrimExpr, ...]:
     """Return the arguments that a call passes on the stacks.
 
-    Parameters
-    ----------
-    call : Call
-        Of a registered function, or of a C function that is called like one: its last operand, the handle of
-        resources, is passed by itself.
+    The last operand of a C function that is called like a registered one, the handle of resources, is passed by itself.
     """
     return call.args[1:-1] if call.op is CALL_CPACKED else call.args[1:]
 

@@ -73,13 +73,7 @@ class AsyncQueues:
         self.writes = [_buffers(block.writes) for block in blocks]
 
     def synchronized(self, steps: Sequence[Step], end: PrimExpr) -> list[Stmt]:
-        """Return steps with their commits and waits.
-
-        Parameters
-        ----------
-        steps : sequence of Step
-            What one iteration of a loop does, in order.
-        """
+        """Return the steps of an iteration, in order, with their commits and waits."""
         if not self.async_stages:
             return [step.realize for step in steps]
         return _Part(self, steps, end).statements()

@@ -60,13 +60,9 @@ class BarrierRegions(Functor):
         C[tx] = B[7 - tx]                         for tx in range(8):
                                                       C[tx] = B[7 - tx]
 
-    Parameters
-    ----------
-    each_thread : callable
-        Returns the loops over the threads around a region.
-    keep : callable
-        Called with the variable, the value and the body of a definition that reads memory and is used beyond a
-        barrier; returns the definition for each thread, and the body that reads it.
+    ``each_thread`` returns the loops over the threads around a region. ``keep`` is called with the variable, the value
+    and the body of a definition that reads memory and is used beyond a barrier; it returns the definition for each
+    thread, and the body that reads it.
     """
 
     def __init__(

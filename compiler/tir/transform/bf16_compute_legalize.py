@@ -61,12 +61,7 @@ class BF16Promote(PrimFuncPass):
 class _Promote(StmtExprMutator):
     """Does operations on a narrow type in a wide one: on bfloat16 in single precision.
 
-    Attributes
-    ----------
-    narrow : frozenset of str
-        The element types that are not computed with.
-    wide : str
-        The element type that takes their place.
+    Elements of the types ``narrow`` are not computed with; ``wide`` takes their place.
     """
 
     narrow = frozenset({BF16})
@@ -185,10 +180,7 @@ class _PointerUses(StmtExprVisitor):
 class ComputeLegalizer(_Promote):
     """Widens what is computed, and the memory that a function allocates.
 
-    Parameters
-    ----------
-    kept : collection of Var
-        Pointers to memory whose elements stay narrow.
+    Pointers in ``kept`` lead to memory whose elements stay narrow.
     """
 
     def __init__(self, kept: Collection[Var] = ()) -> None:

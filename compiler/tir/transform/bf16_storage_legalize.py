@@ -87,10 +87,7 @@ def lowered_types(func: PrimFunc, lower: StorageLegalizer) -> PrimFunc:
 class StorageLegalizer(StmtExprMutator):
     """Stores a narrow type as bits: bfloat16 as uint16.
 
-    Attributes
-    ----------
-    narrow : frozenset of str
-        The element types that there are no values of.
+    There are no values of the element types ``narrow``.
     """
 
     narrow = frozenset({BF16})

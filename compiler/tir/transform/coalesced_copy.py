@@ -49,15 +49,7 @@ class CoalescedCopy:
     def staged(self, name: str) -> tuple[Stmt, Buffer] | None:
         """Return the loops with a stage in registers, and its buffer: a thread loads all before it stores any.
 
-        Parameters
-        ----------
-        name : str
-            What the buffer of the stage is called after.
-
-        Returns
-        -------
-        (Stmt, Buffer) or None
-            None if the body is anything but a store, or not a constant number of elements is staged.
+        None if the body is anything but a store, or not a constant number of elements is staged.
         """
         store = self.body
         if not isinstance(store, BufferStore) or not isinstance(self.rounds, IntImm):
@@ -128,12 +120,7 @@ def share_out(
 ) -> CoalescedCopy:
     """Fuse loops, and split them among rounds, threads and the lanes of a vector.
 
-    Parameters
-    ----------
-    threads : mapping of str to PrimExpr
-        The extents of the thread axes, the one that changes fastest last.
-    lanes : int
-        How many elements a thread copies at once.
+    The thread axis that changes fastest comes last; a thread copies ``lanes`` elements at once.
     """
     simplify = Analyzer().simplify
     dtype = loops[0].loop_var.dtype

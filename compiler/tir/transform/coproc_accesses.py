@@ -38,13 +38,7 @@ class Step:
 
 
 class AccessPlanner(Visitor):
-    """Walks a function, and lets a subclass plan what is inserted into each sequence of statements.
-
-    Parameters
-    ----------
-    shared : set of Var, optional
-        The memory whose accesses count; all memory if left out.
-    """
+    """Walks a function, and lets a subclass plan what is inserted into each sequence of statements."""
 
     def __init__(self, shared: set[Var] | None = None) -> None:
         self._shared = shared
@@ -55,17 +49,9 @@ class AccessPlanner(Visitor):
 
     @abstractmethod
     def plan(self, steps: Sequence[Step], loop: For | While | None) -> list[Access | None]:
-        """Plan what is inserted between the statements of a sequence.
+        """Plan what is inserted between the statements of a sequence, the body of ``loop`` if that is given.
 
-        Parameters
-        ----------
-        loop : For or While, optional
-            The loop whose body the sequence is.
-
-        Returns
-        -------
-        list of Access or None
-            What the statements around the sequence must know of its accesses.
+        Return what the statements around must know of its accesses.
         """
 
     def run(self, body: Stmt) -> list[Access | None]:

@@ -29,13 +29,7 @@ class _Work:
 
 
 class Dependences(StmtVisitor):
-    """Plans the tokens of a function: a unit waits for the one that worked before it, also around loops.
-
-    Parameters
-    ----------
-    push, pop : callable
-        Make the statements that push and pop a token.
-    """
+    """Plans the tokens of a function: a unit waits for the one that worked before it, also around loops."""
 
     def __init__(self, coproc: IterVar, push: Callable[..., Stmt], pop: Callable[..., Stmt]) -> None:
         self._coproc = coproc

@@ -44,13 +44,7 @@ class FunctionTarget(Protocol):
 
 
 def target_or_current(func: PrimFunc) -> FunctionTarget | None:
-    """Return the target of a function, or the one of the ``with`` block around.
-
-    Returns
-    -------
-    FunctionTarget or None
-        None if neither is known.
-    """
+    """Return the target of a function, or the one of the ``with`` block around."""
     given: Any = func.attrs.get("target")
     if given is None:
         current: Any = extension_point(CURRENT_TARGET).find("target")
@@ -62,11 +56,6 @@ def function_target(func: PrimFunc, operation: str) -> FunctionTarget:
     """Return the target of a function.
 
     Raises LoweringError if the function has none: bind it first.
-
-    Parameters
-    ----------
-    operation : str
-        The name of the pass that asks, for its message.
     """
     target: Any = func.attrs.get("target")
     if target is None:

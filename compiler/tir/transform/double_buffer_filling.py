@@ -39,10 +39,7 @@ class Filling:
 def fillings_ahead(loop: For) -> list[Filling]:
     """Return what the body of a loop fills in each iteration and can fill for the next one instead.
 
-    Returns
-    -------
-    list of Filling
-        None is within another one, within an inner loop, or under a condition.
+    None is within another one, within an inner loop, or under a condition.
     """
     search = _Search()
     search.collect(loop.body)

@@ -46,12 +46,8 @@ class EmulateShuffles(StmtExprMutator):
                                                                          t[0] = exchange[…tx + 16…]
                                                                          T.tvm_storage_sync("warp")
 
-    A thread that has no partner gets its own value, as on a device.
-
-    Parameters
-    ----------
-    thread : PrimExpr
-        The position of a thread in its block.
+    A thread that has no partner gets its own value, as on a device. ``thread`` is the position of a thread in its
+    block.
     """
 
     def __init__(self, thread: PrimExpr, threads: PrimExpr, warp_size: int) -> None:

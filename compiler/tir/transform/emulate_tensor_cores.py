@@ -44,15 +44,9 @@ class EmulateTensorCores(StmtExprMutator):
                                                              c[i] = c[i] + matrix_a[…] * matrix_b[…] + …
                                                          T.tvm_storage_sync("warp")
 
-    Sums of half-precision numbers are rounded once, at the end of an instruction. Raises LoweringError if a block has
-    no full warps, or nothing is said of the layout of an instruction's operands.
-
-    Parameters
-    ----------
-    thread : PrimExpr
-        The position of a thread in its block.
-    threads : PrimExpr
-        The threads of a block, which must be full warps.
+    Sums of half-precision numbers are rounded once, at the end of an instruction. ``thread`` is the position of a
+    thread in its block of ``threads``, which must be full warps. Raises LoweringError if a block has no full warps, or
+    nothing is said of the layout of an instruction's operands.
     """
 
     def __init__(self, thread: PrimExpr, threads: PrimExpr) -> None:

@@ -160,16 +160,7 @@ def _each_thread(loops: Sequence[tuple[Var, PrimExpr]], memory: _BlockMemory, re
 class _BlockMemory(StmtExprMutator):
     """Moves the memory of a block, and the threads' own that is used beyond a barrier, out of the threads' code.
 
-    Parameters
-    ----------
-    code : Stmt
-        Of a thread.
-    slot : PrimExpr
-        Where a thread's own memory is among that of all threads.
-    thread, threads : PrimExpr
-        The position of a thread in its block, and the number of threads.
-    width : int
-        How many threads share memory of a warp.
+    A thread's own memory is at ``slot`` among that of all threads, memory of a warp is shared by ``width`` threads.
     """
 
     def __init__(self, code: Stmt, slot: PrimExpr, thread: PrimExpr, threads: PrimExpr, width: int) -> None:
@@ -268,4 +259,3 @@ class _BlockMemory(StmtExprMutator):
             raise LoweringError(f"emulation: atomic_add{user_place(n.span)} must be given the address of an element")
         self.atomic = True
         return self.visit(BufferStore(element.buffer, element + value, element.indices))
-

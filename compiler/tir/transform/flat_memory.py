@@ -21,13 +21,7 @@ Exprs = tuple[PrimExpr, ...]
 
 
 def align_strides(shape: Exprs, align: Mapping[int, tuple[int, int]]) -> Exprs:
-    """Return strides such that the stride of axis ``a`` is ``offset`` modulo ``factor``.
-
-    Parameters
-    ----------
-    align : mapping of int to (int, int)
-        Factor and offset by axis, as ``storage_align`` gives them.
-    """
+    """Return strides such that the stride of axis ``a`` is ``offset`` modulo ``factor``, given by ``align[a]``."""
     strides: list[PrimExpr] = []
     stride: PrimExpr = const(1, shape[-1].dtype if shape else "int32")
     for axis in reversed(range(len(shape))):
@@ -53,13 +47,7 @@ def pointer_to(dtype: str, pointer: Var) -> Var:
 
 
 def flatten_buffer(buffer: Buffer, shape: Exprs | None = None, strides: Exprs | None = None) -> Buffer:
-    """Return an alias of one dimension on the same pointer; the very same buffer if it is one already.
-
-    Parameters
-    ----------
-    shape, strides : tuple of PrimExpr, optional
-        What to use in place of the buffer's own.
-    """
+    """Return an alias of one dimension on the same pointer; the very same buffer if it is one already."""
     dims = buffer.shape if shape is None else shape
     steps = buffer.strides if strides is None else strides
     size: PrimExpr = const(1, dims[0].dtype if dims else "int32")
@@ -128,12 +116,8 @@ class FlatMemory:
     def bind(self, buffer: Buffer, target: Buffer, begin: Exprs, extents: Exprs) -> None:
         """Lay out a buffer as a region of another one, and give values to the variables that describe it.
 
-        Raises LoweringError if the buffer's shape, strides or offset do not fit the region.
-
-        Parameters
-        ----------
-        buffer : Buffer
-            What stands for the region.  It may lack leading dimensions, which have one element each there.
+        The buffer may lack leading dimensions, which have one element each there. Raises LoweringError if the buffer's
+        shape, strides or offset do not fit the region.
         """
         view = self.view(target)
         skipped = len(extents) - len(buffer.shape)

@@ -83,16 +83,8 @@ def is_fragment(buffer: Buffer) -> bool:
 def tiles_of(loops: Sequence[For], fragment: Buffer, places: Sequence[Place], copy: Stmt) -> Tiles:
     """Return the loops of a copy from or to fragments by tiles.
 
-    Raises LoweringError if a tile does not fit the loops or the indices.
-
-    Parameters
-    ----------
-    loops : sequence of For
-        The last two are over rows and columns.
-    fragment : Buffer
-        Its scope says how large tiles are.
-    places : sequence of Place
-        What is copied; the last two indices follow the last two loops.
+    The last two loops are over rows and columns, which the last two indices of what is copied follow; the scope of the
+    fragment says how large tiles are. Raises LoweringError if a tile does not fit the loops or the indices.
     """
     size = 16 if fragment.scope().startswith(_WMMA) else 8
     where = f"LowerAutoCopy: {fragment.scope()} {fragment.name!r}"
@@ -122,13 +114,7 @@ def _are(steps: Sequence[PrimExpr], *numbers: int) -> bool:
 
 
 def copy_tile(tiles: Tiles, source: Place, target: Place) -> BlockRealize:
-    """Return a block that copies a tile, by an instruction of tensor cores.
-
-    Parameters
-    ----------
-    source, target : Place
-        Where the tile begins; one of them is a fragment, the other one memory.
-    """
+    """Return a block that copies a tile from or to a fragment, by an instruction of tensor cores."""
     size = tiles.size
     src, tgt = _tile("src", source, size), _tile("tgt", target, size)
     if is_fragment(target.buffer):

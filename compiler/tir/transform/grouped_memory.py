@@ -15,10 +15,7 @@ from compiler.tir.transform.flat_memory import FlatMemory, storage_dtype
 class GroupedMemory(FlatMemory):
     """Lays out buffers with axis separators with one dimension for each group of dimensions.
 
-    Parameters
-    ----------
-    only : collection of Buffer, optional
-        The buffers to lay out so, all with separators by default; others become one row of elements.
+    That are the buffers in ``only``, or all with separators; others become one row of elements.
     """
 
     def __init__(self, analyzer: Analyzer, only: Collection[Buffer] | None = None) -> None:

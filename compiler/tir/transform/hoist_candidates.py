@@ -46,13 +46,7 @@ class Loop:
 
 
 class Candidates(Visitor):
-    """Walks a function body and notes what moves where.
-
-    Parameters
-    ----------
-    conditionals, bindings : int
-        Flags of ``HoistedConditionals`` and of ``HoistedLetBindings``.
-    """
+    """Walks a function body and notes what moves where."""
 
     def __init__(self, conditionals: int, bindings: int) -> None:
         self._conditionals = conditionals

@@ -18,13 +18,9 @@ from compiler.tir.stmt import BufferStore, For, Stmt
 def can_store_in_place(stmt: Stmt, source: Var, target: Var) -> bool:
     """Return whether ``stmt`` computes the same if ``target`` is the memory of ``source``.
 
-    That is so if one store alone writes ``target``, each element once, and everything that is read of ``source`` is
-    the very element that this store overwrites.
-
-    Parameters
-    ----------
-    stmt : Stmt
-        The last one to read ``source`` and the first one to write ``target``.
+    That is so if one store alone writes ``target``, each element once, and everything that is read of ``source`` is the
+    very element that this store overwrites. ``stmt`` is the last one to read ``source`` and the first one to write
+    ``target``.
     """
     uses = _Uses(source, target)
     uses.visit(stmt)

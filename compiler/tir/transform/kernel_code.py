@@ -36,11 +36,6 @@ def refuse_tensor_cores(kernel: Stmt, operation: str) -> None:
     """Reject a kernel that computes with tensor cores, which code is generated for in CUDA C alone.
 
     Raises LoweringError if an operator of tensor cores is called; the message names the user's line.
-
-    Parameters
-    ----------
-    operation : str
-        What cannot be done with it, for the message.
     """
 
     def refuse(n: Node) -> None:
@@ -85,17 +80,8 @@ class _DeviceMemory(StmtMutator):
 class KernelCode:
     """A kernel, taken apart into its axes and what each thread does.
 
-    Raises LoweringError if one axis is launched with two extents.
-
-    Parameters
-    ----------
-    kernel : Stmt
-        The outermost launch, with everything in it.
-
-    Attributes
-    ----------
-    position, count : PrimExpr
-        The position of a thread in its block, and the number of threads of a block.
+    A thread has the place ``position`` in its block of ``count`` threads. Raises LoweringError if one axis is launched
+    with two extents.
     """
 
     def __init__(self, kernel: Stmt) -> None:
@@ -117,8 +103,7 @@ class KernelCode:
         self.position, self.count = self.analyzer.simplify(position), self.analyzer.simplify(count)
 
     def memory_width(self, warp_size: int) -> int:
-        """Return how many threads share memory of the scope ``warp``: a warp's, or fewer where threadIdx.x has fewer.
-        """
+        """Return how many threads share memory of the scope ``warp``: a warp's, or fewer where threadIdx.x has less."""
         widths = [
             axis.extent.value for axis in self.threads if axis.tag == "threadIdx.x" and isinstance(axis.extent, IntImm)
         ]

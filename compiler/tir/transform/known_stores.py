@@ -13,7 +13,9 @@ __all__ = ["KnownStores", "without_known_stores"]
 
 
 def without_known_stores(stmt: Stmt) -> Stmt:
-    """Return a statement without stores of values that are known to be there. ::
+    """Return a statement without stores of values that are known to be there.
+
+    For example::
 
         for i in range(16):            for i in range(16):
             A[i] = i             →         A[i] = i
@@ -23,13 +25,7 @@ def without_known_stores(stmt: Stmt) -> Stmt:
 
 
 class KnownStores(StatementFollower):
-    """Removes stores of known values, and of an element to itself.
-
-    Parameters
-    ----------
-    values : BufferValues
-        What is known where the walk begins.
-    """
+    """Removes stores of known values, and of an element to itself."""
 
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
         self.values.forget(n.value)

@@ -90,13 +90,7 @@ class _ApplyRules(StmtExprMutator):
 
 
 def intrin_rule(op: Op, kind: str) -> Callable[[Call], PrimExpr | None] | None:
-    """Return what makes code of calls of an operator.
-
-    Parameters
-    ----------
-    kind : str
-        The kind of target; a rule for it comes before one for ``default``.
-    """
+    """Return what makes code of calls of an operator: a rule for the kind of target before one for ``default``."""
     for key in (f"{kind}.{_RULE}", f"default.{_RULE}"):
         rule: Any = op.get_attr(key)
         if rule is not None:

@@ -125,13 +125,7 @@ class _LastTouches(Visitor):
 
 
 class MemoryReuse:
-    """Which allocations of a kernel may come to lie in the same memory.
-
-    Parameters
-    ----------
-    ctx : PassContext
-        It says whether memory of a fixed size is merged.
-    """
+    """Which allocations of a kernel may come to lie in the same memory."""
 
     def __init__(self, body: Stmt, scope: str, ctx: PassContext) -> None:
         merged = scope == DYNAMIC or (scope in STATIC and bool(ctx.config.get("tir.merge_static_smem", False)))

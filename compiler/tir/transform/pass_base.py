@@ -27,23 +27,12 @@ class PrimFuncPass(Pass, abstract=True):
 
     @abstractmethod
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
-        """Return the transformed function, or ``func`` itself where nothing changed.
-
-        Parameters
-        ----------
-        mod : IRModule
-            The module that the function is in.
-        """
+        """Return the transformed function, or ``func`` itself where nothing changed."""
 
     def apply(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        """Run ``transform_function`` on every PrimFunc.
+        """Run ``transform_function`` on every PrimFunc; return ``mod`` itself where nothing changed.
 
         Raises ArgumentError if the method returns something else than a function.
-
-        Returns
-        -------
-        IRModule
-            ``mod`` itself where nothing changed.
         """
         return mod.with_functions({var: self._apply(func, mod, ctx) for var, func in mod.items()})
 
@@ -72,16 +61,6 @@ def prim_func_pass(
     pass_func : callable or type, optional
         A function ``f(func, mod, ctx) -> func``, or a class with a method ``transform_function(self, func, mod,
         ctx)``.  Left out where this is used as a decorator with options.
-    opt_level : int
-        The pass runs when the context's level is at least this.
-    name : str, optional
-        The name of the function or class if left out.
-
-    Returns
-    -------
-    PrimFuncPass, or a callable that returns one
-        The pass, for a function; for a class, what makes a pass of the arguments of the class; without ``pass_func``,
-        the decorator.
 
     Examples
     --------

@@ -44,13 +44,7 @@ class SharedMemoryPadding:
     _accesses: dict[Buffer, list[_Access]] = field(default_factory=dict)
 
     def note_copy(self, copy: CoalescedCopy, buffer: Buffer, indices: Sequence[PrimExpr]) -> None:
-        """Note an access in the loops of a copy.
-
-        Parameters
-        ----------
-        indices : sequence of PrimExpr
-            Of the element that is accessed; what depends on data is left out.
-        """
+        """Note an access to an element in the loops of a copy; indices that depend on data are left out."""
         extents = [thread.extent.value for thread in copy.threads if isinstance(thread.extent, IntImm)]
         if len(extents) < len(copy.threads):
             return
@@ -88,10 +82,7 @@ class SharedMemoryPadding:
     def padded(self, buffer: Buffer) -> Buffer:
         """Return a buffer with the strides that cost least, the compact ones where none are better.
 
-        Parameters
-        ----------
-        buffer : Buffer
-            One that has strides, or that nothing is known of, stays as it is.
+        A buffer that has strides, or that nothing is known of, stays as it is.
         """
         shape = [dim.value for dim in buffer.shape if isinstance(dim, IntImm)]
         accesses = self._accesses.get(buffer)

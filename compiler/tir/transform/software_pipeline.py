@@ -82,10 +82,7 @@ def _may_meet(a: BufferRegion, b: BufferRegion) -> bool:
 def pipelined(pipeline: Pipeline) -> Stmt:
     """Return the loops that carry out a pipeline: those that fill it, the loop itself, and those that empty it.
 
-    Returns
-    -------
-    Stmt
-        A block that has the buffers, with as many versions as iterations need them at a time.
+    They are in a block that has the buffers, with as many versions as iterations need them at a time.
     """
     return _Emission(pipeline).statement()
 

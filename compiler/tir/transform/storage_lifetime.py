@@ -27,10 +27,7 @@ from compiler.tir.stmt import (
 class Lifetime:
     """When a buffer is alive, at the level of the statements beside its allocation.
 
-    Attributes
-    ----------
-    first, last : int
-        Times between which it is alive, both included; ``last`` is -1 if nothing touches it.
+    It is alive between the times ``first`` and ``last``, both included; ``last`` is -1 if nothing touches it.
     """
 
     __slots__ = ("alloc", "depth", "first", "first_stmt", "last", "last_stmt", "movable", "region")

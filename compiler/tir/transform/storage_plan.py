@@ -79,11 +79,6 @@ def plan(lives: list[Lifetime]) -> list[Storage]:
     it to life and can be overwritten element by element, else the smallest that is large enough, else the largest that
     can grow.  All of a user-defined memory is one allocation in the end. Raises LoweringError if there is less of a
     user-defined memory than is needed, or its buffers have no constant size.
-
-    Parameters
-    ----------
-    lives : list of Lifetime
-        Only those that can be allocated at their region.
     """
     storages: list[Storage] = []
     for life in sorted(lives, key=lambda x: x.first):

@@ -163,4 +163,3 @@ class _Rewrite(StmtExprMutator):
     def visit_BufferStore(self, n: BufferStore) -> Any:
         buffer, value, indices = self._buffer(n.buffer), self.visit(n.value), self._place(n.buffer, n.indices)
         return rebuild(n, buffer=buffer, value=value, indices=indices, predicate=self._visit_optional(n.predicate))
-

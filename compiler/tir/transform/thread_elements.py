@@ -27,13 +27,8 @@ Values = np.ndarray[Any, Any]
 class ThreadElements:
     """Compares, for all threads of a block, the elements that two accesses are of.
 
-    Parameters
-    ----------
-    axes : iterable of ThreadAxis
-        The axes of the block; every one of them, since threads along an axis that an index does not use access
-        the same element.
-    uniformity : Uniformity
-        What all threads of the block agree about.
+    All axes of the block are needed, since threads along an axis that an index does not use access the same element.
+    ``uniformity`` is what all threads of the block agree about.
     """
 
     def __init__(self, axes: Iterable[ThreadAxis], uniformity: Uniformity, analyzer: Analyzer) -> None:
@@ -59,17 +54,8 @@ class ThreadElements:
     def meet(self, a: Sequence[PrimExpr], b: Sequence[PrimExpr], *taken: Sequence[PrimExpr]) -> bool:
         """Return whether two threads may access one element, while all variables but their positions are as they are.
 
-        Parameters
-        ----------
-        a, b : sequence of PrimExpr
-            The indices of two accesses, of as many dimensions.
-        *taken : sequence of PrimExpr
-            The conditions of the threads that make the first access, and of those that make the second.
-
-        Returns
-        -------
-        bool
-            True where it is not known.
+        ``taken`` are the conditions of the threads that make the first access ``a``, and of those that make the second
+        ``b``. True where it is not known.
         """
         if not self._known:
             return True
@@ -151,12 +137,8 @@ def apart_after_steps(
 ) -> bool:
     """Return whether two indices never meet while they belong to different iterations of a loop.
 
-    For example, ``i * 8 + tx`` and ``i * 8 + 7 - tx`` for eight threads.
-
-    Parameters
-    ----------
-    domains : mapping of Var to IntervalSet
-        What threads and loops within this one run over; all other variables have the same value both times.
+    For example, ``i * 8 + tx`` and ``i * 8 + 7 - tx`` for eight threads. ``domains`` are what threads and loops within
+    this one run over; all other variables have the same value both times.
     """
     first, second = _linear(a, loop_var), _linear(b, loop_var)
     if first is None or second is None or first.step != second.step:

@@ -63,10 +63,7 @@ class SplitLongLoops(StmtMutator):
             C[tx] = C[tx] + A[k] * B[k, tx] →      T.tvm_storage_sync("shared")
                                                    C[tx] = C[tx] + A[k] * B[k, tx]
 
-    Parameters
-    ----------
-    x : Var
-        The position along the axis whose threads are to be neighbours.
+    ``x`` is the position along the axis whose threads are to be neighbours.
     """
 
     def __init__(self, code: Stmt, x: Var, positions: Sequence[Var]) -> None:

@@ -44,12 +44,8 @@ def choose_lanes(code: Stmt, positions: Sequence[tuple[Var, PrimExpr]], distinct
                 C[tx * 512 + j] += A[tx * 512 + k] * B[k, j]       for j in range(512):
                                                                        C[tx * 512 + j] += A[tx * 512 + k] * B[k, j]
 
-    Parameters
-    ----------
-    positions : sequence of (Var, PrimExpr)
-        The variable and the extent of each axis of threads, x first.
-    distinct : bool
-        Whether different pointers lead to different memory.
+    The positions are the variable and the extent of each axis of threads, x first; ``distinct`` says that different
+    pointers lead to different memory.
     """
     variables = [var for var, _ in positions]
     best, split = Lanes(code), 0

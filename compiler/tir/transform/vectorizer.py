@@ -93,12 +93,8 @@ def widest(values: Iterable[PrimExpr]) -> int:
 class Vectorizer(StmtExprMutator):
     """Rewrites the body of one loop; what comes back scalar is the same in all lanes.
 
-    Parameters
-    ----------
-    lanes : int
-        How many values it has; negative for multiples of ``vscale``.
-    predication : bool
-        Whether branches that differ from lane to lane become predicates of the accesses in them.
+    It has ``lanes`` values, a negative number for multiples of ``vscale``. With ``predication``, branches that differ
+    from lane to lane become predicates of the accesses in them.
     """
 
     def __init__(self, var: Var, low: PrimExpr, lanes: int, predication: bool = False) -> None:

@@ -56,13 +56,7 @@ class DataDependentError(Exception):
 
 
 class IndexValues(Functor):
-    """Evaluates expressions of integers over arrays.
-
-    Parameters
-    ----------
-    values : mapping of Var to numpy.ndarray
-        Of one shape, or of shapes that broadcast.
-    """
+    """Evaluates expressions of integers over arrays of one shape, or of shapes that broadcast."""
 
     def __init__(self, values: Mapping[Var, Values]) -> None:
         self._values = values

@@ -27,13 +27,7 @@ _DOT_PRODUCTS = {"tir.dp4a": 4, "__dp4a": 4}
 
 
 def fragment_extents(shape: str) -> int:
-    """Return how many products ``m * n * k`` make one product of fragments.
-
-    Parameters
-    ----------
-    shape : str
-        As ``InferFragment`` says it: ``16, 16, 16``.
-    """
+    """Return how many products ``m * n * k`` make one product of fragments of a shape such as ``16, 16, 16``."""
     return prod(map(int, shape.split(",")))
 
 

@@ -50,10 +50,7 @@ class Surroundings:
     def lanes(self, places: Sequence[np.ndarray[Any, Any]]) -> Lanes:
         """Return the values of all variables, and the lanes that come here.
 
-        Parameters
-        ----------
-        places : sequence of numpy.ndarray
-            One for each of ``extents``, each of shape (places,).
+        ``places`` has an array of shape (places,) for each of ``extents``.
         """
         before = len(self.blocks)
         position = places[before][:, None] * WARP + np.arange(WARP)

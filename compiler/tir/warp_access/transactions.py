@@ -27,13 +27,7 @@ _NONE = -1
 
 
 def sectors(addresses: Addresses, size: int) -> np.ndarray[Any, Any]:
-    """Return how many sectors each access touches.
-
-    Parameters
-    ----------
-    addresses : numpy.ndarray of int64
-        Shape (accesses, lanes); -1 for lanes that are idle.
-    """
+    """Return how many sectors each access touches, from addresses (accesses, lanes), -1 for idle lanes."""
     touched = [np.where(addresses < 0, _NONE, (addresses + at) // SECTOR) for at in _steps(size, SECTOR)]
     return _distinct(np.concatenate(touched, axis=1))
 
@@ -42,12 +36,7 @@ def bank_ways(addresses: Addresses, size: int) -> np.ndarray[Any, Any]:
     """Return how many times as long each access of shared memory takes as one without conflicts.
 
     Lanes that access one word share it.  Accesses of 8 and 16 bytes are served for half and a quarter of the lanes at
-    once; the worst of these parts counts.
-
-    Parameters
-    ----------
-    addresses : numpy.ndarray of int64
-        Shape (accesses, lanes); -1 for lanes that are idle.
+    once; the worst of these parts counts. Addresses have the shape (accesses, lanes), -1 for idle lanes.
     """
     count, lanes = addresses.shape
     together = max(1, lanes * _WORD // max(size, _WORD))
@@ -65,16 +54,8 @@ def bank_ways(addresses: Addresses, size: int) -> np.ndarray[Any, Any]:
 def pattern_of(addresses: Addresses, size: int) -> Pattern:
     """Return what the accesses of a warp look like: the first one with a busy lane tells.
 
-    Parameters
-    ----------
-    addresses : numpy.ndarray of int64
-        Shape (accesses, lanes); -1 for lanes that are idle.
-
-    Returns
-    -------
-    str
-        ``broadcast``: all lanes access one place; ``coalesced``: no sector too many; ``strided``: neighbouring lanes
-        are equally far apart; ``scattered``: anything else; ``idle``: no lane accesses anything.
+    ``broadcast``: all lanes access one place; ``coalesced``: no sector too many; ``strided``: neighbouring lanes are
+    equally far apart; ``scattered``: anything else; ``idle``: no lane accesses anything.
     """
     busy = next((row[row >= 0] for row in addresses if (row >= 0).any()), None)
     if busy is None:

@@ -86,17 +86,9 @@ def annotate_buffer_access(
             T.writes(B[vi])                      T.writes(B[vi])
                                                  T.block_attr({"explicit_read_region": [0]})
 
-    Raises ScheduleError if the block has no such buffer, or the region has another number of dimensions, and
+    The function takes the axes of the block and returns for each dimension where the region begins and ends, or an
+    index. Raises ScheduleError if the block has no such buffer, or the region has another number of dimensions, and
     ArgumentError if ``buf_type`` is neither.
-
-    Parameters
-    ----------
-    buffer_index : int
-        Which of the buffers that it reads or writes, counted from 0.
-    buf_type : str
-        ``read`` or ``write``.
-    gen_new_ranges : callable
-        From the axes of the block to the region: for each dimension where it begins and ends, or an index.
     """
     if buf_type not in ("read", "write"):
         raise ArgumentError(f"annotate_buffer_access: buf_type must be 'read' or 'write', got {show(buf_type)}")

@@ -68,18 +68,13 @@ def _plain(value: Any) -> Any:
 
 @primitive("ReorderBlockIterVar", block=BLOCK, new_order=VALUE)
 def reorder_block_iter_var(state: ScheduleState, block: StmtSRef, new_order: Sequence[int]) -> None:
-    """Put the axes of a block into another order, which changes nothing but how the block is written.
+    """Put the axes of a block into another order, given by their old places; only how it is written changes.
 
     For example ``sch.reorder_block_iter_var("C", [2, 0, 1])``::
 
         vi, vj, vk = T.axis.remap("SSR", [i, j, k])    →    vk, vi, vj = T.axis.remap("RSS", [k, i, j])
 
     Raises ScheduleError if these are not all of its axes.
-
-    Parameters
-    ----------
-    new_order : list of int
-        The old places of its axes, in their new order.
     """
     realize = state.realize_of(block)
     if sorted(new_order) != list(range(len(realize.iter_values))):
@@ -101,16 +96,9 @@ def reorder_block_iter_var(state: ScheduleState, block: StmtSRef, new_order: Seq
 def unsafe_hide_buffer_access(
     state: ScheduleState, block: StmtSRef, buf_type: str, buf_index_array: Sequence[int]
 ) -> None:
-    """Take regions out of the signature of a block, so that later steps do not know of them.
+    """Take regions that a block reads or writes out of its signature, so that later steps do not know of them.
 
     Raises ScheduleError if the block has no such region, or ``buf_type`` is neither.
-
-    Parameters
-    ----------
-    buf_type : str
-        ``read`` or ``write``.
-    buf_index_array : list of int
-        Which of its regions, counted from 0.
     """
     if buf_type not in ("read", "write"):
         refuse(

@@ -86,8 +86,6 @@ def cache_read(
     ----------
     read_buffer_index : int, str or Buffer
         Which of the buffers that it reads, counted from 0; or its name.
-    storage_scope : str
-        The memory of the copy, e.g. ``global``, ``shared``, ``local``.
     consumer_blocks : list of BlockRV, optional
         The blocks that read the copy; all that read the buffer where left out.
     """
@@ -136,8 +134,6 @@ def cache_write(
     ----------
     write_buffer_index : int, str or Buffer
         Which of the buffers that it writes, counted from 0; or its name.
-    storage_scope : str
-        The memory that it writes instead, e.g. ``global``, ``shared``, ``local``.
     consumer_blocks : list of BlockRV, optional
         The blocks that read that memory instead of the copy; none where left out.
     """
@@ -169,19 +165,9 @@ def cache_inplace(state: ScheduleState, block: StmtSRef, read_buffer_index: int,
                                             for ax0 in range(64):
                                                 A[ax0] = A_local[ax0]
 
-    Raises ScheduleError if the block does not both read and write the buffer.
-
-    Parameters
-    ----------
-    read_buffer_index : int, str or Buffer
-        Which of the buffers that it reads, counted from 0; or its name.
-    storage_scope : str
-        The memory of the copy, e.g. ``global``, ``shared``, ``local``.
-
-    Returns
-    -------
-    list of BlockRV
-        The block that makes the copy, and the one that copies it back.
+    It returns the block that makes the copy, and the one that copies it back; the buffer is one of those that the block
+    reads, by its number from 0 on, its name, or itself. Raises ScheduleError if the block does not both read and write
+    the buffer.
     """
     buffer = buffer_of(state, block, read_buffer_index, "read")
     if all(region.buffer is not buffer for region in block.block.writes):
@@ -291,8 +277,7 @@ def full_region(buffer: Buffer) -> tuple[Range, ...]:
 
 
 def place_behind(block: StmtSRef, scope: StmtSRef, related: Sequence[StmtSRef]) -> Place:
-    """Return the innermost place between a block and the first of some later ones; the end of the scope if it has none.
-    """
+    """Return the innermost place between a block and the first of some later ones; the scope's end if it has none."""
     inner = block
     for around in ancestors(block):
         later = [at for other in related if (at := _child_index(other, around)) is not None and at > inner.seq_index]
@@ -327,10 +312,7 @@ def region_below(state: ScheduleState, block: StmtSRef, buffer: Buffer, around: 
 def copy_stage(source: Buffer, target: Buffer, region: Sequence[Range], condition: PrimExpr | None = None) -> Stmt:
     """Return loops and a block that copy a region of a buffer to the same place of another one.
 
-    Returns
-    -------
-    Stmt
-        The block is called after the buffer of the two that is new.
+    The block is called after the buffer of the two that is new.
     """
     loops = [Var(f"ax{index}", bound.extent.dtype) for index, bound in enumerate(region)]
     axes = [
@@ -353,15 +335,7 @@ def copy_stage(source: Buffer, target: Buffer, region: Sequence[Range], conditio
 def insert_stage(
     state: ScheduleState, scope: StmtSRef, insertion: Insertion, rewrite: ReplaceBuffers, blocks: Sequence[StmtSRef]
 ) -> StmtSRef:
-    """Insert a stage, and let some blocks access another buffer, which the scope allocates.
-
-    Parameters
-    ----------
-    insertion : Insertion
-        What is inserted where.
-    blocks : sequence of StmtSRef
-        The blocks that access the other buffer.
-    """
+    """Insert a stage, and let some blocks access another buffer, which the scope allocates."""
     place = insertion.place
     insert = _Insert(insertion, rewrite, {sref.block for sref in blocks})
     body = insert.visit(scope.block.body)

@@ -54,21 +54,10 @@ def cache_index(state: ScheduleState, block: StmtSRef, storage_scope: str, cse_t
                 B[vi] = A[vi // 3]                  B[vi] = A[index_var_0[vi]]
 
     An index is computed ahead where it depends on the axes of the block alone, and can be computed for all their
-    values: it reads no buffer, and divides by constants only. The indices of the buffers that the block writes stay.
-    Raises ScheduleError if the block is the root block.
-
-    Parameters
-    ----------
-    storage_scope : str
-        The memory of the indices, e.g. ``global``, ``shared``, ``local``.
-    cse_thresh : int
-        How often an expression must occur in the indices; up to 1 for each index as a whole, from 2 on for common
-        subexpressions, the largest first.
-
-    Returns
-    -------
-    list of BlockRV
-        The blocks that compute the indices; none where there is nothing to compute.
+    values: it reads no buffer, and divides by constants only. The indices of the buffers that the block writes stay. An
+    expression is computed ahead that occurs ``cse_thresh`` times: up to 1 each index as a whole, from 2 on common
+    subexpressions, the largest first. It returns the blocks that compute the indices. Raises ScheduleError if the block
+    is the root block.
     """
     scope = scope_root(state, block)
     roots = list(_index_expressions(block.block))

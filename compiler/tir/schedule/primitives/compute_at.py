@@ -68,8 +68,6 @@ def compute_at(
         A complete or reduction block that is not an output; all of its consumers are under the loop.
     loop : LoopRV
         In the same block as ``block``, but not around it.
-    preserve_unit_loops : bool
-        Whether to make loops of one iteration as well.
     index : int
         Before which statement under the loop it is put, counted from 0; -1 for the last possible place, -2 for the
         first.
@@ -105,8 +103,6 @@ def reverse_compute_at(
         A complete or reduction block; all of its producers are under the loop.
     loop : LoopRV
         In the same block as ``block``, but not around it.
-    preserve_unit_loops : bool
-        Whether to make loops of one iteration as well.
     index : int
         Before which statement under the loop it is put, counted from 0; -1 for the last possible place, -2 for the
         first.

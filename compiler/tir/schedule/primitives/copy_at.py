@@ -47,13 +47,6 @@ def read_at(
 
     Raises ScheduleError if the block reads no such buffer, and ArgumentError if the loop is not around the block, or a
     block under it writes the buffer.
-
-    Parameters
-    ----------
-    read_buffer_index : int
-        Which of the buffers that it reads, counted from 0.
-    storage_scope : str
-        The memory of the copy, e.g. ``shared``.
     """
     buffer = buffer_of(state, block, read_buffer_index, "read")
     return _copied_at(state, loop, block, buffer, storage_scope, is_read=True)
@@ -75,13 +68,6 @@ def write_at(
 
     Raises ScheduleError if the block writes no such buffer, and ArgumentError if the loop is not around the block, or
     the copy would be made before a reduction is complete.
-
-    Parameters
-    ----------
-    write_buffer_index : int
-        Which of the buffers that it writes, counted from 0.
-    storage_scope : str
-        The memory that it writes instead, e.g. ``local``.
     """
     buffer = buffer_of(state, block, write_buffer_index, "write")
     _check_complete_below(state, loop, block)

@@ -55,14 +55,9 @@ def decompose_padding(state: ScheduleState, block: StmtSRef, loop: StmtSRef) -> 
                 vi = T.axis.spatial(140, i)                        vi = T.axis.spatial(128, i)
                 B[vi] = T.if_then_else(6 <= vi and vi < 134, A[vi - 6], 0)    B[vi + 6] = A[vi]
 
-    Raises ScheduleError if the block is not complete or pads nothing, or the loop is not around it alone.
-
-    Parameters
-    ----------
-    block : BlockRV or str
-        A block that stores ``T.if_then_else(condition, value, constant)``; the condition bounds axes.
-    loop : LoopRV
-        A loop around it, with nothing but the block inside.
+    The block stores ``T.if_then_else(condition, value, constant)``, where the condition bounds axes; the loop has
+    nothing but the block inside. Raises ScheduleError if the block is not complete or pads nothing, or the loop is not
+    around it alone.
     """
     padding = _padding(state, block)
     loops = _nest(state, block, loop)

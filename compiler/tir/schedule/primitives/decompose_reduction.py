@@ -37,12 +37,8 @@ def decompose_reduction(state: ScheduleState, block: StmtSRef, loop: StmtSRef) -
                     C[vi] = 0.0                            with T.block("C_update"):
                 C[vi] = C[vi] + A[vi, vk]                      C[vi] = C[vi] + A[vi, vk]
 
-    Raises ScheduleError if the block is not a reduction, or the loop is another one.
-
-    Parameters
-    ----------
-    loop : LoopRV
-        A loop around it; no loop further out belongs to the reduction.
+    No loop further out than ``loop`` belongs to the reduction. Raises ScheduleError if the block is not a reduction, or
+    the loop is another one.
     """
     scope = scope_root(state, block)
     check_reduction_block(state, block, scope)

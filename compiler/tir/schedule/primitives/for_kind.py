@@ -24,12 +24,8 @@ def parallel(state: ScheduleState, loop: StmtSRef) -> None:
 
         for i in range(128): …       →       for i in T.parallel(128): …
 
-    Raises ScheduleError if the iterations depend on each other as far as the blocks' signatures tell.
-
-    Parameters
-    ----------
-    loop : LoopRV
-        Every block inside is complete or a reduction, and the loop is part of data-parallel axes only.
+    Every block inside is complete or a reduction, and the loop is part of data-parallel axes only. Raises ScheduleError
+    if the iterations depend on each other as far as the blocks' signatures tell.
     """
     _carry_out(state, loop, ForKind.PARALLEL)
 
@@ -42,12 +38,8 @@ def vectorize(state: ScheduleState, loop: StmtSRef) -> None:
 
         for j in range(8): …       →       for j in T.vectorized(8): …
 
-    Raises ScheduleError if the iterations depend on each other as far as the blocks' signatures tell.
-
-    Parameters
-    ----------
-    loop : LoopRV
-        Every block inside is complete or a reduction, and the loop is part of data-parallel axes only.
+    Every block inside is complete or a reduction, and the loop is part of data-parallel axes only. Raises ScheduleError
+    if the iterations depend on each other as far as the blocks' signatures tell.
     """
     _carry_out(state, loop, ForKind.VECTORIZED)
 
@@ -60,15 +52,9 @@ def bind(state: ScheduleState, loop: StmtSRef, thread_axis: str) -> None:
 
         for i in range(128): …       →       for i in T.thread_binding(128, thread="threadIdx.x"): …
 
-    Raises ScheduleError if the iterations depend on each other as far as the blocks' signatures tell, and ArgumentError
-    if threads have no such axis.
-
-    Parameters
-    ----------
-    loop : LoopRV
-        Every block inside is complete or a reduction.  A loop of a reduction can be an axis ``threadIdx`` only.
-    thread_axis : str
-        E.g. ``blockIdx.x``, ``threadIdx.x``, ``vthread.x``.
+    Every block inside is complete or a reduction; a loop of a reduction can be an axis ``threadIdx`` only. Axes are
+    ``blockIdx.x``, ``threadIdx.x``, ``vthread.x``, … Raises ScheduleError if the iterations depend on each other as far
+    as the blocks' signatures tell, and ArgumentError if threads have no such axis.
     """
     check_thread_axis("bind", thread_axis)
     _carry_out(state, loop, ForKind.THREAD_BINDING, thread_axis)

@@ -44,12 +44,8 @@ def compute_inline(state: ScheduleState, block: StmtSRef) -> None:
         B[vi] = A[vi] * 2.0       →
         C[vi] = B[vi] + 1.0                C[vi] = A[vi] * 2.0 + 1.0
 
-    Raises ScheduleError if it is not one, or its buffer is used otherwise than by loads.
-
-    Parameters
-    ----------
-    block : BlockRV or str
-        A complete block that stores one element for each iteration, and is not an output.
+    The block is complete, stores one element for each iteration, and is not an output. Raises ScheduleError if it is
+    not one, or its buffer is used otherwise than by loads.
     """
     scope = scope_root(state, block)
     buffer = _only_buffer(state, block, {region.buffer for region in block.block.writes}, "write")
@@ -70,13 +66,8 @@ def reverse_compute_inline(state: ScheduleState, block: StmtSRef) -> None:
         B[vi] = A[vi] * 2.0       →        C[vi] = A[vi] * 2.0 + 1.0
         C[vi] = B[vi] + 1.0
 
+    The block is complete, stores one element for each iteration, and is the only consumer of its single producer.
     Raises ScheduleError if it is not one, or which element it needs of its producer is not one to one.
-
-    Parameters
-    ----------
-    block : BlockRV or str
-        A complete block that stores one element for each iteration, with a single producer that it is the only consumer
-        of.
     """
     scope = scope_root(state, block)
     written = {region.buffer for other in state.child_blocks(scope) for region in other.block.writes}

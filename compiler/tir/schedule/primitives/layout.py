@@ -73,10 +73,7 @@ class BufferChoice(Role):
 class IndexMapping(Role):
     """A map of indices: an :class:`IndexMap`, a function, or its text in a saved trace.
 
-    Parameters
-    ----------
-    of_buffer : bool
-        Whether it maps the indices of the buffer, instead of the axes of the block.
+    It maps the indices of the buffer with ``of_buffer``, else the axes of the block.
     """
 
     is_input = True
@@ -247,10 +244,7 @@ def set_axis_separator(
 
         B = T.alloc_buffer((128, 128))       →       B = T.alloc_buffer((128, 128), axis_separators=[1])
 
-    Parameters
-    ----------
-    buffer : (str, int), str or Buffer
-        The buffer: ``("read", index)`` or ``("write", index)``, its name, or itself.
+    The buffer is ``("read", index)`` or ``("write", index)``, its name, or itself.
     """
     old = buffer_of(state, block, buffer[1], buffer[0])
     separators = as_exprs([int(axis) for axis in axis_separators or ()])
@@ -269,14 +263,8 @@ def transform_block_layout(state: ScheduleState, block: StmtSRef, index_map: Ind
                 vi, vj = T.axis.remap("SS", [i, j])     →          v0 = T.axis.spatial(128, ax0)
                 B[vi, vj] = A[vi, vj] * 2.0                        B[v0 // 16, v0 % 16] = A[v0 // 16, v0 % 16] * 2.0
 
-    Raises ScheduleError if the axes are not loops, or the map is not one to one.
-
-    Parameters
-    ----------
-    block : BlockRV or str
-        A block whose axes are just the loops around it.
-    index_map : IndexMap or callable
-        From its axes to the new ones, one to one.
+    The axes of the block are just the loops around it; the map takes them one to one to the new ones. Raises
+    ScheduleError if the axes are not loops, or the map is not one to one.
     """
     realize = state.realize_of(block)
     nest = plain_nest(state, block, realize)
@@ -397,15 +385,7 @@ def home_of(state: ScheduleState, block: StmtSRef, buffer: Buffer) -> StmtSRef:
 def replace_buffer(
     state: ScheduleState, home: StmtSRef, rewrite: ReplaceBuffers, buffers: Mapping[Buffer, Buffer]
 ) -> None:
-    """Rewrite all accesses to a buffer, and its definition, be it in a block or a parameter.
-
-    Parameters
-    ----------
-    home : StmtSRef
-        The block that allocates it, or the root block.
-    buffers : mapping of Buffer to Buffer
-        The old one and the new one.
-    """
+    """Rewrite all accesses to a buffer, and its definition, be it in a block or a parameter."""
     new = rewrite.visit(home.block)
     state.replace(home, new, rewrite.reuse)
     state.replace_parameters(home, buffers)

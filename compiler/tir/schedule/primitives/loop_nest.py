@@ -99,15 +99,14 @@ def fuse(state: ScheduleState, *loops: StmtSRef, preserve_unit_iters: bool = Tru
                 vi, vj = …remap("SS", [i, j])              vi = T.axis.spatial(4, i_j_fused // 32)
                                                            vj = T.axis.spatial(32, i_j_fused % 32)
 
-    Raises ScheduleError if the loops are not a nest, or one is not as it must be.
+    With ``preserve_unit_iters``, loops of one iteration stay in the values of the blocks' axes. Raises ScheduleError if
+    the loops are not a nest, or one is not as it must be.
 
     Parameters
     ----------
     *loops : LoopRV
         Loops from 0 on, without annotations or threads, each the only statement of the one before, outermost first; if
         they are parallel, vectorized or unrolled, the new one is serial, as in classic TVM.
-    preserve_unit_iters : bool
-        Whether loops of one iteration stay in the values of the blocks' axes.
     """
     if not loops:
         raise ArgumentError("fuse: expected loops, got none")
@@ -134,19 +133,14 @@ def fuse(state: ScheduleState, *loops: StmtSRef, preserve_unit_iters: bool = Tru
 
 @primitive("Reorder", ordered_loops=Several(LOOP))
 def reorder(state: ScheduleState, *ordered_loops: StmtSRef) -> None:
-    """Put loops into another order; those that are not named stay where they are.
+    """Put loops of one nest into another order; those that are not named stay where they are.
 
     For example ``sch.reorder(k, i)``::
 
         for i, j, k in T.grid(4, 8, 16): …       →       for k, j, i in T.grid(16, 8, 4): …
 
-    Raises ScheduleError if they are not part of one nest, a loop's extent depends on another loop that moves, or the
-    blocks inside depend on the order.
-
-    Parameters
-    ----------
-    *ordered_loops : LoopRV
-        Loops of one nest, in their new order; each stays parallel, vectorized, bound or whatever else it is.
+    Each loop stays parallel, vectorized, bound or whatever else it is. Raises ScheduleError if they are not part of one
+    nest, a loop's extent depends on another loop that moves, or the blocks inside depend on the order.
     """
     if not ordered_loops:
         raise ArgumentError("reorder: expected loops, got none")
@@ -194,12 +188,7 @@ def replace_statement(
 ) -> None:
     """Replace a statement directly inside of a loop or block, such as the realization of a block.
 
-    Parameters
-    ----------
-    above : StmtSRef
-        The loop or block.
-    reuse : mapping of Block to Block, optional
-        Which new block takes the place of an old one.
+    A loop or block ``above`` has it in its body; ``reuse`` says which new block takes the place of an old one.
     """
     assert above.stmt is not None
     around = with_child(above.stmt, old, new)

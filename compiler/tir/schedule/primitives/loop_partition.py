@@ -60,13 +60,6 @@ def loop_partition(
     factors : list of int, ExprRV or None
         The number of iterations of each new loop, in order; at most one is None or -1, and gets what the others leave.
         Where none is, a last loop gets what is left.
-    preserve_unit_iters : bool
-        Whether loops of one iteration stay in the values of the blocks' axes.
-
-    Returns
-    -------
-    list of LoopRV
-        The new loops, in the order in which they run.
     """
     old = loop.loop
     check_loop(state, "loop_partition", loop)

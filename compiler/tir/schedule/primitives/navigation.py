@@ -45,11 +45,6 @@ def get_block(sch: Schedule, name: str, func_name: str | None = None) -> StmtSRe
     """Return a block by its name.
 
     Raises ScheduleError if there is no block of that name, or more than one.
-
-    Parameters
-    ----------
-    func_name : str, optional
-        The function that it is in; the one that the schedule works on where left out.
     """
     state = sch.state
     root = None if func_name is None else state.root_of_function(func_name)

@@ -41,14 +41,9 @@ def pad_einsum(state: ScheduleState, block: StmtSRef, padding: Sequence[int]) ->
         for i, j, k in T.grid(10, 12, 24): …    →    for i, j, k in T.grid(16, 16, 32): …
                                                      C[v0, v1] = C_pad[v0, v1]
 
-    Raises ScheduleError if the block is another one, and ArgumentError if there is not a positive number for each axis.
-
-    Parameters
-    ----------
-    block : BlockRV or str
-        A block whose axes are just the loops around it, and each index of whose accesses is one of them.
-    padding : list of int
-        For each axis what its extent becomes a multiple of; 1 for an axis that stays.
+    The axes of the block are just the loops around it, and each index of its accesses is one of them; a number of 1
+    leaves the extent of its axis as it is. Raises ScheduleError if the block is another one, and ArgumentError if there
+    is not a positive number for each axis.
     """
     axes = block.block.iter_vars
     if len(padding) != len(axes) or any(not isinstance(p, int) or p < 1 for p in padding):

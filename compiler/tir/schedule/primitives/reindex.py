@@ -52,13 +52,8 @@ def reindex(state: ScheduleState, block: StmtSRef, buffer: Sequence[Any]) -> Stm
                                                 A_reindex[v0, v1] = A[v0 * 2 + v1]
         C[vi] = C[vi] + A[vi * 2 + vk]  →   C[vi] = C[vi] + A_reindex[vi, vk]
 
-    Raises ScheduleError if the block accesses the buffer by several indices, or outside of its shape where a condition
-    does not hold.
-
-    Parameters
-    ----------
-    buffer : (str, int), str or Buffer
-        The buffer: ``("read", index)`` or ``("write", index)``, its name, or itself.
+    The buffer is ``("read", index)`` or ``("write", index)``, its name, or itself. Raises ScheduleError if the block
+    accesses the buffer by several indices, or outside of its shape where a condition does not hold.
     """
     old = buffer_of(state, block, buffer[1], buffer[0])
     indices, axes = _access(state, block, old)
@@ -82,15 +77,9 @@ def reindex_cache_read(
                                                 A_shared[vk, vi] = A[vi, vk]
         C[vi] = C[vi] + A[vi, vk]       →   C[vi] = C[vi] + A_shared[vk, vi]
 
-    Raises ScheduleError if the block accesses the buffer by several indices or, where a condition does not hold,
-    outside of its shape, or two elements would lie in one place.
-
-    Parameters
-    ----------
-    read_buffer_index : int, str or Buffer
-        Which of the buffers that it reads, counted from 0; or its name.
-    index_map : IndexMap or callable
-        From the axes of the block to the indices of the copy.
+    The map takes the axes of the block to the indices of the copy. Raises ScheduleError if the block accesses the
+    buffer by several indices or, where a condition does not hold, outside of its shape, or two elements would lie in
+    one place.
     """
     return _reindex_cache(state, block, read_buffer_index, storage_scope, index_map, "read")
 
@@ -109,15 +98,9 @@ def reindex_cache_write(
                                             for i, j in T.grid(16, 16):
                                                 C[vi, vj] = C_local[vj, vi]
 
-    Raises ScheduleError if the block accesses the buffer by several indices or, where a condition does not hold,
-    outside of its shape, or two elements would lie in one place.
-
-    Parameters
-    ----------
-    write_buffer_index : int, str or Buffer
-        Which of the buffers that it writes, counted from 0; or its name.
-    index_map : IndexMap or callable
-        From the axes of the block to the indices in that memory.
+    The map takes the axes of the block to the indices in that memory. Raises ScheduleError if the block accesses the
+    buffer by several indices or, where a condition does not hold, outside of its shape, or two elements would lie in
+    one place.
     """
     return _reindex_cache(state, block, write_buffer_index, storage_scope, index_map, "write")
 

@@ -45,14 +45,9 @@ def rfactor(state: ScheduleState, loop: StmtSRef, factor_axis: int) -> StmtSRef:
                                                                     v0 = T.axis.reduce(4, k_0)
                                                                     … B[0] = B[0] + B_rf[v0]
 
-    Raises ScheduleError if the loop, the block in it, or the axis is not as it must be.
-
-    Parameters
-    ----------
-    loop : LoopRV
-        A serial loop that belongs to the reduction only.
-    factor_axis : int
-        Which dimension of the new buffer the loop becomes; negative numbers count from after the last one.
+    The loop, a serial one that belongs to the reduction only, becomes the dimension ``factor_axis`` of the new buffer;
+    negative numbers count from after the last one. Raises ScheduleError if the loop, the block in it, or the axis is
+    not as it must be.
     """
     block = _only_block(state, loop)
     scope = scope_root(state, block, require_stage_pipeline=True)

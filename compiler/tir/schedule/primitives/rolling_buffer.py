@@ -44,15 +44,9 @@ def rolling_buffer(state: ScheduleState, block: StmtSRef, write_buffer_index: in
                 with T.block("C"):                     for yi, k in T.grid(4, 3):
                     … B[vy + vk]                           … B[(vy + vk) % 6]
 
-    Raises ScheduleError if the buffer is not allocated in the scope of the block, several blocks write it, or no loop
-    around the block and its consumers has iterations that overlap.
-
-    Parameters
-    ----------
-    block : BlockRV or str
-        A block under a loop that its consumers are under, too.
-    write_buffer_index : int
-        Which of the buffers that it writes, counted from 0.
+    The block is under a loop that its consumers are under, too. Raises ScheduleError if the buffer is not allocated in
+    the scope of the block, several blocks write it, or no loop around the block and its consumers has iterations that
+    overlap.
     """
     buffer = buffer_of(state, block, write_buffer_index, "write")
     scope = scope_root(state, block, require_stage_pipeline=True)

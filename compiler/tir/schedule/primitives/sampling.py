@@ -35,14 +35,8 @@ def sample_categorical(
 ) -> Chosen:
     """Draw one of some numbers.
 
-    Raises ArgumentError if there are not as many probabilities as numbers, or none is positive.
-
-    Parameters
-    ----------
-    probs : list of float
-        How probable each is; they need not sum up to 1.
-    decision : int, optional
-        Which of them, counted from 0, instead of drawing one.
+    Probabilities need not sum up to 1; ``decision`` is the place of one of the numbers, instead of drawing. Raises
+    ArgumentError if there are not as many probabilities as numbers, or none is positive.
     """
     if len(candidates) != len(probs) or not candidates:
         raise ArgumentError(f"sample_categorical: {len(candidates)} candidates, got {len(probs)} probs")
@@ -73,14 +67,8 @@ def sample_perfect_tile(
 ) -> Chosen:
     """Draw factors whose product is the number of iterations of a loop, to split it by.
 
-    Raises ArgumentError if there is no such factor, or fewer than one factor is asked for.
-
-    Parameters
-    ----------
-    loop : LoopRV
-        With a constant number of iterations; of others all but the first factor are 1.
-    max_innermost_factor : int
-        The largest value of the last factor, -1 for any.
+    The last factor is at most ``max_innermost_factor``, -1 for any; of a loop without a constant number of iterations
+    all but the first are 1. Raises ArgumentError if there is no such factor, or fewer than one factor is asked for.
     """
     if n < 1:
         raise ArgumentError(f"sample_perfect_tile: n must be positive, got {show(n)}")
@@ -142,16 +130,9 @@ def sample_partitioned_tile(
 ) -> Chosen:
     """Draw factors whose product is the number of iterations of a loop, in two groups.
 
-    Raises ArgumentError if fewer than one factor is asked for, or the groups cannot be as they are asked for.
-
-    Parameters
-    ----------
-    loop : LoopRV
-        With a constant number of iterations; of others all but the first factor are 1.
-    partition_pos : int
-        How many of them are in the outer group.
-    innerpart_factor : int
-        What the product of the inner group is a multiple of.
+    The outer group has ``partition_pos`` factors, and the product of the inner one is a multiple of
+    ``innerpart_factor``; of a loop without a constant number of iterations all but the first are 1. Raises
+    ArgumentError if fewer than one factor is asked for, or the groups cannot be as they are asked for.
     """
     if n < 1 or not 0 <= partition_pos < n:
         raise ArgumentError(
@@ -180,10 +161,7 @@ def sample_partitioned_tile(
 def sample_compute_location(sch: Schedule, block: StmtSRef, decision: int | None = None) -> Chosen:
     """Draw a place where a block can be computed: a loop of its consumers, none, or where it is used.
 
-    Parameters
-    ----------
-    decision : int, optional
-        Which loop around its consumers, counted from the outermost; -1 for none, -2 for where it is used.
+    A decision is the number of a loop around its consumers, from the outermost; -1 for none, -2 for where it is used.
     """
     choices = _locations(sch.state, block)
     if decision is None:

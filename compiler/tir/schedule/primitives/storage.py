@@ -35,16 +35,8 @@ def storage_align(
         with T.block("B"):       →       with T.block("B"):
             …                                T.block_attr({"buffer_dim_align": [[0, 0, 128, 127]]})
 
-    Raises ScheduleError if the buffer is not allocated by a block, or a number is out of range.
-
-    Parameters
-    ----------
-    buffer_index : int
-        Which of the buffers that it writes, counted from 0.
-    axis : int
-        The dimension; negative numbers count from after the last one.
-    factor, offset : int
-        In elements; the factor is positive.
+    A negative ``axis`` counts from after the last dimension; the factor is positive. Raises ScheduleError if the buffer
+    is not allocated by a block, or a number is out of range.
     """
     buffer = buffer_of(state, block, buffer_index, "write")
     _allocating_block(state, block, buffer)
@@ -122,13 +114,6 @@ def set_scope(state: ScheduleState, block: StmtSRef, buffer_index: int, storage_
         B = T.alloc_buffer((128,))       →       B_shared = T.alloc_buffer((128,), scope="shared")
 
     Raises ScheduleError if the buffer is not allocated by a block.
-
-    Parameters
-    ----------
-    buffer_index : int, str or Buffer
-        Which of the buffers that it writes, counted from 0; or its name.
-    storage_scope : str
-        The memory, e.g. ``global``, ``shared``, ``local``.
     """
     buffer = buffer_of(state, block, buffer_index, "write")
     home = _allocating_block(state, block, buffer)
@@ -147,11 +132,6 @@ def unsafe_set_dtype(state: ScheduleState, block: StmtSRef, buffer_index: int, d
         B[vi] = A[vi] * 2.0                                 B[vi] = T.Cast("float16", A[vi] * 2.0)
 
     Raises ScheduleError if the buffer is not allocated by a block.
-
-    Parameters
-    ----------
-    buffer_index : int, str or Buffer
-        Which of the buffers that it writes, counted from 0; or its name.
     """
     dt.parse(dtype)
     buffer = buffer_of(state, block, buffer_index, "write")

@@ -32,15 +32,9 @@ def tensorize(
                 C[vi, vj] = C[vi, vj] + …                          C_1 = T.match_buffer(C[vi_o, vj_o * 16:…], (16,))
                                                                    … the intrinsic, with C_1
 
-    Raises ScheduleError if the block does not do what the intrinsic describes, and ArgumentError if there is no such
-    intrinsic.
-
-    Parameters
-    ----------
-    block_or_loop : BlockRV or LoopRV
-        A block, or a loop with nothing but loops around one block inside, which becomes one block.
-    tensor_intrin : str
-        The name that the intrinsic was registered under by ``tir.TensorIntrin.register``.
+    A loop has nothing but loops around one block inside, and becomes one block; the intrinsic was registered by
+    ``tir.TensorIntrin.register``. Raises ScheduleError if the block does not do what the intrinsic describes, and
+    ArgumentError if there is no such intrinsic.
     """
     intrin = TensorIntrin.get(tensor_intrin)
     assert intrin is not None

@@ -15,23 +15,9 @@ __all__ = ["Source"]
 class Source:
     """The text of a program, and where it stands in its file.
 
-    Raises OSError if the source of a function or class is not to be had.
-
-    Parameters
-    ----------
-    program : str or callable or type or AST
-        A text, a function or class whose file is at hand, or a syntax tree.
-
-    Attributes
-    ----------
-    source_name : str
-        The file; ``<str>`` for a text.
-    start_line : int
-        The first line in the file, counted from 1.
-    start_column : int
-        How far the first line is indented, in characters.
-    source : str
-        The text without that indentation.
+    The program is a text, a function or class whose file is at hand, or a syntax tree. Without its indentation of
+    ``start_column`` characters it is ``source``, from line ``start_line`` (counted from 1) of ``source_name`` on, which
+    is ``<str>`` for a text. Raises OSError if the source of a function or class is not to be had.
     """
 
     def __init__(self, program: str | Callable[..., Any] | type | ast.AST) -> None:

@@ -220,16 +220,9 @@ __all__ = [
 
 
 def parse(source: str, filename: str = "<unknown>", mode: str = "exec") -> AST:
-    """Parse Python source.
+    """Parse Python source: a program (mode ``"exec"``) or an expression (``"eval"``).
 
     Raises SyntaxError if it is not Python.
-
-    Parameters
-    ----------
-    source : str
-        A program, or an expression.
-    mode : str
-        ``"exec"`` for a program, ``"eval"`` for an expression.
     """
     return ast.parse(source, filename, mode)
 

@@ -29,10 +29,7 @@ _UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
 class ExprEvaluator(ast.NodeVisitor):
     """Works out an expression; of symbolic operands it makes a symbolic expression.
 
-    Parameters
-    ----------
-    values : mapping of str to object
-        What names stand for; Python's own names need not be among them.
+    Names stand for ``values``; Python's own names need not be among them.
     """
 
     def __init__(self, values: Mapping[str, Any]) -> None:
@@ -42,23 +39,13 @@ class ExprEvaluator(ast.NodeVisitor):
     def eval(parser: object, value_table: Mapping[str, Any], node: ast.AST) -> Any:
         """Return the value of an expression.
 
-        Raises NameError if a name has no value, and ArgumentError if the node is not an expression, or one that defines
-        variables: a lambda or a comprehension.
-
-        Parameters
-        ----------
-        parser : object
-            Not used: errors are raised.
+        The parser is not used: errors are raised. Raises NameError if a name has no value, and ArgumentError if the
+        node is not an expression, or one that defines variables: a lambda or a comprehension.
         """
         return ExprEvaluator(value_table).visit(node)
 
     def generic_visit(self, node: ast.AST) -> NoReturn:
         """Reject what has no rule.
-
-        Parameters
-        ----------
-        node : AST
-            No expression, or one that defines variables.
 
         Raises
         ------
@@ -154,10 +141,7 @@ class ExprEvaluator(ast.NodeVisitor):
 def eval_expr(parser: object, node: ast.AST, dict_globals: Mapping[str, Any] | None) -> Any:
     """Return the value of an expression.
 
-    Parameters
-    ----------
-    parser : object
-        Not used: errors are raised.
+    The parser is not used: errors are raised.
     """
     return ExprEvaluator.eval(parser, dict_globals or {}, node)
 
@@ -165,14 +149,8 @@ def eval_expr(parser: object, node: ast.AST, dict_globals: Mapping[str, Any] | N
 def eval_assign(parser: object, target: ast.expr, source: Any) -> dict[str, Any]:
     """Return the variables that an assignment of a value to a target defines.
 
-    Raises ValueError if there are more or fewer values than targets, and ArgumentError if the target is anything else.
-
-    Parameters
-    ----------
-    parser : object
-        Not used: errors are raised.
-    target : AST
-        A name, or a tuple or list of targets, of which one may be starred.
+    A target is a name, or a tuple or list of targets, of which one may be starred. Raises ValueError if there are more
+    or fewer values than targets, and ArgumentError if the target is anything else.
     """
     if isinstance(target, ast.Name):
         return {target.id: source}

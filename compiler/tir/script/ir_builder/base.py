@@ -70,13 +70,7 @@ class IRBuilder:
 
     @staticmethod
     def name(s: str, v: Definition) -> Definition:
-        """Give a variable or a buffer a name.
-
-        Parameters
-        ----------
-        v : Var, Buffer or IterVar
-            What it is given to: this very object is renamed.
-        """
+        """Give a variable or a buffer, this very object, a name."""
         named = v.var if isinstance(v, IterVar) else v
         named.name = s  # type: ignore[misc]
         if isinstance(v, Buffer):
@@ -120,13 +114,7 @@ class IRBuilderFrame(ABC):
         self._callbacks: list[Callable[[], None]] = []
 
     def add_callback(self, callback: Callable[[], None]) -> None:
-        """Let a function be called when the frame is left.
-
-        Parameters
-        ----------
-        callback : callable
-            Takes nothing; those that were added last are called first.
-        """
+        """Let a function be called when the frame is left; those that were added last are called first."""
         self._callbacks.append(callback)
 
     def __enter__(self) -> Any:

@@ -66,12 +66,7 @@ class TIRFrame(IRBuilderFrame):
 class ScopeFrame(TIRFrame):
     """A statement around others: an allocation, an attribute, a binding, an assertion, …
 
-    Parameters
-    ----------
-    scope : Scope
-        What the word of TVMScript stands for.
-    name : str
-        What its variable is called until it is given another name.
+    Its variable is called ``name`` until it is given another name.
     """
 
     _wrap: Wrap
@@ -90,83 +85,35 @@ class ScopeFrame(TIRFrame):
 
 
 class AllocateFrame(ScopeFrame):
-    """An allocation, of ``T.allocate``.
-
-    Parameters
-    ----------
-    scope, name
-        As of :class:`ScopeFrame`.
-    """
+    """An allocation, of ``T.allocate``."""
 
 
 class AllocateConstFrame(ScopeFrame):
-    """Constant memory, of ``T.allocate_const``.
-
-    Parameters
-    ----------
-    scope, name
-        As of :class:`ScopeFrame`.
-    """
+    """Constant memory, of ``T.allocate_const``."""
 
 
 class AssertFrame(ScopeFrame):
-    """A condition that must hold, of ``T.Assert``.
-
-    Parameters
-    ----------
-    scope, name
-        As of :class:`ScopeFrame`.
-    """
+    """A condition that must hold, of ``T.Assert``."""
 
 
 class AttrFrame(ScopeFrame):
-    """A fact about statements, of ``T.attr``.
-
-    Parameters
-    ----------
-    scope, name
-        As of :class:`ScopeFrame`.
-    """
+    """A fact about statements, of ``T.attr``."""
 
 
 class DeclBufferFrame(ScopeFrame):
-    """A buffer in memory that is there, of ``T.decl_buffer``.
-
-    Parameters
-    ----------
-    scope, name
-        As of :class:`ScopeFrame`.
-    """
+    """A buffer in memory that is there, of ``T.decl_buffer``."""
 
 
 class LaunchThreadFrame(ScopeFrame):
-    """Threads that run statements, of ``T.launch_thread``.
-
-    Parameters
-    ----------
-    scope, name
-        As of :class:`ScopeFrame`.
-    """
+    """Threads that run statements, of ``T.launch_thread``."""
 
 
 class LetFrame(ScopeFrame):
-    """A variable with a value, of ``T.LetStmt``.
-
-    Parameters
-    ----------
-    scope, name
-        As of :class:`ScopeFrame`.
-    """
+    """A variable with a value, of ``T.LetStmt``."""
 
 
 class RealizeFrame(ScopeFrame):
-    """A buffer that is there for statements, of ``T.realize``.
-
-    Parameters
-    ----------
-    scope, name
-        As of :class:`ScopeFrame`.
-    """
+    """A buffer that is there for statements, of ``T.realize``."""
 
 
 class ForFrame(TIRFrame):
@@ -256,13 +203,7 @@ class ElseFrame(BranchFrame):
 
 
 class BlockFrame(TIRFrame):
-    """A block.
-
-    Parameters
-    ----------
-    no_realize : bool
-        Whether it stands alone, without values of its axes.
-    """
+    """A block; with ``no_realize``, it stands alone, without values of its axes."""
 
     def __init__(self, name: str, no_realize: bool) -> None:
         TIRFrame.__init__(self)
@@ -310,13 +251,7 @@ class BlockInitFrame(TIRFrame):
 
 
 class PrimFuncFrame(TIRFrame):
-    """A function.
-
-    Parameters
-    ----------
-    is_private : bool
-        Whether it has no name outside of its module.
-    """
+    """A function; a private one has no name outside of its module."""
 
     def __init__(self, is_private: bool) -> None:
         TIRFrame.__init__(self)

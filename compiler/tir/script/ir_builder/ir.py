@@ -47,12 +47,7 @@ def _module(word: str) -> IRModuleFrame:
 def decl_function(func_name: str, func_signature: PrimFunc) -> GlobalVar:
     """Declare a function of the module, which others may call before it is defined.
 
-    Raises ArgumentError if the module has a function of that name.
-
-    Parameters
-    ----------
-    func_signature : PrimFunc
-        What stands for it until it is defined.
+    A signature stands for it until then. Raises ArgumentError if the module has a function of that name.
     """
     frame = _module("decl_function")
     if func_name in frame.module:
@@ -73,14 +68,9 @@ def def_function(func_name: str, func: PrimFunc) -> None:
 
 
 def module_attrs(attrs: Mapping[str, Any], allow_overwrite: bool = False) -> None:
-    """State facts about the module.
+    """State facts about the module, with ``allow_overwrite`` in place of what was stated before.
 
     Raises ArgumentError if facts were stated before.
-
-    Parameters
-    ----------
-    allow_overwrite : bool
-        Whether they may take the place of facts that were stated before.
     """
     frame = _module("module_attrs")
     if frame.attrs and not allow_overwrite:
@@ -89,13 +79,7 @@ def module_attrs(attrs: Mapping[str, Any], allow_overwrite: bool = False) -> Non
 
 
 def module_get_attr(attr_key: str) -> object:
-    """Return a fact that was stated about the module.
-
-    Returns
-    -------
-    object
-        None if it was not.
-    """
+    """Return a fact that was stated about the module, None if it was not."""
     return _module("module_get_attr").attrs.get(attr_key)
 
 
@@ -105,14 +89,9 @@ def module_get_attrs() -> dict[str, Any]:
 
 
 def module_set_attr(attr_key: str, attr_value: object, allow_overwrite: bool = False) -> None:
-    """State a fact about the module.
+    """State a fact about the module, with ``allow_overwrite`` in place of one that was stated before.
 
     Raises ArgumentError if it was stated before.
-
-    Parameters
-    ----------
-    allow_overwrite : bool
-        Whether it may take the place of one that was stated before.
     """
     frame = _module("module_set_attr")
     if attr_key in frame.attrs and not allow_overwrite:
@@ -132,16 +111,9 @@ def module_global_infos(global_infos: Mapping[str, Sequence[Any]]) -> None:
 
 
 def lookup_vdevice(target_kind: str | None = None, device_index: int = -1) -> Any:
-    """Return one of the devices that were stated for the module.
+    """Return one of the devices of a kind of target that were stated for the module, the first one by default.
 
     Raises ArgumentError if no such device was stated.
-
-    Parameters
-    ----------
-    target_kind : str, optional
-        The kind of its target; the first device by default.
-    device_index : int
-        Which of the devices of that kind.
     """
     devices = _module("lookup_vdevice").global_infos.get("vdevice", [])
     fitting = [device for device in devices if target_kind in (None, device.target.kind)]

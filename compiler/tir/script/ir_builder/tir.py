@@ -126,13 +126,7 @@ def _made(described: object, frame: type[ScopeFrame]) -> object:
 
 
 def prim_func(is_private: bool = False) -> PrimFuncFrame:
-    """Begin a function: ``with T.prim_func():``.
-
-    Parameters
-    ----------
-    is_private : bool
-        Whether it has no name outside of its module.
-    """
+    """Begin a function: ``with T.prim_func():``; a private one has no name outside of its module."""
     return PrimFuncFrame(is_private)
 
 
@@ -144,13 +138,7 @@ def _function(word: str) -> PrimFuncFrame:
 
 
 def arg(name: str, obj: Var | BufferNode) -> Var | BufferNode:
-    """Give the function a parameter.
-
-    Parameters
-    ----------
-    obj : Var or Buffer
-        ``T.handle()``, ``T.int32()`` or ``T.Buffer(…)``; it gets the name.
-    """
+    """Give the function a parameter, ``T.handle()``, ``T.int32()`` or ``T.Buffer(…)``, and that the name."""
     frame = _function("arg")
     named: Var | BufferNode = IRBuilder.name(name, obj)  # type: ignore[type-var]
     if isinstance(named, BufferNode):
@@ -195,13 +183,7 @@ def func_ret(ret_type: Type) -> Type:
 
 
 class _BufferWord:
-    """``T.Buffer``: a new buffer.
-
-    Parameters
-    ----------
-    *args, **options
-        Shape, data type, and the other parameters of ``T.Buffer``.
-    """
+    """``T.Buffer``: a new buffer."""
 
     def __call__(self, *args: object, **options: object) -> BufferNode:
         made: BufferNode = _described(words.Buffer, args, options)
@@ -219,14 +201,8 @@ Buffer = buffer = buffer_decl = _BufferWord()
 def match_buffer(param: Var | BufferRegion, *args: object, **options: object) -> BufferNode:
     """Say which buffer a parameter points to, or let one stand for a region within a block.
 
-    Raises ArgumentError if it is neither a parameter of the function nor a region.
-
-    Parameters
-    ----------
-    param : Var, or BufferRegion
-        A parameter of the function, or a region such as ``B[0:4, j]``.
-    *args, **options
-        Shape, data type and the other parameters of :func:`Buffer`.
+    Other parameters are those of :func:`Buffer`. Raises ArgumentError if it is neither a parameter of the function nor
+    a region.
     """
     matched = _described(words.match_buffer, (param, *args), options)
     made = matched.make("buffer")
@@ -244,10 +220,7 @@ def match_buffer(param: Var | BufferRegion, *args: object, **options: object) ->
 def alloc_buffer(*args: object, **options: object) -> BufferNode:
     """Allocate a buffer for the block or, outside of blocks, for the function.
 
-    Parameters
-    ----------
-    *args, **options
-        Those of :func:`Buffer`.
+    The parameters are those of :func:`Buffer`.
     """
     made: BufferNode = _described(words.alloc_buffer, args, options).make("buffer")
     block = IRBuilder.current().innermost(BlockFrame)
@@ -260,14 +233,8 @@ def buffer_store(
 ) -> None:
     """Store to an element of a buffer.
 
-    Raises DTypeError if the predicate is no vector of as many truth values.
-
-    Parameters
-    ----------
-    value : PrimExpr
-        Converted to the type of the elements.
-    predicate : PrimExpr, optional
-        Which lanes are stored: a vector of truth values.
+    The value is converted to the type of the elements; lanes are stored where the predicate is true. Raises DTypeError
+    if the predicate is no vector of as many truth values.
     """
     IRBuilder.current().emit(words.buffer_store(buffer, value, indices, predicate))
 
@@ -276,13 +243,7 @@ def buffer_store(
 
 
 def block(name: str = "", no_realize: bool = False) -> BlockFrame:
-    """Begin a block: ``with T.block("C"):``.
-
-    Parameters
-    ----------
-    no_realize : bool
-        Whether it stands alone, without values of its axes.
-    """
+    """Begin a block: ``with T.block("C"):``; with ``no_realize``, it stands alone, without values of its axes."""
     return BlockFrame(name, no_realize)
 
 
@@ -311,24 +272,12 @@ def where(predicate: ExprLike) -> None:
 
 
 def reads(*buffer_slices: object) -> None:
-    """Say which elements the block reads.
-
-    Parameters
-    ----------
-    *buffer_slices : BufferRegion
-        ``A[0:16, j]``, or a list of such regions; none for nothing.
-    """
+    """Say which elements the block reads, e.g. ``A[0:16, j]``, by one or more regions; none for nothing."""
     _state("reads", words.reads(*buffer_slices))
 
 
 def writes(*buffer_slices: object) -> None:
-    """Say which elements the block writes.
-
-    Parameters
-    ----------
-    *buffer_slices : BufferRegion
-        As for :func:`reads`.
-    """
+    """Say which elements the block writes, e.g. ``A[0:16, j]``, by one or more regions; none for nothing."""
     _state("writes", words.writes(*buffer_slices))
 
 

@@ -44,13 +44,7 @@ __all__ = [
 
 @dataclass(slots=True, eq=False)
 class Doc:
-    """A part of a script.
-
-    Attributes
-    ----------
-    source_paths : list of ObjectPath
-        Where in the program that is printed the part comes from; empty at first.
-    """
+    """A part of a script; ``source_paths`` says where in the program it comes from."""
 
     source_paths: list[ObjectPath] = field(init=False, default_factory=list, repr=False)
 
@@ -78,10 +72,7 @@ class ExprDoc(Doc):
 class StmtDoc(Doc):
     """A statement.
 
-    Attributes
-    ----------
-    comment : str or None
-        Stands behind the statement, above it where it has a body, or is the documentation of a function or class.
+    A comment stands behind the statement, above it where it has a body, or is the documentation of a function or class.
     """
 
     comment: str | None = field(init=False, default=None)
@@ -96,13 +87,7 @@ class StmtBlockDoc(Doc):
 
 @dataclass(slots=True, eq=False)
 class LiteralDoc(ExprDoc):
-    """A literal.
-
-    Parameters
-    ----------
-    value : str, float, bool, int or None
-        Constants of the IR stand for their numbers.
-    """
+    """A literal; constants of the IR stand for their numbers."""
 
     value: str | float | bool | int | None
     path: ObjectPath | None = field(default=None, repr=False)
@@ -143,10 +128,7 @@ class IndexDoc(ExprDoc):
 class CallDoc(ExprDoc):
     """A call.
 
-    Parameters
-    ----------
-    **kwargs : ExprDoc
-        The arguments by keyword; kept as ``kwargs_keys`` and ``kwargs_values``.
+    Arguments by keyword are kept as ``kwargs_keys`` and ``kwargs_values``.
     """
 
     callee: ExprDoc
@@ -200,10 +182,7 @@ class OperationKind(IntEnum):
 class OperationDoc(ExprDoc):
     """An operator and its operands.
 
-    Parameters
-    ----------
-    operands : list of ExprDoc
-        Of ``IfThenElse`` the condition, the value where it holds, and the other one.
+    Those of ``IfThenElse`` are the condition, the value where it holds, and the other one.
     """
 
     kind: OperationKind
@@ -234,13 +213,7 @@ class ListDoc(ExprDoc):
 
 @dataclass(slots=True, eq=False, init=False)
 class DictDoc(ExprDoc):
-    """A dictionary.
-
-    Parameters
-    ----------
-    content : mapping of ExprDoc to ExprDoc
-        Kept as ``keys`` and ``values``.
-    """
+    """A dictionary, kept as ``keys`` and ``values``."""
 
     keys: list[ExprDoc]
     values: list[ExprDoc]
@@ -335,13 +308,7 @@ class ReturnDoc(StmtDoc):
 
 @dataclass(slots=True, eq=False)
 class FunctionDoc(StmtDoc):
-    """The definition of a function.
-
-    Parameters
-    ----------
-    args : list of AssignDoc
-        The parameters with their annotations and defaults.
-    """
+    """The definition of a function."""
 
     name: IdDoc
     args: list[AssignDoc]

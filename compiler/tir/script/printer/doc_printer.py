@@ -108,8 +108,6 @@ def to_python_script(
 
     Parameters
     ----------
-    indent_spaces : int
-        Spaces for each level of indentation.
     num_context_lines : int, optional
         How many lines around underlined ones are printed; all lines where left out.
     path_to_underline : list of ObjectPath, optional
