@@ -73,15 +73,11 @@ class OutsideRead:
 def keep_inside(
     name: str, axes: Sequence[IterVar], body: tuple[PrimExpr, ...]
 ) -> tuple[tuple[PrimExpr, ...], tuple[OutsideRead, ...]]:
-    """Return the body of a computation with a guard around each read that may leave its tensor.
+    """Return the body of a computation with a guard around each read that may leave its tensor, and certain ones.
 
-    Returns
-    -------
-    body : tuple of PrimExpr
-        The given one where every read is proved to be inside.
-    outside : tuple of OutsideRead
-        The reads that no condition guards and that are certain to leave their tensor: the index is linear in the axes,
-        so that its smallest and its largest value do occur.
+    The body is the given one where every read is proved to be inside.  The reads that no condition guards and that are
+    certain to leave their tensor have indices that are linear in the axes, so that the smallest and the largest value
+    of such an index do occur.
     """
     first = body[0]
     reads = _Reads(name, [*axes, *first.axis] if isinstance(first, Reduce) else list(axes))

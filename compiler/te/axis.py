@@ -22,21 +22,9 @@ def check_name(operation: str, name: object) -> None:
 
 
 def reduce_axis(dom: AxisDomain, name: str = "rv", thread_tag: str = "", span: object = None) -> IterVar:
-    """Declare an axis to reduce over.
+    """Declare an axis to reduce over, from the first value of ``dom`` to the one before the second.
 
-    Parameters
-    ----------
-    dom : (int or PrimExpr, int or PrimExpr) or Range
-        Its values: from the first one to the one before the second.
-    thread_tag : str
-        Empty; a reduction loop becomes one of threads by ``Stage.bind``.
-    span : object
-        Ignored; the origin is the user's line.
-
-    Raises
-    ------
-    ArgumentError
-        If ``dom`` is not a pair of integers and no Range, or ``name`` no string.
+    A reduction loop becomes one of threads by ``Stage.bind``, not by a ``thread_tag``; ``span`` is ignored.
     """
     check_name("reduce_axis", name)
     with derived_from(mint_source(f"{name} = reduce_axis")):
@@ -57,16 +45,8 @@ def _range(operation: str, dom: AxisDomain) -> Range:
 def thread_axis(dom: AxisDomain | str | None = None, tag: str = "", name: str = "", span: object = None) -> IterVar:
     """Declare an axis of threads, such as ``thread_axis("threadIdx.x")``.
 
-    Parameters
-    ----------
-    dom : (int or PrimExpr, int or PrimExpr), Range or str, optional
-        The threads: from the first one to the one before the second; a string is the tag.
-    tag : str
-        ``blockIdx.x``, ``threadIdx.x``, ``vthread``, …
-    name : str
-        The name of its variable; the tag by default.
-    span : object
-        Ignored; the origin is the user's line.
+    ``dom`` are the threads, from the first one to the one before the second; a string is the tag: ``blockIdx.x``,
+    ``threadIdx.x``, ``vthread``, …  The name is the tag by default, ``span`` is ignored.
 
     Raises
     ------
@@ -83,40 +63,14 @@ def thread_axis(dom: AxisDomain | str | None = None, tag: str = "", name: str = 
 
 
 def var(name: str = "tindex", dtype: str = "int32", span: object = None) -> Var:
-    """Declare a variable, such as a symbolic extent.
-
-    Parameters
-    ----------
-    name : str
-        Its name in the code that is generated.
-    span : object
-        Ignored; the origin is the user's line.
-
-    Returns
-    -------
-    Var
-        A new variable, different from all others of that name.
-    """
+    """Declare a new variable, such as a symbolic extent; ``span`` is ignored."""
     check_name("var", name)
     with derived_from(mint_source(f"{name} = var")):
         return Var(name, dtype)
 
 
 def size_var(name: str = "size", dtype: str = "int32", span: object = None) -> SizeVar:
-    """Declare a variable that is at least zero, such as an extent.
-
-    Parameters
-    ----------
-    name : str
-        Its name in the code that is generated.
-    span : object
-        Ignored; the origin is the user's line.
-
-    Returns
-    -------
-    SizeVar
-        A new variable, different from all others of that name.
-    """
+    """Declare a new variable that is at least zero, such as an extent; ``span`` is ignored."""
     check_name("size_var", name)
     with derived_from(mint_source(f"{name} = size_var")):
         return SizeVar(name, dtype)

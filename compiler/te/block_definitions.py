@@ -32,24 +32,17 @@ class NotDefinitions(TVMError):
 
 
 def definitions_of_blocks(func: PrimFunc) -> dict[Buffer, Tensor]:
-    """Return the tensors that the blocks of a function define.
+    """Return the tensors that the blocks of a function define, by the buffers that are parameters or allocated.
 
-    Parameters
-    ----------
-    func : PrimFunc
-        Each of its blocks stands in loops of its own and stores every element of a buffer once, or reduces into it::
+    Each block stands in loops of its own and stores every element of a buffer once, or reduces into it; what no block
+    stores is a placeholder.  ::
 
-            for i, k in T.grid(8, 16):
-                with T.block("B"):
-                    vi, vk = T.axis.remap("SR", [i, k])       →    B = te.compute(
-                    with T.init():                                     (8,), lambda vi: te.sum(A[vi, vk], axis=vk))
-                        B[vi] = T.float32(0)
-                    B[vi] = B[vi] + A[vi, vk]
-
-    Returns
-    -------
-    dict of Buffer to Tensor
-        Of the parameters and of the buffers that are allocated; what no block stores is a placeholder.
+        for i, k in T.grid(8, 16):
+            with T.block("B"):
+                vi, vk = T.axis.remap("SR", [i, k])       →    B = te.compute(
+                with T.init():                                     (8,), lambda vi: te.sum(A[vi, vk], axis=vk))
+                    B[vi] = T.float32(0)
+                B[vi] = B[vi] + A[vi, vk]
     """
     blocks = list(_blocks(func.body))
     written = {_store(realize.block).buffer for realize in blocks}

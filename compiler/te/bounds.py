@@ -34,15 +34,7 @@ __all__ = ["Bounds", "attach_path", "infer_bound"]
 
 @dataclass(slots=True)
 class Bounds:
-    """The result of bound inference.
-
-    Attributes
-    ----------
-    domains : dict of IterVar to Range
-        The domains of the axes of all stages, their loops included.
-    attach_path : dict of Operation to list of IterVar
-        The loops that a stage is computed in, innermost first.
-    """
+    """The domains of the axes of all stages, and the loops that each stage is computed in, innermost first."""
 
     domains: Domains = field(default_factory=dict)
     analyzer: Analyzer = field(default_factory=Analyzer)

@@ -34,13 +34,7 @@ def map_body(body: Body, f: Callable[[PrimExpr], PrimExpr]) -> Body:
 
 
 def substitute_body(body: Body, values: Mapping[Var, PrimExpr]) -> Body:
-    """Put values in place of variables; in a reduction also in its domain and in how it combines.
-
-    Parameters
-    ----------
-    values : mapping of Var to PrimExpr
-        What stands for some variables, such as the axes of the operation.
-    """
+    """Put values in place of variables, such as axes; in a reduction also in its domain and in how it combines."""
     new = map_body(body, lambda e: substitute(e, values))
     first = new[0]
     if not isinstance(first, Reduce):
@@ -75,13 +69,7 @@ def _axis_at(axis: IterVar, values: Mapping[Var, PrimExpr]) -> IterVar:
 
 
 class LoadMutator(Mutator):
-    """Replaces reads of tensors.
-
-    Parameters
-    ----------
-    replace : callable
-        ``replace(tensor, indices)`` returns what stands for a read, or None to leave it.
-    """
+    """Replaces reads of tensors by what ``replace(tensor, indices)`` returns, unless it is None."""
 
     def __init__(self, replace: Callable[[Tensor, tuple[PrimExpr, ...]], PrimExpr | None]) -> None:
         self._replace = replace

@@ -23,7 +23,7 @@ def reduce_across_threads(
     serial_loops: Callable[[Stmt], Stmt] | None,
     finish: Callable[[Sequence[PrimExpr]], Stmt],
 ) -> Stmt:
-    """Return the statement that reduces ``source`` over threads.
+    """Return the statement that reduces ``source`` over threads; ``serial_loops`` are those that each runs by itself.
 
     ::
 
@@ -33,11 +33,6 @@ def reduce_across_threads(
                                                       reduce_temp0[0] = all-reduce of normal_reduce_temp0[0]
                                                       if threadIdx_x == 0:
                                                           B[0] = reduce_temp0[0]
-
-    Parameters
-    ----------
-    serial_loops : callable, optional
-        Puts the reduction loops that each thread carries out by itself around a statement.
     """
     steps: list[Stmt] = []
     buffers: list[Buffer] = []

@@ -50,13 +50,7 @@ def replace_inputs(op: Operation, mapping: Mapping[Tensor, Tensor]) -> Operation
 def rewrite_dataflow(
     stages: Iterable[S], rewrite: Callable[[S], Operation], mapping: dict[Tensor, Tensor] | None = None
 ) -> None:
-    """Give every stage a rewritten operation, and let all others read that one.
-
-    Parameters
-    ----------
-    rewrite : callable
-        ``rewrite(stage)`` returns the new operation, or the stage's own to keep it.
-    """
+    """Give every stage what ``rewrite(stage)`` returns as its operation, and let all others read that one."""
     replaced = mapping or {}
     for stage in stages:
         old = stage.op

@@ -29,15 +29,7 @@ __all__ = ["ExternOp", "bind_buffer", "extern", "extern_primfunc"]
 
 @node
 class ExternOp(Operation):
-    """Computes its outputs by a statement over buffers; made by :func:`extern`.
-
-    Attributes
-    ----------
-    name : str
-        The name of its tensors, which have ``.v0``, ``.v1``, … added where there are several.
-    input_placeholders, output_placeholders : tuple of Buffer
-        The buffers that stand for its inputs and outputs in the statement.
-    """
+    """Computes its outputs by a statement over buffers, its placeholders; made by :func:`extern`."""
 
     inputs: tuple[Tensor, ...]
     input_placeholders: tuple[Buffer, ...]
@@ -90,10 +82,7 @@ class ExternOp(Operation):
 def bind_buffer(buffer: Buffer, tensor: Tensor, region: Sequence[Range], body: Stmt) -> Stmt:
     """Return a statement in which a buffer stands for a part of a tensor.
 
-    Parameters
-    ----------
-    buffer : Buffer
-        What the statement reads or writes; variables in its strides and its offset get their values here.
+    Variables in the buffer's strides and its offset get their values here.
     """
     box = [e for r in region for e in (r.min, r.extent)]
     return AttrStmt((buffer, tensor), "buffer_bind_scope", tvm_tuple(*box), body)
@@ -115,20 +104,13 @@ def extern(
     Parameters
     ----------
     shape : tuple of int or PrimExpr, or list of such tuples
-        The shape of the output, or of each of several.
+        The shape of the output, or of each of several, which are then returned as a list.
     fcompute : callable
         ``fcompute(ins, outs)`` takes lists of buffers and returns a call or a statement.
-    name : str
-        The name of the outputs in the code that is generated.
     dtype : str or sequence of str, optional
         The data types of the outputs; that of the inputs by default.
     in_buffers, out_buffers : Buffer or sequence of Buffer, optional
         What ``fcompute`` is given in place of compact buffers.
-
-    Returns
-    -------
-    Tensor or list of Tensor
-        A list if there are several shapes.
 
     Raises
     ------
@@ -168,14 +150,8 @@ def extern_primfunc(
 ) -> Tensor | list[Tensor]:
     """Declare tensors that a function over loops computes.
 
-    Parameters
-    ----------
-    input_tensors : sequence of Tensor
-        Stands for the buffers that the function reads, in the order of its parameters.
-    primfunc : PrimFunc
-        It writes its other buffers, and reads none of these.
-    name : str
-        The name of the outputs in the code that is generated.
+    The tensors stand for the buffers that the function reads, in the order of its parameters; it writes its other
+    buffers.
 
     Raises
     ------

@@ -90,10 +90,7 @@ def _product(axes: tuple[IterVar, ...]) -> int | None:
 def operation_flops(op: Operation) -> int | None:
     """Return the arithmetic operations of one operation; None if a shape is symbolic.
 
-    Parameters
-    ----------
-    op : Operation
-        Placeholders count nothing; a reduction counts its source and its combiner once for each reduced element.
+    Placeholders count nothing; a reduction counts its source and its combiner once for each reduced element.
     """
     if not isinstance(op, ComputeOp):
         return 0
@@ -111,15 +108,10 @@ def operation_flops(op: Operation) -> int | None:
 
 
 def schedule_flops(schedule: Schedule) -> int | None:
-    """Return the arithmetic operations that computing the outputs of a schedule takes.
+    """Return the arithmetic operations that computing the outputs of a schedule takes; None if a shape is symbolic.
 
     The operations are those of the definition: what a schedule added (caches, partial reductions) is traced back to
     the original tensors through ``schedule.outputs``.
-
-    Returns
-    -------
-    int or None
-        Operations; None if a shape is symbolic.
     """
     total = 0
     seen: set[Operation] = set()

@@ -21,10 +21,7 @@ __all__ = ["Group", "common_group", "enclosing_groups", "operations_between", "r
 class Group(RecordedStage):
     """Stages that are computed at one place; made by ``Schedule.create_group``, and for the steps of each scan.
 
-    Attributes
-    ----------
-    attach_ivar : IterVar, optional
-        Where its stages are computed that have no place of their own.
+    At ``attach_ivar`` its stages are computed that have no place of their own.
     """
 
     schedule: ScheduleState

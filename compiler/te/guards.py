@@ -27,12 +27,8 @@ def bound_predicates(
 ) -> list[PrimExpr]:
     """Return the conditions under which a point of the loop nest is one that the stage computes.
 
-    Parameters
-    ----------
-    domains : dict of IterVar to Range
-        The domains from bound inference; those of an operation's own axes can exceed the axes' declared ones.
-    skip_own_domain : bool
-        Whether elements outside of the declared shape, but inside of the inferred domain, may be computed.
+    The domains of an operation's own axes, from bound inference, can exceed the axes' declared ones; with
+    ``skip_own_domain`` such elements outside of the declared shape may be computed.
     """
     predicates: list[PrimExpr] = []
     over = axes_to_guard(stage, domains, analyzer)

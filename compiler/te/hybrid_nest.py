@@ -33,11 +33,6 @@ class HybridNest(StageLoops):
     """Builds the statement of a stage that a hybrid script describes.
 
     Loops that stand directly in each other form a band; the primitives change each band by itself.
-
-    Parameters
-    ----------
-    with_attached : callable
-        ``with_attached(axis, body)`` puts the stages that are computed at a loop in front of the loop's body.
     """
 
     def __init__(

@@ -27,8 +27,6 @@ class HybridOp(Operation):
 
     Attributes
     ----------
-    name : str
-        The name of its tensors, which have ``.v0``, ``.v1``, … added where there are several.
     inputs : tuple of Tensor
         What it reads, or changes in place.
     output_placeholders : tuple of Tensor

@@ -27,13 +27,7 @@ __all__ = ["IndexTypes"]
 
 
 class IndexTypes:
-    """Converts what a program counts with to one data type.
-
-    Parameters
-    ----------
-    dtype : str or None
-        An integer type; None if everything stays.
-    """
+    """Converts what a program counts with to one integer type; None leaves everything as it is."""
 
     def __init__(self, dtype: str | None) -> None:
         self.dtype = dtype

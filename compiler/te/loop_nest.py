@@ -52,10 +52,7 @@ class LoopNest:
 class StageLoops:
     """Builds the loops of a stage.
 
-    Parameters
-    ----------
-    with_attached : callable
-        ``with_attached(axis, body)`` puts the stages that are computed at a loop in front of the loop's body.
+    ``with_attached(axis, body)`` puts the stages that are computed at a loop in front of the loop's body.
     """
 
     def __init__(
@@ -74,13 +71,7 @@ class StageLoops:
         self.dependent = has_dependent_domains(stage.op)
 
     def loops(self, axes: Sequence[IterVar], suffix: str = "") -> LoopNest:
-        """Return the loops over some axes, outermost first.
-
-        Parameters
-        ----------
-        suffix : str
-            What the names of the loops have added; nothing is computed inside of such loops.
-        """
+        """Return the loops over some axes, outermost first; with a suffix to their names, nothing is attached."""
         nest = LoopNest()
         for axis in axes:
             attr = self.stage.iter_var_attrs.get(axis)
@@ -203,8 +194,6 @@ class ComputeNest(StageLoops):
 
     Parameters
     ----------
-    with_attached : callable
-        ``with_attached(axis, body)`` puts the stages that are computed at a loop in front of the loop's body.
     load : callable
         ``load(op, index, indices)`` is the expression that reads an element of the stage itself.
     has_room_for_domain : bool

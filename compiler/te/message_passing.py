@@ -36,15 +36,10 @@ def range_from_zero(extent: PrimExpr) -> Range:
 
 
 def pass_down_domain(stage: StageState, domains: Domains, analyzer: Analyzer, *, as_asked: bool = False) -> None:
-    """Add the domains of all axes whose parents have one.
+    """Add the domains of all axes whose parents have one to those given.
 
-    Parameters
-    ----------
-    domains : dict of IterVar to Range
-        Domains of some axes, to begin with those of the operation; it is added to.
-    as_asked : bool
-        Whether loops are as long as the schedule asked for, even beyond the axis that they are made of: one that is not
-        bound yet may be bound to more threads than there are elements.
+    With ``as_asked``, loops are as long as the schedule asked for, even beyond the axis that they are made of: one that
+    is not bound yet may be bound to more threads than there are elements.
     """
     for relation in stage.relations:
         if all(parent in domains for parent in relation.parents):
@@ -66,13 +61,7 @@ def loop_values(axes: Iterable[IterVar], domains: Domains) -> Values:
 
 
 def pass_up_index(stage: StageState, domains: Domains, values: Values) -> None:
-    """Add the values of all axes whose children have one.
-
-    Parameters
-    ----------
-    values : dict of IterVar to PrimExpr
-        Values of some axes, to begin with the loops; it is added to.
-    """
+    """Add the values of all axes whose children have one to those given, to begin with the loops."""
     for relation in reversed(stage.relations):
         if all(child in values for child in relation.children):
             with derived_from(current_span() | relation.span):
@@ -90,13 +79,7 @@ def pass_down_index(stage: StageState, domains: Domains, values: Values) -> None
 
 
 def pass_up_domain(stage: StageState, domains: Domains, sets: Sets, analyzer: Analyzer) -> None:
-    """Add intervals for all axes, which hold their values while the loops run over the sets that they have.
-
-    Parameters
-    ----------
-    sets : dict of IterVar to IntervalSet
-        What each loop runs over; it is added to.
-    """
+    """Add intervals for all axes, which hold their values while the loops run over the sets that they have."""
     for relation in reversed(stage.relations):
         if all(_covers(sets[child], domains[child], analyzer) for child in relation.children):
             sets.update((parent, IntSet.from_range(domains[parent])) for parent in relation.parents)

@@ -48,10 +48,7 @@ class _Step:
 class NumPyProgram:
     """Calls of NumPy, ready to be made again.
 
-    Parameters
-    ----------
-    values : list
-        Of each slot, what it holds before the first step: an input, a view of one, or None.
+    ``values`` has for each slot what it holds before the first step: an input, a view of one, or None.
     """
 
     def __init__(self, steps: Sequence[_Step], values: list[Any], outputs: Sequence[int], source: str) -> None:
@@ -87,13 +84,7 @@ class Tape:
             self._views[self._hold(value, str(key.name))] = str(key.name)
 
     def call(self, function: Callable[..., Any], *args: object, **keywords: Any) -> Any:
-        """Call ``function`` now, and record the call where an argument depends on an input.
-
-        Parameters
-        ----------
-        args, keywords
-            Values, of which arrays that were recorded are recognised; keywords are constants.
-        """
+        """Call ``function`` now, and record the call where an argument depends on an input; keywords are constants."""
         with np.errstate(all="ignore"):
             value = function(*args, **keywords)
         return self._record(value, function, args, keywords)

@@ -77,30 +77,14 @@ _UFUNCS: dict[type, Any] = {
 
 
 def evaluate(outputs: Sequence[Tensor], inputs: Mapping[Tensor, Array]) -> list[Array]:
-    """Compute tensors with NumPy.
-
-    Parameters
-    ----------
-    outputs : sequence of Tensor
-        What to compute; shapes must be constant.
-    """
+    """Compute tensors of constant shapes with NumPy."""
     return numpy_program(outputs, inputs)[0]
 
 
 def numpy_program(outputs: Sequence[Tensor], inputs: Mapping[Tensor, Array]) -> tuple[list[Array], NumPyProgram]:
-    """Compute tensors with NumPy, and return the calls that did it.
+    """Compute tensors of constant shapes with NumPy, and return the calls that compute them again from the same inputs.
 
-    Parameters
-    ----------
-    outputs : sequence of Tensor
-        What to compute; shapes must be constant.
-
-    Returns
-    -------
-    list of ndarray
-        One for each output, C-contiguous, of its tensor's dtype.
-    NumPyProgram
-        Computes them again from the same inputs, without a look at the expression.
+    Results are C-contiguous; to repeat the calls, no expression is looked at.
     """
     values = _Values(inputs)
     arrays = [values.of(tensor) for tensor in outputs]

@@ -47,13 +47,7 @@ _, MAX_INT32 = dt.int_range("int32")
 
 @node
 class PlaceholderOp(Operation):
-    """An input tensor; made by :func:`placeholder`.
-
-    Attributes
-    ----------
-    shape : tuple of PrimExpr
-        Extent of each dimension.
-    """
+    """An input tensor; made by :func:`placeholder`."""
 
     shape: tuple[PrimExpr, ...]
     dtype: str
@@ -73,12 +67,6 @@ class ComputeOp(BaseComputeOp):
 
     Attributes
     ----------
-    name : str
-        The name of its tensors, which have ``.v0``, ``.v1``, … added where there are several.
-    tag : str
-        What kind of computation it is, for ``topi``'s schedules.
-    axes : tuple of IterVar
-        One for each dimension.
     body : tuple of PrimExpr
         One for each output; reductions of tuples differ in their ``value_index`` only.
     outside : tuple of OutsideRead
@@ -115,18 +103,7 @@ class ComputeOp(BaseComputeOp):
         return first.axis if isinstance(first, Reduce) else ()
 
     def with_body(self, body: tuple[PrimExpr, ...]) -> ComputeOp:
-        """Return an operation over the same axes with another body.
-
-        Parameters
-        ----------
-        body : tuple of PrimExpr
-            One expression for each output.
-
-        Returns
-        -------
-        ComputeOp
-            Its name, tag, attributes and origin are those of this one.
-        """
+        """Return an operation with another body over the same axes, under the same name, tag, attributes and origin."""
         with derived_from(self.span):
             return ComputeOp(self.name, self.tag, self.attrs, self.axes, body)
 
@@ -207,16 +184,7 @@ def _tensors_read(body: tuple[PrimExpr, ...]) -> tuple[Tensor, ...]:
 
 
 def placeholder(shape: Shape, dtype: str | None = None, name: str = "placeholder") -> Tensor:
-    """Declare an input tensor.
-
-    Parameters
-    ----------
-    shape : int, PrimExpr or sequence of them
-        Extent of each dimension, in elements.
-    dtype : str, optional
-        ``float32`` by default.
-    name : str
-        Its name in the code that is generated.
+    """Declare an input tensor; the data type is ``float32`` by default.
 
     Raises
     ------
@@ -252,8 +220,6 @@ def compute(
         Takes one index variable a dimension and returns an expression, or a tuple of them for several outputs.
         A reduction must be the whole expression.  It may take fewer and return the call of an intrinsic, which computes
         the last dimensions; see :func:`decl_tensor_intrin`.
-    name : str
-        Its name in the code that is generated.
     tag : str
         What kind of computation it is, for ``topi``'s schedules.
     varargs_names : sequence of str, optional

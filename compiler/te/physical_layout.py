@@ -52,10 +52,7 @@ class PhysicalLayout:
     ) -> PhysicalLayout:
         """Return the layout of a region of a tensor, whose indices count from where it begins.
 
-        Parameters
-        ----------
-        shape : sequence of PrimExpr
-            The shape of the tensor, over which the maps are one to one.
+        Over the tensor's shape the maps are one to one.
         """
         for bound, dim in zip(region, shape, strict=True):
             if not analyzer.can_prove(bound.extent <= dim):

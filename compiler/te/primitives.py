@@ -26,7 +26,7 @@ class Primitive:
     label : str
         The call and its result, e.g. ``split(i, factor=32) -> i.outer, i.inner``.
     stage : str
-        The stage that it was called on; empty for methods of the schedule.
+        Empty for methods of the schedule.
     index : int or None
         Which stage it was called on, counted at the time of the call; -1, -2, … for groups, None for methods of the
         schedule.

@@ -22,19 +22,10 @@ __all__ = ["replay_onto"]
 def replay_onto(
     schedule: ScheduleState, primitives: Sequence[Primitive], definitions: Mapping[Operation, Operation] | None = None
 ) -> Callable[[Tensor], Tensor]:
-    """Apply recorded primitives to a schedule that has none yet.
+    """Apply recorded primitives to a schedule that has none yet, and return the map from original tensors to its own.
 
-    The origins are those of the recorded calls, so that a replayed step still points at the user's lines.
-
-    Parameters
-    ----------
-    definitions : mapping of Operation to Operation, optional
-        What stands for the operations of the original, where the schedule is one of other outputs.
-
-    Returns
-    -------
-    callable
-        Maps a tensor of the original to the tensor of ``schedule`` that corresponds to it.
+    The origins are those of the recorded calls, so that a replayed step still points at the user's lines.  Where the
+    schedule is one of other outputs, ``definitions`` says what stands for the operations of the original.
     """
     correspondence = _Correspondence(schedule)
     for old, new in (definitions or {}).items():

@@ -44,8 +44,6 @@ class ScanOp(Operation):
 
     Attributes
     ----------
-    name : str
-        The name of its tensors, which have ``.v0``, ``.v1``, … added where there are several.
     scan_axis : IterVar
         The steps; it begins after the initial elements.
     spatial_axis_ : tuple of IterVar
@@ -165,18 +163,11 @@ def scan(
     inputs : Tensor or sequence of Tensor, optional
         Where the operations that a step carries out begin; other operations between them and ``update`` are part of
         a step then, although they do not read the state.
-    name : str
-        The name of the results in the code that is generated.
 
     Returns
     -------
     Tensor or list of Tensor
         A list if there are several states.
-
-    Raises
-    ------
-    ArgumentError
-        If the three lists differ in length, or their tensors in dimensions or data type.
 
     Examples
     --------
@@ -245,13 +236,9 @@ def _check(init: Sequence[Tensor], update: Sequence[Tensor], state: Sequence[Ten
 
 
 def scan_body(op: ScanOp) -> list[Operation]:
-    """Return the operations that a step carries out.
+    """Return the operations that a step carries out, each after what it reads.
 
-    Returns
-    -------
-    list of Operation
-        What computes the update, directly or not, from the state or the ``inputs`` of the scan; each after what it
-        reads.
+    They compute the update, directly or not, from the state or the ``inputs`` of the scan.
     """
     begins = {t.op for t in (*op.state_placeholder, *op.inputs)}
     reaches: dict[Operation, bool] = {}
@@ -264,10 +251,8 @@ def scan_body(op: ScanOp) -> list[Operation]:
 def warn_of_reads_outside(operations: Iterable[Operation]) -> None:
     """Warn of the reads of computations that are certain to leave their tensors, each once.
 
-    Parameters
-    ----------
-    operations : iterable of Operation
-        All of a computation: a read of a state is inside where the scan leaves out the steps that would read before it.
+    All operations of a computation are needed: a read of a state is inside where the scan leaves out the steps that
+    would read before it.
     """
     order = list(operations)
     first_steps: dict[DataProducer, IterVar] = {
@@ -305,13 +290,7 @@ def _in_order(outputs: Sequence[Operation], stop: set[Operation]) -> list[Operat
 
 
 def fixed_axes(op: ScanOp) -> dict[IterVar, bool]:
-    """Return for each spatial axis whether a part of it depends on the same part of the state only.
-
-    Returns
-    -------
-    dict of IterVar to bool
-        Where it is True, a part of the result along that axis is computed from that part of the initial elements.
-    """
+    """Return for each spatial axis whether a part of the result along it depends on the same part of the state only."""
     links = _AxisLinks(op)
     axes: dict[IterVar, bool] = {}
     for i in range(len(op.update)):

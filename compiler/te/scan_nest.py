@@ -22,11 +22,6 @@ class ScanNest(StageLoops):
     What a step computes is guarded by the shape of the result.  A scan that is computed in a loop of its reader carries
     out fewer steps and has a buffer for these alone, so the loops that its axis was split into need guards of their
     own.
-
-    Parameters
-    ----------
-    with_attached : callable
-        ``with_attached(axis, body)`` puts the stages that are computed at a loop in front of the loop's body.
     """
 
     def __init__(self, stage: Stage, domains: Domains, analyzer: Analyzer, with_attached: WithAttached) -> None:

@@ -54,41 +54,23 @@ class Schedule(ScheduleState):
     def normalize(self) -> Schedule:
         """Return the normalised schedule, which is the one to lower.
 
-        Returns
-        -------
-        Schedule
-            A copy without inlined stages, in which every loop counts from zero and stages are computed at loops that
-            still exist.
-
-        Raises
-        ------
-        ScheduleError
-            If a stage is computed in one that is inlined, or at a loop that a later primitive replaced.
+        It has no inlined stages, and every loop counts from zero.  A stage that is computed in an inlined one, or at a
+        loop that a later primitive replaced, is refused.
         """
         return normalize(self)
 
     def replay(self, count: int) -> tuple[Schedule, Callable[[Tensor], Tensor]]:
-        """Return a fresh schedule of the same outputs with the first ``count`` primitives applied.
+        """Return a fresh schedule of the same outputs with the first ``count`` primitives, and a map of tensors.
 
-        Parameters
-        ----------
-        count : int
-            How many of ``primitives`` to apply.
-
-        Returns
-        -------
-        schedule : Schedule
-            It has stages of its own; the operations that the user defined are shared.
-        map_tensor : callable
-            Maps a tensor of this schedule to the corresponding one there; a ScheduleError for a tensor that a later
-            primitive makes.
+        It has stages of its own; the operations that the user defined are shared.  The map leads from a tensor of this
+        schedule to the corresponding one there; a tensor that a later primitive makes is a ScheduleError.
         """
         new = Schedule(self.outputs)
         return new, replay.replay_onto(new, self.primitives[:count])
 
     @primitive
     def cache_read(self, tensor: Tensor, scope: str, readers: Readers) -> Tensor:
-        """Insert a stage that copies a tensor, for some of its readers to read instead.
+        """Insert a stage that copies a tensor, for some of its readers to read instead; returns the copy.
 
         ::
 
@@ -96,18 +78,6 @@ class Schedule(ScheduleState):
                 B[i] = A[i] + 1.0         →                   A_local[ax0] = A[ax0]
                                                           for i in range(8):
                                                               B[i] = A_local[i] + 1.0
-
-        Parameters
-        ----------
-        tensor : Tensor
-            What is copied: a placeholder, or the output of a stage.
-        scope : str
-            Storage scope of the copy, e.g. ``local``.
-
-        Returns
-        -------
-        Tensor
-            The copy, of the same shape and dtype.
 
         Raises
         ------
@@ -126,7 +96,7 @@ class Schedule(ScheduleState):
 
     @primitive
     def cache_write(self, tensor: Tensors, scope: str) -> Tensor | list[Tensor]:
-        """Compute a tensor into a cache stage, from which the tensor itself is copied.
+        """Compute a tensor into a cache stage, from which the tensor itself is copied; returns what is computed.
 
         Loops that were made before become the dimensions of the buffer: a change of layout.  ::
 
@@ -134,16 +104,6 @@ class Schedule(ScheduleState):
                 B[i] = A[i] + 1.0         →                   B_local[i_c] = A[i_c] + 1.0
                                                           for i in range(8):
                                                               B[i] = B_local[i]
-
-        Parameters
-        ----------
-        scope : str
-            Storage scope of the buffer, e.g. ``local``.
-
-        Returns
-        -------
-        Tensor or list of Tensor
-            What is computed; the operation of ``tensor`` copies it.  Its shape is that of the loops over elements.
 
         Raises
         ------
@@ -156,7 +116,7 @@ class Schedule(ScheduleState):
 
     @primitive
     def create_group(self, outputs: Tensors, inputs: Tensors, include_inputs: bool = False) -> Group:
-        """Group the stages between some tensors, to attach them together.
+        """Group the stages between some tensors, those of the inputs or not, to attach them together.
 
         ::
 
@@ -165,20 +125,8 @@ class Schedule(ScheduleState):
                                                               y[0] = x[0] * 2.0
                                                               z[i] = y[0]
 
-        Parameters
-        ----------
-        include_inputs : bool
-            Whether the stages of ``inputs`` belong to it.
-
-        Returns
-        -------
-        Group
-            Its ``compute_at`` places all stages of it that have no place of their own.
-
-        Raises
-        ------
-        ScheduleError
-            If it cuts through another group, or there is no stage between the tensors.
+        ``compute_at`` places all stages of it that have no place of their own.  A group may not cut through another
+        one.
         """
         return make_group(self, _listed(outputs), _listed(inputs), include_inputs)
 
@@ -230,15 +178,7 @@ def _listed(tensors: Tensors) -> list[Tensor]:
 def create_schedule(ops: Operation | list[Operation] | tuple[Operation, ...]) -> Schedule:
     """Create the schedule of one or several operations, in which every operation is computed by plain loops.
 
-    Parameters
-    ----------
-    ops : Operation or list of Operation
-        The outputs, e.g. ``C.op``.
-
-    Returns
-    -------
-    Schedule
-        One stage for each operation that the outputs depend on.
+    It has one stage for each operation that the outputs depend on.
 
     Raises
     ------

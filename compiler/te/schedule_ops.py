@@ -35,11 +35,7 @@ __all__ = ["StatementBuilder", "ThreadMerger"]
 class StatementBuilder:
     """Builds the statement of a whole schedule from its stages.
 
-    Parameters
-    ----------
-    arguments : set of Tensor, optional
-        The tensors that are parameters of the function, whose buffers have no room outside of their shapes; where it
-        is not given, no buffer has.
+    Buffers of ``arguments``, by default of all tensors, have no room outside of their shapes.
     """
 
     def __init__(

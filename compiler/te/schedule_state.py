@@ -26,14 +26,8 @@ class ScheduleState:
 
     Attributes
     ----------
-    outputs : list of Operation
-        The operations to compute, as the user defined them.
     stages : list of Stage
         One for each operation, each after those that it reads.
-    groups : list of Group
-        Stages that are placed together, in the order in which the groups were made.
-    primitives : list of Primitive
-        The calls that shaped the schedule, in order.
     schedule_record : list of ScheduleState
         Its state at first and after each primitive, where the context asks for it.
     primitive_record : list of str
@@ -151,10 +145,7 @@ class ScheduleState:
     def keep_record(self, name: str, kept_before: int) -> None:
         """Keep the state after a primitive, if the option ``te.keep_schedule_record`` asks for it.
 
-        Parameters
-        ----------
-        kept_before : int
-            How many states were kept when it began; where those it called were kept, itself is not.
+        Where those that it called were kept since ``kept_before``, the number when it began, itself is not.
         """
         if len(self.primitive_record) == kept_before and PassContext.current().config.get("te.keep_schedule_record"):
             self.schedule_record.append(self.copy())

@@ -64,11 +64,6 @@ IterVarRelation = Relation
 def InferBound(schedule: Schedule) -> Map[IterVar, Range]:
     """Infer the domains of all axes of a schedule.
 
-    Returns
-    -------
-    Map of IterVar to Range
-        The domain of each axis of each stage, of its loops and of the threads that carry them.
-
     Examples
     --------
     >>> bounds = te.schedule.InferBound(s.normalize())
@@ -151,13 +146,7 @@ def PostDFSOrder(outputs: Sequence[Operation], g: Mapping[Operation, Sequence[Te
 
 
 def CreateAttachPath(schedule: Schedule) -> Map[Operation, Array[IterVar]]:
-    """Return the loops that each operation is computed in.
-
-    Returns
-    -------
-    Map of Operation to Array of IterVar
-        The loops of other stages, the innermost first; empty for an operation that is computed outside of all.
-    """
+    """Return the loops of other stages, innermost first, that each operation is computed in; none outside of all."""
     _check_schedule("CreateAttachPath", schedule)
     return Map({stage.op: Array(path_of(stage)) for stage in schedule.stages})
 
@@ -168,13 +157,7 @@ def ScanGetBody(scan_op: Operation) -> Array[Operation]:
 
 
 def ScanFixPointAnalysis(scan_op: Operation) -> Map[IterVar, PrimExpr]:
-    """Return which dimensions of a scan's state each step needs at the indices alone that it computes.
-
-    Returns
-    -------
-    Map of IterVar to IntImm
-        1 or 0 for each of ``spatial_axis_``; where it is 1, a part of the result needs that part of the state only.
-    """
+    """Return 1 for each ``spatial_axis_`` of a scan along which a part of the result needs only that of the state."""
     fixed = fixed_axes(_scan("ScanFixPointAnalysis", scan_op))
     return Map({axis: const(int(is_fixed)) for axis, is_fixed in fixed.items()})
 

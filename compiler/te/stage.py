@@ -27,11 +27,6 @@ class Stage(StageStorage):
 
     The primitives that make axes stand beside their relations, in :mod:`compiler.te.relations`.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        The schedule that the stage belongs to.
-
     Attributes
     ----------
     leaf_iter_vars : list of IterVar
@@ -65,12 +60,7 @@ class Stage(StageStorage):
                 for y in range(64):       →                   for x_inner, y_inner in T.grid(8, 16):
                     …                                             …
 
-        Parameters
-        ----------
-        x_factor, y_factor : int or PrimExpr, optional
-            Size of a tile in iterations of each loop.
-        x_nparts, y_nparts : int or PrimExpr, optional
-            The number of tiles along each loop; for each of the two, either this or the size must be given.
+        Of each loop either the size of a tile (``x_factor``) or the number of tiles (``x_nparts``) must be given.
         """
         x_outer, x_inner = self.split(x_parent, factor=x_factor, nparts=x_nparts)
         y_outer, y_inner = self.split(y_parent, factor=y_factor, nparts=y_nparts)
@@ -85,11 +75,6 @@ class Stage(StageStorage):
 
             for i, j, k in T.grid(4, 8, 16):      →       for k, j, i in T.grid(16, 8, 4):
                 …                                             …
-
-        Parameters
-        ----------
-        *args : IterVar
-            Loops of this stage, each once.
 
         Raises
         ------
@@ -110,18 +95,12 @@ class Stage(StageStorage):
 
     @primitive
     def vectorize(self, var: IterVar) -> None:
-        """Vectorize a loop of constant extent.
+        """Vectorize a loop over elements; lowering raises an error where its extent is not constant.
 
         ::
 
             for i in range(8):                            B[0:8] = A[0:8] + T.Broadcast(1.0, 8)
                 B[i] = A[i] + 1.0         →
-
-        Parameters
-        ----------
-        var : IterVar
-            A loop of this stage over elements, not over a reduction; lowering raises an error where its extent is
-            not constant.
 
         Raises
         ------
@@ -140,51 +119,36 @@ class Stage(StageStorage):
 
     @primitive
     def parallel(self, var: IterVar) -> None:
-        """Parallelize a loop over several cores.
+        """Parallelize a loop over elements, not over a reduction, over several cores.
 
         ::
 
             for i in range(8):            →               for i in T.parallel(8):
                 …                                             …
-
-        Parameters
-        ----------
-        var : IterVar
-            A loop of this stage over elements, not over a reduction.
         """
         self._must_be_parallel("parallel", var)
         self._set_attr(var, replace(self._attr(var), iter_type=IterVar.Parallelized))
 
     @primitive
     def unroll(self, var: IterVar) -> None:
-        """Unroll a loop.
+        """Unroll a loop; lowering raises an error where its extent is not constant.
 
         ::
 
             for i in range(2):                            B[0] = A[0]
                 B[i] = A[i]               →               B[1] = A[1]
-
-        Parameters
-        ----------
-        var : IterVar
-            A loop of this stage; lowering raises an error where its extent is not constant.
         """
         self.require_leaf("unroll", var)
         self._set_attr(var, replace(self._attr(var), iter_type=IterVar.Unrolled))
 
     @primitive
     def bind(self, ivar: IterVar, thread_ivar: IterVar) -> None:
-        """Bind a loop to the thread axis ``thread_ivar``, made by ``te.thread_axis``.
+        """Bind a loop to a thread axis, made by ``te.thread_axis``, whose extent, if it has one, is that of the loop.
 
         ::
 
             for i in range(8):                            threadIdx_x = T.launch_thread("threadIdx.x", 8)
                 B[i] = A[i]               →               B[threadIdx_x] = A[threadIdx_x]
-
-        Parameters
-        ----------
-        thread_ivar : IterVar
-            The thread axis; if it has an extent, it must be that of the loop.
 
         Raises
         ------
@@ -203,7 +167,7 @@ class Stage(StageStorage):
 
     @primitive
     def pragma(self, var: IterVar, pragma_type: str, pragma_value: ExprLike | None = None) -> None:
-        """Annotate a loop for the passes, e.g. ``pragma(i, "auto_unroll_max_step", 16)``.
+        """Annotate a loop for the passes, e.g. ``pragma(i, "auto_unroll_max_step", 16)``; the value is 1 by default.
 
         ::
 
@@ -211,13 +175,7 @@ class Stage(StageStorage):
                 …                                         for i in range(8):
                                                               …
 
-        Parameters
-        ----------
-        pragma_type : str
-            What is asked for; passes read it as the attribute ``pragma_<pragma_type>``.  ``unroll`` and ``vectorize``
-            are the primitives of these names.
-        pragma_value : int, str or PrimExpr, optional
-            Its value; 1 by default.
+        Pragmas of the types ``unroll`` and ``vectorize`` are the primitives of these names.
 
         Raises
         ------
@@ -238,17 +196,12 @@ class Stage(StageStorage):
 
     @primitive
     def tensorize(self, var: IterVar, tensor_intrin: TensorIntrin) -> None:
-        """Replace a loop and everything inside it by a tensor intrinsic.
+        """Replace a loop and everything inside it by a tensor intrinsic, made by ``te.decl_tensor_intrin``.
 
         Lowering checks that it computes the same, by what it is declared to compute.  ::
 
             for i_inner in range(16):                     T.call_extern("int32", "vadd16", A, B, C)
                 C[…] = A[…] + B[…]        →
-
-        Parameters
-        ----------
-        tensor_intrin : TensorIntrin
-            Made by ``te.decl_tensor_intrin``.
 
         Raises
         ------
@@ -270,7 +223,7 @@ class Stage(StageStorage):
 
     @primitive
     def compute_at(self, parent: Stage, scope: IterVar) -> None:
-        """Attach this stage at a loop of a stage that reads it, and compute only what is needed there.
+        """Attach this stage at a loop of a stage that reads it, directly or not, and compute only what is needed there.
 
         ::
 
@@ -279,13 +232,6 @@ class Stage(StageStorage):
             for i_outer in range(8):      →                       B[i + i_outer * 8] = A[i + i_outer * 8] + 1.0
                 for i_inner in range(8):                      for i_inner in range(8):
                     C[…] = B[…] * 2.0                             C[…] = B[…] * 2.0
-
-        Parameters
-        ----------
-        parent : Stage
-            A stage that reads this one, directly or through others.
-        scope : IterVar
-            One of the loops of ``parent``.
 
         Raises
         ------

@@ -44,8 +44,6 @@ class IterVarAttr:
     ----------
     bind_thread : IterVar, optional
         The thread axis that carries the loop.
-    pragmas : tuple of (str, PrimExpr)
-        Annotations for the passes, in the order in which they were given.
     dim_align : (int, int), optional
         Factor and offset in elements, from ``storage_align``.
     tensor_intrin : TensorIntrin, optional
@@ -86,10 +84,8 @@ class StageState(RecordedStage):
 
     Attributes
     ----------
-    op : Operation
-        The operation that is computed now; caches and inlining rewrite it.
-    origin_op : Operation
-        The operation that the stage was created for.
+    op, origin_op : Operation
+        The operation that is computed now, since caches and inlining rewrite it, and that the stage was created for.
     all_iter_vars, leaf_iter_vars : list of IterVar
         Every axis that ever was, and the loops from the outermost to the innermost.
     relations : list of Relation
@@ -98,8 +94,8 @@ class StageState(RecordedStage):
         The line of the schedule that put it there.
     scope : str
         Storage scope, e.g. ``global`` or ``local``; empty for the scope that fits the place.
-    double_buffered, rolling : bool
-        Whether there are two buffers, and whether rows that are read again are kept.
+    rolling : bool
+        Whether rows that are read again are kept.
     store_predicate : PrimExpr, optional
         Where elements are stored, if not everywhere.
     layout_transforms : tuple of IndexMap

@@ -57,7 +57,7 @@ class StageStorage(StageState):
 
     @primitive
     def transform_layout(self, mapping_function: Callable[..., Any]) -> list[IterVar] | None:
-        """Transform the layout of this stage's buffer, and traverse the elements in that order.
+        """Transform the layout of this stage's buffer, and traverse the elements in that order; returns the new loops.
 
         What reads the stage follows.  Transformations that are applied one after another take the dimensions that the
         one before made.  For example ``s[B].transform_layout(lambda i, j: [j // 4, i, j % 4])``::
@@ -65,18 +65,10 @@ class StageStorage(StageState):
             for i, j in T.grid(16, 32):                   for axis0, axis1, axis2 in T.grid(8, 16, 4):
                 B[i, j] = A[i, j]         →                   B[axis0, axis1, axis2] = A[axis1, axis0 * 4 + axis2]
 
-        Parameters
-        ----------
-        mapping_function : callable
-            From an index for each dimension to a list of indices; ``te.AXIS_SEPARATOR`` between two of them says that
-            the dimensions on both sides of it belong to different dimensions of the physical memory.  Where memory
-            has one dimension, as that of CPUs, buffers are flattened to one, whatever separators there are.
-
-        Returns
-        -------
-        list of IterVar or None
-            The loops over the new dimensions, from the outermost to the innermost; None for a stage other than a
-            computation of elements, whose loops stay as they are.
+        ``te.AXIS_SEPARATOR`` between two indices says that the dimensions on both sides of it belong to different
+        dimensions of the physical memory.  Where memory has one dimension, as that of CPUs, buffers are flattened to
+        one, whatever separators there are.  The loops of a stage other than a computation of elements stay as they are,
+        and None is returned.
         """
         if not callable(mapping_function):
             got = f"got {show(mapping_function)} ({self})"

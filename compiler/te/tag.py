@@ -52,12 +52,7 @@ class TagScope:
 
 
 def tag_scope(tag: str) -> TagScope:
-    """Give a tag to all operations that are declared in a block or a function.
-
-    Parameters
-    ----------
-    tag : str
-        What kind of computation they are, for schedules to know them by.
+    """Give a tag, for schedules to know them by, to all operations that are declared in a block or a function.
 
     Raises
     ------

@@ -38,14 +38,9 @@ __all__ = ["BaseComputeOp", "IntrinsicCall", "Operation", "Tensor", "TensorSlice
 
 @node
 class Operation(Node):
-    """Holds or computes tensors; the same operation only if it is the same object.
+    """Holds or computes tensors (``outputs``); the same operation only if it is the same object.
 
-    Attributes
-    ----------
-    name : str
-        The name of its tensors, which have ``.v0``, ``.v1``, … added where there are several.
-    outputs : tuple of Tensor
-        What it holds or computes.
+    Its name is that of its tensors, which have ``.v0``, ``.v1``, … added where there are several.
     """
 
     unique_instance: ClassVar[bool] = True
@@ -90,32 +85,13 @@ class Operation(Node):
         return ()
 
     def with_inputs(self, mapping: Mapping[Tensor, Tensor]) -> Operation:
-        """Return the operation with some tensors read instead of others.
-
-        Parameters
-        ----------
-        mapping : mapping of Tensor to Tensor
-            What to read instead of some tensors.
-
-        Returns
-        -------
-        Operation
-            The very same one if it reads none of them.
-        """
+        """Return the operation with some tensors read instead of others; the very same one if it reads none of them."""
         return self
 
     def regions_read(self, producer: Operation, sets: Mapping[Var, IntervalSet], analyzer: Analyzer) -> list[Region]:
-        """Return the elements of another operation that this one reads.
+        """Return the elements of another operation that this one reads while its axes run over ``sets``.
 
-        Parameters
-        ----------
-        sets : mapping of Var to IntervalSet
-            What the axes of this operation run over.
-
-        Returns
-        -------
-        list of (Tensor, list of IntervalSet)
-            For each read a tensor and the indices along each of its dimensions.
+        They are, for each read, a tensor and the indices along each of its dimensions.
         """
         return []
 
@@ -139,15 +115,6 @@ class Tensor(DataProducer, ExprOperators):
     """One output of an operation; the same tensor only if it is the same object.
 
     ``+``, ``-``, ``*`` and ``/`` make tensors, element by element, as :mod:`compiler.topi` does: ``A + 1.0``.
-
-    Attributes
-    ----------
-    name : str
-        The operation's name, with ``.v0``, ``.v1``, … where it has several outputs.
-    op : Operation
-        What computes or holds it.
-    value_index : int
-        Which of the operation's outputs it is.
     """
 
     children: ClassVar[tuple[str, ...]] = ()
@@ -217,18 +184,7 @@ class Tensor(DataProducer, ExprOperators):
         return _elementwise("negative", self)
 
     def astype(self, dtype: str) -> Any:
-        """Convert all elements to another data type.
-
-        Parameters
-        ----------
-        dtype : str
-            E.g. ``float16``.
-
-        Returns
-        -------
-        Tensor
-            The tensor itself if it has the type already.
-        """
+        """Convert all elements to another data type; the tensor itself if it has the type already."""
         return self if dtype == self.dtype else _elementwise("cast", self, dtype)
 
     def __eq__(self, other: object) -> Any:
@@ -273,12 +229,9 @@ register_codec(
 
 
 class TensorSlice(ExprOperators):
-    """A tensor with some of its indices; with all of them it is an expression, as in ``A[i][j]``.
+    """A tensor with some of its first indices; with all of them it is an expression, as in ``A[i][j]``.
 
-    Parameters
-    ----------
-    indices : tuple of (int, PrimExpr, IterVar or slice)
-        One for each of the first dimensions; with slices it is a region, for the call of an intrinsic.
+    With slices among the indices it is a region, for the call of an intrinsic.
     """
 
     __slots__ = ("indices", "tensor")

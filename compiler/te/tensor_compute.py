@@ -27,8 +27,6 @@ class TensorComputeOp(BaseComputeOp):
 
     Attributes
     ----------
-    name : str
-        The name of its tensors, which have ``.v0``, ``.v1``, … added where there are several.
     axes : tuple of IterVar
         One for each dimension; those that the intrinsic computes are not loops.
     reduce_axes : tuple of IterVar

@@ -25,14 +25,10 @@ Code: TypeAlias = PrimExpr | Stmt | None
 
 @node
 class TensorIntrin(Node):
-    """An intrinsic on regions of tensors; made by :func:`decl_tensor_intrin`.
+    """An intrinsic on regions of tensors, whose buffers stand for inputs and then outputs.
 
-    Attributes
-    ----------
-    buffers : tuple of Buffer
-        What stands for the inputs and then for the outputs in the statements.
-    reduce_init, reduce_update : Stmt or None
-        For a reduction: stores the initial values, and adds to the outputs.
+    Made by :func:`decl_tensor_intrin`.  For a reduction, ``reduce_init`` stores the initial values, and
+    ``reduce_update`` adds to the outputs.
     """
 
     unique_instance: ClassVar[bool] = True
@@ -51,10 +47,8 @@ class TensorIntrin(Node):
     ) -> TensorIntrinCall:
         """Call the intrinsic in the definition of a tensor, whose last dimensions it computes.
 
-        Parameters
-        ----------
-        *args : TensorSlice, PrimExpr or int
-            Regions such as ``A[i, 0:16]`` for the inputs, and numbers for the scalar parameters, in their orders.
+        Arguments are regions such as ``A[i, 0:16]`` for the inputs, and numbers for the scalar parameters, in their
+        orders.
         """
         regions = tuple(a for a in args if isinstance(a, TensorSlice))
         scalars = as_exprs([a for a in args if not isinstance(a, TensorSlice)])

@@ -38,13 +38,7 @@ Region = tuple[Range, ...]
 
 @dataclass(frozen=True, slots=True)
 class TensorizedRegion:
-    """What the loops inside of a tensorized one cover in one iteration of those outside.
-
-    Attributes
-    ----------
-    axes : dict of IterVar to Range
-        The values of each axis of the operation.
-    """
+    """What the loops inside of a tensorized one cover in one iteration of those outside."""
 
     axes: dict[IterVar, Range]
     inputs: dict[Tensor, Region]
@@ -115,10 +109,7 @@ def matched_body(op: ComputeOp, region: TensorizedRegion, intrin: TensorIntrin) 
 def check_match(stage: Stage, region: TensorizedRegion, intrin: TensorIntrin, values: Mapping[Var, PrimExpr]) -> None:
     """Reject an intrinsic that computes something else than the loops that it is to stand for.
 
-    Parameters
-    ----------
-    values : mapping of Var to PrimExpr
-        What the axes of the stage are in the loops: the definition of the intrinsic may use them.
+    The definition of the intrinsic may use what the axes of the stage are in the loops.
     """
     op = stage.op
     if not isinstance(op, ComputeOp):

@@ -40,13 +40,9 @@ Layouts: TypeAlias = Mapping[Tensor, PhysicalLayout]
 def schedule_to_prim_func(
     schedule: Schedule, args: Sequence[Argument], name: str = "main", binds: Binds | None = None
 ) -> PrimFunc:
-    """Return the loops that a schedule describes.
+    """Return the loops that a schedule describes, over buffers with as many dimensions as their tensors.
 
-    Returns
-    -------
-    PrimFunc
-        Its body reads and writes buffers with as many dimensions as their tensors; ``BufferRealize`` says which part
-        of a buffer exists where.
+    ``BufferRealize`` says which part of a buffer exists where.
     """
     normalized = schedule.normalize()
     bounds = infer_bound(normalized)
@@ -78,13 +74,7 @@ def statement_to_prim_func(args: Sequence[Argument], body: Stmt, binds: Binds | 
 
 
 class Parameters:
-    """The parameters of a function, and the buffers of the tensors among them.
-
-    Parameters
-    ----------
-    layouts : mapping of Tensor to PhysicalLayout
-        The layouts of those whose buffers have others than they.
-    """
+    """The parameters of a function, the buffers of the tensors among them, and layouts that differ from theirs."""
 
     def __init__(
         self, args: Sequence[Argument], binds: Binds, current: Mapping[Tensor, Tensor], layouts: Layouts

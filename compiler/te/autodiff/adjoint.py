@@ -37,12 +37,7 @@ __all__ = ["vector_jacobian_product"]
 class _Term:
     """What one read adds to each element of the output, to first order: ``factor`` times the change of the element.
 
-    Attributes
-    ----------
-    axes : tuple of IterVar
-        The iterations that read: over the output's axes, then over those of a reduction.
-    factor : PrimExpr
-        The derivative of the output's element by the element that is read.
+    ``axes`` are the iterations that read: over the output's axes, then over those of a reduction.
     """
 
     axes: tuple[IterVar, ...]
@@ -52,17 +47,10 @@ class _Term:
 
 
 def vector_jacobian_product(output: Tensor, tensor: Tensor, head: Tensor) -> Tensor | None:
-    """Return the gradient of a tensor that an operation reads.
+    """Return the gradient of a tensor that an operation reads; None if no derivative is but zero.
 
-    Parameters
-    ----------
-    head : Tensor
-        The gradient of ``output``, whose dimensions are the last ones of ``head``.
-
-    Returns
-    -------
-    Tensor or None
-        Of the first dimensions of ``head`` and the shape of ``tensor``; None if no derivative is but zero.
+    The last dimensions of ``head``, the gradient of ``output``, are those of ``output``; the result has the first ones
+    and the shape of ``tensor``.
     """
     op = output.op
     if not isinstance(op, ComputeOp):

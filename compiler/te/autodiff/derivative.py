@@ -66,21 +66,13 @@ PIECEWISE_CONSTANT = frozenset({"floor", "ceil", "trunc", "round", "nearbyint"})
 
 
 def differential(e: PrimExpr, seeds: Seeds) -> PrimExpr | None:
-    """Return the differential of an expression.
+    """Return the differential of an expression, in its data type; None if it does not change.
 
     ``d(a * b)`` with ``{a: da, b: db}`` is ``da * b + a * db``.  Conditions and what is rounded are constant.
     Where a function has no derivative, that of one of its sides is taken: of ``max`` and ``min`` that of the first
     operand where both are equal.
 
-    Parameters
-    ----------
-    seeds : mapping of Node to PrimExpr
-        The differentials of the nodes that change, by identity; each has the data type of its node.
-
-    Returns
-    -------
-    PrimExpr or None
-        Of the data type of ``e``; None if ``e`` does not change.
+    ``seeds`` are the differentials of the nodes that change, by identity, each of the data type of its node.
     """
     return _Differential(seeds).of(e)
 

@@ -22,10 +22,8 @@ def gradient(output: Tensor, inputs: Tensor | Sequence[Tensor], head: Tensor | N
 
     Parameters
     ----------
-    output : Tensor
-        What is differentiated: computed by operations of ``te.compute`` from ``inputs``.
     inputs : Tensor or sequence of Tensor
-        What it is differentiated by: placeholders, or what is computed on the way.
+        Placeholders, or what is computed on the way.
     head : Tensor, optional
         The gradient of some other value by ``output``, whose last dimensions are those of ``output``.  When left out,
         the result is the Jacobian of ``output``.
@@ -33,8 +31,8 @@ def gradient(output: Tensor, inputs: Tensor | Sequence[Tensor], head: Tensor | N
     Returns
     -------
     list of Tensor
-        A tensor for each input.  Its shape is that of ``head`` without the dimensions of ``output``, followed by the
-        shape of the input; that of ``output`` followed by the shape of the input where ``head`` is left out.
+        For each input a tensor of the shape of ``head`` without the dimensions of ``output`` (without ``head`` of the
+        shape of ``output``), followed by the shape of the input.
 
     Raises
     ------

@@ -24,14 +24,9 @@ __all__ = ["Iterations", "iterations_that_read"]
 
 @dataclass(frozen=True, slots=True)
 class Iterations:
-    """Some iterations of a loop nest, as the loops that run over them.
+    """Some iterations of a loop nest, as the loops (``axes``) that run over them, where ``condition`` holds.
 
-    Attributes
-    ----------
-    values : dict of Var to PrimExpr
-        The variables of the nest in terms of ``axes`` and of the element.
-    condition : PrimExpr
-        Which iterations over ``axes`` count: ``bool``.
+    ``values`` has the variables of the nest in terms of ``axes`` and of the element.
     """
 
     axes: tuple[IterVar, ...]
@@ -44,11 +39,8 @@ def iterations_that_read(
 ) -> Iterations:
     """Return the iterations of a loop nest with ``indices[d] == element[d]`` for all dimensions.
 
-    Parameters
-    ----------
-    indices : sequence of PrimExpr
-        Integers in terms of the loops.  Those that are not made of sums, multiples, quotients and remainders by
-        constants, such as elements of tensors, are compared in every iteration.
+    Indices that are not made of sums, multiples, quotients and remainders by constants, such as elements of tensors,
+    are compared in every iteration.
 
     References
     ----------

@@ -33,17 +33,10 @@ __all__ = ["HybridError", "HybridModule", "build", "script", "source_to_op"]
 def script(pyfunc: Callable[..., Any]) -> Callable[..., Any]:
     """Make a hybrid script of a function: ``@te.hybrid.script``.
 
-    Parameters
-    ----------
-    pyfunc : callable
-        A Python function over elements of arrays, with the words ``output_tensor``, ``allocate``, ``parallel``,
-        ``vectorize``, ``unroll``, ``const_range``, ``bind``, and mathematical functions by their names.
-
-    Returns
-    -------
-    callable
-        With tensors, variables and lists of these it returns the tensors that the script computes; with NumPy arrays
-        and numbers it runs the function.
+    The function is one over elements of arrays, with the words ``output_tensor``, ``allocate``, ``parallel``,
+    ``vectorize``, ``unroll``, ``const_range``, ``bind``, and mathematical functions by their names.  With tensors,
+    variables and lists of these the script returns the tensors that it computes; with NumPy arrays and numbers it runs
+    the function.
 
     Raises
     ------

@@ -25,22 +25,9 @@ __all__ = ["HybridModule", "build"]
 def build(
     sch: Schedule, inputs: Sequence[Tensor | Var], outputs: Sequence[Tensor], name: str = "hybrid_func"
 ) -> HybridModule:
-    """Write the loops of a schedule as a hybrid script.
+    """Write the loops of a schedule as a hybrid script, which can be called as one written by hand.
 
-    Parameters
-    ----------
-    inputs : sequence of Tensor or Var
-        The parameters of the script, in order.
-
-    Returns
-    -------
-    HybridModule
-        The script, which can be called as one written by hand.
-
-    Raises
-    ------
-    LoweringError
-        If the schedule has something that hybrid scripts have no word for, such as a tensor intrinsic.
+    A schedule with something that hybrid scripts have no word for, such as a tensor intrinsic, is a LoweringError.
     """
     normalized = sch.normalize()
     builder = StatementBuilder(normalized, infer_bound(normalized))
@@ -49,15 +36,7 @@ def build(
 
 
 class HybridModule:
-    """A hybrid script as text.
-
-    Parameters
-    ----------
-    src : str, optional
-        The text; :meth:`load` reads it from a file later where it is left out.
-    name : str, optional
-        The name of the function; that of the only one in the text where it is left out.
-    """
+    """A hybrid script as text, which :meth:`load` may read later; its function is named unless it is the only one."""
 
     def __init__(self, src: str | None = None, name: str | None = None) -> None:
         self.name = name
@@ -79,22 +58,11 @@ class HybridModule:
         return "" if self._source is None else self._source.text
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the text to a file.
-
-        Parameters
-        ----------
-        path : str or path
-            The file, which gets the ending ``.py`` if it has none.
-        """
+        """Write the text to a file, which gets the ending ``.py`` if it has none."""
         Path(_python_file(path)).write_text(self.get_source())
 
     def load(self, path: str | os.PathLike[str]) -> None:
-        """Read the text from a file.
-
-        Parameters
-        ----------
-        path : str or path
-            The file; the first function that it defines is the script.
+        """Read the text from a file; the first function that it defines is the script.
 
         Raises
         ------

@@ -49,22 +49,9 @@ _DECLARATIONS = ("allocate", "output_tensor")
 def source_to_op(
     src: str, args: Sequence[object], symbols: Mapping[str, object], closure_vars: Mapping[str, object] | None = None
 ) -> Tensor | list[Tensor]:
-    """Return the outputs of the operation that the text of a hybrid script describes.
+    """Return the outputs of the operation that the text of a hybrid script describes, a list if there are several.
 
-    Parameters
-    ----------
-    closure_vars : mapping of str to object, optional
-        The names of the functions around it.
-
-    Returns
-    -------
-    Tensor or list of Tensor
-        A list if there are several outputs.
-
-    Raises
-    ------
-    HybridError
-        If it is not a hybrid script; the message shows the line.
+    ``closure_vars`` are the names of the functions around it.  A HybridError shows the line that is no hybrid script.
     """
     return parse_function(Source.of_text(src), args, {**symbols, **(closure_vars or {})})
 

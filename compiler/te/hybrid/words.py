@@ -52,13 +52,7 @@ def _extreme(kind: type[BinaryOp], *values: ExprLike) -> PrimExpr:
 
 
 def max_num_threads(allow_none: bool = True) -> int:
-    """Return how many threads a block of the current target can have.
-
-    Parameters
-    ----------
-    allow_none : bool
-        Whether there may be no current target; the count is that of a CPU then.
-    """
+    """Return how many threads a block of the current target can have, by default without one that of a CPU."""
     target = Target.current(bool(allow_none))
     return 1 if target is None else target.max_num_threads
 

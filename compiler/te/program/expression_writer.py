@@ -21,13 +21,7 @@ Leaf = Callable[[Var], Row]
 
 
 class Rows:
-    """Writes expressions that may share nodes.
-
-    Attributes
-    ----------
-    rows : list of list
-        What was written; a row names only earlier ones.
-    """
+    """Writes expressions that may share nodes; a row names only earlier ones."""
 
     def __init__(
         self, leaf: Leaf, tensor_number: Callable[[Tensor], int], axis_number: Callable[[IterVar], int]

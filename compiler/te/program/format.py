@@ -29,12 +29,7 @@ class Values:
     """The axes, tensors and operations of a schedule by number, in the order in which they are made.
 
     Writer and reader count the same things in the same order: the operations as they were defined, then what each
-    primitive returned and the operations that it made.
-
-    Parameters
-    ----------
-    declared : iterable of IterVar
-        Axes that have numbers of their own: those of reductions and of threads.
+    primitive returned and the operations that it made.  Declared axes, of reductions and of threads, have own numbers.
     """
 
     def __init__(self, declared: Iterable[IterVar]) -> None:
@@ -46,12 +41,9 @@ class Values:
         return len(self._values)
 
     def add(self, made: object) -> None:
-        """Give numbers to what was made and has none yet; an operation comes with its axes and outputs.
+        """Give numbers to the axes, tensors and operations that were made and have none yet.
 
-        Parameters
-        ----------
-        made : object
-            An axis, a tensor, an operation, or a list or tuple of such; anything else has no number.
+        An operation comes with its axes and outputs.
         """
         if isinstance(made, (list, tuple)):
             for item in made:

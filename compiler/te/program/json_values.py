@@ -11,13 +11,7 @@ __all__ = ["entry", "integer", "items", "json_number", "number", "text", "truth"
 
 
 def wrong(where: str, expectation: str, got: object) -> ProgramError:
-    """Return the error about a value that is not what it must be.
-
-    Parameters
-    ----------
-    where : str
-        The value's place, e.g. ``operations[2].name``.
-    """
+    """Return the error about a value, at a place such as ``operations[2].name``, that is not what it must be."""
     return ProgramError(f"program: {where} must be {expectation}, got {show(got)}")
 
 
@@ -54,13 +48,7 @@ def _encodable(value: str) -> bool:
 
 
 def integer(value: object, where: str, limit: int | None = None) -> int:
-    """Return an integer.
-
-    Parameters
-    ----------
-    limit : int, optional
-        What it must be less than; then it must not be negative either.
-    """
+    """Return an integer, from 0 up to but without ``limit`` if that is given."""
     if type(value) is not int:
         raise wrong(where, "an integer", value)
     if limit is not None and not 0 <= value < limit:

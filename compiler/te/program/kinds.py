@@ -64,15 +64,7 @@ FieldType: TypeAlias = Literal[
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of rows.
-
-    Attributes
-    ----------
-    fields : dict of str to str
-        The fields that are written, in order, and what each holds.
-    make : callable
-        Makes a node of the fields' values; a TVMError where they do not fit together.
-    """
+    """One kind of rows: its fields in order, with what each holds, and what makes a node of their values."""
 
     node: type[Node]
     fields: dict[str, FieldType]

@@ -26,10 +26,7 @@ Object = dict[str, object]
 def write_program(schedule: Schedule, args: Sequence[Tensor | Var], target: str = "llvm", name: str = "main") -> str:
     """Return a schedule, with its definitions and the primitives that were applied, as text.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        What is written.  Spans are left out, and so are attributes of operations, which lowering does not read.
+    Spans are left out, and so are attributes of operations, which lowering does not read.
     """
     program = _Writer(schedule, args).program()
     text = json.dumps(program | {"target": target, "name": name}, separators=(",", ":"), allow_nan=False)

@@ -83,16 +83,9 @@ def fuse(self: StageState, *args: IterVar) -> IterVar:
             for j in range(8):        →                   B[i_j_fused // 8, i_j_fused % 8] = …
                 B[i, j] = …
 
-    Parameters
-    ----------
-    *args : IterVar
-        Adjacent loops of this stage, or one list of them.  A loop that is made of one over elements and of a reduction
-        loop is a reduction loop; the initial values are stored by loops of their own before it.
-
-    Raises
-    ------
-    ScheduleError
-        If the loops are not adjacent loops of this stage, or one is as long as data at the position of the other says.
+    A loop that is made of one over elements and of a reduction loop is a reduction loop; the initial values are stored
+    by loops of their own before it.  Loops may not be fused if one is as long as data at the position of the other
+    says.
     """
     axes = list(args[0]) if len(args) == 1 and isinstance(args[0], (list, tuple)) else list(args)
     if not axes:

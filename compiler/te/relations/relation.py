@@ -64,36 +64,18 @@ class Relation(ABC):
         """
 
     def requested_extents(self) -> tuple[PrimExpr | None, ...]:
-        """Return the extents that the schedule asks for, whatever the parents' are: loops bound to threads have them.
-
-        Returns
-        -------
-        tuple of PrimExpr or None
-            One for each child; None if nothing was asked for.
-        """
+        """Return the extents that the schedule asks for, whatever the parents' are, as loops bound to threads have."""
         return (None,) * len(self.children)
 
     @abstractmethod
     def values_down(
         self, offsets: Mapping[IterVar, PrimExpr], domains: Mapping[IterVar, Range]
     ) -> tuple[PrimExpr, ...]:
-        """Return the values of the children where the parents have the given offsets.
-
-        Parameters
-        ----------
-        domains : mapping of IterVar to Range
-            Has the domains of parents and children.
-        """
+        """Return the values of the children where the parents have the given offsets."""
 
     @abstractmethod
     def values_up(self, values: Mapping[IterVar, PrimExpr], domains: Mapping[IterVar, Range]) -> tuple[PrimExpr, ...]:
-        """Return the offsets of the parents where the children have the given values.
-
-        Parameters
-        ----------
-        domains : mapping of IterVar to Range
-            Has the domains of parents and children.
-        """
+        """Return the offsets of the parents where the children have the given values."""
 
     @abstractmethod
     def covers_exactly(self, domains: Mapping[IterVar, Range], analyzer: Analyzer) -> bool:

@@ -55,11 +55,6 @@ def reverse(self: StageState, axis: IterVar) -> IterVar:
 
         for i in range(8):            →               for i_reversed in range(8):
             B[i] = A[i]                                   B[7 - i_reversed] = A[7 - i_reversed]
-
-    Raises
-    ------
-    ScheduleError
-        If ``axis`` is not a loop of this stage.
     """
     at = self.require_leaf("reverse", axis)
     backwards = self.derived_axis(axis, f"{axis.var.name}.reversed")

@@ -19,14 +19,7 @@ __all__ = ["Transform"]
 class Transform(Relation):
     """``transformed = forward(original)``, which is one to one over ``shape``; ``Stage.transform_layout`` makes it.
 
-    Attributes
-    ----------
-    original_variables, transformed_variables : tuple of IterVar
-        The axes before and after, in the order of the dimensions.
-    forward_transformation, inverse_transformation : IndexMap
-        From the offsets of the original axes to those of the transformed ones, and back.
-    shape : tuple of PrimExpr
-        The extents of the original axes over which the maps are one to one, in elements.
+    The maps are of offsets of axes, which stand in the order of the dimensions; ``shape`` has the original extents.
     """
 
     participle: ClassVar[str] = "transformed"

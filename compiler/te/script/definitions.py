@@ -19,13 +19,7 @@ MAX_LINE = 110
 
 
 class Definitions:
-    """Writes operations.
-
-    Parameters
-    ----------
-    names : Names
-        Of the script; it gets those of the operations' tensors and axes.
-    """
+    """Writes operations."""
 
     def __init__(self, names: Names) -> None:
         self._names = names

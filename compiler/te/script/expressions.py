@@ -68,10 +68,7 @@ MAX_LINE = 88
 class ExpressionWriter(Functor):
     """Writes the expressions of one computation.
 
-    Attributes
-    ----------
-    statements : list of str
-        Lines that define what the expressions name: values that are used several times, and parts of long expressions.
+    ``statements`` define what the expressions name: values that are used several times, and parts of long expressions.
     """
 
     def __init__(self, names: Names, reducers: Reducers) -> None:

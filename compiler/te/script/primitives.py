@@ -19,13 +19,7 @@ __all__ = ["PrimitiveWriter"]
 
 
 class PrimitiveWriter:
-    """Writes the primitives of a schedule.
-
-    Parameters
-    ----------
-    names : Names
-        Of the tensors that are defined; it gets those that primitives make.
-    """
+    """Writes the primitives of a schedule."""
 
     def __init__(self, schedule: Schedule, names: Names) -> None:
         self._schedule = schedule

@@ -24,13 +24,7 @@ WriteExpressions = Callable[[tuple[PrimExpr, ...], Names], tuple[list[str], list
 
 
 class Reducers:
-    """Names reductions.
-
-    Attributes
-    ----------
-    lines : list of str
-        Definitions of the reductions that have no name in ``te``; whoever takes them empties the list.
-    """
+    """Names reductions; ``lines`` define those that have no name in ``te``, until someone takes them."""
 
     def __init__(self, names: Names, write: WriteExpressions) -> None:
         self.lines: list[str] = []

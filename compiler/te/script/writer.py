@@ -22,17 +22,10 @@ _MODULES = ("tvm", "te", "tir", "s", "f", "args", "float")
 def write_script(
     schedule: Schedule, args: Sequence[Tensor | Var], target: str = "llvm", name: str = "main", title: str = ""
 ) -> str:
-    """Return a script that defines a computation, schedules it primitive by primitive, and builds it.
+    """Return a Python script that defines a computation, schedules it primitive by primitive, and builds it.
 
-    Parameters
-    ----------
-    title : str
-        The first line of the script's docstring; the function's name where it is empty.
-
-    Returns
-    -------
-    str
-        Python.  Tensors and axes have their own names, as far as these are identifiers and differ.
+    Tensors and axes have their own names, as far as these are identifiers and differ; the title is the first line of
+    the docstring, by default the function's name.
 
     Examples
     --------

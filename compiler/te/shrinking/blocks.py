@@ -44,10 +44,7 @@ MALFORMED = (ValueError, TypeError, LookupError, AttributeError)
 def shrink_blocks(func: PrimFunc, trace: str, ratio: int) -> IRModule:
     """Apply the steps of a trace, with smaller factors, to the same blocks of smaller buffers.
 
-    Parameters
-    ----------
-    ratio : int
-        How many times as long a loop is as its parts, at most; at least 2.
+    A loop is at most ``ratio`` times, 2 or more, as long as its parts.
     """
     try:
         steps = _steps(trace)

@@ -36,10 +36,7 @@ class AffineRead:
 class Dimensions:
     """Classes of axes and dimensions that have one extent: a union-find.
 
-    Attributes
-    ----------
-    fixed : set of Dimension
-        Those that must keep their extents, because a condition or a division depends on them.
+    Fixed ones must keep their extents, because a condition or a division depends on them.
     """
 
     fixed: set[Dimension] = field(default_factory=set)

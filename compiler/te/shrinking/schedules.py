@@ -25,13 +25,7 @@ FACTORS = {"factor": 0, "nparts": 0, "x_factor": 0, "y_factor": 1}
 
 @dataclass(frozen=True, slots=True)
 class SmallSchedule:
-    """A schedule of a smaller computation.
-
-    Attributes
-    ----------
-    args : list of Tensor
-        What stands for the arguments of the original.
-    """
+    """A schedule of a smaller computation, whose ``args`` stand for the arguments of the original."""
 
     schedule: Schedule
     args: list[Tensor]
@@ -40,16 +34,11 @@ class SmallSchedule:
 def shrink_schedule(schedule: Schedule, args: Sequence[Tensor | Var], ratio: int) -> SmallSchedule:
     """Apply the primitives of a schedule, with smaller factors, to the same computation of smaller tensors.
 
-    ::
+    An axis is at most ``ratio`` times, 2 or more, as long as its parts.  ::
 
         for i_outer in range(32):              for i_outer in range(4):
             for i_inner in range(32):     →        for i_inner in range(4):
                 B[i_outer * 32 + i_inner]              B[i_outer * 4 + i_inner]
-
-    Parameters
-    ----------
-    ratio : int
-        How many times as long an axis is as its parts, at most; at least 2.
     """
     operations = defined_operations(schedule.outputs)
     dimensions = Dimensions()

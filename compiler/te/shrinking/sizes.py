@@ -8,17 +8,10 @@ __all__ = ["small_sizes"]
 
 
 def small_sizes(values: Iterable[int], ratio: int) -> dict[int, int]:
-    """Return a small number for each extent and factor of one axis.
+    """Return a small number for each of the positive extent and factors of one axis.
 
-    A number is at most ``ratio`` times as large as the next smaller one, and what was a multiple of that stays one; a
-    number that was none keeps a remainder.
-
-    Parameters
-    ----------
-    values : iterable of int
-        Positive: the extent, and the factors that the axis and its parts are split by.
-    ratio : int
-        At least 2.
+    A number is at most ``ratio`` times, 2 or more, as large as the next smaller one, and what was a multiple of that
+    stays one; a number that was none keeps a remainder.
 
     Examples
     --------
