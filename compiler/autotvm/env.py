@@ -6,16 +6,10 @@ __all__ = ["GLOBAL_SCOPE", "AutotvmGlobalScope", "reset_global_scope"]
 
 
 class AutotvmGlobalScope:
-    """Switches that templates and contexts look at.
+    """Switches that templates and contexts look at; ``current`` are those that hold now.
 
-    Attributes
-    ----------
-    current : AutotvmGlobalScope
-        The one that holds now, of the class.
-    in_tuning : bool
-        Whether candidates are being measured: templates may leave out what costs time and no candidate differs in.
-    silent : bool
-        Whether nothing is said of workloads without a record.
+    While candidates are measured (``in_tuning``), templates may leave out what costs time and no candidate differs in;
+    ``silent`` scopes say nothing of workloads without a record.
     """
 
     current: AutotvmGlobalScope

@@ -63,15 +63,7 @@ class MeasureResult(NamedTuple):
 
 
 class BuildResult(NamedTuple):
-    """What a builder made of a configuration.
-
-    Attributes
-    ----------
-    module : Module or None
-        The code; None if there is an error.
-    error : MeasureResult or None
-        What is to be recorded where building failed.
-    """
+    """What a builder made of a configuration: code, or, where building failed, what is to be recorded."""
 
     module: Module | None
     args: Sequence[Tensor]
@@ -80,17 +72,7 @@ class BuildResult(NamedTuple):
 
 
 class Builder:
-    """Builds the candidates of a task: the base of builders.
-
-    Parameters
-    ----------
-    timeout : float
-        Seconds that a builder may take for a candidate.
-    n_parallel : int, optional
-        Candidates that are built at a time.
-    build_kwargs : mapping, optional
-        What a runner asks of the code.
-    """
+    """Builds the candidates of a task, ``n_parallel`` at a time, each in ``timeout`` seconds: the base of builders."""
 
     def __init__(
         self, timeout: float = 10, n_parallel: int | None = None, build_kwargs: Mapping[str, object] | None = None
@@ -102,13 +84,7 @@ class Builder:
         self.task: Task | None = None
 
     def set_task(self, task: Task, build_kwargs: Mapping[str, object] | None = None) -> None:
-        """Take notice of the task whose candidates are built.
-
-        Parameters
-        ----------
-        build_kwargs : mapping, optional
-            What the runner asks of the code.
-        """
+        """Take notice of the task whose candidates are built, and of what the runner asks of the code."""
         self.task = task
         self.build_kwargs = {**(build_kwargs or {}), **(self.user_build_kwargs or {})}
 
@@ -124,15 +100,7 @@ class Builder:
 
 
 class Runner:
-    """Runs the candidates of a task: the base of runners.
-
-    Parameters
-    ----------
-    timeout : float
-        Seconds that a runner may take for a candidate.
-    n_parallel : int, optional
-        Candidates that are run at a time.
-    """
+    """Runs the candidates of a task, ``n_parallel`` at a time, each in ``timeout`` seconds: the base of runners."""
 
     def __init__(self, timeout: float = 5, n_parallel: int | None = None) -> None:
         self.timeout = timeout

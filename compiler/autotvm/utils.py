@@ -50,19 +50,7 @@ def get_func_name(func: Callable[..., Any]) -> str:
 
 
 def format_si_prefix(x: float, si_prefix: str) -> float:
-    """Return how many of a unit with a prefix a value is.
-
-    Parameters
-    ----------
-    x : float
-        In the unit without a prefix.
-    si_prefix : str
-        One of :data:`SI_PREFIXES`.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such prefix.
+    """Return how many of a unit with a prefix, one of :data:`SI_PREFIXES`, a value is.
 
     Examples
     --------

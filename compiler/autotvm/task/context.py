@@ -29,13 +29,7 @@ class DispatchContext:
         self._outer: list[DispatchContext] = []
 
     def query(self, target: Target | None, workload: Workload | None) -> ConfigSpace:
-        """Return the configuration of a call.
-
-        Returns
-        -------
-        ConfigSpace
-            A configuration, or the space that a task is defining.
-        """
+        """Return the configuration of a call, or the space that a task is defining."""
         chosen = self._query_inside(target, workload)
         return self._outer[-1].query(target, workload) if chosen is None and self._outer else chosen or self._none()
 
@@ -83,13 +77,7 @@ class ApplyConfig(DispatchContext):
 
 
 class ApplyFixedConfig(DispatchContext):
-    """Chooses the configurations of some tasks.
-
-    Parameters
-    ----------
-    tasks : sequence of Task
-        Each with its configuration, ``task.config``, or none.
-    """
+    """Chooses the configurations of some tasks, ``task.config`` or none."""
 
     def __init__(self, tasks: Sequence[object], schedule_names: str | Sequence[str]) -> None:
         super().__init__()

@@ -37,13 +37,7 @@ class Entity:
 
 
 class SplitEntity(Entity):
-    """The extents of the loops that an axis is split into.
-
-    Parameters
-    ----------
-    size : sequence of int
-        From the outermost loop on; the first may be -1, for what is left.
-    """
+    """The extents of the loops that an axis is split into, outermost first; the first may be -1, for what is left."""
 
     kind = "sp"
 
@@ -63,13 +57,7 @@ class SplitEntity(Entity):
 
 
 class ReorderEntity(Entity):
-    """The order of some loops.
-
-    Parameters
-    ----------
-    perm : sequence of int
-        Which loop comes at each place.
-    """
+    """The order of some loops."""
 
     kind = "re"
 
@@ -80,12 +68,7 @@ class ReorderEntity(Entity):
         return self.perm
 
     def apply(self, sch: Schedule, op: Stageable, axes: Sequence[IterVar]) -> list[IterVar]:
-        """Reorder loops.
-
-        Parameters
-        ----------
-        axes : sequence of IterVar
-            The loops, in the order of the definition.
+        """Reorder loops, given in the order of the definition.
 
         Raises
         ------
@@ -100,13 +83,7 @@ class ReorderEntity(Entity):
 
 
 class AnnotateEntity(Entity):
-    """What becomes of each of some loops.
-
-    Parameters
-    ----------
-    anns : sequence of str
-        For each loop ``none``, ``unroll``, ``try_unroll``, ``vec``, ``try_vec``.
-    """
+    """What becomes of each of some loops: ``none``, ``unroll``, ``try_unroll``, ``vec``, ``try_vec``."""
 
     kind = "an"
 
@@ -127,12 +104,7 @@ class AnnotateEntity(Entity):
         cfg: object = None,
         source: object = None,
     ) -> list[IterVar]:
-        """Annotate loops.
-
-        Parameters
-        ----------
-        axis_lens : sequence of int, optional
-            Their extents, which ``max_unroll`` and ``vec_size`` limit.
+        """Annotate loops, whose extents ``axis_lens`` are limited by ``max_unroll`` and ``vec_size``.
 
         Raises
         ------

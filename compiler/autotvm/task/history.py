@@ -25,19 +25,9 @@ def _read(records: Records) -> Iterable[Record]:
 
 
 class ApplyHistoryBest(DispatchContext):
-    """Chooses the configuration of the best record of a workload.
+    """Chooses the configuration of the best one of some records, or of a file of them, for a workload.
 
-    Parameters
-    ----------
-    records : str, path-like, iterable of (MeasureInput, MeasureResult), or None
-        Records, or a file of them.
-
-    Attributes
-    ----------
-    best_by_targetkey : dict of (str, tuple) to Record
-        By a key of the target, such as ``cpu``, and the workload.
-    best_by_model : dict of (str, tuple) to Record
-        By the model of the device and the workload.
+    Its tables have as keys the workload with a key of the target, such as ``cpu``, or with the model of the device.
     """
 
     def __init__(self, records: Records | None) -> None:
@@ -49,13 +39,7 @@ class ApplyHistoryBest(DispatchContext):
             self.load(records)
 
     def load(self, records: Records) -> None:
-        """Add records.
-
-        Parameters
-        ----------
-        records : str, path-like or iterable of (MeasureInput, MeasureResult)
-            Records, or a file of them.
-        """
+        """Add records."""
         for inp, res in _read(records):
             if res.error_no:
                 continue
@@ -95,13 +79,7 @@ def _mean_cost(record: Record) -> float:
 
 
 class ApplyGraphBest(DispatchContext):
-    """Chooses the configurations of a graph's calls, in their order.
-
-    Parameters
-    ----------
-    records : str, path-like or iterable of (MeasureInput, MeasureResult)
-        Records, or a file of them: one for each call.
-    """
+    """Chooses the configurations of a graph's calls, in their order, by a record for each, or a file of such."""
 
     def __init__(self, records: Records) -> None:
         super().__init__()

@@ -74,18 +74,7 @@ class IndexSpace(ABC):
         return bisect_left(self._indices(), end) - bisect_left(self._indices(), start)
 
     def get_next_index(self, index: int, n: int = 1, start: int | None = None, end: int | None = None) -> int | None:
-        """Step through the valid indices.
-
-        Parameters
-        ----------
-        n : int
-            The number of steps; negative steps go backwards.
-
-        Returns
-        -------
-        int or None
-            None if the result is outside of the range.
-        """
+        """Step through the valid indices, backwards for negative ``n``; None if the result is outside of the range."""
         indices = self._indices()
         first = bisect_left(indices, index) + (0 if self.is_index_valid(index) or n < 0 else -1)
         place = first + n

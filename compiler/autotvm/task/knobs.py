@@ -38,32 +38,16 @@ class Knob:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Axis:
-    """A loop that applying a knob's value will return, before there is one.
-
-    Attributes
-    ----------
-    space : Knob or None
-        The knob; None if there is a single value.
-    """
+    """A loop that applying the value of a knob (None for a single value) will return, before there is one."""
 
     space: Knob | None
     index: int
 
 
 class VirtualAxis:
-    """A loop that a knob is about.
+    """A loop that a knob is about, or its extent; the name is the loop's own by default.
 
-    Parameters
-    ----------
-    var : IterVar, int or VirtualAxis
-        The loop, or its extent.
-    name : str, optional
-        The loop's own name where it is left out.
-
-    Attributes
-    ----------
-    length : int
-        The extent; -1 if it is not a number.
+    ``length`` is the extent; -1 if it is not a number.
     """
 
     def __init__(self, var: IterVar | int | VirtualAxis, name: str | None = None) -> None:

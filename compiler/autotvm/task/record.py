@@ -42,18 +42,7 @@ def measure_str_key(inp: MeasureInput, include_config: bool = True) -> str:
 
 
 def encode(inp: MeasureInput, result: MeasureResult, protocol: str = "json") -> str:
-    """Return a record as a line.
-
-    Parameters
-    ----------
-    protocol : str
-        ``json``, or ``pickle``: the same text in a pickle, as base64.
-
-    Raises
-    ------
-    ArgumentError
-        If it is another protocol.
-    """
+    """Return a record as a line of ``json``, or as ``pickle``: the same text in a pickle, as base64."""
     _require_known(protocol)
     costs = [cost if not isinstance(cost, Exception) else str(cost) for cost in result.costs]
     row = {
@@ -68,22 +57,9 @@ def encode(inp: MeasureInput, result: MeasureResult, protocol: str = "json") -> 
 
 
 def decode(row: str, protocol: str = "json") -> tuple[MeasureInput, MeasureResult] | None:
-    """Return the record of a line.
+    """Return the record of a line, or None of an older format; the protocol is ``json`` or ``pickle``.
 
-    Parameters
-    ----------
-    protocol : str
-        ``json`` or ``pickle``.
-
-    Returns
-    -------
-    tuple of MeasureInput and MeasureResult, or None
-        None for a line of an older format.
-
-    Raises
-    ------
-    ArgumentError
-        If it is another protocol, or the pickle of another program, which is not executed.
+    A pickle of another program is refused, and not executed.
     """
     _require_known(protocol)
     read = json.loads(row if protocol == "json" else _TextUnpickler(BytesIO(base64.b64decode(row))).load())
@@ -128,13 +104,7 @@ def load_from_file(filepath: str | PathLike[str]) -> Iterator[tuple[MeasureInput
 
 
 def pick_best(in_file: str | PathLike[str] | Iterable[Record], out_file: str | PathLike[str] | TextIO) -> None:
-    """Write the best record of each workload and target.
-
-    Parameters
-    ----------
-    in_file : str, path-like or iterable of (MeasureInput, MeasureResult)
-        Records, or a file of them.
-    """
+    """Write the best of some records, or of a file of them, of each workload and target."""
     best: dict[tuple[str, Workload], Record] = {}
     records = load_from_file(in_file) if isinstance(in_file, (str, PathLike)) else in_file
     for inp, res in records:
@@ -156,10 +126,7 @@ def _mean(result: MeasureResult) -> float:
 def split_workload(in_file: str | PathLike[str], clean: bool = True) -> None:
     """Write the records of each workload into a file of its own: ``FILE.000.wkl``, ``FILE.001.wkl`` …
 
-    Parameters
-    ----------
-    clean : bool
-        Whether what was measured twice is written once, as it was measured last.
+    What was measured twice is written once, as it was measured last, if they are to be ``clean``.
     """
     rows: dict[Workload, list[Record]] = {}
     for record in load_from_file(in_file):

@@ -77,13 +77,7 @@ class ConfigSpace(IndexSpace):
 
     @staticmethod
     def axis(var: IterVar | int | VirtualAxis) -> VirtualAxis:
-        """Return a virtual axis, from which knobs are defined.
-
-        Parameters
-        ----------
-        var : IterVar, int or VirtualAxis
-            The loop, or its extent.
-        """
+        """Return a virtual axis, from which knobs are defined."""
         return VirtualAxis(var)
 
     reduce_axis = axis
@@ -91,21 +85,10 @@ class ConfigSpace(IndexSpace):
     def define_split(
         self, name: str, axis: IterVar | int | VirtualAxis, policy: str = "factors", **kwargs: object
     ) -> list[Axis]:
-        """Define a knob that splits an axis.
+        """Define a knob that splits an axis, also given by its extent, and return the loops for other knobs.
 
-        Parameters
-        ----------
-        axis : IterVar, int or VirtualAxis
-            The axis, or its extent.
-        policy : str
-            ``factors``, ``power2``, ``verbose`` or ``candidate``.
-        **kwargs
-            ``num_outputs``, ``max_factor``, ``filter``, ``no_tail`` and ``candidate``.
-
-        Returns
-        -------
-        list of Axis
-            The resulting loops, from which other knobs can be defined.
+        Policies are ``factors``, ``power2``, ``verbose`` and ``candidate``; the options are ``num_outputs``,
+        ``max_factor``, ``filter``, ``no_tail`` and ``candidate``.
         """
         return self._define(name, lambda: _SPLITS(VirtualAxis(axis), policy, **kwargs))
 
@@ -114,26 +97,16 @@ class ConfigSpace(IndexSpace):
     ) -> list[Axis]:
         """Define a knob that reorders loops.
 
-        Parameters
-        ----------
-        policy : str
-            ``identity``, ``all``, ``interval_all`` or ``candidate``.
-        **kwargs
-            ``interval`` and ``candidate``.
+        Policies are ``identity``, ``all``, ``interval_all`` and ``candidate``, options ``interval`` and ``candidate``.
         """
         return self._define(name, lambda: _ORDERS(axes, policy, **kwargs))
 
     def define_annotate(
         self, name: str, axes: Sequence[VirtualAxis | Axis], policy: str, **kwargs: object
     ) -> list[Axis]:
-        """Define a knob that annotates loops.
+        """Define a knob that annotates loops, with the option ``candidate``.
 
-        Parameters
-        ----------
-        policy : str
-            ``none``, ``unroll``, ``try_unroll``, ``try_vec``, ``try_unroll_vec`` or ``candidate``.
-        **kwargs
-            ``candidate``.
+        Policies are ``none``, ``unroll``, ``try_unroll``, ``try_vec``, ``try_unroll_vec`` and ``candidate``.
         """
         return self._define(name, lambda: _ANNOTATED(axes, policy, **kwargs))
 
@@ -161,13 +134,7 @@ class ConfigSpace(IndexSpace):
         return not self.errors
 
     def multi_filter(self, filter: Callable[[ConfigEntity], bool]) -> None:  # TVM's name
-        """Exclude configurations by a predicate over all knobs.
-
-        Parameters
-        ----------
-        filter : callable
-            Takes a configuration and returns whether it is valid.
-        """
+        """Exclude configurations by a predicate over all knobs."""
         self._filter = filter
         self._valid = None
 
@@ -202,13 +169,7 @@ class ConfigSpace(IndexSpace):
 
 
 class ConfigEntity(ConfigSpace):
-    """A configuration: one point of the space.
-
-    Parameters
-    ----------
-    entity_map : mapping of str to Entity
-        The value of each knob.
-    """
+    """A configuration: one point of the space."""
 
     is_defined = True
 
@@ -241,13 +202,7 @@ class ConfigEntity(ConfigSpace):
 
     @staticmethod
     def from_json_dict(json_dict: Mapping[str, Any]) -> ConfigEntity:
-        """Restore a configuration from a tuning record.
-
-        Parameters
-        ----------
-        json_dict : mapping
-            The result of :meth:`to_json_dict`.
-        """
+        """Restore a configuration from a tuning record, that is from what :meth:`to_json_dict` returned."""
         rows = json_dict["entity"]
         rows = [(name, *row) for name, row in rows.items()] if isinstance(rows, Mapping) else rows
         entities = {name: entity_of_json(kind, value) for name, kind, value in rows}
@@ -274,13 +229,9 @@ class FallbackConfigEntity(ConfigSpace):
     is_fallback = True
 
     def fallback_split(self, name: str, constraints: Sequence[int]) -> None:
-        """Set the value of a split knob from upper bounds on its loop extents.
+        """Set the value of a split knob from upper bounds on its loop extents, -1 for none.
 
-        Parameters
-        ----------
-        constraints : sequence of int
-            The upper bound of each loop's extent; -1 for none.  Starting from the innermost loop, each extent is the
-            largest divisor of the remaining product within its bound.
+        Starting from the innermost loop, each extent is the largest divisor of the remaining product within its bound.
         """
         left = self.space_map[name].product
         size: list[int] = []

@@ -27,13 +27,7 @@ TaskFunction = Callable[..., tuple[Schedule, Sequence[Any]]]
 
 
 class TaskTemplate:
-    """A schedule with parameters: one function, or a definition and its schedule.
-
-    Attributes
-    ----------
-    fcustomized : callable or None
-        From arguments to a schedule and its parameters; instead of both.
-    """
+    """A schedule with parameters: a definition and its schedule, or one function for both, ``fcustomized``."""
 
     def __init__(self) -> None:
         self.fcompute: Callable[..., Any] | None = None
@@ -69,13 +63,7 @@ TASK_TABLE: dict[str, TaskTemplate] = {}
 
 
 class Task:
-    """A template with its arguments.
-
-    Parameters
-    ----------
-    args : sequence
-        As :func:`serialize_args` returns them.
-    """
+    """A template with its arguments, as :func:`serialize_args` returns them."""
 
     def __init__(self, name: str, args: Sequence[Any]) -> None:
         self.name = name
@@ -120,13 +108,7 @@ class Task:
 
 
 def create(task_name: str, args: Sequence[Any], target: TargetLike, target_host: TargetLike | None = None) -> Task:
-    """Create a task: its template defines its space of configurations.
-
-    Raises
-    ------
-    UnknownNameError
-        If there is no such template.
-    """
+    """Create a task: its template defines its space of configurations."""
     task = Task(getattr(task_name, "task_name", task_name), serialize_args(args))
     task.target = Target(target)
     task.target_host = None if target_host is None else Target(target_host)
@@ -140,10 +122,7 @@ def create(task_name: str, args: Sequence[Any], target: TargetLike, target_host:
 def template(task_name: str, func: TaskFunction | None = None) -> Callable[..., Any]:
     """Declare a schedule template: a function that asks :func:`get_config` for its parameters.
 
-    Parameters
-    ----------
-    func : callable, optional
-        From arguments to a schedule and its parameters; a decorator is returned where it is left out.
+    ``func``, which this decorates if it is left out, returns a schedule and its parameters for its arguments.
 
     Raises
     ------

@@ -22,12 +22,7 @@ _ATTRIBUTE = "workload"
 
 
 def register_topi_compute(task_name: str, func: Callable[..., Any] | None = None) -> Callable[..., Any]:
-    """Register the definition of a template.
-
-    Parameters
-    ----------
-    func : callable, optional
-        From the configuration and arguments to the result; a decorator is returned where it is left out.
+    """Register the definition of a template, from the configuration and arguments to the result; also a decorator.
 
     Raises
     ------
@@ -63,12 +58,7 @@ def _with_workload(made: Tensor | Sequence[Tensor], workload: Workload) -> Any:
 
 
 def register_topi_schedule(task_name: str, func: Callable[..., Schedule] | None = None) -> Callable[..., Any]:
-    """Register the schedule of a template.
-
-    Parameters
-    ----------
-    func : callable, optional
-        From the configuration and the outputs to a schedule; a decorator is returned where it is left out.
+    """Register the schedule of a template, from the configuration and the outputs; also a decorator.
 
     Raises
     ------
@@ -94,15 +84,7 @@ def register_topi_schedule(task_name: str, func: Callable[..., Schedule] | None 
 
 
 def get_workload(outs: Tensor | Sequence[Tensor], task_name: str | None = None) -> Workload | None:
-    """Return the workload that the definition of some outputs is of.
-
-    Parameters
-    ----------
-    outs : Tensor or sequence of Tensor
-        What is computed from the result of a template's definition.
-    task_name : str, optional
-        Of the template; any by default.
-    """
+    """Return the workload of a template, or of any, whose definition's result some outputs are computed from."""
     for tensor in _computed([outs] if isinstance(outs, Tensor) else list(outs)):
         workload: Workload | None = getattr(tensor.op, "attrs", {}).get(_ATTRIBUTE)
         if workload is not None and task_name in (None, workload[0]):

@@ -20,15 +20,7 @@ _TENSOR = "TENSOR"
 def serialize_args(args: Iterable[Any]) -> Workload:
     """Return arguments with a tuple ``("TENSOR", shape, dtype)`` for each tensor.
 
-    Parameters
-    ----------
-    args : iterable
-        Tensors, numbers, strings, None and sequences of them.
-
-    Raises
-    ------
-    ArgumentError
-        If an argument is something else.
+    The others are numbers, strings, None and sequences of such; anything else is refused.
     """
     return tuple(map(_serialized, args))
 
@@ -48,13 +40,7 @@ def _serialized(x: object) -> Any:
 
 
 def deserialize_args(args: Iterable[Any]) -> list[Any]:
-    """Return arguments with a placeholder for each tuple that stands for a tensor.
-
-    Parameters
-    ----------
-    args : iterable
-        What :func:`serialize_args` returned.
-    """
+    """Return what :func:`serialize_args` returned, with a placeholder for each tuple that stands for a tensor."""
     return [
         placeholder(tuple(x[1]), x[2]) if isinstance(x, (tuple, list)) and x and x[0] == _TENSOR else x for x in args
     ]
