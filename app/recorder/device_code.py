@@ -16,7 +16,8 @@ from compiler.ir.instrument import uninstrumented
 from compiler.ir.module import IRModule
 from compiler.ir.text import TextBuilder
 from compiler.runtime.device_module import DeviceModule
-from compiler.target.codegen.llvm.kernels import DEVICES, kernel_code
+from compiler.target.codegen.llvm import kernel_code
+from compiler.target.codegen.llvm.gpus import DEVICES
 from compiler.target.codegen.source import source_code
 from compiler.target.cuda_tools.tools import knows, missing_tools
 from compiler.target.device_languages import DEVICE_LANGUAGES

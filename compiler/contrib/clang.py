@@ -7,10 +7,9 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 
-import llvmlite.binding as llvm
-
 from compiler.contrib.utils import which
 from compiler.ir.error import BuildError, UnavailableError
+from compiler.runtime.llvm import binding
 
 __all__ = ["create_llvm", "find_clang"]
 
@@ -28,7 +27,7 @@ def find_clang(required: bool = True) -> list[str]:
     UnavailableError
         If there is none and one is required.
     """
-    names = [f"clang-{llvm.llvm_version_info[0]}", "clang"]
+    names = [f"clang-{binding.llvm_version_info[0]}", "clang"]
     paths = [path for name in names if (path := which(name))]
     if required and not paths:
         raise UnavailableError("find_clang: this machine has no Clang")

@@ -15,8 +15,8 @@ from compiler.ir.module import IRModule
 from compiler.ir.origin import user_place
 from compiler.ir.primexpr import IterVar
 from compiler.runtime.module import Module
-from compiler.target.codegen.llvm import codegen, runtime_module
-from compiler.target.codegen.llvm.kernels import DEVICES
+from compiler.target.codegen import llvm
+from compiler.target.codegen.llvm.gpus import DEVICES
 from compiler.target.codegen.source import LANGUAGES, source_code, source_module
 from compiler.target.target import Target
 from compiler.te.schedule import Schedule
@@ -91,7 +91,7 @@ def build(
         if chosen.kind in LANGUAGES:
             built = source_module(source_code(module, chosen.kind), chosen)
         else:
-            built = runtime_module(codegen(module, chosen))
+            built = llvm.runtime_module(llvm.codegen(module, chosen))
     finally:
         for instrument in active_instruments():
             instrument.build_end(built)

@@ -11,10 +11,11 @@ from compiler.ir.instrument import active_instruments
 from compiler.ir.module import IRModule
 from compiler.runtime.cuda_execution import launch_on_cuda
 from compiler.runtime.device_module import DeviceModule
+from compiler.runtime.llvm import has_llvm
 from compiler.runtime.module import Module
-from compiler.target.codegen.llvm import codegen, runtime_module
-from compiler.target.codegen.llvm.kernels import DEVICES, kernel_code
-from compiler.target.codegen.source import LANGUAGES, device_module, source_code
+from compiler.target.codegen import llvm
+from compiler.target.codegen.llvm.gpus import DEVICES
+from compiler.target.codegen.source import LANGUAGES, device_module, source_code, source_module
 from compiler.target.target import Target
 
 __all__ = ["build_for_device", "is_device", "kernel_module"]
@@ -36,7 +37,11 @@ def build_for_device(module: IRModule, target: Target, name: str) -> Module:
     try:
         parts = split_for_device(module, target, packed=False)
         kernels = kernel_module(parts, target)
-        built = runtime_module(codegen(parts.host, target.host or Target("llvm")))
+        host = target.host or Target("llvm" if has_llvm() else "c")
+        if host.kind == "c":
+            built = source_module(source_code(parts.host, host.kind), host)
+        else:
+            built = llvm.runtime_module(llvm.codegen(parts.host, host))
         built.import_module(kernels)
         launch_on_cuda(built, kernels)
     finally:
@@ -61,7 +66,7 @@ def kernel_module(parts: SplitModule, target: Target) -> DeviceModule:
     if target.kind not in DEVICES:
         return device_module(source_code(module, target.kind), target, module, launches)
     kind, form = _ASSEMBLY[target.kind]
-    code = kernel_code(module, target)
+    code = llvm.kernel_code(module, target)
     for instrument in active_instruments():
         instrument.code_generated("optimised", "llvm", code.optimised, 0.0)
         instrument.code_generated("assembly", "gas", code.assembly, 0.0)

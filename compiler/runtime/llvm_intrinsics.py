@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from llvmlite import binding
+from compiler.runtime.llvm import binding
 
 __all__ = ["has_intrinsic"]
 

@@ -6,11 +6,11 @@ import json
 import os
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
+from typing import Any
 
-from llvmlite import binding
+from compiler.runtime.llvm import binding
 
 __all__ = ["VARIABLE", "Machine", "available_cores", "this_machine"]
 
@@ -20,43 +20,47 @@ VARIABLE = "STRATA_SIMULATED_MACHINE"
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 
 
-@dataclass(frozen=True, slots=True)
 class Machine:
     """A machine, as far as programs differ by it.
+
+    Parameters
+    ----------
+    stated : mapping of str to object
+        Facts that replace those of the machine that this process runs on, as :data:`VARIABLE` has them.
 
     Attributes
     ----------
     processor : str
         The name of its processor in the words of the operating system.
-    features : mapping of str to bool
-        Whether it has each feature that LLVM detects, by LLVM's names.
     cores : int
         Those that this process may use.
     caches : Path
         The directory in which Linux describes the caches of the first core.
     """
 
-    processor: str
-    cpu: str
-    features: Mapping[str, bool]
-    cores: int
-    caches: Path
+    def __init__(self, stated: Mapping[str, Any]) -> None:
+        self._stated = stated
+        self.processor = str(stated.get("processor", _processor()))
+        self.cores = int(stated.get("cores", _usable_cores()))
+        self.caches = Path(stated.get("caches", _CACHES))
+
+    @cached_property
+    def cpu(self) -> str:
+        """The name that LLVM gives its processor."""
+        return str(self._stated.get("cpu", binding.get_host_cpu_name()))
+
+    @cached_property
+    def features(self) -> Mapping[str, bool]:
+        """Whether it has each feature that LLVM detects, by LLVM's names; none that the processor here lacks."""
+        here = {name: bool(present) for name, present in binding.get_host_cpu_features().items()}
+        stated = self._stated.get("features", here)
+        return {name: present and name in stated for name, present in here.items()}
 
 
 @cache
 def this_machine() -> Machine:
-    """Read the facts, once: before a sandbox blocks access to them.
-
-    They are what :data:`VARIABLE` says, else what this machine is, without features that this machine lacks.
-    """
-    features = {name: bool(present) for name, present in binding.get_host_cpu_features().items()}
-    here = Machine(_processor(), str(binding.get_host_cpu_name()), features, _usable_cores(), _CACHES)
-    facts = json.loads(os.environ.get(VARIABLE, "{}"))
-    if "features" in facts:
-        facts["features"] = {name: present and name in facts["features"] for name, present in features.items()}
-    if "caches" in facts:
-        facts["caches"] = Path(facts["caches"])
-    return replace(here, **facts)
+    """Return what :data:`VARIABLE` says of this machine, else what it is, read once: before a sandbox hides it."""
+    return Machine(json.loads(os.environ.get(VARIABLE, "{}")))
 
 
 def available_cores() -> int:

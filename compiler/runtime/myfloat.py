@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from llvmlite import binding
+from compiler.runtime.llvm import binding
 
 _BINARY = {"Add": "fadd", "Sub": "fsub", "Mul": "fmul", "Div": "fdiv"}
 _UNARY = {"Sqrt": "sqrtf", "Exp": "expf", "Log": "logf", "Tanh": "tanhf"}

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import ctypes
+import platform
+import sys
 import threading
 from functools import cache
 from typing import Any, Protocol
 
-from llvmlite import binding
-from llvmlite.binding.ffi import lib
-
-from compiler.ir.error import ArgumentError, BuildError
+from compiler.ir.error import ArgumentError, BuildError, UnavailableError
 from compiler.runtime.forks import hold_while_forking
+from compiler.runtime.llvm import binding
 from compiler.runtime.machine import this_machine
 from compiler.runtime.myfloat import FUNCTIONS, myfloat_address
 from compiler.runtime.object_file import undefined_symbols
 from compiler.runtime.packed_call import VARIABLE, call_address
 from compiler.runtime.threads import openmp
-
-hold_while_forking(lib._lock)  # of all of llvmlite: another thread may be compiling
 
 MAKING = threading.RLock()
 """Is held while machine code is made of something when it is first needed, which several threads may find at once: the
@@ -45,8 +43,11 @@ def _prepare() -> Any:
 
 @cache
 def host_triple() -> str:
-    """Return LLVM's name for this kind of machine."""
-    return str(binding.get_process_triple())
+    """Return LLVM's name for this kind of machine, or one in its form where llvmlite is not installed."""
+    try:
+        return str(binding.get_process_triple())
+    except UnavailableError:
+        return f"{platform.machine()}-unknown-{sys.platform}"
 
 
 def host_cpu() -> str:

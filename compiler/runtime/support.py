@@ -6,8 +6,8 @@ import platform
 import sys
 
 import numpy as np
-from llvmlite import binding
 
+from compiler.runtime.llvm import binding
 from compiler.runtime.native_code import host_cpu, host_triple
 from compiler.runtime.packed_func import register_func
 from compiler.runtime.threads import openmp

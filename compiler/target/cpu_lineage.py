@@ -16,8 +16,7 @@ from functools import cache
 from itertools import takewhile
 from pathlib import Path
 
-from llvmlite import binding
-
+from compiler.runtime.llvm import binding
 from compiler.target import cpu_lineage_table
 from compiler.target.cpus import TRIPLES, cpus
 from compiler.target.llvm_machine import target_machine

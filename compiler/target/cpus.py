@@ -14,9 +14,8 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from llvmlite import binding
-
 from compiler.ir.error import TargetError
+from compiler.runtime.llvm import binding
 from compiler.target import cpu_names
 
 __all__ = ["TRIPLES", "ask_llvm", "cpus"]

@@ -18,7 +18,7 @@ _WITHOUT = {f"+no{name}": f"-{name}" for name in (
 
 def cpu_and_features(triple: str, mcpu: str, mattr: Sequence[str]) -> tuple[str, str]:
     """Translate the options of a target to LLVM's CPU name and feature string."""
-    if triple == host_triple() and mcpu in ("", "native"):
+    if mcpu in ("", "native") and triple == host_triple():
         return host_cpu(), ",".join([*host_attributes(), *mattr])
     if mcpu == "native":
         raise TargetError(f"Target: -mcpu=native is this machine, which is not a {triple}")

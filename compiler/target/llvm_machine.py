@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 
-from llvmlite import binding
-
 from compiler.ir.error import BuildError, TargetError, show
+from compiler.runtime.llvm import binding
 
 __all__ = ["UNKNOWN_CPU", "data_layout", "emitted_for", "initialize", "target_machine"]
 

@@ -11,9 +11,8 @@ from compiler.ir.error import TargetError
 from compiler.ir.extension import extension_point, public_module
 from compiler.runtime.device import Device
 from compiler.runtime.device import device as device_of
-from compiler.runtime.native_code import host_triple
 from compiler.target.kinds import KINDS, TargetKind
-from compiler.target.llvm_cpu import cpu_and_features, host_attributes
+from compiler.target.llvm_cpu import host_attributes
 from compiler.target.options import Description, Options, describe, keys_of, option_text
 from compiler.target.target_attributes import TargetAttributes
 
@@ -66,10 +65,8 @@ class Target(TargetAttributes):
         self.host: Target | None = _host(own_host if host is None else host)
         if "devices" in self.attrs:
             self.attrs["devices"] = [Target(device) for device in self.attrs["devices"]]
-        self.triple = self._text("mtriple") or host_triple()
-        self.cpu, self.llvm_features = (
-            cpu_and_features(self.triple, self.mcpu, self.mattr) if self.kind == "llvm" else ("", "")
-        )
+        if self.mcpu:
+            self._cpu_and_features  # noqa: B018  refuses what it cannot be
         for feature in self.mattr:
             if feature[0] not in "+-" or len(feature) == 1:
                 raise TargetError(f"Target: -mattr takes features such as +avx2 or -avx512f, got {feature!r}")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, ClassVar
 
 from compiler.ir import dtype as dt
 from compiler.runtime.native_code import host_cpu, host_triple
 from compiler.target import vector_registers
 from compiler.target.kinds import TargetKind
-from compiler.target.llvm_cpu import architecture
+from compiler.target.llvm_cpu import architecture, cpu_and_features
 from compiler.target.m_profile import is_m_profile, m_profile_features
 from compiler.target.target_features import TargetFeatures
 
@@ -23,8 +24,6 @@ class TargetAttributes:
     ----------
     attrs : dict of str to (str, int, bool or list)
         The options that were given, and the defaults of the kind.
-    triple, cpu, llvm_features : str
-        LLVM's names of the machine; CPU and features are empty for kinds other than ``llvm``.
     """
 
     default_opt_level: ClassVar[int] = 3
@@ -32,12 +31,28 @@ class TargetAttributes:
 
     kind: TargetKind
     attrs: dict[str, Any]
-    triple: str
-    cpu: str
-    llvm_features: str
 
     def _text(self, option: str) -> str:
         return str(self.attrs.get(option, ""))
+
+    @cached_property
+    def triple(self) -> str:
+        """LLVM's name for the kind of machine."""
+        return self._text("mtriple") or host_triple()
+
+    @cached_property
+    def _cpu_and_features(self) -> tuple[str, str]:
+        return cpu_and_features(self.triple, self.mcpu, self.mattr) if self.kind == "llvm" else ("", "")
+
+    @property
+    def cpu(self) -> str:
+        """LLVM's name of the CPU; empty for kinds other than ``llvm``."""
+        return self._cpu_and_features[0]
+
+    @property
+    def llvm_features(self) -> str:
+        """The features of the CPU as LLVM takes them; empty for kinds other than ``llvm``."""
+        return self._cpu_and_features[1]
 
     @property
     def opt_level(self) -> int:

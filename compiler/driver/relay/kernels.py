@@ -29,7 +29,7 @@ from compiler.runtime.module import Module
 from compiler.runtime.module_function import Function as NativeFunction
 from compiler.runtime.native_code import MAKING, NativeCode, ObjectCode
 from compiler.runtime.signature import Signature
-from compiler.target.codegen.llvm.generate import Generated, described, emit, linked_object_code
+from compiler.target.codegen import llvm
 from compiler.target.host_check import require_host_can_run
 from compiler.target.target import Target
 from compiler.tir.function import PrimFunc
@@ -46,13 +46,13 @@ _cache: OrderedDict[tuple[BuildOptions, StructuralKey], CompiledKernel] = Ordere
 class CompiledFunction:
     """A function and, once LLVM is done, its machine code."""
 
-    def __init__(self, signature: Signature, generate: Callable[[], Generated]) -> None:
+    def __init__(self, signature: Signature, generate: Callable[[], llvm.Generated]) -> None:
         self.signature = signature
         self._generate = generate
         self._native: NativeCode | None = None
 
     @property
-    def generated(self) -> Generated:
+    def generated(self) -> llvm.Generated:
         """What code generation made of the function, and of those that it calls."""
         return self._generate()
 
@@ -66,7 +66,7 @@ class CompiledFunction:
         return self._native
 
 
-def _linked(generated: Generated) -> NativeCode:
+def _linked(generated: llvm.Generated) -> NativeCode:
     target = generated.target
     if not target.is_host:
         raise BuildError(f"code for {target.triple} cannot run on this machine; get_source shows it")
@@ -78,7 +78,7 @@ def _linked(generated: Generated) -> NativeCode:
 class CompiledKernel(CompiledFunction):
     """The function of a group of operators, and what it was lowered from."""
 
-    def __init__(self, lowered: LoweredKernel, signature: Signature, generate: Callable[[], Generated]) -> None:
+    def __init__(self, lowered: LoweredKernel, signature: Signature, generate: Callable[[], llvm.Generated]) -> None:
         super().__init__(signature, generate)
         self.lowered = lowered
 
@@ -170,7 +170,7 @@ class KernelCompiler:
         module = write(name)
         with uninstrumented():
             functions = [(var.name_hint, f) for var, f in module.items() if isinstance(f, PrimFunc)]
-            signatures, text = emit(functions, module, self.target, False)
+            signatures, text = llvm.emit(functions, module, self.target, False)
         signature = next(s for s in signatures if s.name == name)
         named = NamedFunction(name, CompiledFunction(signature, self._generation(self.target, signatures, text)))
         self.loops.append(named)
@@ -204,12 +204,12 @@ class KernelCompiler:
         with uninstrumented():
             lowered = lower_group(function, name, self.target, instruments)
             module, target = self._for_cpu(IRModule({name: lowered.prim_func}))
-            signatures, text = emit([(name, module[name])], module, target, False)
+            signatures, text = llvm.emit([(name, module[name])], module, target, False)
         for instrument in instruments:
             instrument.kernel_lowered(name, function, lowered.outputs, lowered.prim_func)
         return CompiledKernel(lowered, signatures[0], self._generation(target, signatures, text))
 
-    def _generation(self, target: Target, signatures: list[Signature], text: str) -> Callable[[], Generated]:
+    def _generation(self, target: Target, signatures: list[Signature], text: str) -> Callable[[], llvm.Generated]:
         """Return what waits for LLVM, which is at work already unless an instrument wants it to begin when asked."""
         if self._later:
             return cache(partial(_generate, target, signatures, text))
@@ -229,13 +229,13 @@ class KernelCompiler:
         return parts.host, host
 
 
-def _finished(future: Future[Generated], work: Callable[[], Generated]) -> Generated:
+def _finished(future: Future[llvm.Generated], work: Callable[[], llvm.Generated]) -> llvm.Generated:
     """Return what the thread generates; what a failed build took away from it, and another one needs, is made now."""
     return work() if future.cancelled() else future.result()
 
 
-def _generate(target: Target, signatures: list[Signature], text: str) -> Generated:
-    generated = Generated(target, signatures, text, False)
+def _generate(target: Target, signatures: list[Signature], text: str) -> llvm.Generated:
+    generated = llvm.Generated(target, signatures, text, False)
     if target.is_host:
         generated.object_code  # noqa: B018  made here, beside the next kernel's lowering
     return generated
@@ -292,7 +292,7 @@ class KernelModule(Module):
             self.import_module(kernels)
             launch_on_cuda(self, kernels)
 
-    def generated(self, name: str) -> Generated:
+    def generated(self, name: str) -> llvm.Generated:
         """Return what code generation made of one kernel or loop: its LLVM IR and its assembly."""
         return next(n for n in self._all if n.name == name).kernel.generated
 
@@ -319,8 +319,8 @@ class KernelModule(Module):
             signature = named.signature
             parts.append((named.kernel.generated, {signature.symbol: named.name}))
             signatures.append(msgspec.structs.replace(signature, symbol=named.name))
-        description = described(self.compiled_for, signatures, graph, model)
-        code = linked_object_code(parts, description)
+        description = llvm.described(self.compiled_for, signatures, graph, model)
+        code = llvm.linked_object_code(parts, description)
         return library_content(code, file_name, attached)
 
 

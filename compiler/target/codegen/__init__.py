@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import llvmlite.binding as llvmlite_binding  # not the module ``llvm`` of this package
-
 from compiler.ir.error import ArgumentError
 from compiler.ir.extension import public_module
+from compiler.runtime.llvm import binding
 from compiler.runtime.llvm_intrinsics import has_intrinsic
 from compiler.runtime.native_code import host_cpu, host_triple
 from compiler.target.cpu_names import NAMES
@@ -77,7 +76,7 @@ def llvm_version_major(allow_none: bool = False) -> int:
     int
         E.g. 20.
     """
-    return int(llvmlite_binding.llvm_version_info[0])
+    return int(binding.llvm_version_info[0])
 
 
 def llvm_get_targets() -> list[str]:
@@ -88,12 +87,12 @@ def llvm_get_targets() -> list[str]:
     list of str
         Architectures of target triples, such as ``x86_64`` and ``aarch64``.
     """
-    llvmlite_binding.initialize_all_targets()
+    binding.initialize_all_targets()
     names = ("aarch64", "arm", "i386", "mips", "ppc64le", "riscv32", "riscv64", "wasm32", "x86_64")
     targets = []
     for name in names:
         try:
-            llvmlite_binding.Target.from_triple(f"{name}-unknown-unknown")
+            binding.Target.from_triple(f"{name}-unknown-unknown")
         except RuntimeError:
             continue
         targets.append(name)

@@ -24,6 +24,18 @@ def without_tools(monkeypatch):
     monkeypatch.setattr(tools, "_folders", lambda: ())
 
 
+def test_a_host_that_is_written_in_c_launches_kernels(monkeypatch):
+    program = random_program(0)
+    kernels = build(program.schedule, program.args, "cuda").imported_modules[0].kernels
+    install(monkeypatch, EmulatingApi(kernels))
+    built = build(program.schedule, program.args, tvm.target.Target("cuda", host="c"))
+    assert "int32_t main(" in built.get_source()
+    arrays = program.arrays(0)
+    *inputs, output = [tvm.nd.array(array) for array in arrays]
+    built(*inputs, output)
+    np.testing.assert_allclose(output.numpy(), program.reference(*arrays[:-1]), rtol=1e-5)
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_a_loaded_library_launches_what_was_built(seed, tmp_path, monkeypatch):
     """The two are launched alike, and with kernels that are emulated the loaded one computes what NumPy does."""

@@ -31,8 +31,7 @@ from compiler.runtime.marked_data import PARAMS_MARK, marked
 from compiler.runtime.module import ENTRY, Module, write_exported
 from compiler.runtime.ndarray import NDArray
 from compiler.runtime.params import save_param_dict
-from compiler.target.codegen.llvm import codegen, runtime_module
-from compiler.target.codegen.llvm.generate import Generated, described, linked_object_code
+from compiler.target.codegen import llvm
 from compiler.target.codegen.source import LANGUAGES, SourceCode, source_code, source_module
 from compiler.target.codegen.source.c_program import WEIGHTS_FILE, c_header, c_main
 from compiler.target.codegen.source.runtime_module import source_description, source_library
@@ -102,8 +101,8 @@ class AOTExecutorFactoryModule(AotLibrary, ExecutorFactoryModule):
         symbol = f"{mangle_module_name(libmod_name)}_{ENTRY}"
         self.main: MainFunction = main_function(model.program, model.memory, model.calls, symbol, target)
         code = legalize_narrow_floats(self.main.module, rounds_each=True)
-        self._generated: Generated | SourceCode = (
-            source_code(code, target.kind) if target.kind in LANGUAGES else codegen(code, target)
+        self._generated: llvm.Generated | SourceCode = (
+            source_code(code, target.kind) if target.kind in LANGUAGES else llvm.codegen(code, target)
         )
         constants: dict[str, NDArray] = dict(
             zip(self.main.constants, (value for _, value in model.program.constants), strict=True)
@@ -118,7 +117,7 @@ class AOTExecutorFactoryModule(AotLibrary, ExecutorFactoryModule):
         library = (
             source_module(self._generated, target)
             if isinstance(self._generated, SourceCode)
-            else runtime_module(self._generated)
+            else llvm.runtime_module(self._generated)
         )
         super().__init__(library, interface, constants, libmod_name)
         self.ir_mod = ir_mod
@@ -194,9 +193,9 @@ class AOTExecutorFactoryModule(AotLibrary, ExecutorFactoryModule):
         """
         path, params = str(file_name), marked(PARAMS_MARK, bytes(save_param_dict(self.constants)))
         if not isinstance(self._generated, SourceCode):
-            description = described(self.target, self._generated.signatures, model=self.libmod_name)
+            description = llvm.described(self.target, self._generated.signatures, model=self.libmod_name)
             description = msgspec.structs.replace(description, aot=self.interface)
-            code = linked_object_code([(self._generated, {})], description)
+            code = llvm.linked_object_code([(self._generated, {})], description)
             write_exported(path, library_content(code, path, params))
         elif path.endswith(".so"):
             description = source_description(self._generated, self.target)

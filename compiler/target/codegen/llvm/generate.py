@@ -8,12 +8,13 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import msgspec
-from llvmlite import binding, ir
+from llvmlite import ir
 
 from compiler.ir.error import BuildError
 from compiler.ir.instrument import active_instruments
 from compiler.ir.module import IRModule
 from compiler.runtime.library import Description, describe
+from compiler.runtime.llvm import binding
 from compiler.runtime.signature import Signature
 from compiler.runtime.threads import openmp
 from compiler.target.codegen.llvm import pipeline

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from llvmlite import binding
-
 from compiler.ir.error import BuildError
+from compiler.runtime.llvm import binding
 from compiler.target import llvm_machine
 from compiler.target.codegen.llvm import pipeline
 from compiler.target.target import Target

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 
 from llvmlite import ir
 
@@ -24,6 +22,7 @@ from compiler.target.codegen.llvm.builder import Builder
 from compiler.target.codegen.llvm.debug_locations import DebugLocations
 from compiler.target.codegen.llvm.expressions import Expressions
 from compiler.target.codegen.llvm.generate import Generated, tidy
+from compiler.target.codegen.llvm.gpus import DEVICES, LLVMDevice
 from compiler.target.codegen.llvm.missing_types import placing_missing_types
 from compiler.target.codegen.llvm.state import FunctionState, ModuleState, suffix
 from compiler.target.codegen.llvm.statements import Statements
@@ -32,94 +31,16 @@ from compiler.target.codegen.signatures import signatures_of
 from compiler.target.target import Target
 from compiler.tir import builtin, printer
 from compiler.tir.allocations import pointer_scope
-from compiler.tir.device_ops import WARP_ACTIVEMASK, WARP_SHUFFLE, WARP_SHUFFLE_DOWN
+from compiler.tir.device_ops import WARP_ACTIVEMASK
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, AttrStmt, Evaluate
 from compiler.tir.transform.kernel_code import refuse_tensor_cores
 
-__all__ = ["DEVICES", "LLVMDevice", "kernel_code"]
+__all__ = ["kernel_code"]
 
 _LAST_LANE = 31
 _SHARED = 3
 """The address space of shared memory, on both kinds of devices."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LLVMDevice:
-    """A GPU back end of LLVM.
-
-    Attributes
-    ----------
-    triple, cpu : str
-        The target triple, and the default CPU.
-    features : str
-        Features that all CPUs of the back end have.
-    axes : mapping of str to str
-        The intrinsic of each thread axis.
-    barrier : str
-        The intrinsic that synchronises the threads of a block.
-    warp_barrier : callable
-        Emits a barrier and memory fence for the threads of a warp.
-    functions : str
-        Pattern of the generic intrinsics that the back end supports.
-    """
-
-    triple: str
-    cpu: str
-    features: str = ""
-    convention: str
-    axes: Mapping[str, str]
-    barrier: str
-    warp_barrier: Callable[[ModuleState, Builder], object]
-    warp: Mapping[str, str] = field(default_factory=dict)
-    stack: int = 0
-    functions: str = (
-        r"llvm\.(fma|fmuladd|fabs|sqrt|floor|ceil|trunc|rint|nearbyint|minnum|maxnum|copysign|ctpop|ctlz|[su]min|[su]max"
-        r"|abs|assume|fshl|bswap|vector\.reduce\.\w+|lifetime\.\w+)\."
-    )
-
-
-def _axes(block: str, thread: str) -> dict[str, str]:
-    return {f"{of}.{a}": f"{name}.{a}" for of, name in (("blockIdx", block), ("threadIdx", thread)) for a in "xyz"}
-
-
-def _nvptx_warp_barrier(shared: ModuleState, builder: Builder) -> None:
-    builder.call(shared.declare("llvm.nvvm.bar.warp.sync", VOID, [I32]), [ir.Constant(I32, -1)])
-
-
-def _amdgcn_warp_barrier(shared: ModuleState, builder: Builder) -> None:
-    """The threads of a wavefront run in lockstep: a barrier and fences for the compiler suffice."""
-    builder.fence("release", "wavefront")
-    builder.call(shared.declare("llvm.amdgcn.wave.barrier", VOID, []), [])
-    builder.fence("acquire", "wavefront")
-
-
-DEVICES: dict[str, LLVMDevice] = {
-    "nvptx": LLVMDevice(
-        triple="nvptx64-nvidia-cuda",
-        cpu="sm_70",
-        features="+ptx87",  # the PTX version, by default the oldest that supports the CPU
-        convention="ptx_kernel",
-        axes=_axes("llvm.nvvm.read.ptx.sreg.ctaid", "llvm.nvvm.read.ptx.sreg.tid"),
-        barrier="llvm.nvvm.barrier0",
-        warp_barrier=_nvptx_warp_barrier,
-        warp={
-            WARP_ACTIVEMASK.name: "llvm.nvvm.activemask",
-            WARP_SHUFFLE.name: "llvm.nvvm.shfl.sync.idx",
-            WARP_SHUFFLE_DOWN.name: "llvm.nvvm.shfl.sync.down",
-        },
-    ),
-    "rocm": LLVMDevice(
-        triple="amdgcn-amd-amdhsa",
-        cpu="gfx900",
-        convention="amdgpu_kernel",
-        axes=_axes("llvm.amdgcn.workgroup.id", "llvm.amdgcn.workitem.id"),
-        barrier="llvm.amdgcn.s.barrier",
-        warp_barrier=_amdgcn_warp_barrier,
-        stack=5,
-    ),
-}
-"""The GPU back ends, by target kind."""
 
 
 def kernel_code(module: IRModule, target: Target, with_locations: bool = False) -> Generated:
@@ -217,11 +138,20 @@ class _KernelStatements(Statements):
     def _wait(self, n: Call) -> None:
         scope = n.args[0].value if isinstance(n.args[0], StringImm) else str(n.args[0])
         if scope == "warp":
-            self._device.warp_barrier(self.state.shared, self.state.builder)
+            self._wait_for_warp()
             return
         if not scope.startswith("shared"):
             raise BuildError(f"build: there is no barrier for memory of scope {scope!r}")
         self.state.builder.call(self.state.shared.declare(self._device.barrier, VOID, []), [])
+
+    def _wait_for_warp(self) -> None:
+        builder, (name, operands) = self.state.builder, self._device.warp_barrier
+        barrier = self.state.shared.declare(name, VOID, [I32] * len(operands))
+        if self._device.fence:
+            builder.fence("release", self._device.fence)
+        builder.call(barrier, [ir.Constant(I32, value) for value in operands])
+        if self._device.fence:
+            builder.fence("acquire", self._device.fence)
 
     def visit_Allocate(self, n: Allocate) -> None:
         scope = pointer_scope(n.buffer_var)

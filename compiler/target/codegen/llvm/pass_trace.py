@@ -10,10 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from llvmlite import binding
-
 from compiler.ir.error import BuildError
 from compiler.runtime.forks import hold_while_forking
+from compiler.runtime.llvm import binding
 from compiler.target.codegen.llvm import pipeline
 from compiler.target.codegen.llvm.pass_summaries import SUMMARIES
 from compiler.target.target import Target

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from llvmlite import binding
-
 from compiler.ir.error import BuildError
+from compiler.runtime.llvm import binding
 from compiler.target import llvm_machine
 from compiler.target.target import Target
 

@@ -8,7 +8,7 @@ from functools import partial
 from compiler.ir.module import IRModule
 from compiler.runtime.device_module import DeviceModule
 from compiler.runtime.launches import FunctionLaunches
-from compiler.target.codegen.llvm.kernels import kernel_code
+from compiler.target.codegen import llvm
 from compiler.target.codegen.source.generate import SourceCode
 from compiler.target.cuda_tools.compile import DEFAULT_ARCH, ptx_of, sass_of, translate
 from compiler.target.cuda_tools.tools import knows, missing_tools
@@ -46,7 +46,7 @@ def _ptx(text: str, target: Target, kernels: IRModule) -> str:
 
 
 def _llvm_ptx(kernels: IRModule, arch: str) -> str:
-    return kernel_code(kernels, Target("nvptx" + (f" -arch={arch}" if arch else ""))).assembly
+    return llvm.kernel_code(kernels, Target("nvptx" + (f" -arch={arch}" if arch else ""))).assembly
 
 
 def _machine_code(text: str, kernels: IRModule, arch: str) -> bytes:
