@@ -11,6 +11,7 @@ from compiler.ir.error import ArgumentError, DTypeError
 from compiler.ir.primexpr import And, Div, FloorDiv, FloorMod, Mod, Not, Or, PrimExpr, Var, binary, convert
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
+from compiler.topi.definitions import named
 from compiler.topi.operands import Extent, Index, Operand, Scalar, Shape, dims, is_one, number, same_extent
 from compiler.topi.tag import Tag
 
@@ -124,29 +125,17 @@ def _beside(value: Scalar, dtype: str) -> PrimExpr:
     return e if dt.is_float(e.dtype) and dt.is_integral(dtype) else number(value, dtype)
 
 
-_DOC = """Return {doc}, broadcast against each other.
-
-    Parameters
-    ----------
-    lhs, rhs : Tensor, PrimExpr, int or float
-        Of shapes that broadcast and one data type; {operands}.  A number takes the type of the tensor beside it.
-
-    Returns
-    -------
-    Tensor or PrimExpr
-        Of the broadcast shape; {result}.  An expression if neither is a tensor.
-    """
-
-
 def _broadcast(
     name: str, function: BinaryFunction, doc: str, operands: str = "numbers", result: str = "of the operands' type"
 ) -> Callable[[Operand, Operand], Tensor]:
     def build(lhs: Operand, rhs: Operand) -> Tensor:
+        """Return {doc}, broadcast against each other; the operands are {operands}, the result is {result}.
+
+        A number takes the type of the tensor beside it; the result is an expression if neither is a tensor.
+        """
         return zip_elements(lhs, rhs, function, name)  # type: ignore[return-value]
 
-    build.__name__ = build.__qualname__ = name
-    build.__doc__ = _DOC.format(doc=doc, operands=operands, result=result)
-    return build
+    return named(build, name, doc=doc, operands=operands, result=result)
 
 
 def _floor_divide(a: PrimExpr, b: PrimExpr) -> PrimExpr:

@@ -6,7 +6,7 @@ every kind of GPU: the current target's limits decide about sizes, those of ``cu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from compiler.ir.error import ArgumentError
@@ -15,6 +15,7 @@ from compiler.target.target import Target
 from compiler.te import Schedule, Stage, Tensor
 from compiler.te.tensor import Operation
 from compiler.topi import fourier, indexing, nn, scan, scatter, sorting, sparse_coordinates, vision
+from compiler.topi.generic import named_schedules
 from compiler.topi.schedules import gpu
 from compiler.topi.schedules.gpu.kit import bind_elements
 
@@ -27,19 +28,6 @@ _COMPUTATIONS = """adaptive_pool argsort argwhere batch_matmul broadcast conv1d_
     get_valid_counts group_conv1d_ncw group_conv1d_nwc group_conv2d_nchw injective lrn multibox_detection
     multibox_prior multibox_transform_loc nms pool pool_grad proposal reduce reorg roi_align roi_pool scan softmax sort
     sparse_dense topk transpose"""
-_WITH_LAYOUT = ("adaptive_pool", "pool")
-"""Computations whose schedules take the layout of the data too."""
-
-_DOC = """Return the schedule of a group around {name} for a GPU.
-
-    Parameters
-    ----------
-    outs : Tensor or sequence of Tensor
-        The outputs of the group.{layout}
-    """
-_LAYOUT = """
-    layout : str
-        Of the data; the schedule is the same for all."""
 
 
 def _target() -> Target:
@@ -49,19 +37,6 @@ def _target() -> Target:
 
 def _scheduled(outs: Tensor | Sequence[Tensor]) -> Schedule:
     return gpu.schedule_group([outs] if isinstance(outs, Tensor) else list(outs), _target())
-
-
-def _schedule(name: str) -> Callable[..., Schedule]:
-    def schedule(outs: Tensor | Sequence[Tensor]) -> Schedule:
-        return _scheduled(outs)
-
-    def schedule_in_layout(outs: Tensor | Sequence[Tensor], layout: str = "NCHW") -> Schedule:
-        return _scheduled(outs)
-
-    made: Callable[..., Schedule] = schedule_in_layout if name in _WITH_LAYOUT else schedule
-    made.__name__ = made.__qualname__ = f"schedule_{name}"
-    made.__doc__ = _DOC.format(name=name, layout=_LAYOUT if name in _WITH_LAYOUT else "")
-    return made
 
 
 def argsort(
@@ -101,7 +76,7 @@ def schedule_injective_from_existing(sch: Schedule, out: Tensor | Operation) -> 
     return sch
 
 
-_SCHEDULES = {f"schedule_{name}": _schedule(name) for name in _COMPUTATIONS.split()}
+_SCHEDULES = named_schedules(_COMPUTATIONS, _scheduled, "for a GPU")
 
 _DEFINITIONS = {
     fourier: "dft stft",

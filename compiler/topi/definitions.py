@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def named(function: F, name: str, **words: str) -> F:
+def named(function: F, name: str, /, **words: str) -> F:
     """Give one function of a family its public name, and its own words in place of ``{word}`` in its docstring."""
     function.__name__ = function.__qualname__ = name
     function.__doc__ = (function.__doc__ or "").format(**words)

@@ -10,6 +10,7 @@ from compiler.ir import dtype as dt
 from compiler.ir.primexpr import PrimExpr, Var, convert
 from compiler.te.tensor import Tensor, TensorSlice
 from compiler.topi.compute import compute
+from compiler.topi.definitions import named
 from compiler.topi.operands import Extent, Scalar, dims, number
 from compiler.topi.tag import Tag
 
@@ -68,30 +69,17 @@ def map_elements(x: Tensor, function: ElementFunction, name: str, tag: Tag = Tag
     return compute(dims(x), lambda *i: function(x(*i)), name=name, tag=tag)
 
 
-_DOC = """Return {doc}, element by element.
-
-    Parameters
-    ----------
-    x : Tensor
-        Of any shape; {operand}.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``; {result}.
-    """
-_SAME = "of the data type of ``x``"
+_SAME = "has its data type"
 
 
 def _elementwise(
     name: str, function: ElementFunction, doc: str, operand: str = "of a float type", result: str = _SAME
 ) -> Unary:
     def build(x: Tensor) -> Tensor:
+        """Return {doc}, element by element; ``x`` is {operand}, and the result {result}."""
         return map_elements(x, function, name)
 
-    build.__name__ = build.__qualname__ = name
-    build.__doc__ = _DOC.format(doc=doc, operand=operand, result=result)
-    return build
+    return named(build, name, doc=doc, operand=operand, result=result)
 
 
 def _one(e: PrimExpr) -> PrimExpr:
@@ -116,7 +104,7 @@ def _negative(e: PrimExpr) -> PrimExpr:
     return e * tir.const(-1, e.dtype) if dt.is_real(e.dtype) else tir.const(0, e.dtype) - e
 
 
-_NUMBERS, _ANY, _BOOL = "of a number type", "of any type", "bool"
+_NUMBERS, _ANY, _BOOL, _TRUTH = "of a number type", "of any type", "bool", "is bool"
 
 abs = _elementwise("abs", te.abs, "the absolute value", _NUMBERS)
 exp = _elementwise("exp", te.exp, "e to the power of x")
@@ -147,10 +135,10 @@ trunc = _elementwise("trunc", te.trunc, "the whole number next to x towards zero
 sign = _elementwise("sign", _sign, "-1, 0 or 1 by the sign of x", _NUMBERS)
 negative = _elementwise("negative", _negative, "minus x", _NUMBERS)
 identity = _elementwise("identity", lambda e: e, "x itself", _ANY)
-isnan = _elementwise("isnan", te.isnan, "whether x is not a number", _NUMBERS, _BOOL)
-isfinite = _elementwise("isfinite", te.isfinite, "whether x is neither infinite nor not a number", _NUMBERS, _BOOL)
-isinf = _elementwise("isinf", te.isinf, "whether x is infinite", _NUMBERS, _BOOL)
-logical_not = _elementwise("logical_not", tir.Not, "whether x does not hold", _BOOL, _BOOL)
+isnan = _elementwise("isnan", te.isnan, "whether x is not a number", _NUMBERS, _TRUTH)
+isfinite = _elementwise("isfinite", te.isfinite, "whether x is neither infinite nor not a number", _NUMBERS, _TRUTH)
+isinf = _elementwise("isinf", te.isinf, "whether x is infinite", _NUMBERS, _TRUTH)
+logical_not = _elementwise("logical_not", tir.Not, "whether x does not hold", _BOOL, _TRUTH)
 bitwise_not = _elementwise("bitwise_not", _not, "x with all bits inverted", "bool or of an integer type")
 
 

@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING
 
 from compiler.ir.extension import public_module
 from compiler.te import Schedule, Tensor
+from compiler.topi.definitions import named
 from compiler.topi.schedules.generic import schedule_injective, schedule_injective_from_existing, schedule_reduce
+
+Rule = Callable[..., Schedule]
 
 _COMPUTATIONS = """adaptive_pool argsort argwhere batch_matmul batch_norm binarize_pack binary_dense bitpack
     bitserial_conv2d_nchw bitserial_conv2d_nhwc bitserial_dense broadcast conv1d_ncw conv1d_nwc conv1d_transpose_ncw
@@ -26,32 +29,32 @@ _COMPUTATIONS = """adaptive_pool argsort argwhere batch_matmul batch_norm binari
 _WITH_LAYOUT = ("adaptive_pool", "pool")
 """Computations whose schedules take the layout of the data too."""
 
-_DOC = """Return the schedule of a group around {name}, that of any group.
+
+def named_schedules(names: str, rule: Rule, kind: str) -> dict[str, Rule]:
+    """Return one schedule of groups under the name ``schedule_`` and each of several computations.
 
     Parameters
     ----------
-    outs : Tensor or sequence of Tensor
-        The outputs of the group.{layout}
+    kind : str
+        What the documentation adds about the schedule.
     """
-_LAYOUT = """
-    layout : str
-        Of the data; the schedule is the same for all."""
+    return {f"schedule_{name}": _schedule(name, rule, kind) for name in names.split()}
 
 
-def _schedule(name: str) -> Callable[..., Schedule]:
+def _schedule(name: str, rule: Rule, kind: str) -> Rule:
     def schedule(outs: Tensor | Sequence[Tensor]) -> Schedule:
-        return schedule_injective(outs)
+        """Return the schedule of a group with the outputs ``outs`` around {name}, {kind}."""
+        return rule(outs)
 
     def schedule_in_layout(outs: Tensor | Sequence[Tensor], layout: str = "NCHW") -> Schedule:
-        return schedule_injective(outs)
+        """Return the schedule of a group with the outputs ``outs`` around {name}, {kind}, in all layouts the same."""
+        return rule(outs)
 
-    made: Callable[..., Schedule] = schedule_in_layout if name in _WITH_LAYOUT else schedule
-    made.__name__ = made.__qualname__ = f"schedule_{name}"
-    made.__doc__ = _DOC.format(name=name, layout=_LAYOUT if name in _WITH_LAYOUT else "")
-    return made
+    made: Rule = schedule_in_layout if name in _WITH_LAYOUT else schedule
+    return named(made, f"schedule_{name}", name=name, kind=kind)
 
 
-_SCHEDULES = {f"schedule_{name}": _schedule(name) for name in _COMPUTATIONS.split()}
+_SCHEDULES = named_schedules(_COMPUTATIONS, schedule_injective, "that of any group")
 globals().update(_SCHEDULES)
 
 __all__ = ["schedule_injective", "schedule_injective_from_existing", "schedule_reduce", *_SCHEDULES]

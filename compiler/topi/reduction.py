@@ -10,6 +10,7 @@ from compiler.ir import dtype as dt
 from compiler.ir.primexpr import IterVar, PrimExpr, Select, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
+from compiler.topi.definitions import named
 from compiler.topi.operands import Axes, Extent, axes_of, dims
 from compiler.topi.tag import Tag
 
@@ -53,42 +54,27 @@ def reduce_over(
     return te.compute(out, element, name=name, tag=tag)
 
 
-_DOC = """Return {doc} over some axes.
-
-    Parameters
-    ----------
-    data : Tensor
-        Of any shape; {operand}.
-    axis : int, sequence of int or None
-        The axes to reduce over, negative ones counted from the end; None means all.
-    keepdims : bool
-        Whether the axes that are reduced stay, with extent 1.
-
-    Returns
-    -------
-    Tensor
-        Of the data type of ``data``.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such axis, or one is given twice.
-    """
-
-
 def simple_reduction(name: str, reducer: Reducer, doc: str, operand: str = "of a number type") -> Reduction:
     """Return the function of a tensor, axes and ``keepdims`` that a reduction of elements makes."""
 
     def build(data: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
+        """Return {doc} over some axes, or all, of a tensor {operand}.
+
+        Negative axes count from the end; with ``keepdims`` those that are reduced stay, with extent 1.
+
+        Raises
+        ------
+        ArgumentError
+            If there is no such axis, or one is given twice.
+        """
+
         def function(element: PrimExpr, ks: ReducedAxes) -> PrimExpr:
             return reducer(element, axis=list(ks.values()))
 
         result: Tensor = reduce_over(data, axis, keepdims, function, name, Tag.COMM_REDUCE)
         return result
 
-    build.__name__ = build.__qualname__ = name
-    build.__doc__ = _DOC.format(doc=doc, operand=operand)
-    return build
+    return named(build, name, doc=doc, operand=operand)
 
 
 def lowest(dtype: str) -> PrimExpr:
@@ -109,8 +95,8 @@ _smallest = te.comm_reducer(lambda x, y: tir.Min(x, y), highest, name="min")
 max = simple_reduction("max", _largest, "the largest element")
 min = simple_reduction("min", _smallest, "the smallest element")
 prod = simple_reduction("prod", te.prod, "the product")
-all = simple_reduction("all", _all, "whether all hold", "bool")
-any = simple_reduction("any", _any, "whether at least one holds", "bool")
+all = simple_reduction("all", _all, "whether all hold", "of truth values")
+any = simple_reduction("any", _any, "whether at least one holds", "of truth values")
 _sum = simple_reduction("sum", te.sum, "the sum")
 
 
@@ -183,58 +169,29 @@ def arg_reduce(data: Tensor, axis: Axes, keepdims: bool, name: str, reducer: Red
     return compute(dims(indices), lambda *i: indices(*i), name=name, tag=Tag.COMM_REDUCE_IDX)
 
 
-def argmax(data: Tensor, axis: Axes = None, keepdims: bool = False, select_last_index: bool = False) -> Tensor:
-    """Return the index of the largest element over some axes, in their row-major order.
+def _arg_function(name: str, doc: str) -> Reduction:
+    def build(data: Tensor, axis: Axes = None, keepdims: bool = False, select_last_index: bool = False) -> Tensor:
+        """Return the int32 index of the {doc} element over some axes, or all, in their row-major order.
 
-    Parameters
-    ----------
-    data : Tensor
-        Of any shape and number type.
-    axis : int, sequence of int or None
-        The axes to reduce over, negative ones counted from the end; None means all.
-    keepdims : bool
-        Whether the axes that are reduced stay, with extent 1.
-    select_last_index : bool
-        Whether of equal elements the last one counts, else the first.
+        Negative axes count from the end; with ``keepdims`` those that are reduced stay, with extent 1.
 
-    Returns
-    -------
-    Tensor
-        int32.
+        Parameters
+        ----------
+        select_last_index : bool
+            Whether of equal elements the last one counts, else the first.
 
-    Raises
-    ------
-    ArgumentError
-        If there is no such axis, or one is given twice.
-    """
-    return arg_reduce(data, axis, keepdims, "argmax", _ARG["argmax", select_last_index])
+        Raises
+        ------
+        ArgumentError
+            If there is no such axis, or one is given twice.
+        """
+        return arg_reduce(data, axis, keepdims, name, _ARG[name, select_last_index])
+
+    return named(build, name, doc=doc)
 
 
-def argmin(data: Tensor, axis: Axes = None, keepdims: bool = False, select_last_index: bool = False) -> Tensor:
-    """Return the index of the smallest element over some axes, in their row-major order.
-
-    Parameters
-    ----------
-    data : Tensor
-        Of any shape and number type.
-    axis : int, sequence of int or None
-        The axes to reduce over, negative ones counted from the end; None means all.
-    keepdims : bool
-        Whether the axes that are reduced stay, with extent 1.
-    select_last_index : bool
-        Whether of equal elements the last one counts, else the first.
-
-    Returns
-    -------
-    Tensor
-        int32.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such axis, or one is given twice.
-    """
-    return arg_reduce(data, axis, keepdims, "argmin", _ARG["argmin", select_last_index])
+argmax = _arg_function("argmax", "largest")
+argmin = _arg_function("argmin", "smallest")
 
 
 def count(data: Tensor, axis: Axes) -> Extent:

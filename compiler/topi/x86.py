@@ -12,6 +12,7 @@ from compiler.ir.extension import public_module
 from compiler.target.target import Target, TargetLike
 from compiler.te import Schedule, Tensor
 from compiler.topi import generic, nn
+from compiler.topi.definitions import named
 from compiler.topi.schedules.generic import schedule_injective, schedule_reduce
 from compiler.topi.schedules.x86.conv import schedule_conv
 from compiler.topi.schedules.x86.matmul import schedule_matmul
@@ -30,30 +31,22 @@ __all__ = [
 
 Strategy: TypeAlias = Callable[[object, Sequence[Tensor], Target], Schedule]
 
-_DOC = """Return the schedule of a group around {anchor}.
-
-    Parameters
-    ----------
-    outs : Tensor or sequence of Tensor
-        The outputs of the group.
-    target : Target, str or dict, optional
-        The current target, else this machine, when left out.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such computation in the group.
-    """
-
 
 def _schedule(name: str, strategy: Strategy, anchor: str) -> Callable[..., Schedule]:
     def schedule(outs: Tensor | Sequence[Tensor], target: TargetLike | None = None) -> Schedule:
+        """Return the schedule of a group with the outputs ``outs`` around {anchor}.
+
+        ``target`` is the current one when left out, else this machine.
+
+        Raises
+        ------
+        ArgumentError
+            If there is no such computation in the group.
+        """
         outputs = [outs] if isinstance(outs, Tensor) else list(outs)
         return strategy(None, outputs, Target.target_or_current(target))
 
-    schedule.__name__ = schedule.__qualname__ = name
-    schedule.__doc__ = _DOC.format(anchor=anchor)
-    return schedule
+    return named(schedule, name, anchor=anchor)
 
 
 schedule_conv2d_nchw = _schedule("schedule_conv2d_nchw", schedule_conv, "a convolution with its columns last")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from compiler.ir.error import ArgumentError
 from compiler.ir.primexpr import IntImm, convert
 from compiler.te.tensor import Tensor
 from compiler.tir.data_layout import layout as axes_of_layout
+from compiler.topi.definitions import named
 from compiler.topi.image.symbolic_resize import SymbolicAxis, resize_symbolic
 from compiler.topi.nn.conv import spatial_letters
 from compiler.topi.nn.resize import AxisResize, resize
@@ -54,120 +55,56 @@ def _resized(
     return resize(data, layout, axes, letters, extrapolation_value, out_dtype or data.dtype)
 
 
-def resize1d(
-    data: Tensor,
-    roi: Sequence[float] | None,
-    size: Sequence[int],
-    layout: str = "NCW",
-    method: str = "linear",
-    coordinate_transformation_mode: str = "half_pixel",
-    rounding_method: str = "",
-    bicubic_alpha: float = -0.5,
-    bicubic_exclude: int = 0,
-    extrapolation_value: float = 0.0,
-    out_dtype: str | None = None,
-    output_shape: Sequence[int] | None = None,
-) -> Tensor:
-    """Return rows brought to another size.
+def _resize(name: str, default: str) -> Callable[..., Tensor]:
+    def build(
+        data: Tensor,
+        roi: Sequence[float] | None,
+        size: Sequence[int],
+        layout: str = default,
+        method: str = "linear",
+        coordinate_transformation_mode: str = "half_pixel",
+        rounding_method: str = "",
+        bicubic_alpha: float = -0.5,
+        bicubic_exclude: int = 0,
+        extrapolation_value: float = 0.0,
+        out_dtype: str | None = None,
+        output_shape: Sequence[int] | None = None,
+    ) -> Tensor:
+        """Return data of a layout such as ``{layout}`` brought to another size.
 
-    Parameters
-    ----------
-    data : Tensor
-        In ``layout``; where spatial extents are symbolic, the method is not ``cubic``.
-    roi : sequence of float
-        The part to resize in mode ``tf_crop_and_resize``: all beginnings, then all ends, from 0 to 1.
-    layout : str
-        Of the data and of the result.
-    coordinate_transformation_mode : str
-        How coordinates of the result become those of the data, one of :data:`~compiler.topi.nn.resize.MODES`.
-    rounding_method : str
-        How ``nearest_neighbor`` rounds, one of :data:`~compiler.topi.nn.resize.ROUNDING`; empty for the usual way.
-    bicubic_exclude : int
-        Whether weights of elements outside of the data are left out.
-    extrapolation_value : float
-        What is outside of the data in mode ``tf_crop_and_resize``.
-    out_dtype : str, optional
-        Data type of the result; that of the data by default.
-    output_shape : sequence of int, optional
-        The size, where it is given apart.
+        Parameters
+        ----------
+        data : Tensor
+            Where spatial extents are symbolic, the method is not ``cubic``.
+        roi : sequence of float
+            The part to resize in mode ``tf_crop_and_resize``: all beginnings, then all ends, from 0 to 1.
+        coordinate_transformation_mode : str
+            How coordinates of the result become those of the data, one of :data:`~compiler.topi.nn.resize.MODES`.
+        rounding_method : str
+            How ``nearest_neighbor`` rounds, one of :data:`~compiler.topi.nn.resize.ROUNDING`; empty for the usual way.
+        bicubic_exclude : int
+            Whether weights of elements outside of the data are left out.
+        extrapolation_value : float
+            What is outside of the data in mode ``tf_crop_and_resize``.
+        out_dtype : str, optional
+            That of the data by default.
+        output_shape : sequence of int, optional
+            The size, where it is given apart.
 
-    Raises
-    ------
-    ArgumentError
-        If the size has too many or too few numbers.
-    UnavailableError
-        If an extent is symbolic and the method or mode needs constants.
-    """
-    sizes = (roi, size if output_shape is None else output_shape)
-    how, cubic = (method, coordinate_transformation_mode, rounding_method), (bicubic_alpha, bicubic_exclude)
-    return _resized("resize1d", data, sizes, layout, how, cubic, extrapolation_value, out_dtype)
+        Raises
+        ------
+        ArgumentError
+            If the size has too many or too few numbers.
+        UnavailableError
+            If an extent is symbolic and the method or mode needs constants.
+        """
+        sizes = (roi, size if output_shape is None else output_shape)
+        how, cubic = (method, coordinate_transformation_mode, rounding_method), (bicubic_alpha, bicubic_exclude)
+        return _resized(name, data, sizes, layout, how, cubic, extrapolation_value, out_dtype)
 
-
-def resize2d(
-    data: Tensor,
-    roi: Sequence[float] | None,
-    size: Sequence[int],
-    layout: str = "NCHW",
-    method: str = "linear",
-    coordinate_transformation_mode: str = "half_pixel",
-    rounding_method: str = "",
-    bicubic_alpha: float = -0.5,
-    bicubic_exclude: int = 0,
-    extrapolation_value: float = 0.0,
-    out_dtype: str | None = None,
-    output_shape: Sequence[int] | None = None,
-) -> Tensor:
-    """Return images brought to another size.
-
-    Parameters
-    ----------
-    data : Tensor
-        In ``layout``; where spatial extents are symbolic, the method is not ``cubic``.
-extrapolation_value, out_dtype, output_shape
-        As in :func:`resize1d`.
-
-    Raises
-    ------
-    ArgumentError
-        If the size has too many or too few numbers.
-    UnavailableError
-        If an extent is symbolic and the method or mode needs constants.
-    """
-    sizes = (roi, size if output_shape is None else output_shape)
-    how, cubic = (method, coordinate_transformation_mode, rounding_method), (bicubic_alpha, bicubic_exclude)
-    return _resized("resize2d", data, sizes, layout, how, cubic, extrapolation_value, out_dtype)
+    return named(build, name, layout=default)
 
 
-def resize3d(
-    data: Tensor,
-    roi: Sequence[float] | None,
-    size: Sequence[int],
-    layout: str = "NCDHW",
-    method: str = "linear",
-    coordinate_transformation_mode: str = "half_pixel",
-    rounding_method: str = "",
-    bicubic_alpha: float = -0.5,
-    bicubic_exclude: int = 0,
-    extrapolation_value: float = 0.0,
-    out_dtype: str | None = None,
-    output_shape: Sequence[int] | None = None,
-) -> Tensor:
-    """Return volumes brought to another size.
-
-    Parameters
-    ----------
-    data : Tensor
-        In ``layout``; where spatial extents are symbolic, the method is not ``cubic``.
-extrapolation_value, out_dtype, output_shape
-        As in :func:`resize1d`.
-
-    Raises
-    ------
-    ArgumentError
-        If the size has too many or too few numbers.
-    UnavailableError
-        If an extent is symbolic and the method or mode needs constants.
-    """
-    sizes = (roi, size if output_shape is None else output_shape)
-    how, cubic = (method, coordinate_transformation_mode, rounding_method), (bicubic_alpha, bicubic_exclude)
-    return _resized("resize3d", data, sizes, layout, how, cubic, extrapolation_value, out_dtype)
+resize1d = _resize("resize1d", "NCW")
+resize2d = _resize("resize2d", "NCHW")
+resize3d = _resize("resize3d", "NCDHW")

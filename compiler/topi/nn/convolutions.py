@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from compiler.ir.error import ArgumentError, show
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import has_schedules
+from compiler.topi.definitions import named
 from compiler.topi.nn.conv import conv as convolution
 from compiler.topi.nn.conv_spec import Numbers, conv_spec
 from compiler.topi.nn.padding import Padding
@@ -26,6 +29,7 @@ __all__ = [
     "group_conv2d_nhwc",
 ]
 
+Convolution = Callable[..., Tensor]
 
 _KERNEL_LAYOUTS = {
     "NCW": "OIW",
@@ -141,227 +145,80 @@ def conv2d(
     return conv(input, filter, strides, padding, dilation, 1, data_layout, kernel_layout, out_dtype)
 
 
-def conv1d_ncw(
-    data: Tensor,
-    kernel: Tensor,
-    strides: Numbers = 1,
-    padding: Padding = "VALID",
-    dilation: Numbers = 1,
-    out_dtype: str | None = None,
-) -> Tensor:
-    """Return a convolution of data of layout NCW.
+def _conv1d(name: str, layout: str) -> Convolution:
+    def build(
+        data: Tensor,
+        kernel: Tensor,
+        strides: Numbers = 1,
+        padding: Padding = "VALID",
+        dilation: Numbers = 1,
+        out_dtype: str | None = None,
+    ) -> Tensor:
+        return conv(data, kernel, strides, padding, dilation, 1, layout, out_dtype=out_dtype)
 
-    Parameters
-    ----------
-    kernel : Tensor
-        The weight, of layout OIW.
-    strides, padding, dilation, out_dtype
-        As in :func:`conv`.
+    return _with_layout(build, name, layout)
+
+
+def _group_conv1d(name: str, layout: str) -> Convolution:
+    def build(
+        data: Tensor,
+        kernel: Tensor,
+        strides: Numbers = 1,
+        padding: Padding = "VALID",
+        dilation: Numbers = 1,
+        groups: int = 1,
+        out_dtype: str | None = None,
+    ) -> Tensor:
+        return conv(data, kernel, strides, padding, dilation, groups, layout, out_dtype=out_dtype)
+
+    return _with_layout(build, name, layout)
+
+
+def _conv2d(name: str, layout: str, dtype: str | None = None) -> Convolution:
+    def build(
+        Input: Tensor,
+        Filter: Tensor,
+        stride: Numbers,
+        padding: Padding,
+        dilation: Numbers,
+        out_dtype: str | None = dtype,
+    ) -> Tensor:
+        return conv(Input, Filter, stride, padding, dilation, 1, layout, out_dtype=out_dtype)
+
+    return _with_layout(build, name, layout)
+
+
+def _group_conv(name: str, layout: str, dtype: str | None = None) -> Convolution:
+    def build(
+        Input: Tensor,
+        Filter: Tensor,
+        stride: Numbers,
+        padding: Padding,
+        dilation: Numbers,
+        groups: int,
+        out_dtype: str | None = dtype,
+    ) -> Tensor:
+        return conv(Input, Filter, stride, padding, dilation, groups, layout, out_dtype=out_dtype)
+
+    return _with_layout(build, name, layout)
+
+
+def _with_layout(function: Convolution, name: str, layout: str) -> Convolution:
+    function.__doc__ = """Return a convolution of data of layout {data} with a weight of layout {kernel}.
+
+    The other arguments are those of :func:`conv`; ``out_dtype`` is that of the data where it is None.
     """
-    return conv(data, kernel, strides, padding, dilation, 1, "NCW", "OIW", out_dtype)
+    return named(function, name, data=layout, kernel=_KERNEL_LAYOUTS[layout])
 
 
-def conv1d_nwc(
-    data: Tensor,
-    kernel: Tensor,
-    strides: Numbers = 1,
-    padding: Padding = "VALID",
-    dilation: Numbers = 1,
-    out_dtype: str | None = None,
-) -> Tensor:
-    """Return a convolution of data of layout NWC.
-
-    Parameters
-    ----------
-    kernel : Tensor
-        The weight, of layout WIO.
-    strides, padding, dilation, out_dtype
-        As in :func:`conv`.
-    """
-    return conv(data, kernel, strides, padding, dilation, 1, "NWC", "WIO", out_dtype)
-
-
-def group_conv1d_ncw(
-    data: Tensor,
-    kernel: Tensor,
-    strides: Numbers = 1,
-    padding: Padding = "VALID",
-    dilation: Numbers = 1,
-    groups: int = 1,
-    out_dtype: str | None = None,
-) -> Tensor:
-    """Return a convolution of data of layout NCW, in groups of channels.
-
-    Parameters
-    ----------
-    kernel : Tensor
-        The weight, of layout OIW.
-    strides, padding, dilation, groups, out_dtype
-        As in :func:`conv`.
-    """
-    return conv(data, kernel, strides, padding, dilation, groups, "NCW", "OIW", out_dtype)
-
-
-def group_conv1d_nwc(
-    data: Tensor,
-    kernel: Tensor,
-    strides: Numbers = 1,
-    padding: Padding = "VALID",
-    dilation: Numbers = 1,
-    groups: int = 1,
-    out_dtype: str | None = None,
-) -> Tensor:
-    """Return a convolution of data of layout NWC, in groups of channels.
-
-    Parameters
-    ----------
-    kernel : Tensor
-        The weight, of layout WIO.
-    strides, padding, dilation, groups, out_dtype
-        As in :func:`conv`.
-    """
-    return conv(data, kernel, strides, padding, dilation, groups, "NWC", "WIO", out_dtype)
-
-
-def conv2d_nchw(
-    Input: Tensor,
-    Filter: Tensor,
-    stride: Numbers,
-    padding: Padding,
-    dilation: Numbers,
-    out_dtype: str | None = None,
-) -> Tensor:
-    """Return a convolution of data of layout NCHW.
-
-    Parameters
-    ----------
-    Filter : Tensor
-        The weight, of layout OIHW.
-    stride, padding, dilation, out_dtype
-        As in :func:`conv`.
-    """
-    return conv(Input, Filter, stride, padding, dilation, 1, "NCHW", "OIHW", out_dtype)
-
-
-def conv2d_nhwc(
-    Input: Tensor,
-    Filter: Tensor,
-    stride: Numbers,
-    padding: Padding,
-    dilation: Numbers,
-    out_dtype: str = "float32",
-) -> Tensor:
-    """Return a convolution of data of layout NHWC.
-
-    Parameters
-    ----------
-    Filter : Tensor
-        The weight, of layout HWIO.
-    stride, padding, dilation, out_dtype
-        As in :func:`conv`.
-    """
-    return conv(Input, Filter, stride, padding, dilation, 1, "NHWC", "HWIO", out_dtype)
-
-
-def conv2d_hwcn(
-    Input: Tensor,
-    Filter: Tensor,
-    stride: Numbers,
-    padding: Padding,
-    dilation: Numbers,
-    out_dtype: str | None = None,
-) -> Tensor:
-    """Return a convolution of data of layout HWCN.
-
-    Parameters
-    ----------
-    Filter : Tensor
-        The weight, of layout HWIO.
-    stride, padding, dilation, out_dtype
-        As in :func:`conv`.
-    """
-    return conv(Input, Filter, stride, padding, dilation, 1, "HWCN", "HWIO", out_dtype)
-
-
-def group_conv2d_nchw(
-    Input: Tensor,
-    Filter: Tensor,
-    stride: Numbers,
-    padding: Padding,
-    dilation: Numbers,
-    groups: int,
-    out_dtype: str | None = None,
-) -> Tensor:
-    """Return a convolution of data of layout NCHW, in groups of channels.
-
-    Parameters
-    ----------
-    Filter : Tensor
-        The weight, of layout OIHW.
-    stride, padding, dilation, groups, out_dtype
-        As in :func:`conv`.
-    """
-    return conv(Input, Filter, stride, padding, dilation, groups, "NCHW", "OIHW", out_dtype)
-
-
-def group_conv2d_nhwc(
-    Input: Tensor,
-    Filter: Tensor,
-    stride: Numbers,
-    padding: Padding,
-    dilation: Numbers,
-    groups: int,
-    out_dtype: str | None = None,
-) -> Tensor:
-    """Return a convolution of data of layout NHWC, in groups of channels.
-
-    Parameters
-    ----------
-    Filter : Tensor
-        The weight, of layout HWIO.
-    stride, padding, dilation, groups, out_dtype
-        As in :func:`conv`.
-    """
-    return conv(Input, Filter, stride, padding, dilation, groups, "NHWC", "HWIO", out_dtype)
-
-
-def conv3d_ncdhw(
-    Input: Tensor,
-    Filter: Tensor,
-    stride: Numbers,
-    padding: Padding,
-    dilation: Numbers,
-    groups: int,
-    out_dtype: str | None = None,
-) -> Tensor:
-    """Return a convolution of data of layout NCDHW.
-
-    Parameters
-    ----------
-    Filter : Tensor
-        The weight, of layout OIDHW.
-    stride, padding, dilation, groups, out_dtype
-        As in :func:`conv`.
-    """
-    return conv(Input, Filter, stride, padding, dilation, groups, "NCDHW", "OIDHW", out_dtype)
-
-
-def conv3d_ndhwc(
-    Input: Tensor,
-    Filter: Tensor,
-    stride: Numbers,
-    padding: Padding,
-    dilation: Numbers,
-    groups: int,
-    out_dtype: str = "float32",
-) -> Tensor:
-    """Return a convolution of data of layout NDHWC.
-
-    Parameters
-    ----------
-    Filter : Tensor
-        The weight, of layout DHWIO.
-    stride, padding, dilation, groups, out_dtype
-        As in :func:`conv`.
-    """
-    return conv(Input, Filter, stride, padding, dilation, groups, "NDHWC", "DHWIO", out_dtype)
+conv1d_ncw = _conv1d("conv1d_ncw", "NCW")
+conv1d_nwc = _conv1d("conv1d_nwc", "NWC")
+group_conv1d_ncw = _group_conv1d("group_conv1d_ncw", "NCW")
+group_conv1d_nwc = _group_conv1d("group_conv1d_nwc", "NWC")
+conv2d_nchw = _conv2d("conv2d_nchw", "NCHW")
+conv2d_nhwc = _conv2d("conv2d_nhwc", "NHWC", "float32")
+conv2d_hwcn = _conv2d("conv2d_hwcn", "HWCN")
+group_conv2d_nchw = _group_conv("group_conv2d_nchw", "NCHW")
+group_conv2d_nhwc = _group_conv("group_conv2d_nhwc", "NHWC")
+conv3d_ncdhw = _group_conv("conv3d_ncdhw", "NCDHW")
+conv3d_ndhwc = _group_conv("conv3d_ndhwc", "NDHWC", "float32")

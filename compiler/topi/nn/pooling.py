@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from compiler.ir.error import ArgumentError, expected
 from compiler.ir.primexpr import IntImm, PrimExpr
 from compiler.te.tensor import Tensor
 from compiler.tir.data_layout import layout
+from compiler.topi.definitions import named
 from compiler.topi.nn import pool
 from compiler.topi.nn import pool_grad as gradients
 from compiler.topi.nn.conv import spatial_letters
@@ -25,6 +26,7 @@ __all__ = [
 ]
 
 Numbers = int | IntImm | Sequence[int | IntImm]
+Pool = Callable[..., Tensor]
 
 
 def _numbers(function: str, argument: str, given: Numbers, count: int) -> tuple[int, ...]:
@@ -80,126 +82,47 @@ def _pooled(function: str, data: Tensor, spec: pool.PoolSpec, pool_type: str, co
     return pool.max_pool(data, spec) if pool_type == "max" else pool.avg_pool(data, spec, count_include_pad)
 
 
-def pool1d(
-    data: Tensor,
-    kernel: Numbers,
-    stride: Numbers,
-    dilation: Numbers,
-    padding: Numbers,
-    pool_type: str,
-    ceil_mode: bool = False,
-    layout: str = "NCW",
-    count_include_pad: bool = True,
-) -> Tensor:
-    """Return the mean or the largest element of each window along one dimension.
+def _pool(name: str, default: str) -> Pool:
+    def build(
+        data: Tensor,
+        kernel: Numbers,
+        stride: Numbers,
+        dilation: Numbers,
+        padding: Numbers,
+        pool_type: str,
+        ceil_mode: bool = False,
+        layout: str = default,
+        count_include_pad: bool = True,
+    ) -> Tensor:
+        """Return the mean or the largest element of each window of data of a layout such as ``{layout}``.
 
-    Parameters
-    ----------
-    data : Tensor
-        In the given layout, of a number type.
-    kernel, stride, dilation : int or sequence of int
-        The extent of a window, how far windows and the elements of one are apart.
-    ceil_mode : bool
-        Whether a last window that is not full gives an element as well.
-    layout : str
-        Such as ``NCW`` or ``NWC``.
-    count_include_pad : bool
-        Whether elements of the padding count in a mean, as zeros.
+        Parameters
+        ----------
+        kernel, stride, dilation : int or sequence of int
+            The extents of a window, how far windows and the elements of one are apart.
+        padding : int or sequence of int
+            Elements around the data: all beginnings, then all ends.
+        pool_type : str
+            ``avg`` or ``max``.
+        ceil_mode : bool
+            Whether last windows that are not full give elements as well.
+        count_include_pad : bool
+            Whether elements of the padding count in a mean, as zeros.
 
-    Returns
-    -------
-    Tensor
-        In the same layout, of the data type of ``data``.
+        Raises
+        ------
+        ArgumentError
+            If ``pool_type`` is another, or a window larger than the padded data.
+        """
+        spec = _spec(name, data, kernel, stride, dilation, padding, ceil_mode, layout)
+        return _pooled(name, data, spec, pool_type, count_include_pad)
 
-    Raises
-    ------
-    ArgumentError
-        If ``pool_type`` is another, or a window larger than the padded data.
-    """
-    spec = _spec("pool1d", data, kernel, stride, dilation, padding, ceil_mode, layout)
-    return _pooled("pool1d", data, spec, pool_type, count_include_pad)
+    return named(build, name, layout=default)
 
 
-def pool2d(
-    data: Tensor,
-    kernel: Numbers,
-    stride: Numbers,
-    dilation: Numbers,
-    padding: Numbers,
-    pool_type: str,
-    ceil_mode: bool = False,
-    layout: str = "NCHW",
-    count_include_pad: bool = True,
-) -> Tensor:
-    """Return the mean or the largest element of each window along two dimensions.
-
-    Parameters
-    ----------
-    data : Tensor
-        In the given layout, of a number type.
-    kernel, stride, dilation : int or sequence of int
-        The extents of a window, how far windows and the elements of one are apart.
-    ceil_mode : bool
-        Whether last windows that are not full give elements as well.
-    layout : str
-        Such as ``NCHW``, ``NHWC`` or ``NCHW16c``.
-    count_include_pad : bool
-        Whether elements of the padding count in a mean, as zeros.
-
-    Returns
-    -------
-    Tensor
-        In the same layout, of the data type of ``data``.
-
-    Raises
-    ------
-    ArgumentError
-        If ``pool_type`` is another, or a window larger than the padded data.
-    """
-    spec = _spec("pool2d", data, kernel, stride, dilation, padding, ceil_mode, layout)
-    return _pooled("pool2d", data, spec, pool_type, count_include_pad)
-
-
-def pool3d(
-    data: Tensor,
-    kernel: Numbers,
-    stride: Numbers,
-    dilation: Numbers,
-    padding: Numbers,
-    pool_type: str,
-    ceil_mode: bool = False,
-    layout: str = "NCDHW",
-    count_include_pad: bool = True,
-) -> Tensor:
-    """Return the mean or the largest element of each window along three dimensions.
-
-    Parameters
-    ----------
-    data : Tensor
-        In the given layout, of a number type.
-    kernel, stride, dilation : int or sequence of int
-        The extents of a window, how far windows and the elements of one are apart.
-    padding : sequence of int
-        Front, top, left, back, bottom and right.
-    ceil_mode : bool
-        Whether last windows that are not full give elements as well.
-    layout : str
-        Such as ``NCDHW`` or ``NDHWC``.
-    count_include_pad : bool
-        Whether elements of the padding count in a mean, as zeros.
-
-    Returns
-    -------
-    Tensor
-        In the same layout, of the data type of ``data``.
-
-    Raises
-    ------
-    ArgumentError
-        If ``pool_type`` is another, or a window larger than the padded data.
-    """
-    spec = _spec("pool3d", data, kernel, stride, dilation, padding, ceil_mode, layout)
-    return _pooled("pool3d", data, spec, pool_type, count_include_pad)
+pool1d = _pool("pool1d", "NCW")
+pool2d = _pool("pool2d", "NCHW")
+pool3d = _pool("pool3d", "NCDHW")
 
 
 def pool_grad(
@@ -267,77 +190,28 @@ def global_pool(data: Tensor, pool_type: str, layout: str = "NCHW") -> Tensor:
     return pool.global_pool(data, layout, _kind("global_pool", pool_type))
 
 
-def _adaptive(function: str, data: Tensor, output_size: Numbers, pool_type: str, name: str) -> Tensor:
-    out = _numbers(function, "output_size", output_size, len(spatial_letters(name)))
-    return pool.adaptive_pool(data, out, name, _kind(function, pool_type))
+def _adaptive(name: str, default: str) -> Pool:
+    def build(data: Tensor, output_size: Numbers, pool_type: str, layout: str = default) -> Tensor:
+        """Return the mean or the largest element of as many windows as a result of a given size has elements.
+
+        Parameters
+        ----------
+        data : Tensor
+            Of a layout such as ``{layout}`` and a float type; spatial extents are constants.
+        pool_type : str
+            ``avg`` or ``max``.
+
+        Raises
+        ------
+        ArgumentError
+            If ``pool_type`` is another, or the size has another number of dimensions.
+        """
+        out = _numbers(name, "output_size", output_size, len(spatial_letters(layout)))
+        return pool.adaptive_pool(data, out, layout, _kind(name, pool_type))
+
+    return named(build, name, layout=default)
 
 
-def adaptive_pool(data: Tensor, output_size: Numbers, pool_type: str, layout: str = "NCHW") -> Tensor:
-    """Return the mean or the largest element of as many windows as a result of a given size has elements.
-
-    Parameters
-    ----------
-    data : Tensor
-        In the given layout, of a float type; spatial extents are constants.
-    layout : str
-        Such as ``NCHW`` or ``NHWC``.
-
-    Returns
-    -------
-    Tensor
-        In the same layout, of the data type of ``data``.
-
-    Raises
-    ------
-    ArgumentError
-        If ``pool_type`` is another, or the size has another number of dimensions.
-    """
-    return _adaptive("adaptive_pool", data, output_size, pool_type, layout)
-
-
-def adaptive_pool1d(data: Tensor, output_size: Numbers, pool_type: str, layout: str = "NCW") -> Tensor:
-    """Return what :func:`adaptive_pool` does along one dimension.
-
-    Parameters
-    ----------
-    data : Tensor
-        In the given layout, of a float type; spatial extents are constants.
-    layout : str
-        Such as ``NCW`` or ``NWC``.
-
-    Returns
-    -------
-    Tensor
-        In the same layout, of the data type of ``data``.
-
-    Raises
-    ------
-    ArgumentError
-        If ``pool_type`` is another, or the size has another number of dimensions.
-    """
-    return _adaptive("adaptive_pool1d", data, output_size, pool_type, layout)
-
-
-def adaptive_pool3d(data: Tensor, output_size: Numbers, pool_type: str, layout: str = "NCDHW") -> Tensor:
-    """Return what :func:`adaptive_pool` does along three dimensions.
-
-    Parameters
-    ----------
-    data : Tensor
-        In the given layout, of a float type; spatial extents are constants.
-    output_size : int or sequence of int
-        Depth, height and width of the result.
-    layout : str
-        Such as ``NCDHW`` or ``NDHWC``.
-
-    Returns
-    -------
-    Tensor
-        In the same layout, of the data type of ``data``.
-
-    Raises
-    ------
-    ArgumentError
-        If ``pool_type`` is another, or the size has another number of dimensions.
-    """
-    return _adaptive("adaptive_pool3d", data, output_size, pool_type, layout)
+adaptive_pool = _adaptive("adaptive_pool", "NCHW")
+adaptive_pool1d = _adaptive("adaptive_pool1d", "NCW")
+adaptive_pool3d = _adaptive("adaptive_pool3d", "NCDHW")

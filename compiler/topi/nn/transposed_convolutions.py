@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+
 from compiler.te.tensor import Tensor
+from compiler.topi.definitions import named
 from compiler.topi.nn.conv_spec import Numbers, conv_spec, numbers_of
 from compiler.topi.nn.conv_transpose import conv_transpose
 from compiler.topi.nn.padding import Padding
@@ -16,6 +20,8 @@ __all__ = [
     "group_conv2d_transpose_nchw",
     "group_conv3d_transpose_ncdhw",
 ]
+
+Convolution = Callable[..., Tensor]
 
 _LAYOUTS = {3: ("NCW", "IOW"), 4: ("NCHW", "IOHW"), 5: ("NCDHW", "IODHW")}
 """Layouts of data and weight by their rank."""
@@ -35,184 +41,75 @@ def _transposed(
     return conv_transpose(data, kernel, spec, numbers_of(function, "output_padding", output_padding, rank - 2))
 
 
-def conv1d_transpose_ncw(
-    data: Tensor,
-    kernel: Tensor,
-    stride: Numbers,
-    padding: Padding,
-    out_dtype: str,
-    output_padding: Numbers,
-) -> Tensor:
-    """Return a transposed convolution over one spatial dimension.
+def _named(function: Convolution, name: str, rank: int) -> Convolution:
+    function.__doc__ = """Return a transposed convolution of data of layout {data} with a weight of layout {kernel}.
 
     Parameters
     ----------
-    data : Tensor
-        The data, of layout NCW.
-    kernel : Tensor
-        The weight, of layout IOW.
-    stride : int or sequence of int
+    {steps} : int or sequence of int
         Distance of the windows in the result.
     padding : int, str or sequence of int
         What is cut off the result, given as the zeros around the data of a convolution are.
     out_dtype : str
-        Data type of the sums and of the result.
+        Data type of the sums and of the result; that of the data where it is empty.
     output_padding : int or sequence of int
         Elements more at the ends of the result, as steps leave its extents open.
     """
-    numbers = (stride, padding, output_padding)
-    return _transposed("conv1d_transpose_ncw", (data, kernel), numbers, 1, out_dtype)
+    data, kernel = _LAYOUTS[rank]
+    return named(function, name, data=data, kernel=kernel, steps=list(inspect.signature(function).parameters)[2])
 
 
-def group_conv1d_transpose_ncw(
-    data: Tensor,
-    kernel: Tensor,
-    stride: Numbers,
-    padding: Padding,
-    out_dtype: str,
-    output_padding: Numbers,
-    groups: int,
-) -> Tensor:
-    """Return a transposed convolution over one spatial dimension, in groups of channels.
+def _transposed1d(name: str) -> Convolution:
+    def build(
+        data: Tensor, kernel: Tensor, stride: Numbers, padding: Padding, out_dtype: str, output_padding: Numbers
+    ) -> Tensor:
+        return _transposed(name, (data, kernel), (stride, padding, output_padding), 1, out_dtype)
 
-    Parameters
-    ----------
-    data : Tensor
-        The data, of layout NCW.
-    kernel : Tensor
-        The weight, of layout IOW.
-    stride : int or sequence of int
-        Distance of the windows in the result.
-    padding : int, str or sequence of int
-        What is cut off the result, given as the zeros around the data of a convolution are.
-    out_dtype : str
-        Data type of the sums and of the result.
-    output_padding : int or sequence of int
-        Elements more at the ends of the result, as steps leave its extents open.
-    groups : int
-        Groups of channels that are convolved by themselves.
-    """
-    numbers = (stride, padding, output_padding)
-    return _transposed("group_conv1d_transpose_ncw", (data, kernel), numbers, groups, out_dtype)
+    return _named(build, name, 3)
 
 
-def conv2d_transpose_nchw(
-    Input: Tensor,
-    Filter: Tensor,
-    strides: Numbers,
-    padding: Padding,
-    out_dtype: str,
-    output_padding: Numbers,
-) -> Tensor:
-    """Return a transposed convolution over two spatial dimensions.
+def _transposed_nd(name: str, rank: int) -> Convolution:
+    def build(
+        Input: Tensor, Filter: Tensor, strides: Numbers, padding: Padding, out_dtype: str, output_padding: Numbers
+    ) -> Tensor:
+        return _transposed(name, (Input, Filter), (strides, padding, output_padding), 1, out_dtype)
 
-    Parameters
-    ----------
-    Input : Tensor
-        The data, of layout NCHW.
-    Filter : Tensor
-        The weight, of layout IOHW.
-    strides : int or sequence of int
-        Distance of the windows in the result.
-    padding : int, str or sequence of int
-        What is cut off the result, given as the zeros around the data of a convolution are.
-    out_dtype : str
-        Data type of the sums and of the result.
-    output_padding : int or sequence of int
-        Elements more at the ends of the result, as steps leave its extents open.
-    """
-    numbers = (strides, padding, output_padding)
-    return _transposed("conv2d_transpose_nchw", (Input, Filter), numbers, 1, out_dtype)
+    return _named(build, name, rank)
 
 
-def group_conv2d_transpose_nchw(
-    data: Tensor,
-    kernel: Tensor,
-    stride: Numbers,
-    padding: Padding,
-    out_dtype: str,
-    output_padding: Numbers,
-    groups: int,
-) -> Tensor:
-    """Return a transposed convolution over two spatial dimensions, in groups of channels.
+def _grouped(name: str, rank: int) -> Convolution:
+    def build(
+        data: Tensor,
+        kernel: Tensor,
+        stride: Numbers,
+        padding: Padding,
+        out_dtype: str,
+        output_padding: Numbers,
+        groups: int,
+    ) -> Tensor:
+        return _transposed(name, (data, kernel), (stride, padding, output_padding), groups, out_dtype)
 
-    Parameters
-    ----------
-    data : Tensor
-        The data, of layout NCHW.
-    kernel : Tensor
-        The weight, of layout IOHW.
-    stride : int or sequence of int
-        Distance of the windows in the result.
-    padding : int, str or sequence of int
-        What is cut off the result, given as the zeros around the data of a convolution are.
-    out_dtype : str
-        Data type of the sums and of the result.
-    output_padding : int or sequence of int
-        Elements more at the ends of the result, as steps leave its extents open.
-    groups : int
-        Groups of channels that are convolved by themselves.
-    """
-    numbers = (stride, padding, output_padding)
-    return _transposed("group_conv2d_transpose_nchw", (data, kernel), numbers, groups, out_dtype)
+    return _named(build, name, rank)
 
 
-def conv3d_transpose_ncdhw(
-    Input: Tensor,
-    Filter: Tensor,
-    strides: Numbers,
-    padding: Padding,
-    out_dtype: str,
-    output_padding: Numbers,
-) -> Tensor:
-    """Return a transposed convolution over three spatial dimensions.
+def _grouped3d(name: str) -> Convolution:
+    def build(
+        data: Tensor,
+        kernel: Tensor,
+        strides: Numbers,
+        padding: Padding,
+        out_dtype: str,
+        output_padding: Numbers,
+        groups: int,
+    ) -> Tensor:
+        return _transposed(name, (data, kernel), (strides, padding, output_padding), groups, out_dtype)
 
-    Parameters
-    ----------
-    Input : Tensor
-        The data, of layout NCDHW.
-    Filter : Tensor
-        The weight, of layout IODHW.
-    strides : int or sequence of int
-        Distance of the windows in the result.
-    padding : int, str or sequence of int
-        What is cut off the result, given as the zeros around the data of a convolution are.
-    out_dtype : str
-        Data type of the sums and of the result.
-    output_padding : int or sequence of int
-        Elements more at the ends of the result, as steps leave its extents open.
-    """
-    numbers = (strides, padding, output_padding)
-    return _transposed("conv3d_transpose_ncdhw", (Input, Filter), numbers, 1, out_dtype)
+    return _named(build, name, 5)
 
 
-def group_conv3d_transpose_ncdhw(
-    data: Tensor,
-    kernel: Tensor,
-    strides: Numbers,
-    padding: Padding,
-    out_dtype: str,
-    output_padding: Numbers,
-    groups: int,
-) -> Tensor:
-    """Return a transposed convolution over three spatial dimensions, in groups of channels.
-
-    Parameters
-    ----------
-    data : Tensor
-        The data, of layout NCDHW.
-    kernel : Tensor
-        The weight, of layout IODHW.
-    strides : int or sequence of int
-        Distance of the windows in the result.
-    padding : int, str or sequence of int
-        What is cut off the result, given as the zeros around the data of a convolution are.
-    out_dtype : str
-        Data type of the sums and of the result.
-    output_padding : int or sequence of int
-        Elements more at the ends of the result, as steps leave its extents open.
-    groups : int
-        Groups of channels that are convolved by themselves.
-    """
-    numbers = (strides, padding, output_padding)
-    return _transposed("group_conv3d_transpose_ncdhw", (data, kernel), numbers, groups, out_dtype)
+conv1d_transpose_ncw = _transposed1d("conv1d_transpose_ncw")
+conv2d_transpose_nchw = _transposed_nd("conv2d_transpose_nchw", 4)
+conv3d_transpose_ncdhw = _transposed_nd("conv3d_transpose_ncdhw", 5)
+group_conv1d_transpose_ncw = _grouped("group_conv1d_transpose_ncw", 3)
+group_conv2d_transpose_nchw = _grouped("group_conv2d_transpose_nchw", 4)
+group_conv3d_transpose_ncdhw = _grouped3d("group_conv3d_transpose_ncdhw")
