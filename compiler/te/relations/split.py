@@ -93,8 +93,14 @@ def split(
                                                               if i_inner + i_outer * 30 < 100:
                                                                   B[i_inner + i_outer * 30] = …
 
-    ``factor`` is the extent of the inner loop, ``nparts`` that of the outer one; TVM's ``disable_predication``, which
-    drops the guards, must be False.
+    Parameters
+    ----------
+    factor : int or PrimExpr, optional
+        Extent of the inner loop, in iterations.
+    nparts : int or PrimExpr, optional
+        Extent of the outer loop, in iterations; exactly one of the two must be given.
+    disable_predication : bool
+        Must be False; TVM's parameter of this name drops the guards.
 
     Raises
     ------
