@@ -37,7 +37,7 @@ def build(
     name: str = "main",
     binds: Mapping[Any, Any] | None = None,
 ) -> Module:
-    """Compile a schedule, function or module for a target.
+    """Compile a schedule, function or module for a target: a module to call, or to ask for functions and sources.
 
     Parameters
     ----------
@@ -51,11 +51,6 @@ def build(
         The target of the functions that launch a device's kernels; ``llvm`` by default.
     binds : mapping of Tensor to Buffer, optional
         Buffers that stand for tensors, where the usual compact ones will not do.
-
-    Returns
-    -------
-    Module
-        Call it, or ask it for its functions, sources and measurements.
 
     Raises
     ------

@@ -55,13 +55,7 @@ _ASSEMBLY = {"nvptx": ("cuda", "ptx"), "rocm": ("hip", "asm")}
 
 
 def kernel_module(parts: SplitModule, target: Target) -> DeviceModule:
-    """Return the module of kernels: of source code, or of assembly where LLVM has a back end for the device.
-
-    Parameters
-    ----------
-    parts : SplitModule
-        The functions of the device, and those of the host, which say what is launched.
-    """
+    """Return the module of kernels: of source code, or of assembly where LLVM has a back end for the device."""
     module, launches = parts.device, partial(host_launches, *parts)
     if target.kind not in DEVICES:
         return device_module(source_code(module, target.kind), target, module, launches)

@@ -21,22 +21,9 @@ __all__ = ["build", "get_binds", "lower", "schedule_to_module"]
 def get_binds(
     args: Sequence[Tensor | Buffer | Var], compact: bool = False, binds: Mapping[Tensor, Buffer] | None = None
 ) -> tuple[dict[Tensor, Buffer], list[Buffer | Var]]:
-    """Return a buffer for each tensor among the parameters of a function.
+    """Return a buffer for each tensor among the parameters of a function, and the parameters with buffers for tensors.
 
-    Parameters
-    ----------
-    compact : bool
-        Whether all accesses are to compact buffers; here all are unless ``binds`` says otherwise.
-
-    Returns
-    -------
-    tuple of dict of Tensor to Buffer, and list of Buffer or Var
-        The buffers by tensor, and the parameters with buffers in place of tensors.
-
-    Raises
-    ------
-    ArgumentError
-        If a parameter is not one of the three.
+    Buffers are compact unless ``binds`` says otherwise.
     """
     buffers = dict(binds or {})
     parameters: list[Buffer | Var] = []
@@ -58,11 +45,5 @@ def schedule_to_module(
     name: str = "main",
     binds: Mapping[Tensor, Buffer] | None = None,
 ) -> IRModule:
-    """Return the loops that a schedule describes, before any pass.
-
-    Returns
-    -------
-    IRModule
-        With one function over buffers of as many dimensions as their tensors.
-    """
+    """Return the loops that a schedule describes, before any pass, over buffers of their tensors' dimensions."""
     return IRModule({name: schedule_to_prim_func(sch, list(args or ()), name, binds)})

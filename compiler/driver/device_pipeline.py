@@ -71,15 +71,10 @@ _TYPED_MEMORY = ("webgpu",)
 
 
 class SplitModule(NamedTuple):
-    """A module in two parts.
+    """A module in two parts: kernels, and functions of the host, which take packed arguments and call them.
 
-    Attributes
-    ----------
-    host : IRModule
-        Functions of the host, which take packed arguments and launch kernels by ``call_packed``.
-    device : IRModule
-        Kernels: their launch parameters are the attribute ``tir.kernel_launch_params``, their bodies begin with the
-        thread axes that they launch.
+    The launch parameters of kernels are the attribute ``tir.kernel_launch_params``; their bodies begin with the thread
+    axes that they launch.
     """
 
     host: IRModule
@@ -91,12 +86,8 @@ def split_for_device(module: IRModule, target: Target, packed: bool = True) -> S
 
     For example, ``B[blockIdx_x * 64 + threadIdx_x] = A[…]`` in a function ``main`` for ``cuda`` becomes a kernel
     ``main_kernel(A, B)`` in the device module, and in the host module a function ``main`` that checks its arguments
-    and says ``T.call_packed("main_kernel", A, B, 16, 64)``.
-
-    Parameters
-    ----------
-    packed : bool
-        Whether functions of the host take packed arguments; else their parameters are those of ``module``.
+    and says ``T.call_packed("main_kernel", A, B, 16, 64)``.  If the host's functions do not take packed arguments
+    (``packed``), their parameters are those of ``module``.
     """
     if "gpu" not in target.keys:
         raise TargetError(f"split_for_device: target {str(target)!r} has no device to launch kernels on")

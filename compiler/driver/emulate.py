@@ -32,13 +32,8 @@ def emulate(
     """Compile a program for a GPU so that it runs on this machine's CPU.
 
     The kernels are those of the device, with its barriers and its reductions across threads: blocks run in parallel,
-    the threads of a block take turns from barrier to barrier.
-
-    Parameters
-    ----------
-    target : str or Target, optional
-        The device's target, e.g. ``cuda``; the current one, else ``cuda``, by default.  Code is generated for its
-        host, where that is a CPU like this one.
+    the threads of a block take turns from barrier to barrier.  By default the device is the current target, else
+    ``cuda``; code is generated for its host, where that is a CPU like this one.
 
     Examples
     --------
@@ -57,13 +52,7 @@ def lowered_for_device(
     name: str = "main",
     binds: Mapping[Any, Any] | None = None,
 ) -> tuple[IRModule, Target]:
-    """Return a program as loops that are bound to thread axes, and the target of the device.
-
-    Parameters
-    ----------
-    target : str, Target or None
-        The current one, else ``cuda``, for None.
-    """
+    """Return a program as loops bound to thread axes, and the device's target, ``cuda`` if there is none."""
     device = Target(target) if target is not None else Target.current() or Target("cuda")
     if isinstance(inputs, IRModule) and all(is_lowered(f) for _, f in inputs.items() if isinstance(f, PrimFunc)):
         return inputs, device

@@ -36,13 +36,7 @@ class LaunchPlan(Launches):
 
 
 def launch_plan(module: IRModule, target: Target) -> LaunchPlan:
-    """Return the program of a function's kernels, and how they are launched.
-
-    Parameters
-    ----------
-    target : Target
-        A device whose language is written as source code.
-    """
+    """Return the program of a function's kernels for a device with a source language, and how they are launched."""
     parts = split_for_device(module, target, packed=False)
     hosts = [func for func in parts.host.functions.values() if isinstance(func, PrimFunc)]
     if len(hosts) != 1:

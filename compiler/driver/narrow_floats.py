@@ -19,11 +19,9 @@ from compiler.tir.transform.fp8_legalize import FP8, FP8ComputeLegalize, FP8Stor
 def legalize_narrow_floats(module: IRModule, rounds_each: bool = False) -> IRModule:
     """Compute in wider types, and store bits, where a lowered module uses types that processors lack.
 
-    Parameters
-    ----------
-    rounds_each : bool
-        Round the result of each operation on bfloat16, so that fusing operators of a graph changes no value; otherwise
-        only what is stored for the caller, as TVM does, so that sums are kept in single precision.
+    With ``rounds_each``, the result of each operation on bfloat16 is rounded, so that fusing operators of a graph
+    changes no value; otherwise only what is stored for the caller, as TVM does, so that sums are kept in single
+    precision.
     """
     functions = [func for _, func in module.items() if isinstance(func, PrimFunc)]
     if any(_uses({BF16}, func) for func in functions):

@@ -23,19 +23,7 @@ def relay_build_config(
     disabled_pass: Sequence[str] | None = None,
     trace: Callable[..., object] | None = None,
 ) -> PassContext:
-    """Return what passes over graphs run in, as ``tvm.transform.PassContext`` does.
-
-    Parameters
-    ----------
-    opt_level : int
-        From 0 to 4.
-    required_pass : sequence of str, optional
-        Passes that run whatever their level is.
-    disabled_pass : sequence of str, optional
-        Passes that do not run.
-    trace : callable, optional
-        Taken for the older releases' sake: instruments see the passes.
-    """
+    """Return what passes over graphs run in, as ``tvm.transform.PassContext`` does."""
     deprecated("tvm.relay.build_config", "tvm.transform.PassContext")
     return PassContext(opt_level, list(required_pass or ()), list(disabled_pass or ()))
 
@@ -53,19 +41,10 @@ def _of_functions(added: Pass | Callable[[Stmt], Stmt]) -> Pass:
 def build_config(
     *, add_lower_pass: Sequence[tuple[int, Pass | Callable[[Stmt], Stmt]]] = (), **options: object
 ) -> PassContext:
-    """Return what passes over loops run in, as ``tvm.transform.PassContext`` does.
+    """Return what passes over loops run in, as ``tvm.transform.PassContext`` does, by options of 0.6.
 
-    Parameters
-    ----------
-    add_lower_pass : sequence of (int, Pass or callable), optional
-        Passes of the program's own, or functions over statements, each with the phase after which it is carried out.
-    **options : object
-        Options of 0.6, such as ``auto_unroll_max_step`` and ``disable_vectorize``.
-
-    Raises
-    ------
-    AttrsError
-        If there is no such option.
+    ``add_lower_pass`` are passes of the program's own, or functions over statements, each with the phase after which it
+    is carried out; other options are ``auto_unroll_max_step``, ``disable_vectorize`` and so on.
     """
     deprecated("tvm.build_config", "tvm.transform.PassContext")
     if add_lower_pass:

@@ -66,14 +66,9 @@ PHASES = 4
 def phases(ctx: PassContext, simple_mode: bool = False, blocks: bool = False) -> list[list[Pass]]:
     """Return the passes of each phase, the user's included.
 
-    Parameters
-    ----------
-    ctx : PassContext
-        Its ``tir.add_lower_pass`` is a list of ``(phase, pass)``; a pass is a :class:`Pass` or a function
-        ``f(func, mod, ctx) -> func``.  Phases from 3 on are the last one.
-    simple_mode : bool
-        Whether to leave out what makes the loops longer or harder to read: the partitioning of loops, and the
-        hoisting of common subexpressions.
+    Those are the context's ``tir.add_lower_pass``, a list of ``(phase, pass)``, where a pass may be a function
+    ``f(func, mod, ctx) -> func`` and phases from 3 on are the last one.  With ``simple_mode`` there is nothing that
+    makes the loops longer or harder to read: no partitioning of loops, no hoisting of common subexpressions.
     """
     users: list[list[Pass]] = [[] for _ in range(PHASES)]
     for entry in ctx.config.get("tir.add_lower_pass", ()):

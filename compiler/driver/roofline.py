@@ -15,18 +15,10 @@ __all__ = ["SaveLoweredTIR"]
 
 
 class SaveLoweredTIR(PassInstrument):
-    """An instrument that keeps the loops of every kernel that is built in its context.
+    """An instrument that keeps the loops of every kernel that is built in its context, in order.
 
-    Parameters
-    ----------
-    before_pass : str
-        Kernels are kept as they come into this pass.  One that does not go through it, as those of a CPU do not, is
-        kept as the last pass over it leaves it.
-
-    Attributes
-    ----------
-    functions : dict of GlobalVar to PrimFunc
-        The kernels by their names, in the order in which they were lowered.
+    They are kept as they come into ``before_pass``.  A kernel that does not go through it, as those of a CPU do not, is
+    kept as the last pass over it leaves it.
 
     Examples
     --------

@@ -34,14 +34,8 @@ def sanitize(
 ) -> Sanitized:
     """Run the kernels of a schedule thread by thread, with the barriers that lowering inserts, and report their faults.
 
-    It takes about a microsecond for each access of each thread: choose small sizes.
-
-    Parameters
-    ----------
-    inputs : Schedule, PrimFunc or IRModule
-        As for ``build``; of a module, the function called ``name``, or its only one.
-    arrays : sequence of numpy.ndarray or scalar, optional
-        Arguments, changed in place; random ones by default.
+    It takes about a microsecond for each access of each thread: choose small sizes.  Of a module, it is the function
+    called ``name``, or its only one; arguments are changed in place, and random ones by default.
 
     Examples
     --------
@@ -58,13 +52,7 @@ def sanitize(
 
 
 def random_arguments(func: PrimFunc, seed: int = 0) -> list[Any]:
-    """Return random arrays for the parameters of a function.
-
-    Parameters
-    ----------
-    func : PrimFunc
-        Its shapes are constants, and it has no scalars among its parameters.
-    """
+    """Return random arrays for the parameters of a function of constant shapes, without scalars among them."""
     rng = np.random.default_rng(seed)
     arrays = []
     for param in func.params:

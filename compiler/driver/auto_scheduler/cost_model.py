@@ -34,10 +34,7 @@ class RandomModel:
 class XGBModel(RandomModel):
     """Learns from measurements by boosted trees, a model for each workload.
 
-    Parameters
-    ----------
-    num_warmup_sample : int
-        Scores are random until so many schedules were measured.
+    Scores are random until ``num_warmup_sample`` schedules were measured.
     """
 
     def __init__(
@@ -58,13 +55,7 @@ class XGBModel(RandomModel):
                 self._speeds.setdefault(inp.task.workload_key, {})[inp.state] = speed
 
     def update_from_file(self, file_name: str, n_lines: int | None = None) -> None:
-        """Take notice of the records of a file.
-
-        Parameters
-        ----------
-        n_lines : int, optional
-            How many of them; all by default.
-        """
+        """Take notice of the records of a file, all or the first ``n_lines``."""
         for inp, res in list(load_records(file_name))[:n_lines]:
             self.update([inp], [res])
 

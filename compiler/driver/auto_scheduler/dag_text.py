@@ -14,13 +14,7 @@ _UPDATES: dict[type[PrimExpr], str] = {Add: "+=", Mul: "*=", Max: "max=", Min: "
 
 
 def operation_text(op: Operation) -> str:
-    """Return what an operation computes.
-
-    Returns
-    -------
-    str
-        Lines such as ``C(i, j) += A[i, k]*B[k, j]`` and ``A = PLACEHOLDER [64, 64]``.
-    """
+    """Return what an operation computes: ``A = PLACEHOLDER [64, 64]``, ``C(i, j) += A[i, k]*B[k, j]``."""
     if not isinstance(op, ComputeOp):
         shape = ", ".join(map(str, op.output(0).shape))
         return f"{op.name} = {type(op).__name__.removesuffix('Op').upper()} [{shape}]\n"

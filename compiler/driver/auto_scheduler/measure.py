@@ -39,13 +39,7 @@ RPCRunner = UnavailableName("tvm.auto_scheduler.RPCRunner", _ELSEWHERE)
 
 
 class MeasureInput(NamedTuple):
-    """A schedule of a task.
-
-    Attributes
-    ----------
-    state : State or StepState
-        Chosen numbers of a sketch, or the steps of a record of classic TVM.
-    """
+    """A schedule of a task: chosen numbers of a sketch, or the steps of a record of classic TVM."""
 
     task: SearchTask
     state: State | StepState
@@ -82,13 +76,7 @@ class MeasureCallback(Protocol):
 
 @dataclass(frozen=True)
 class LocalBuilder:
-    """Builds schedules in this process.
-
-    Parameters
-    ----------
-    timeout : int
-        Accepted as TVM does: nothing is interrupted here.
-    """
+    """Builds schedules in this process, where nothing is interrupted by a ``timeout``."""
 
     timeout: int = 15
     n_parallel: int | None = None
@@ -97,16 +85,9 @@ class LocalBuilder:
 
 @dataclass(frozen=True)
 class LocalRunner:
-    """Runs schedules in this process on random numbers.
+    """Runs schedules in this process on random numbers; nothing is interrupted by a ``timeout``.
 
-    Parameters
-    ----------
-    timeout : int
-        Accepted as TVM does: nothing is interrupted here.
-    min_repeat_ms : int
-        A measurement lasts at least this many milliseconds.
-    cooldown_interval : float
-        Seconds to wait after each schedule.
+    A measurement lasts at least ``min_repeat_ms`` milliseconds; ``cooldown_interval`` seconds pass after each schedule.
     """
 
     timeout: int = 10
@@ -122,11 +103,8 @@ class LocalRunner:
 class ProcessRunner(LocalRunner):
     """Builds and runs schedules in a process of their own, which may crash or hang without ending the search.
 
-    Parameters
-    ----------
-    timeout, number, repeat, min_repeat_ms, cooldown_interval, enable_cpu_cache_flush, device
-        As of :class:`LocalRunner`; a schedule that takes longer than ``timeout`` seconds, and what a
-        :class:`LocalBuilder` has to build it, is interrupted.
+    A schedule that takes longer than ``timeout`` seconds, and its building, is interrupted; the other parameters are
+    those of :class:`LocalRunner`.
     """
 
     worker: PopenWorker = field(default_factory=PopenWorker, repr=False, compare=False)
@@ -149,19 +127,10 @@ class ProcessRunner(LocalRunner):
 
 
 class LocalRPCMeasureContext:
-    """Measures on this machine in another process; in TVM that process is reached by RPC.
+    """Measures on this machine in another process, its ``runner``; in TVM that process is reached by RPC.
 
-    Parameters
-    ----------
-    priority, n_parallel : int
-        Accepted for compatibility: schedules are measured one after another.
-    timeout, number, repeat, min_repeat_ms, cooldown_interval, enable_cpu_cache_flush, device
-        As of :class:`LocalRunner`.
-
-    Attributes
-    ----------
-    runner : ProcessRunner
-        For :class:`TuningOptions`.
+    Schedules are measured one after another, whatever ``priority`` and ``n_parallel`` say; the other parameters are
+    those of :class:`LocalRunner`.
     """
 
     def __init__(
@@ -195,17 +164,10 @@ class TuningOptions:
         Schedules that are measured before the model learns from them.
     verbose : int
         0 prints nothing.
-    builder : LocalBuilder or str
-        ``local`` is a :class:`LocalBuilder`.
-    runner : LocalRunner or str
-        ``local`` is a :class:`LocalRunner`.
+    builder, runner : LocalBuilder, LocalRunner or str
+        ``local`` is one of these classes.
     measure_callbacks : sequence of MeasureCallback, optional
         E.g. a :class:`~compiler.driver.auto_scheduler.record.RecordToFile`.
-
-    Raises
-    ------
-    ArgumentError
-        If the builder or the runner is something else.
     """
 
     num_measure_trials: int = 0
@@ -232,13 +194,7 @@ class TuningOptions:
 
 
 def measure(inp: MeasureInput, runner: LocalRunner) -> MeasureResult:
-    """Build a schedule and measure it.
-
-    Returns
-    -------
-    MeasureResult
-        With an error in place of times where the schedule could not be built or run.
-    """
+    """Build a schedule and measure it; an error stands in place of times where that is not possible."""
     started = time.time()
     if isinstance(runner, ProcessRunner):
         return runner.measured(inp)

@@ -40,10 +40,7 @@ Record = tuple[MeasureInput, MeasureResult]
 class StoredTask:
     """The task of a record: what tells it from others.
 
-    Parameters
-    ----------
-    described : sequence
-        What classic TVM records of the task besides: the hardware, the host, layouts and inputs.
+    ``described`` is what classic TVM records of the task besides: the hardware, the host, layouts and inputs.
     """
 
     def __init__(self, workload_key: str, target: Target, described: Sequence[Any] = ()) -> None:
@@ -112,15 +109,7 @@ class RecordReader:
         self.filename = Path(filename)
 
     def read_lines(self, max_lines: int = -1, skip_lines: int = 0) -> tuple[list[MeasureInput], list[MeasureResult]]:
-        """Return records in the order of the file.
-
-        Parameters
-        ----------
-        max_lines : int
-            How many at most; all if it is negative.
-        skip_lines : int
-            How many to leave out at the beginning.
-        """
+        """Return records in the order of the file, at most ``max_lines`` of them unless it is negative."""
         records = list(self)[skip_lines:]
         records = records[:max_lines] if max_lines >= 0 else records
         return [inp for inp, _ in records], [res for _, res in records]
@@ -149,13 +138,7 @@ def dump_record_to_string(inp: MeasureInput, res: MeasureResult) -> str:
 
 
 def load_record_from_string(record: str) -> Record:
-    """Return the record of a line of a file.
-
-    Raises
-    ------
-    ArgumentError
-        If the line is not a record.
-    """
+    """Return the record of a line of a file."""
     return decode(record)
 
 
@@ -176,20 +159,7 @@ def load_best_record(
     target: TargetLike | None = None,
     include_compatible: bool = False,
 ) -> tuple[MeasureInput | None, MeasureResult | None]:
-    """Return the fastest record of a file.
-
-    Parameters
-    ----------
-    workload_key : str, optional
-        Whose records count; all by default.
-    target : Target or str, optional
-        For which target; all by default.
-
-    Returns
-    -------
-    tuple of MeasureInput and MeasureResult
-        Twice None if there is none.
-    """
+    """Return the fastest record of a file, of one workload and target or of any; None twice if there is none."""
     chosen = None if target is None else Target(target)
     fitting = [
         (inp, res)

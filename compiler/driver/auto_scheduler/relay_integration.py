@@ -65,12 +65,7 @@ def extract_tasks(
     opt_level: int = 3,
     other_targets: object = None,
 ) -> tuple[list[SearchTask], list[int]]:
-    """Return the tasks of a model: its kernels.
-
-    Parameters
-    ----------
-    include_simple_tasks : bool
-        Whether kernels without reductions are tasks too.
+    """Return the tasks of a model: its kernels, those without reductions only with ``include_simple_tasks``.
 
     Raises
     ------
@@ -97,14 +92,7 @@ def extract_tasks(
 class ApplyHistoryBest(Instrument):
     """Lets the kernels of models be computed by the best schedules of records, where there are some.
 
-    Used in a ``with`` statement around ``relay.build``.
-
-    Parameters
-    ----------
-    records : str, path-like or iterable of (MeasureInput, MeasureResult)
-        Records, or a file of them.
-    n_lines : int, optional
-        How many records count; all by default.
+    Used in a ``with`` statement around ``relay.build``.  Of a file of records, the first ``n_lines`` count, or all.
     """
 
     def __init__(self, records: Records, n_lines: int | None = None, include_compatible: bool = False) -> None:
@@ -114,15 +102,7 @@ class ApplyHistoryBest(Instrument):
         self.load(records, n_lines)
 
     def load(self, records: Records, n_lines: int | None = None) -> None:
-        """Add records.
-
-        Parameters
-        ----------
-        records : str, path-like or iterable of (MeasureInput, MeasureResult)
-            Records, or a file of them.
-        n_lines : int, optional
-            How many records count; all by default.
-        """
+        """Add records."""
         given = load_records(records) if isinstance(records, (str, PathLike)) else records
         for inp, res in list(given)[:n_lines]:
             key = (inp.task.workload_key, str(inp.task.target))

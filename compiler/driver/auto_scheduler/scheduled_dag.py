@@ -19,10 +19,7 @@ _CACHE = re.compile(r"\W+")
 class ScheduledDAG(ComputeDAG):
     """The operations that tensors are computed by, and how they are scheduled.
 
-    Parameters
-    ----------
-    compute_or_sche : list of Tensor, Schedule or str
-        Inputs and outputs, a schedule that has none of its primitives applied, or the key of a workload.
+    They are given by inputs and outputs, by a schedule that has none of its primitives applied, or by a workload's key.
     """
 
     @cached_property
@@ -33,13 +30,7 @@ class ScheduledDAG(ComputeDAG):
     def apply_steps_from_state(
         self, state: State | StepState, layout_rewrite: object = None
     ) -> tuple[Schedule, list[Tensor]]:
-        """Return the schedule of a state, with the parameters of the function.
-
-        Raises
-        ------
-        ArgumentError
-            If the state is one of other operations.
-        """
+        """Return the schedule of a state, with the parameters of the function."""
         return state.schedule(self) if isinstance(state, StepState) else self.sketch.schedule(state)
 
     def print_python_code_from_state(self, state: State | StepState) -> str:

@@ -31,21 +31,9 @@ class PreloadMeasuredStates:
 
 
 class SketchPolicy:
-    """Searches the schedules of a task's sketch by evolution.
+    """Searches the schedules of a task's sketch by evolution; a ``seed`` makes the search the same one each time.
 
-    Parameters
-    ----------
-    program_cost_model : RandomModel or XGBModel, optional
-        Expects speeds; a :class:`RandomModel` by default.
-    seed : int, optional
-        Makes the search the same one each time.
-    verbose : int
-        0 prints nothing.
-
-    Attributes
-    ----------
-    best_cost : float
-        Its seconds.
+    ``program_cost_model``, a :class:`RandomModel` by default, expects speeds; ``best_cost`` is in seconds.
 
     References
     ----------
@@ -86,13 +74,7 @@ class SketchPolicy:
         return self.best_state or self.task.compute_dag.sketch.sample(self._random)
 
     def search_round(self, count: int, tuning_options: TuningOptions) -> int:
-        """Measure the schedules of one round.
-
-        Parameters
-        ----------
-        count : int
-            How many at most.
-        """
+        """Measure the schedules of one round, at most ``count`` of them."""
         inputs = [MeasureInput(self.task, state) for state in self._next(count)]
         results = [measure(inp, tuning_options.local_runner) for inp in inputs]
         self._learn(inputs, results)

@@ -43,27 +43,10 @@ class HardwareParams:
 
 
 class SearchTask:
-    """A workload for a target.
+    """A workload for a target, the current one by default; ``desc`` is what tables call it.
 
-    Parameters
-    ----------
-    compute_dag : ComputeDAG, optional
-        The operations, in place of a function.
-    workload_key : str, optional
-        In place of a function and its arguments.
-    target : Target or str, optional
-        The current one by default.
-    layout_rewrite_option : optional
-        Accepted as TVM does: layouts stay as they are.
-    task_inputs, task_inputs_overwrite, task_inputs_save_to_file : optional
-        Accepted as TVM does: inputs are random numbers.
-    desc : str
-        What the task is called in tables.
-
-    Raises
-    ------
-    ArgumentError
-        If neither a function nor operations are given.
+    It is a registered function with arguments, the ``workload_key`` of both, or ``compute_dag``, the operations.
+    Inputs are random numbers and layouts stay as they are, whatever ``task_inputs`` and ``layout_rewrite_option`` say.
     """
 
     def __init__(
@@ -94,13 +77,7 @@ class SearchTask:
         self.desc = desc
 
     def tune(self, tuning_options: TuningOptions, search_policy: SketchPolicy | None = None) -> None:
-        """Search for the best schedule; the callbacks of the options write what is measured.
-
-        Parameters
-        ----------
-        search_policy : SketchPolicy, optional
-            By boosted trees by default.
-        """
+        """Search for the best schedule, by boosted trees by default; the options' callbacks write what is measured."""
         (search_policy or SketchPolicy(self, XGBModel())).search(tuning_options)
 
     def apply_best(
@@ -109,22 +86,11 @@ class SearchTask:
         include_compatible: bool = False,
         layout_rewrite_option: object = None,
     ) -> tuple[Schedule, list[Tensor]]:
-        """Return the best schedule of a file of records.
-
-        Raises
-        ------
-        ArgumentError
-            If there is no record of the task.
-        """
+        """Return the best schedule of a file of records."""
         return self.compute_dag.apply_steps_from_state(self._best(log_file))
 
     def print_best(self, log_file: str | PathLike[str], print_mode: str = "schedule") -> str:
-        """Return the best schedule of a file of records as Python code.
-
-        Parameters
-        ----------
-        print_mode : str
-            ``schedule``.
+        """Return the best schedule of a file of records as Python code; there is no other ``print_mode``.
 
         Raises
         ------
@@ -156,12 +122,6 @@ def create_task(
 def auto_schedule(
     task: SearchTask, search_policy: SketchPolicy | None = None, tuning_options: TuningOptions | None = None
 ) -> tuple[Schedule, list[Tensor]]:
-    """Search for the best schedule of a task and return it.
-
-    Parameters
-    ----------
-    search_policy : SketchPolicy, optional
-        By boosted trees by default.
-    """
+    """Search for the best schedule of a task, by boosted trees by default, and return it."""
     policy = search_policy or SketchPolicy(task, XGBModel())
     return task.compute_dag.apply_steps_from_state(policy.search(tuning_options or TuningOptions()))

@@ -35,13 +35,7 @@ _ATTEMPTS = 50
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A schedule of a sketch: the numbers that were chosen.
-
-    Attributes
-    ----------
-    decisions : tuple of tuple of int
-        Those of each operation, in the order of the data.
-    """
+    """A schedule of a sketch: the numbers that were chosen for each operation, in the order of the data."""
 
     decisions: tuple[tuple[int, ...], ...]
 
@@ -84,13 +78,7 @@ class _Tiled(_Plan):
 
 
 class Sketch:
-    """The schedules of a graph of operations that are searched.
-
-    Raises
-    ------
-    ArgumentError
-        If a shape is not static.
-    """
+    """The schedules of a graph of operations of static shapes that are searched."""
 
     def __init__(self, dag: ComputeDAG) -> None:
         self.dag = dag

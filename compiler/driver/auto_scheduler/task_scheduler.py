@@ -45,10 +45,7 @@ class PrintTableInfo(TaskSchedulerCallback):
 class LogEstimatedLatency(TaskSchedulerCallback):
     """Writes what all tasks take together to a file after each round.
 
-    Parameters
-    ----------
-    log_file : str or path-like
-        Its lines are the seconds since the beginning, the trials and the milliseconds.
+    A line has the seconds since the beginning, the trials and the milliseconds.
     """
 
     def __init__(self, log_file: str | PathLike[str]) -> None:
@@ -77,8 +74,6 @@ class TaskScheduler:
         From the best seconds of all tasks to what is to become least; the weighted sum by default.
     strategy : str
         ``gradient``: the task that takes most time and still gets faster; ``round-robin``: each in turn.
-    callbacks : sequence of TaskSchedulerCallback, optional
-        Called before and after each round.
 
     Attributes
     ----------
@@ -88,11 +83,6 @@ class TaskScheduler:
         When the search began, in seconds since the epoch.
     best_costs : list of float
         The seconds of each task's best schedule.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such strategy, or there are not as many weights as tasks.
     """
 
     def __init__(
@@ -140,14 +130,9 @@ class TaskScheduler:
         adaptive_training: bool = False,
         per_task_early_stopping: int | None = None,
     ) -> None:
-        """Measure schedules of all tasks.
+        """Measure schedules of all tasks, as many together as ``tune_option`` allows.
 
-        Parameters
-        ----------
-        tune_option : TuningOptions
-            Its number of trials is that of all tasks together.
-        search_policy : str
-            ``default``: by boosted trees.
+        The ``search_policy`` ``default`` is one by boosted trees.
         """
         left = tune_option.num_measure_trials
         per_round = min(tune_option.num_measures_per_round, max(left // max(len(self.tasks), 1), 1))

@@ -32,13 +32,7 @@ _KINDS: dict[int, str] = {1: "unroll", 2: "vectorize", 3: "parallel"}
 
 @dataclass(frozen=True, slots=True)
 class StepState:
-    """A schedule as the steps that make it.
-
-    Attributes
-    ----------
-    steps : tuple of tuple
-        As a record has them, e.g. ``("SP", 2, 0, 32, (4,), 1)``.
-    """
+    """A schedule as the steps that make it, such as ``("SP", 2, 0, 32, (4,), 1)`` in a record."""
 
     steps: tuple[Step, ...]
 

@@ -47,19 +47,9 @@ def to_str_round(x: str | float | Sequence[Any], decimal: int = 6) -> str:
 
 
 def decode_workload_key(workload_key: str) -> Key:
-    """Return the parts of a key.
+    """Return the name of a key's function, or a computation's digest, and all numbers behind it.
 
-    Parameters
-    ----------
-    workload_key : str
-        What ``make_workload_key`` returned, or the digest and the shapes of a computation.
-
-    Returns
-    -------
-    name : str
-        The name of the function, or the digest.
-    args : tuple or None
-        All numbers behind it; None if the text is not JSON.
+    There are no numbers (None) if the text is not JSON.
     """
     try:
         name, *args = json.loads(workload_key)
@@ -75,10 +65,7 @@ def _flat(values: Sequence[Any]) -> list[Any]:
 def calc_workload_dis_factor(target_workload_pair: Key, workload_pair: Key) -> float:
     """Return how many times larger one workload is than another one of the same function.
 
-    Returns
-    -------
-    float
-        The product of the quotients of all numbers; infinite where the functions differ, or a number is no multiple.
+    It is the product of the quotients of all numbers; infinite where the functions differ, or a number is no multiple.
     """
     (name, larger), (other, smaller) = target_workload_pair, workload_pair
     if name != other or larger is None or smaller is None or len(larger) != len(smaller):

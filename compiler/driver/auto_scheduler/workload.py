@@ -26,21 +26,14 @@ _WORKLOADS: dict[str, Definition] = {}
 def register_workload(
     func_name: str | Definition, f: Definition | None = None, override: bool = False
 ) -> Definition | Callable[[Definition], Definition]:
-    """Register a function that defines tensors, by its name; usable as a decorator.
+    """Register a function that defines tensors, by its name or ``func_name``; usable as a decorator.
 
-    Parameters
-    ----------
-    func_name : str or callable
-        The name, or the function itself, whose name is taken.
-    f : callable, optional
-        From arguments to the list of all tensors, inputs and outputs; a decorator is returned by default.
-    override : bool
-        Whether another function of the name is replaced.
+    The function returns the list of all tensors, inputs and outputs, for its arguments.
 
     Raises
     ------
     ArgumentError
-        If there is another function of the name.
+        If there is another function of the name, unless it is to be replaced (``override``).
     """
     name = func_name if isinstance(func_name, str) else func_name.__name__
     definition = f if isinstance(func_name, str) else func_name
@@ -55,14 +48,9 @@ def register_workload(
 
 
 def make_workload_key(func: str | Definition, args: Sequence[Any]) -> str:
-    """Return the key of a registered function with its arguments.
+    """Return the key of a registered function, or its name, with its arguments.
 
-    Parameters
-    ----------
-    func : str or callable
-        The function or its name.
-    args : sequence
-        Numbers, strings, tensors, and tuples of such.
+    Arguments are numbers, strings, tensors, and tuples of such.
 
     Raises
     ------
@@ -76,12 +64,7 @@ def make_workload_key(func: str | Definition, args: Sequence[Any]) -> str:
 
 
 def workload_key_to_tensors(workload_key: str) -> list[Tensor]:
-    """Return the tensors that a key stands for.
-
-    Parameters
-    ----------
-    workload_key : str
-        What :func:`make_workload_key` returned.
+    """Return the tensors that a key of :func:`make_workload_key` stands for.
 
     Raises
     ------
@@ -106,19 +89,10 @@ def _tuples(value: Any) -> Any:
 
 
 class ComputeDAG:
-    """The operations that tensors are computed by.
+    """The operations that tensors are computed by, each after those that it reads, in the order in which it reads them.
 
-    Parameters
-    ----------
-    compute_or_sche : list of Tensor, Schedule or str
-        Inputs and outputs, a schedule that has none of its primitives applied, or the key of a workload.
-
-    Attributes
-    ----------
-    tensors : list of Tensor
-        The parameters of the function: inputs, then outputs.
-    ops : list of Operation
-        Each after those that it reads, which come in the order in which it reads them.
+    They are given by inputs and outputs, by a schedule that has none of its primitives applied, or by a workload's key;
+    ``tensors`` are the parameters of the function: inputs, then outputs.
     """
 
     def __init__(self, compute_or_sche: Sequence[Tensor] | Schedule | str) -> None:
@@ -144,13 +118,7 @@ class ComputeDAG:
         return [other for other in self.ops if any(t.op is op for t in other.input_tensors)]
 
     def workload_key(self) -> str:
-        """Return a key that says what is computed, the same one for the same definitions.
-
-        Returns
-        -------
-        str
-            JSON: a digest, and the shapes of the parameters.
-        """
+        """Return a key of what is computed, the same one for the same definitions: a digest and shapes, as JSON."""
         shapes = [[e.value if isinstance(e, IntImm) else str(e) for e in map(convert, t.shape)] for t in self.tensors]
         described = "".join(_definition(op) for op in self.ops)
         return json.dumps([hashlib.md5(described.encode(), usedforsecurity=False).hexdigest(), *shapes])

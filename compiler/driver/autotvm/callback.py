@@ -19,13 +19,7 @@ _PREFIXES = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
 
 def log_to_file(file_out: str | PathLike[str], protocol: str = "json") -> Callback:
-    """Return a callback that appends records to a file.
-
-    Parameters
-    ----------
-    protocol : str
-        ``json``.
-    """
+    """Return a callback that appends records to a file, as ``json``."""
 
     def write(tuner: Tuner, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
         with Path(file_out).open("a", encoding="utf-8") as file:
@@ -38,10 +32,7 @@ def log_to_file(file_out: str | PathLike[str], protocol: str = "json") -> Callba
 def progress_bar(total: int, prefix: str = "", si_prefix: str = "G") -> Callback:
     """Return a callback that prints how far a tuner is, and its best candidate's speed.
 
-    Parameters
-    ----------
-    si_prefix : str
-        Of the speed's unit: empty, ``k``, ``M``, ``G`` or ``T``.
+    The unit of the speed has a prefix: none, ``k``, ``M``, ``G`` or ``T``.
     """
     unit = _PREFIXES[si_prefix]
     done = 0
@@ -73,21 +64,9 @@ class Monitor:
         self.timestamps.clear()
 
     def trial_scores(self) -> list[float]:
-        """Return the floating-point operations a second of each candidate.
-
-        Returns
-        -------
-        list of float
-            In order; 0 if something went wrong.
-        """
+        """Return the floating-point operations a second of each candidate in order; 0 if something went wrong."""
         return self.scores
 
     def trial_timestamps(self) -> list[float]:
-        """Return when each candidate was measured.
-
-        Returns
-        -------
-        list of float
-            In seconds since 1970.
-        """
+        """Return when each candidate was measured, in seconds since 1970."""
         return self.timestamps

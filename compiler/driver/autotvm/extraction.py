@@ -44,19 +44,9 @@ def extract_from_program(
 ) -> list[Task]:
     """Return the tasks of a model: one for each kind of call of an operator that has a template.
 
-    These are the templates that a program's strategies offer, and those of operators whose schedules have numbers to
-    choose: convolutions and products of matrices, in the layouts that a build of level 3 brings them into.  Schedules
-    for devices have no templates.
-
-    Parameters
-    ----------
-    ops : sequence of Op, optional
-        The operators whose calls count, whatever their layouts become; all of them by default.
-
-    Returns
-    -------
-    list of Task
-        Each once, in the order of the calls; those of strategies come first.
+    These are the templates that a program's strategies offer, which come first, and those of operators whose schedules
+    have numbers to choose: convolutions and products of matrices, in the layouts that a build of level 3 brings them
+    into.  Schedules for devices have no templates.  With ``ops``, only calls of these operators count.
     """
     return extract_from_multiple_program([mod], [params], target, target_host, ops)
 
@@ -68,18 +58,7 @@ def extract_from_multiple_program(
     target_host: TargetLike | None = None,
     ops: Sequence[RelayOp] | None = None,
 ) -> list[Task]:
-    """Return the tasks of models: one for each kind of call of an operator that has a template.
-
-    Parameters
-    ----------
-    ops : sequence of Op, optional
-        See :func:`extract_from_program`.
-
-    Returns
-    -------
-    list of Task
-        Each once, in the order of the calls; those of strategies come first.
-    """
+    """Return the tasks of models, each once: those that :func:`extract_from_program` finds."""
     chosen = Target(target)
     modules = [
         bind_params(mod if isinstance(mod, IRModule) else IRModule.from_expr(mod), values or {})

@@ -31,13 +31,7 @@ RPCRunner = UnavailableName(
 
 
 class LocalBuilder(Builder):
-    """Builds candidates in this process, one after the other.
-
-    Parameters
-    ----------
-    timeout : float
-        Accepted as TVM does: nothing is interrupted here.
-    """
+    """Builds candidates in this process, one after the other; nothing is interrupted by a ``timeout``."""
 
     def __init__(
         self,
@@ -49,13 +43,7 @@ class LocalBuilder(Builder):
         super().__init__(timeout, n_parallel, build_kwargs)
 
     def build(self, measure_inputs: Sequence[MeasureInput]) -> list[BuildResult]:
-        """Build candidates.
-
-        Returns
-        -------
-        list of BuildResult
-            One that fails, or that its template refuses, has what is to be recorded of it.
-        """
+        """Build candidates; one that fails, or that its template refuses, has what is to be recorded of it."""
         with uninstrumented():
             return [_built(inp) for inp in measure_inputs]
 
@@ -76,16 +64,10 @@ def _built(inp: MeasureInput) -> BuildResult:
 
 
 class LocalRunner(Runner):
-    """Runs candidates in this process on random numbers.
+    """Runs candidates in this process on random numbers; nothing is interrupted by a ``timeout``.
 
-    Parameters
-    ----------
-    timeout : float
-        Accepted as TVM does: nothing is interrupted here.
-    min_repeat_ms : int
-        A measurement lasts at least this many milliseconds.
-    cooldown_interval : float
-        Seconds to wait after each candidate.
+    A measurement lasts at least ``min_repeat_ms`` milliseconds; ``cooldown_interval`` seconds pass after each
+    candidate.
     """
 
     def __init__(
@@ -107,13 +89,7 @@ class LocalRunner(Runner):
         self.module_loader = module_loader
 
     def run(self, measure_inputs: Sequence[MeasureInput], build_results: Sequence[BuildResult]) -> list[MeasureResult]:
-        """Measure candidates.
-
-        Returns
-        -------
-        list of MeasureResult
-            The seconds of a call, one for each measurement.
-        """
+        """Measure candidates: seconds of a call, one for each measurement."""
         with uninstrumented():
             return [self._measured(built) for built in build_results]
 
@@ -147,20 +123,7 @@ def _random(rng: np.random.Generator, tensor: Tensor) -> NDArray:
 
 
 def measure_option(builder: Builder | str, runner: Runner | str) -> dict[str, Any]:
-    """Return how candidates are measured.
-
-    Parameters
-    ----------
-    builder : Builder or str
-        ``local`` is a :class:`LocalBuilder`.
-    runner : Runner or str
-        ``local`` is a :class:`LocalRunner`.
-
-    Raises
-    ------
-    ArgumentError
-        If either is something else.
-    """
+    """Return how candidates are measured; ``local`` is a :class:`LocalBuilder` and a :class:`LocalRunner`."""
     builder = LocalBuilder() if builder == "local" else builder
     runner = LocalRunner() if runner == "local" else runner
     if not isinstance(builder, Builder):
@@ -171,13 +134,7 @@ def measure_option(builder: Builder | str, runner: Runner | str) -> dict[str, An
 
 
 def create_measure_batch(task: Task, option: Mapping[str, Any]) -> MeasureBatch:
-    """Return what measures candidates.
-
-    Parameters
-    ----------
-    option : mapping
-        What :func:`measure_option` returned.
-    """
+    """Return what measures candidates."""
     builder: Builder = option["builder"]
     runner: Runner = option["runner"]
     runner.set_task(task)

@@ -26,16 +26,9 @@ _WALKERS, _STEPS = 64, 60
 class XGBTuner(Tuner):
     """Measures the candidates that boosted trees, trained by what was measured, expect to be fastest.
 
-    Parameters
-    ----------
-    plan_size : int
-        How many candidates are planned with one model.
-    feature_type : str
-        Accepted as TVM does: the features are the values of the knobs.
-    loss_type : str
-        ``reg``: the model learns speeds; ``rank``, ``rank-binary``: it learns their order.
-    optimizer : str
-        ``sa``: candidates are looked for by simulated annealing.
+    The trees learn speeds (``loss_type`` ``reg``) or their order (``rank``, ``rank-binary``) from the values of the
+    knobs, whatever ``feature_type`` says.  ``plan_size`` candidates are planned with one model, by simulated annealing
+    (``sa``).
 
     References
     ----------

@@ -24,18 +24,7 @@ MAX_ERRORS = 150
 
 
 class Tuner:
-    """Measures candidates of a task and remembers the best.
-
-    Attributes
-    ----------
-    best_flops : float
-        Floating-point operations a second.
-
-    Raises
-    ------
-    ArgumentError
-        If the task has no space.
-    """
+    """Measures candidates of a task and remembers the best; ``best_flops`` are floating-point operations a second."""
 
     def __init__(self, task: Task, **options: object) -> None:
         if task.config_space is None or task.target is None:
@@ -104,8 +93,6 @@ class Tuner:
 
         Parameters
         ----------
-        n_trial : int
-            How many at most.
         measure_option : mapping
             What ``autotvm.measure_option`` returned.
         early_stopping : int, optional
@@ -173,13 +160,7 @@ class _RangeTuner(Tuner):
 
 
 class RandomTuner(_RangeTuner):
-    """Measures candidates in random order.
-
-    Parameters
-    ----------
-    range_idx : tuple of two int, optional
-        The first number and the last one; all candidates by default.
-    """
+    """Measures candidates in random order, all or those from the first number to the last one of ``range_idx``."""
 
     def next_index(self) -> int:
         while (index := self.space.get_rand_index(self.begin_idx, self.end_idx)) in self._visited:
@@ -188,13 +169,7 @@ class RandomTuner(_RangeTuner):
 
 
 class GridSearchTuner(_RangeTuner):
-    """Measures candidates in the order of the space.
-
-    Parameters
-    ----------
-    range_idx : tuple of two int, optional
-        The first number and the last one; all candidates by default.
-    """
+    """Measures candidates in the order of the space, all or those from the first to the last one of ``range_idx``."""
 
     def next_index(self) -> int:
         numbers = range(self.begin_idx, self.end_idx)
@@ -204,12 +179,7 @@ class GridSearchTuner(_RangeTuner):
 class GATuner(Tuner):
     """Measures what a genetic algorithm breeds: the knobs of good candidates, crossed and mutated.
 
-    Parameters
-    ----------
-    elite_num : int
-        The best that stay among the parents.
-    mutation_prob : float
-        How likely each knob is to change.
+    ``elite_num`` of the best stay among the parents; ``mutation_prob`` is how likely each knob is to change.
     """
 
     def __init__(self, task: Task, pop_size: int = 100, elite_num: int = 3, mutation_prob: float = 0.1) -> None:

@@ -38,13 +38,7 @@ TargetLike = str | Target | Mapping[str, Any]
 
 
 class BuiltGraph(GraphExecutorFactory):
-    """What :func:`build` returns.
-
-    Attributes
-    ----------
-    kernels : dict of str to LoweredKernel
-        Every kernel's tensor expressions, loops, floating-point operations and bytes.
-    """
+    """What :func:`build` returns; ``kernels`` have tensor expressions, loops, floating-point operations and bytes."""
 
     def __init__(
         self, module: IRModule, program: GraphProgram, memory: MemoryPlan, lib: KernelModule, name: str, graph: Graph
@@ -65,9 +59,7 @@ class BuiltGraph(GraphExecutorFactory):
 
     @property
     def function_metadata(self) -> dict[str, FunctionInfo]:
-        """The memory that the model and its kernels need, by the names of the functions; the model is
-        ``__tvm_main__``.
-        """
+        """The memory that the model, ``__tvm_main__``, and its kernels need, by the names of the functions."""
         program, target = self.program, self._kernel_module.compiled_for
         values = [*(value for _, value in program.inputs), *program.outputs]
         main = main_info(
@@ -141,13 +133,7 @@ def build_graph(
     mod_name: str = "default",
     is_emulated: bool = False,
 ) -> BuiltGraph:
-    """Compile a graph for the graph executor.
-
-    Parameters
-    ----------
-    is_emulated : bool
-        Whether the kernels of a device are made to run on this machine's CPU.
-    """
+    """Compile a graph for the graph executor; kernels of a device may be made to run on this machine's CPU."""
     for instrument in active_instruments():
         instrument.graph_build_begin(module, target)
     built: BuiltGraph | None = None
@@ -224,15 +210,10 @@ def as_module(who: str, ir_mod: object) -> IRModule:
 def build_target(
     target: TargetLike | Sequence[TargetLike] | None, ahead: bool = False, devices: bool = False
 ) -> Target:
-    """Return the target of a build.
+    """Return the target of a build: by default the current target, else this machine's.
 
-    Parameters
-    ----------
-    target : str, Target, mapping or sequence, optional
-        A mapping names one target for its kind of device, or gives a target's options, a sequence has one target; the
-        current target, else this machine's, by default.
-    ahead : bool
-        Whether calls are compiled ahead of time, which C is written for as well.
+    A mapping names one target for its kind of device, or gives a target's options, a sequence has one target.  Calls
+    that are compiled ahead of time may also be written in C.
     """
     several: Sequence[TargetLike] | None = None
     if isinstance(target, Mapping) and "kind" not in target:

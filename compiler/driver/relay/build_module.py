@@ -34,21 +34,9 @@ def optimize(
     target: TargetLike | None = None,
     params: Mapping[str, ArrayLike] | None = None,
 ) -> tuple[IRModule, dict[str, NDArray]]:
-    """Run the passes of :func:`build` over a graph, without making kernels of the result.
+    """Run the passes of :func:`build` over a graph, and return it with the parameters that its ``main`` still has.
 
-    Parameters
-    ----------
-    mod : IRModule or Function
-        Its function ``main`` is the model.
-    target : str or Target, optional
-        Decides about layouts; by default the current target, or else this machine.
-    params : mapping of str to array, optional
-        Constant parameters of ``main``.
-
-    Returns
-    -------
-    tuple of IRModule and dict of str to NDArray
-        The module, and the parameters that its ``main`` still has.
+    The target, by default the current one, or else this machine, decides about layouts; ``params`` are constants.
     """
     module = bind_params(as_module("relay.optimize", mod), params or {})
     module = pipeline.optimize(module, build_target(target))
@@ -75,25 +63,7 @@ class BuildModule:
         params: Mapping[str, ArrayLike] | None = None,
         mod_name: str | None = None,
     ) -> tuple[str | None, Module, dict[str, NDArray]]:
-        """Build a model.
-
-        Parameters
-        ----------
-        target, target_host, executor, runtime, workspace_memory_pools, constant_memory_pools, params, mod_name
-            As in :func:`build`.
-
-        Returns
-        -------
-        tuple of str or None, Module and dict of str to NDArray
-            The graph as JSON (None without one), the kernels, the parameters.
-
-        Raises
-        ------
-        ArgumentError
-            If the graph needs the virtual machine, or ``params`` does not fit.
-        BuildError
-            If the executor cannot run an operator, or does not go with the runtime.
-        """
+        """Build a model as :func:`build` does; return graph as JSON (None without one), kernels and parameters."""
         pools = (workspace_memory_pools, constant_memory_pools)
         built = build(mod, target, target_host, executor, runtime, *pools, params, mod_name or "default")
         self._built = built
@@ -110,53 +80,23 @@ class BuildModule:
         return optimize(mod, target, params)
 
     def get_graph_json(self) -> str | None:
-        """Return the graph as JSON; None if the executor has no graph.
-
-        Raises
-        ------
-        ArgumentError
-            If nothing is built yet.
-        """
+        """Return the graph as JSON; None if the executor has no graph."""
         return self._last.get_executor_config()
 
     def get_module(self) -> Module:
-        """Return the kernels.
-
-        Raises
-        ------
-        ArgumentError
-            If nothing is built yet.
-        """
+        """Return the kernels."""
         return self._last.get_lib()
 
     def get_irmodule(self) -> IRModule:
-        """Return the graph after all passes.
-
-        Raises
-        ------
-        ArgumentError
-            If nothing is built yet.
-        """
+        """Return the graph after all passes."""
         return self._last.module
 
     def get_params(self) -> dict[str, NDArray]:
-        """Return the parameters that kernels are called with.
-
-        Raises
-        ------
-        ArgumentError
-            If nothing is built yet.
-        """
+        """Return the parameters that kernels are called with."""
         return self._last.get_params()
 
     def get_function_metadata(self) -> dict[str, FunctionInfo]:
-        """Return what is known of the functions that were made.
-
-        Raises
-        ------
-        ArgumentError
-            If nothing is built yet.
-        """
+        """Return what is known of the functions that were made."""
         return self._last.function_metadata
 
     @property

@@ -23,14 +23,9 @@ __all__ = ["get_calibration_data"]
 
 
 def get_calibration_data(mod: IRModule, data: Mapping[str, ArrayLike]) -> dict[GlobalVar, dict[str, list[NDArray]]]:
-    """Run a partitioned graph and return the inputs and outputs of each of its parts.
+    """Run a partitioned graph on the inputs and parameters of ``main``; return inputs and outputs of each of its parts.
 
-    Parameters
-    ----------
-    mod : IRModule
-        Its ``main`` calls functions with the attribute ``Compiler``, which are computed here.
-    data : mapping of str to array
-        The inputs of ``main``, and its parameters.
+    Its ``main`` calls functions with the attribute ``Compiler``, which are computed here.
     """
     external = {var for var, func in mod.items() if isinstance(func, Function) and func.attrs.get("Compiler")}
     plain = mod.with_functions({var: _plain(func) for var, func in mod.items()})

@@ -37,13 +37,7 @@ Result = NDArray | ADT | list["Result"]
 
 
 class Executor(ABC):
-    """Evaluates functions and expressions of a module.
-
-    Parameters
-    ----------
-    params : mapping of str to array_like, optional
-        Values of parameters of ``main``, bound as constants.
-    """
+    """Evaluates functions and expressions of a module; ``params`` are bound as constants of ``main``."""
 
     def __init__(
         self, mod: IRModule, device: Device, target: TargetLike, params: Mapping[str, ArrayLike] | None = None
@@ -54,19 +48,9 @@ class Executor(ABC):
         self._params = params or {}
 
     def evaluate(self, expr: Expr | None = None, binds: Mapping[Var | str, ArrayLike | Constant] | None = None) -> Any:
-        """Compile a function to a Python callable, or evaluate an expression.
+        """Compile a function, or an expression with free variables, to a Python callable, or evaluate an expression.
 
-        Parameters
-        ----------
-        expr : Expr, optional
-            The module's ``main`` by default.
-        binds : mapping of Var or str to array or Constant, optional
-            Values of parameters, by variable or name.
-
-        Returns
-        -------
-        callable, or NDArray, ADT or list
-            A callable for a function or an expression with free variables; the value of any other expression.
+        By default the function is the module's ``main``; ``binds`` are values of parameters by variable or name.
         """
         module, is_function = self._module_of(expr)
         values: dict[Var | str, ArrayLike | Constant] = dict(self._params.items())
@@ -211,13 +195,7 @@ def _leaves(t: Type, value: Argument) -> list[ArrayLike]:
 
 
 def runtime_value(value: object) -> object:
-    """Convert a value of the interpreter to what the other executors return.
-
-    Parameters
-    ----------
-    value : object
-        A value of the interpreter: a NumPy array, tuple, constructor value, reference or function.
-    """
+    """Convert a value of the interpreter to what the other executors return."""
     return rebuilt(value, _runtime_leaf, lambda fields: ADT(0, fields))
 
 
@@ -235,7 +213,7 @@ def create_executor(
     target: TargetLike = "llvm",
     params: Mapping[str, ArrayLike] | None = None,
 ) -> Executor:
-    """Create an executor for the functions of a module.
+    """Create an executor for the functions of a module, on the CPU by default.
 
     Parameters
     ----------
@@ -243,15 +221,8 @@ def create_executor(
         ``debug`` interprets operator by operator with NumPy; ``graph`` runs kernels in a fixed order; ``aot`` runs one
         compiled function that calls the kernels; ``vm`` is the virtual machine, which supports control flow, recursion
         and dynamic shapes.
-    device : Device, optional
-        The device to run on; the CPU by default.
     params : mapping of str to array, optional
         Values of parameters of ``main``, bound as constants.
-
-    Raises
-    ------
-    ArgumentError
-        If the kind is unknown, or ``mod`` is neither an IRModule nor a Function.
 
     Examples
     --------

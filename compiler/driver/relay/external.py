@@ -41,11 +41,8 @@ OWN_COMPILERS = ("ccompiler",)
 def with_external_code(mod: IRModule) -> tuple[IRModule, list[Module]]:
     """Return a module that calls the code of external compilers, and that code.
 
-    Parameters
-    ----------
-    mod : IRModule
-        The functions that other compilers get have the attributes ``Compiler`` and ``global_symbol``; they are global
-        or stand where they are called.
+    Functions for other compilers have the attributes ``Compiler`` and ``global_symbol``; they are global or stand where
+    they are called.
     """
     mod = _with_functions_compiled_here(mod)
     if not any(_has_external(func) for _, func in mod.items()):

@@ -62,13 +62,7 @@ class KernelCall:
 
 @dataclass(slots=True, eq=False)
 class GraphProgram:
-    """A graph that can be run call by call.
-
-    Attributes
-    ----------
-    inputs : list of (str, int)
-        The parameters; their names differ, whatever the names of the variables are.
-    """
+    """A graph that can be run call by call; the names of its inputs differ, whatever the names of the variables are."""
 
     types: list[TensorType] = field(default_factory=list)
     inputs: list[tuple[str, int]] = field(default_factory=list)
@@ -85,13 +79,7 @@ class GraphProgram:
 
 
 def graph_program(main: Function) -> GraphProgram:
-    """Return the calls that a function consists of.
-
-    Parameters
-    ----------
-    main : Function
-        Type-checked.  Operators that no fusion put into a group are kernels of their own.
-    """
+    """Return the calls that a type-checked function consists of; operators outside of groups are kernels too."""
     return _Flattening(main).program
 
 

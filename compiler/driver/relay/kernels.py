@@ -106,13 +106,10 @@ class NamedKernel(NamedFunction):
 class KernelCompiler:
     """Makes kernels of fused functions; used as a context, at whose end all machine code is there.
 
-    Parameters
+    Attributes
     ----------
     is_emulated : bool
         Whether kernels of a device are made to run on this machine's CPU.
-
-    Attributes
-    ----------
     loops : list of NamedFunction
         Functions that call kernels again and again.
     host_functions, device_functions : dict of GlobalVar to BaseFunc
@@ -161,10 +158,7 @@ class KernelCompiler:
     def loop(self, write: Callable[[str], IRModule]) -> NamedFunction:
         """Return the function of a loop: machine code of its own, with all that it calls.
 
-        Parameters
-        ----------
-        write : callable
-            From the name of the function to a module of loop IR, which has it under that name.
+        ``write`` returns a module of loop IR that has the function under the name given to it.
         """
         name = self._names.numbered("loop")
         module = write(name)
@@ -262,12 +256,8 @@ def clear_cache() -> None:
 class KernelModule(Module):
     """The kernels of a graph as one module; each is compiled on its own.
 
-    Attributes
-    ----------
-    kernels : dict of str to LoweredKernel
-        By name, with floating-point operations and bytes of one call.
-    imported_modules : list of Module
-        For a device, the one with what the kernels launch there.
+    ``kernels`` have the floating-point operations and bytes of one call; for a device, an imported module has what they
+    launch there.
     """
 
     def __init__(

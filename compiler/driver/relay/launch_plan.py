@@ -35,14 +35,9 @@ class GraphValue:
 
 @dataclass(frozen=True, slots=True)
 class GraphLaunchPlan:
-    """The launches of a graph.
+    """The launches of a graph, whose parameters are the inputs and then the outputs.
 
-    Attributes
-    ----------
-    plan : LaunchPlan
-        Its parameters are the inputs, then the outputs.
-    constants : dict of int to numpy.ndarray
-        The weights, by position in the memory.
+    ``constants`` are the weights, by position in the memory.
     """
 
     plan: LaunchPlan
@@ -52,13 +47,7 @@ class GraphLaunchPlan:
 
 
 def graph_launch_plan(built: BuiltGraph) -> GraphLaunchPlan:
-    """Return what a graph launches; its host runs here, and launches nothing.
-
-    Parameters
-    ----------
-    built : BuiltGraph
-        For a device whose language is written as source code, with a host like this machine.
-    """
+    """Return what a graph for a device with a source language launches; its host runs here, and launches nothing."""
     return _Recording(built).made()
 
 

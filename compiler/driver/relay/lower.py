@@ -42,14 +42,9 @@ class KernelDefinition:
 
 @dataclass(slots=True, eq=False)
 class LoweredKernel:
-    """What one fused function became.
+    """What one fused function became; ``flops`` are operations of one call, None if a shape is symbolic.
 
-    Parameters
-    ----------
-    flops : int or None
-        Floating-point operations of one call; None if a shape is symbolic.
-    replaced : KernelDefinition or None
-        The one that the operators gave, in whose place an instrument put ``definition``; None if none did.
+    ``replaced`` is the definition that the operators gave, in whose place an instrument put ``definition``.
     """
 
     name: str
@@ -78,13 +73,7 @@ class LoweredKernel:
 
 
 def lower_group(function: Function, name: str, target: Target, instruments: Sequence[Instrument] = ()) -> LoweredKernel:
-    """Lower a fused function to loops.
-
-    Parameters
-    ----------
-    instruments : sequence of Instrument
-        The first that gives a definition of its own decides how the kernel is computed.
-    """
+    """Lower a fused function to loops; the first instrument with a definition of its own decides how it is computed."""
     with target:
         group = _Group(function, target)
         with lowering_to("te", function.span):

@@ -44,13 +44,7 @@ class MemoryPlan:
     given: int = 0
 
     def workspace(self, outputs: Sequence[int]) -> dict[int, int]:
-        """Return the buffers of what is neither given to the graph nor returned by it.
-
-        Returns
-        -------
-        dict of int to int
-            The size of each in bytes.
-        """
+        """Return the bytes of each buffer of what is neither given to the graph nor returned by it."""
         returned = {self.storage[value] for value in outputs}
         return {buffer: self.sizes[buffer] for buffer in range(self.given, len(self.sizes)) if buffer not in returned}
 
@@ -126,13 +120,7 @@ class _Planning:
 
 
 def value_owners(program: GraphProgram) -> list[int]:
-    """Return for each value the one whose memory it is.
-
-    Returns
-    -------
-    list of int
-        A value's own number, or that of the value that it is under another shape.
-    """
+    """Return for each value the one whose memory it is: itself, or the one that it is under another shape."""
     owner = list(range(len(program.types)))
     for call in program.calls:
         if call.alias:

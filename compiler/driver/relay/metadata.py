@@ -21,14 +21,10 @@ __all__ = ["ExecutorCodegenMetadata", "FunctionInfo", "function_metadata"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FunctionInfo:
-    """The memory that a function needs, by the target that it is for.
+    """The bytes that a function needs, by the target that it is for.
 
-    Attributes
-    ----------
-    io_sizes : dict of Target to int
-        Bytes of its results; of the main function of its inputs as well.
-    constant_sizes : dict of Target to int
-        Bytes of the constants that it is given.
+    ``io_sizes`` are those of its results, and of the main function's inputs as well; ``constant_sizes`` those of the
+    constants that it is given.
     """
 
     workspace_sizes: dict[Target, int]
@@ -93,13 +89,7 @@ def main_info(
     constants: int,
     main: tuple[Target, Function, PrimFunc | None],
 ) -> FunctionInfo:
-    """Return what is known of a model's main function.
-
-    Parameters
-    ----------
-    main : tuple of Target, Function and PrimFunc or None
-        The function as a graph, and as loops where it is one.
-    """
+    """Return what is known of a model's main function, a graph, and loops where it is one function."""
     target, graph, loops = main
     return FunctionInfo(
         workspace_sizes={target: sum(workspace.values())},

@@ -48,13 +48,7 @@ def is_tuned() -> bool:
 
 
 def configuration_of(call: Call, target: Target) -> ConfigSpace | None:
-    """Return what the current contexts choose for a call.
-
-    Returns
-    -------
-    ConfigSpace or None
-        None if no context chooses.
-    """
+    """Return what the current contexts choose for a call; None if no context does."""
     return DispatchContext.current.query(target, workload_of(call)) if is_tuned() else None
 
 

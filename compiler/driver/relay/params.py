@@ -21,12 +21,9 @@ _FLOATS = ("float16", "float32", "float64")
 
 
 def bind_params(module: IRModule, params: Mapping[str, Value] | Mapping[Var | str, Value]) -> IRModule:
-    """Return a module in whose ``main`` some parameters are constants.
+    """Return a module in whose ``main`` some parameters, by variable or name, are constants.
 
-    Parameters
-    ----------
-    params : mapping of Var or str to array or Constant
-        Values by variable, or by name; what the function does not have is left out, as in TVM.
+    What the function does not have is left out, as in TVM.
     """
     gvar = module.get_global_var("main")
     by_name = {key: value for key, value in params.items() if isinstance(key, str)}
@@ -36,14 +33,10 @@ def bind_params(module: IRModule, params: Mapping[str, Value] | Mapping[Var | st
 
 
 def bind_params_by_name(func: Function, params: Mapping[str, Value]) -> Function:
-    """Return a function with constants in place of the parameters that are given by name.
+    """Return a function with constants in place of the parameters that are given by name; other names are left out.
 
-    Parameters
-    ----------
-    params : mapping of str to array, or to number or sequence of numbers
-        Values by name; names that the function does not have are left out, as in TVM.  Numbers of Python are rounded
-        to the floating-point type of their parameter; where that has no type they become ``float32`` or ``int32``, as
-        in :func:`compiler.relay.expr.const`.
+    Numbers of Python are rounded to the floating-point type of their parameter; where that has no type they become
+    ``float32`` or ``int32``, as in :func:`compiler.relay.expr.const`.
 
     Raises
     ------

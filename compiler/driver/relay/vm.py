@@ -47,25 +47,11 @@ def compile(
     target_host: object = None,
     params: Mapping[str, ArrayLike] | None = None,
 ) -> Executable:
-    """Compile a module for the virtual machine.
+    """Compile every function of a module that ``main`` reaches for the virtual machine.
 
-    Parameters
-    ----------
-    mod : IRModule or Function
-        Every function that ``main`` reaches is compiled.  Groups of operators over static shapes become kernels;
-        operators over dynamic shapes, or without tensor expressions, run through NumPy, until
-        shapes come again.
-    target : str or Target, optional
-        E.g. ``llvm -mcpu=native``; by default the current target, or else this machine.
-    target_host : optional
-        Accepted as TVM does; the host is always the target itself.
-    params : mapping of str to array, optional
-        Constant parameters of ``main``.
-
-    Raises
-    ------
-    ArgumentError
-        If ``mod`` has no function ``main`` that is a graph, or ``params`` does not fit.
+    Groups of operators over static shapes become kernels; operators over dynamic shapes, or without tensor expressions,
+    run through NumPy, until shapes come again.  The target, whose host is itself, is by default the current one, or
+    else this machine; ``params`` are constant parameters of ``main``.
     """
     module, chosen = as_module("relay.vm.compile", mod), build_target(target)
     for instrument in active_instruments():
@@ -117,29 +103,14 @@ class VMCompiler:
     ) -> tuple[IRModule, dict[str, ArrayLike]]:
         """Return a module with its parameters bound, optimised for a target, and with its memory written down.
 
-        Parameters
-        ----------
-        target : str or Target, optional
-            The current target by default, or else this machine.
-        target_host : optional
-            Accepted as TVM does; the host is always the target itself.
-        params : mapping of str to array, optional
-            Constant parameters of ``main``.
+        The target is chosen as in :func:`compile`.
         """
         module = as_module("VMCompiler.optimize", mod)
         given = dict(self._params if params is None else params)
         return ManifestAlloc()(optimize(bind_params(module, given), build_target(target))), given
 
     def lower(self, mod: IRModule | Function, target: TargetLike | None = None, target_host: object = None) -> None:
-        """Check what to compile; :meth:`codegen` does so, external compilers included.
-
-        Parameters
-        ----------
-        target : str or Target, optional
-            The current target by default, or else this machine.
-        target_host : optional
-            Accepted as TVM does; the host is always the target itself.
-        """
+        """Check what :meth:`codegen` is to compile, external compilers included, for a target as in :func:`compile`."""
         module, chosen, context = as_module("VMCompiler.lower", mod), build_target(target), PassContext.current()
 
         def generate() -> Executable:

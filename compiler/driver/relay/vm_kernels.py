@@ -50,13 +50,7 @@ def static_kernel(lib: KernelModule, name: str, constants: list[NDArray], functi
 
 
 def load_kernel(lib: Module | None, name: str, constants: list[NDArray], function: str) -> Kernel:
-    """Return a kernel of a program that was saved.
-
-    Parameters
-    ----------
-    name : str
-        The kernel's name in it; empty of one that runs whatever the shapes.
-    """
+    """Return a kernel of a program that was saved; one that runs whatever the shapes has no name in it."""
     group = load_json(function)
     if not isinstance(group, Function):
         raise ArgumentError(f"Executable.load_exec: expected a function of a graph, got {type(group).__name__}")

@@ -62,13 +62,7 @@ MAX_MEAN_WORK = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class NativeLoop:
-    """A loop as machine code.
-
-    Attributes
-    ----------
-    code : NamedFunction
-        Takes what the loop captures, the values that it begins with, the constants and the results.
-    """
+    """A loop as machine code, which takes captured values, those that the loop begins with, constants and results."""
 
     code: NamedFunction
     captured: tuple[Var, ...]
@@ -76,13 +70,7 @@ class NativeLoop:
 
 
 def native_loop(var: Var, function: Function, kernels: KernelCompiler) -> NativeLoop | None:
-    """Return a loop as machine code.
-
-    Returns
-    -------
-    NativeLoop or None
-        None for what is no loop over static shapes, and where calls of kernels take little of the time.
-    """
+    """Return a loop over static shapes as machine code; None where calls of kernels take little of the time."""
     if is_device(kernels.target) or kernels.target.kind != "llvm":
         return None
     captured = tuple(v for v in free_vars(function) if v is not var)

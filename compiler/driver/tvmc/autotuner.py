@@ -56,7 +56,7 @@ def tune_model(
     tasks_filter: str = "all",
     **options: object,
 ) -> str | None:
-    """Tune the kernels of a model and write the measurements to a file of tuning records.
+    """Tune the kernels of a model and write the measurements to a file of tuning records, whose path is returned.
 
     Operators with AutoTVM templates, such as convolutions and matrix products, are tuned by AutoTVM.  The
     auto-scheduler is used if the model has none of them, or if it is requested.
@@ -74,11 +74,6 @@ def tune_model(
     **options
         Layout and precision options of :func:`apply_graph_transforms`; ``timeout`` and ``parallel`` are ignored.  TVM's
         options for remote tuning must be unset.
-
-    Returns
-    -------
-    str or None
-        The path of the tuning records; None if the tasks were only listed.
     """
     _check_options(tuner, options)
     records = os.fspath(tuning_records) if tuning_records is not None else tempfile.mkstemp(suffix=".json")[1]
@@ -173,13 +168,7 @@ def autoscheduler_get_tuning_tasks(
 
 
 def filter_tasks(tasks: Sequence[Any], expr: str) -> tuple[list[Any], bool]:
-    """Select tasks by a filter expression.
-
-    Parameters
-    ----------
-    expr : str
-        ``all``, ``list`` or ``help``, or indices and ranges, such as ``0,3-5``.
-    """
+    """Select tasks by ``all``, ``list`` or ``help``, or by indices and ranges, such as ``0,3-5``."""
     words = [word.strip() for word in expr.split(",") if word.strip()]
     listed = bool({"list", "help"} & set(words))
     chosen: set[int] = set()

@@ -49,10 +49,6 @@ def compile_model(
 
     Parameters
     ----------
-    target : str or Target
-        E.g. ``llvm -mcpu=skylake-avx512``.
-    opt_level : int
-        From 0 to 4.
     tuning_records : str, optional
         A file of tuning records, as ``tvmc.tune`` writes it, whose best schedules are applied.
     dump_code : str or sequence of str, optional

@@ -23,14 +23,9 @@ Read = Callable[[str, Shapes | None, Mapping[str, Any]], tuple[IRModule, dict[st
 
 @dataclass(frozen=True, slots=True)
 class Frontend:
-    """What reads a format of models.
+    """What reads a format of models, known by the endings of files' names.
 
-    Attributes
-    ----------
-    endings : tuple of str
-        What names of its files end with.
-    read : callable
-        Takes the path, the shapes of inputs and the options of the importer.
+    ``read`` takes the path, the shapes of inputs and the options of the importer.
     """
 
     format: str
@@ -48,13 +43,7 @@ class Frontend:
     def load(
         self, path: str | os.PathLike[str], shape_dict: Shapes | None = None, **kwargs: object
     ) -> tuple[IRModule, dict[str, NDArray]]:
-        """Read a model.
-
-        Parameters
-        ----------
-        shape_dict : mapping of str to sequence of int, optional
-            Shapes of inputs.
-        """
+        """Read a model; ``shape_dict`` has shapes of inputs."""
         return self.read(os.fspath(path), shape_dict, kwargs)
 
 
@@ -113,14 +102,9 @@ def load_model(
     shape_dict: Shapes | None = None,
     **kwargs: object,
 ) -> TVMCModel:
-    """Read a model from a file.
+    """Read a model from a file; ``shape_dict`` has shapes of inputs.
 
-    Parameters
-    ----------
-    model_format : str, optional
-        ``onnx``, ``pytorch``, ``pb``, ``tflite``, ``keras`` or ``relay``; the file's name tells by default.
-    shape_dict : mapping of str to sequence of int, optional
-        Shapes of inputs.
+    The format is ``onnx``, ``pytorch``, ``pb``, ``tflite``, ``keras`` or ``relay``; the file's name tells by default.
 
     Examples
     --------

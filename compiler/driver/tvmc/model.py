@@ -71,13 +71,7 @@ class TVMCModel:
         cross_options: object = None,
         output_format: str = "so",
     ) -> str:
-        """Write a compiled model to a package.
-
-        Parameters
-        ----------
-        output_format : str
-            ``tar`` or ``so``: whether what is in the package, the library, the graph and the parameters, is packed.
-        """
+        """Write a compiled model to a package: library, graph and parameters, packed (``tar``) or not (``so``)."""
         path = os.fspath(package_path or self.default_package_path())
         if cross or cross_options:
             raise TVMCException(f"export_package: cross compilers are not supported, got cross={cross!r}")
@@ -152,26 +146,14 @@ class TVMCPackage:
 
 
 class TVMCResult:
-    """What a run of a model returns.
-
-    Parameters
-    ----------
-    outputs : mapping of str to array
-        ``output_0`` and so on.
-    """
+    """What a run of a model returns: its times, and the outputs ``output_0`` and so on."""
 
     def __init__(self, outputs: Mapping[str, Any], times: BenchmarkResult) -> None:
         self.outputs = dict(outputs)
         self.times = times
 
     def format_times(self) -> str:
-        """Return a table of the times.
-
-        Returns
-        -------
-        str
-            Mean, median, largest and smallest time and their deviation, in milliseconds.
-        """
+        """Return mean, median, largest and smallest time and their deviation, in milliseconds, as a table."""
         return str(self.times)
 
     def get_output(self, name: str) -> Any:

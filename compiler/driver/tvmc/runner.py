@@ -98,13 +98,7 @@ def run_module(
     *,
     benchmark: bool = True,
 ) -> TVMCResult:
-    """Run a package once, and measure it.
-
-    Parameters
-    ----------
-    end_to_end : bool
-        Whether copying the inputs in and the outputs out is part of what is measured.
-    """
+    """Run a package once, and measure it, with copying inputs in and outputs out if it is ``end_to_end``."""
     if hostname is not None or rpc_key is not None or options:
         raise TVMCException("tvmc.run: there is no RPC to other machines or boards")
     where = as_device(device)

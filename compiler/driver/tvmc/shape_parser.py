@@ -13,13 +13,7 @@ _INPUT = re.compile(r"([^\s:\[][^\s\[]*):\s*\[\s*(-?\d+(?:\s*,\s*-?\d+)*)\s*\]")
 
 
 def parse_shape_string(inputs_string: str) -> dict[str, list[int | AnyDim]]:
-    """Return the shapes that a text names.
-
-    Parameters
-    ----------
-    inputs_string : str
-        E.g. ``data:[1,3,224,224] mask:[1,-1]``; a negative extent is known at run time only.
-    """
+    """Return the shapes of a text such as ``data:[1,3,224,224] mask:[1,-1]``; -1 is known at run time only."""
     shapes = _INPUT.findall(inputs_string)
     if not shapes or _INPUT.sub("", inputs_string).strip(" ,\n\t"):
         raise argparse.ArgumentTypeError(

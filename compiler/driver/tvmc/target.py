@@ -37,13 +37,7 @@ def is_inline_json(target: str) -> bool:
 
 
 def tokenize_target(target: str) -> list[str]:
-    """Return the words of a text of targets.
-
-    Parameters
-    ----------
-    target : str
-        E.g. ``dnnl -opt=1, llvm -mcpu=skylake``.
-    """
+    """Return the words of a text of targets, such as ``dnnl -opt=1, llvm -mcpu=skylake``."""
     return _TOKEN.findall(target)
 
 
@@ -90,15 +84,7 @@ def validate_targets(
 def target_from_cli(
     target: str, additional_target_options: Mapping[str, Mapping[str, Any]] | None = None
 ) -> tuple[Target, list[TargetParts]]:
-    """Return what a text of targets asks for.
-
-    Returns
-    -------
-    target : Target
-        The processor's, or the device's with the processor as its host.
-    others : list of dict
-        Those that other compilers are named by.
-    """
+    """Return the target that a text asks for, with the processor as its host, and those of other compilers."""
     given = additional_target_options or {}
     if is_inline_json(target):
         return Target(json.loads(target)), []

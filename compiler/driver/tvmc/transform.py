@@ -46,13 +46,7 @@ _FLOATS = ("float16", "float32")
 def convert_graph_layout(
     mod: IRModule, desired_layouts: str | Sequence[str], ops: Sequence[str] | None = None
 ) -> IRModule:
-    """Return a module whose operators have a layout.
-
-    Parameters
-    ----------
-    desired_layouts : str or sequence of str
-        E.g. ``NHWC`` or ``NHWC:HWIO``: one of all operators, or one of each.
-    """
+    """Return a module whose operators have a layout, ``NHWC``, or each one of its own, ``NHWC:HWIO``."""
     layouts = [desired_layouts] if isinstance(desired_layouts, str) else list(desired_layouts)
     names = list(ops or _CONVOLUTIONS)
     if len(layouts) not in (1, len(names)):
@@ -72,13 +66,7 @@ def _layouts(text: str) -> tuple[str, str]:
 def convert_to_mixed_precision(
     mod: IRModule, ops: Sequence[str] | None = None, calculation_type: str = "float16", acc_type: str = "float16"
 ) -> IRModule:
-    """Return a module whose operators compute in a lower precision.
-
-    Parameters
-    ----------
-    ops : sequence of str, optional
-        Names of operators; ``nn.conv2d`` and ``nn.dense`` by default.
-    """
+    """Return a module whose operators, by default ``nn.conv2d`` and ``nn.dense``, compute in a lower precision."""
     for dtype in (calculation_type, acc_type):
         if dtype not in _FLOATS:
             raise TVMCException(f"mixed precision: the data types are {' and '.join(_FLOATS)}, got {dtype!r}")

@@ -17,13 +17,7 @@ __all__ = ["apply_tuning_records"]
 
 @contextmanager
 def apply_tuning_records(records: str | os.PathLike[str] | None, target: TargetLike) -> Iterator[None]:
-    """Apply the best schedules of a file of tuning records to the models compiled within the context.
-
-    Parameters
-    ----------
-    records : str or path, optional
-        A file written by AutoTVM or the auto-scheduler; without one, the context does nothing.
-    """
+    """Apply the best schedules of a file of tuning records, if there is one, to models compiled within the context."""
     if records is None:
         yield
         return

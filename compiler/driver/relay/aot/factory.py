@@ -74,19 +74,10 @@ def require_interface(executor: Executor, runtime: Runtime) -> None:
 
 
 class AOTExecutorFactoryModule(AotLibrary, ExecutorFactoryModule):
-    """What :func:`relay.build` returns for ``Executor("aot")``.
+    """What :func:`relay.build` returns for ``Executor("aot")``; ``lib[libmod_name](dev)`` makes an executor.
 
-    Parameters
-    ----------
-    libmod_name : str
-        ``lib[libmod_name](dev)`` makes an executor.
-
-    Attributes
-    ----------
-    main : MainFunction
-        The function that calls the kernels, with names and sizes.
-    lowered_ir_mods : dict of Target to IRModule
-        The main function as ``__tvm_main__``, and the kernels.
+    ``main`` is the function that calls the kernels, with names and sizes; ``lowered_ir_mods`` has it as
+    ``__tvm_main__``, and the kernels.
     """
 
     def __init__(
@@ -171,25 +162,15 @@ class AOTExecutorFactoryModule(AotLibrary, ExecutorFactoryModule):
         return
 
     def get_devices(self) -> list[str]:
-        """Return the names of devices other than the CPU.
-
-        Returns
-        -------
-        list of str
-            None of them.
-        """
+        """Return the names of devices other than the CPU, of which there is none."""
         return self.devices
 
     def export_library(self, file_name: str, fcompile: object = None, **options: object) -> None:
         """Write the main function, the kernels and the constants to a file that ``tvm.runtime.load_module`` reads.
 
-        Parameters
-        ----------
-        file_name : str or path-like
-            Of a shared library where it ends with ``.so`` and there is a linker.  Of a model for ``c`` also a source
-            file, ``.c``, or object code; the program gets its constants as arguments.
-        fcompile, **options
-            Accepted as TVM does; the linker of this machine links.
+        It is a shared library where its name ends with ``.so`` and this machine has a linker, whatever ``fcompile`` is.
+        Of a model for ``c`` it may also be a source file, ``.c``, or object code; the program gets its constants as
+        arguments.
         """
         path, params = str(file_name), marked(PARAMS_MARK, bytes(save_param_dict(self.constants)))
         if not isinstance(self._generated, SourceCode):

@@ -48,15 +48,13 @@ class CallType(Enum):
 
 
 class AOTLowerMain(ModulePass):
-    """Replace ``main``, which calls lowered functions, by a function of loop IR, ``__tvm_main__``.
+    """Replace ``main``, which calls lowered functions, by a function of loop IR, ``mod_name___tvm_main__``.
 
     Its parameters are buffers of the inputs and the outputs.  Each intermediate result has memory of its own, which the
     function allocates, and constants are part of it.
 
     Parameters
     ----------
-    mod_name : str
-        What the symbol begins with: ``mod_name___tvm_main__``.
     call_type : CallType
         Whether functions are registered ones (``Packed``), C functions that are called as these are (``CPacked``), or C
         functions that get bare pointers (``Unpacked``).

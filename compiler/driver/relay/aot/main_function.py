@@ -69,10 +69,7 @@ def main_function(
 ) -> MainFunction:
     """Write the main function of a model.
 
-    Parameters
-    ----------
-    kernels : sequence of LoweredKernel or None
-        The kernel of each call; None if the result is the input's memory under another shape.
+    A call has no kernel if the result is the input's memory under another shape.
     """
     return _Writing(program, memory, kernels).finish(symbol, target)
 

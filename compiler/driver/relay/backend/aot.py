@@ -23,19 +23,7 @@ __all__ = ["AOTLowerMain", "CallType", "CreateExecutorMetadata", "CreateFunction
 def CreateFunctionMetadata(
     mod: IRModule, workspace_byte_alignment: int, constant_byte_alignment: int
 ) -> dict[str, FunctionInfo]:
-    """Return how much memory each function of a module needs.
-
-    Parameters
-    ----------
-    mod : IRModule
-        Its functions of loop IR say their targets.
-    workspace_byte_alignment, constant_byte_alignment : int
-        What each allocation and each constant is padded to, in bytes.
-
-    Returns
-    -------
-    dict of str to FunctionInfo
-        By the names that the module has for the functions.
+    """Return how much memory each function of a module needs, padded to multiples of the given bytes.
 
     Raises
     ------
@@ -61,14 +49,9 @@ def CreateFunctionMetadata(
 def CreateExecutorMetadata(
     mod: IRModule, mod_name: str, executor: Executor, workspace_byte_alignment: int, constant_byte_alignment: int
 ) -> ExecutorCodegenMetadata:
-    """Return how the main function of a module is called.
+    """Return how the function ``__tvm_main__``, which says what its inputs and outputs are, is called.
 
-    Parameters
-    ----------
-    mod : IRModule
-        Its function ``__tvm_main__`` says which parameters are inputs and which are outputs.
-    workspace_byte_alignment, constant_byte_alignment : int
-        In bytes.
+    Alignments are in bytes.
     """
     main = mod[ENTRY]
     inputs: Sequence[Var] = list(main.attrs["input_vars"])

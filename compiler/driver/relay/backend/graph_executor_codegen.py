@@ -12,29 +12,15 @@ __all__ = ["GraphExecutorCodegen"]
 
 
 class GraphExecutorCodegen:
-    """Makes kernels of a graph whose operators are fused, such as ``relay.optimize`` returns.
-
-    Parameters
-    ----------
-    mod : object
-        Accepted for compatibility; programs give None.
-    """
+    """Makes kernels of a graph whose operators are fused, such as ``relay.optimize`` returns; ``mod`` is None."""
 
     def __init__(self, mod: object, target: TargetLike) -> None:
         self._target = build_target(target, devices=True)
 
     def codegen(self, ir_module: IRModule, func: Function) -> tuple[str, dict[Target, IRModule], dict[str, NDArray]]:
-        """Return what the graph executor runs.
+        """Return the graph as JSON, the lowered kernels, which ``tvm.build`` compiles, and the constants of the graph.
 
-        Parameters
-        ----------
-        ir_module : IRModule
-            What ``func`` may call.
-
-        Returns
-        -------
-        tuple of str, dict of Target to IRModule, and dict of str to NDArray
-            The graph as JSON, the lowered kernels, which ``tvm.build`` compiles, and the constants of the graph.
+        ``ir_module`` has what ``func`` may call.
         """
         others = {var: f for var, f in ir_module.functions.items() if var.name_hint != "main"}
         graph, kernels, params = lower_graph(IRModule({**others, "main": func}), self._target)

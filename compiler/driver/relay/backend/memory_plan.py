@@ -15,16 +15,9 @@ __all__ = ["GraphPlanMemory", "StaticMemoryPlan", "StorageInfo"]
 
 @dataclass(frozen=True, slots=True)
 class StorageInfo:
-    """Where the value of an expression lies.
+    """Where the tensors of an expression lie: their buffers, the kinds of devices as DLPack counts them, and sizes.
 
-    Attributes
-    ----------
-    storage_ids : list of int
-        The buffer of each of its tensors.
-    device_types : list of int
-        The kind of device that each is on, as DLPack counts them.
-    storage_sizes : list of int
-        Bytes of the tensor that each buffer was taken for first.
+    A size is the bytes of the tensor that the buffer was taken for first.
     """
 
     storage_ids: list[int]

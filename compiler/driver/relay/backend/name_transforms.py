@@ -41,92 +41,31 @@ def _generated(name: str, operation: str, kind: str) -> str:
 
 
 def to_c_function_style(original_name: str) -> str:
-    """Return the name of a function in C: ``TVM_my_name`` becomes ``TVMMyName``.
-
-    Parameters
-    ----------
-    original_name : str
-        Beginning with ``TVM``.
-
-    Raises
-    ------
-    ArgumentError
-        If it is empty or begins otherwise.
-    """
+    """Return the name of a function in C: ``TVM_my_name`` becomes ``TVMMyName``."""
     prefix, *parts = _generated(original_name, "to_c_function_style", "Function").split("_")
     return prefix + "".join(part.capitalize() for part in parts)
 
 
 def to_c_variable_style(original_name: str) -> str:
-    """Return the name of a variable in C: ``TVM_My_Name`` becomes ``tvm_my_name``.
-
-    Parameters
-    ----------
-    original_name : str
-        Beginning with ``TVM``.
-
-    Raises
-    ------
-    ArgumentError
-        If it is empty or begins otherwise.
-    """
+    """Return the name of a variable in C: ``TVM_My_Name`` becomes ``tvm_my_name``."""
     return _generated(original_name, "to_c_variable_style", "Variable").lower()
 
 
 def to_c_constant_style(original_name: str) -> str:
-    """Return the name of a constant in C: ``TVM_my_name`` becomes ``TVM_MY_NAME``.
-
-    Parameters
-    ----------
-    original_name : str
-        Beginning with ``TVM``.
-
-    Raises
-    ------
-    ArgumentError
-        If it is empty or begins otherwise.
-    """
+    """Return the name of a constant in C: ``TVM_my_name`` becomes ``TVM_MY_NAME``."""
     return _generated(original_name, "to_c_constant_style", "Constant").upper()
 
 
 def prefix_name(name: Names) -> str:
-    """Return a name with the prefix of user's names, ``TVM``.
-
-    Parameters
-    ----------
-    name : str or list of str
-        The name, or its parts.
-
-    Raises
-    ------
-    ArgumentError
-        If it is empty.
-    """
+    """Return a name with the prefix of user's names, ``TVM``."""
     return f"TVM_{_joined(name, 'prefix_name')}"
 
 
 def prefix_generated_name(name: Names) -> str:
-    """Return a name with the prefix of generated names, ``TVMGen``.
-
-    Parameters
-    ----------
-    name : str or list of str
-        The name, or its parts.
-
-    Raises
-    ------
-    ArgumentError
-        If it is empty.
-    """
+    """Return a name with the prefix of generated names, ``TVMGen``."""
     return f"TVMGen_{_joined(name, 'prefix_generated_name')}"
 
 
 def sanitize_name(original_name: str) -> str:
-    """Return a name with an underscore in place of each character that names in C cannot have.
-
-    Raises
-    ------
-    ArgumentError
-        If it is empty.
-    """
+    """Return a name with an underscore in place of each character that names in C cannot have."""
     return re.sub(r"\W", "_", _joined(original_name, "sanitize_name"), flags=re.ASCII)

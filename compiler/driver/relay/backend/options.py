@@ -82,17 +82,9 @@ class _Choice:
 
 @dataclass(frozen=True, eq=False)
 class Executor(_Choice):
-    """How a built model is run.
+    """How a built model is run: ``graph``, by a list of kernels, or ``aot``, by a function that calls them.
 
-    Parameters
-    ----------
-    name : str
-        ``graph``, by a list of kernels, or ``aot``, by a function that calls them.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such executor or option, or a value is of the wrong type.
+    An unknown executor or option, or a value of the wrong type, is an ArgumentError.
     """
 
     kinds = {
@@ -119,17 +111,9 @@ class Executor(_Choice):
 
 @dataclass(frozen=True, eq=False)
 class Runtime(_Choice):
-    """What a built model is linked with.
+    """What a built model is linked with: ``cpp``, or ``crt`` (in older programs ``c``) for small devices.
 
-    Parameters
-    ----------
-    name : str
-        ``cpp``, or ``crt`` (in older programs ``c``) for small devices.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such runtime or option, or a value is of the wrong type.
+    An unknown runtime or option, or a value of the wrong type, is an ArgumentError.
     """
 
     kinds = {

@@ -48,13 +48,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoweredOutput:
-    """A call of an operator as tensor expressions.
-
-    Attributes
-    ----------
-    implementation : OpImplementation
-        Which one of the operator's strategy computes them.
-    """
+    """A call of an operator as tensor expressions, and the implementation of its strategy that computes them."""
 
     outputs: list[Tensor]
     implementation: OpImplementation
@@ -62,13 +56,7 @@ class LoweredOutput:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CCacheKey:
-    """What a kernel is made of, and what for.
-
-    Attributes
-    ----------
-    virtual_device : VirtualDevice
-        Where it runs; left open where nothing is said.
-    """
+    """What a kernel is made of, and for which device; left open where nothing is said."""
 
     source_func: Function
     target: Target
@@ -137,17 +125,7 @@ class TECompiler:
     ) -> CachedFunc:
         """Lower a function of operators to loops; equal ones are lowered once.
 
-        Parameters
-        ----------
-        source_func : Function or CCacheKey
-            Type-checked; a key says the target itself.
-        target : Target or str, optional
-            The current target by default, or else this machine.
-
-        Raises
-        ------
-        ArgumentError
-            If an operator has no definition as tensor expressions.
+        The target, by default the current one, or else this machine, is said by a :class:`CCacheKey` itself.
         """
         if isinstance(source_func, CCacheKey):
             target, source_func = source_func.target, source_func.source_func
@@ -171,17 +149,9 @@ class TECompiler:
             print(f"{key.target}: used {value.use_count} times\n{key.source_func}\n{value.cached_func.funcs}")
 
     def jit(self, source_func: Function, target: Target | str | None = None) -> Module:
-        """Compile a function of operators.
+        """Compile a function of operators, called with its arguments and what it writes its results to.
 
-        Parameters
-        ----------
-        target : Target or str, optional
-            The current target by default, or else this machine.
-
-        Returns
-        -------
-        Module
-            Called with the function's arguments and what it writes its results to.
+        The target is by default the current one, or else this machine.
         """
         lowered = self.lower(source_func, target)
         return build(lowered.funcs, target=lowered.target)
@@ -207,19 +177,9 @@ def get_shape(shape: Sequence[int | PrimExpr]) -> list[PrimExpr]:
 
 
 def lower_call(call: Call, inputs: Sequence[Tensor], target: Target, otype: Type | None = None) -> LoweredOutput:
-    """Return a call of an operator as tensor expressions.
+    """Return a call of an operator as tensor expressions, by the implementation that the target prefers.
 
-    Parameters
-    ----------
-    target : Target
-        The implementation that it prefers is taken.
-    otype : Type, optional
-        The type of the result; that of the call by default.
-
-    Raises
-    ------
-    BuildError
-        If the operator has no strategy, or no implementation is valid.
+    ``otype`` is the type of the result, by default that of the call.
     """
     result = call.checked_type if otype is None else otype
     implementation, outputs = select_implementation(operator_of(call), call.attrs, inputs, result, target)
@@ -227,22 +187,9 @@ def lower_call(call: Call, inputs: Sequence[Tensor], target: Target, otype: Type
 
 
 def lower_to_primfunc(relay_func: Function, target: Target | str) -> PrimFunc:
-    """Return a function of operators as blocks in loops, before any schedule.
+    """Return a function of operators as blocks in loops, before any schedule, by definitions that the target prefers.
 
-    Parameters
-    ----------
-    target : Target or str
-        The definitions that it prefers are taken.
-
-    Returns
-    -------
-    PrimFunc
-        Of the parameters and of what the results are written to.
-
-    Raises
-    ------
-    ArgumentError
-        If an operator has no definition as tensor expressions.
+    Its parameters are those of the function and what the results are written to.
     """
     lowered = _COMPILER.lower(relay_func, target)
     return create_prim_func([*lowered.inputs, *lowered.outputs])

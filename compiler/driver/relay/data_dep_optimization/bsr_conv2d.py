@@ -23,10 +23,10 @@ def convert(
 ) -> tuple[Function, dict[str, NDArray]]:
     """Return a function whose convolutions have sparse weights in block compressed rows, and the weights.
 
+    ``name.data``, ``name.indices`` and ``name.indptr`` stand in place of ``name`` for each weight that is sparse.
+
     Parameters
     ----------
-    params : mapping of str to NDArray
-        The weights by the names of their parameters.
     blocksize : tuple of int and int
         Rows and columns of a block of a weight, which has a row for each output channel.
     sparsity_threshold : float
@@ -35,12 +35,6 @@ def convert(
         Of the data; weights are then HWIO or OIHW.
     kernel_size : int
         The extents of the window; other convolutions stay.
-
-    Returns
-    -------
-    func : Function
-    params : dict of str to NDArray
-        With ``name.data``, ``name.indices`` and ``name.indptr`` in place of ``name`` for each weight that is sparse.
     """
     values = dict(params)
     weights = process_params(func, values, blocksize, sparsity_threshold, layout, kernel_size)
@@ -56,17 +50,5 @@ def convert2(
     layout: str,
     kernel_size: int,
 ) -> tuple[Function, dict[str, NDArray]]:
-    """Return a function whose convolutions by constants have sparse weights in block compressed rows.
-
-    Parameters
-    ----------
-    blocksize : tuple of int and int
-        Rows and columns of a block of a weight, which has a row for each output channel.
-    sparsity_threshold : float
-        The least share of zeros with which a weight is stored sparsely.
-    layout : {"NHWC", "NCHW"}
-        Of the data; weights are then HWIO or OIHW.
-    kernel_size : int
-        The extents of the window; other convolutions stay.
-    """
+    """Return a function whose convolutions by constants have sparse weights; parameters are as in :func:`convert`."""
     return run_pass(Conv2dToSparse2(layout, kernel_size, blocksize, sparsity_threshold), func), dict(params)

@@ -20,18 +20,10 @@ def convert(
 
     Parameters
     ----------
-    params : mapping of str to NDArray
-        The weights by the names of their parameters.
     blocksize : tuple of int and int
         Rows and columns of a block; a weight whose extents are not multiples stays dense.
     sparsity_threshold : float
         The least share of zeros with which a weight is stored sparsely.
-
-    Returns
-    -------
-    func : Function
-    params : dict of str to NDArray
-        With ``name.data``, ``name.indices`` and ``name.indptr`` in place of ``name`` for each weight that is sparse.
 
     Examples
     --------

@@ -18,18 +18,8 @@ __all__ = ["convert"]
 def convert(func: Function, params: Mapping[str, NDArray]) -> tuple[Function, dict[str, NDArray]]:
     """Return a function whose dense layers take transposed weights as they are, and the weights for it.
 
-    Parameters
-    ----------
-    func : Function
-        Where a dense layer takes ``transpose(weight)``, the transposed weight becomes a parameter.
-    params : mapping of str to NDArray
-        The weights by the names of their parameters; those that are not among them stay as they are.
-
-    Returns
-    -------
-    func : Function
-    params : dict of str to NDArray
-        With ``name.T`` in place of ``name`` for each weight that was transposed.
+    Where a dense layer takes ``transpose(weight)``, the transposed weight becomes a parameter, ``name.T`` in place of
+    ``name``; weights that are not among ``params`` stay as they are.
     """
     names = [name for name in search_fc_transpose(func) if name in params]
     mod = SimplifyFCTranspose(names)(IRModule.from_expr(func))

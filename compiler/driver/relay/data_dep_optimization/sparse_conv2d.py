@@ -22,25 +22,9 @@ def process_params(
 ) -> SparseAnalysisResult:
     """Replace the weights of convolutions that have many zeros by their blocks that have others.
 
-    Parameters
-    ----------
-    params : dict of str to NDArray
-        Its weights; ``name.data``, ``name.indices`` and ``name.indptr`` replace ``name``.
-    block_size : sequence of int
-        Rows and columns of a block of a weight, which has a row for each output channel.
-    sparsity_threshold : float
-        The least share of zeros with which a weight is stored sparsely.
-    layout : {"NHWC", "NCHW"}
-        Of the data; weights are then HWIO or OIHW.
-    kernel_size : int
-        The extents of the window; other convolutions stay.
-    reg_task_input : bool
-        Whether the weights would be noted for a search of schedules, of which there is none.
-
-    Returns
-    -------
-    SparseAnalysisResult
-        The names of the weights, and the shapes of their parts.
+    In ``params``, ``name.data``, ``name.indices`` and ``name.indptr`` replace ``name``; the names of the weights, and
+    the shapes of their parts are returned.  The other parameters are those of ``bsr_conv2d.convert``; weights are not
+    noted for a search of schedules (``reg_task_input``), of which there is none.
     """
     stored: dict[str, BlockRows] = {}
     for name in weights_of(expr, "nn.conv2d", params):

@@ -16,19 +16,8 @@ def process_params(
 ) -> SparseAnalysisResult:
     """Replace the weights of dense layers that have many zeros by their blocks that have others.
 
-    Parameters
-    ----------
-    params : dict of str to NDArray
-        Its weights; ``name.data``, ``name.indices`` and ``name.indptr`` replace ``name``.
-    block_size : sequence of int
-        Rows and columns of a block; a weight whose extents are not multiples stays dense.
-    sparsity_threshold : float
-        The least share of zeros with which a weight is stored sparsely.
-
-    Returns
-    -------
-    SparseAnalysisResult
-        The names of the weights, and the shapes of their parts.
+    In ``params``, ``name.data``, ``name.indices`` and ``name.indptr`` replace ``name``; the names of the weights, and
+    the shapes of their parts are returned.  The other parameters are those of ``bsr_dense.convert``.
     """
     stored = {
         name: block_rows(params[name].view(), block_size)

@@ -70,16 +70,9 @@ def prerequisite_optimize(mod: IRModule, params: Mapping[str, Any] | None = None
 
 
 def quantize(mod: IRModule, params: Mapping[str, Any] | None = None, dataset: Dataset | None = None) -> IRModule:
-    """Quantize a model by the options of the current ``qconfig``.
+    """Quantize a model, a graph of floating point with constant weights, by the options of the current ``qconfig``.
 
-    Parameters
-    ----------
-    mod : IRModule
-        Its function ``main`` is a graph of floating point.
-    params : mapping of str to array, optional
-        Values of parameters by name: weights must be constants.
-    dataset : iterable of mapping of str to array, optional
-        Inputs that scales are found from, for the modes ``kl_divergence`` and ``percentile``.
+    The dataset has inputs that scales are found from, for the modes ``kl_divergence`` and ``percentile``.
 
     Raises
     ------

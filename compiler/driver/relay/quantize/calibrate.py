@@ -35,17 +35,9 @@ _PERCENTILE = 0.99999
 
 
 def calibrate(dataset: Dataset | None = None) -> Callable[[IRModule, Any], IRModule]:
-    """Return a function that binds the scales and bounds which ``QuantizeAnnotate`` left open.
+    """Return a function ``f(mod, ctx) -> mod`` that binds the scales and bounds which ``QuantizeAnnotate`` left open.
 
-    Parameters
-    ----------
-    dataset : iterable of mapping of str to array, optional
-        Inputs of several runs; needed for ``kl_divergence`` and ``percentile``.
-
-    Returns
-    -------
-    callable
-        ``f(mod, ctx) -> mod``.
+    ``kl_divergence`` and ``percentile`` need the inputs of several runs.
     """
 
     def run(mod: IRModule, ctx: PassContext) -> IRModule:
@@ -138,15 +130,7 @@ def _without(expr: RelayExpr, plain: Mapping[Any, Any]) -> Any:
 
 
 def find_scale_by_percentile(values: Values, percentile: float = _PERCENTILE) -> float:
-    """Return the magnitude that a part of all values does not exceed.
-
-    Parameters
-    ----------
-    values : numpy.ndarray
-        Of any shape.
-    percentile : float
-        Which part, from 0 to 1.
-    """
+    """Return the magnitude that a part of all values, a number from 0 to 1, does not exceed."""
     magnitudes = np.abs(values).reshape(-1)
     rank = min(int(magnitudes.size * percentile), magnitudes.size - 1)
     return float(np.partition(magnitudes, rank)[rank])

@@ -29,23 +29,8 @@ class NotIntegralError(ArgumentError, AssertionError):
 def partition_conversions(mod: IRModule, quantized_dtypes: Set[str], ensure_fully_integral: bool) -> IRModule:
     """Split a quantized graph into what quantizes its inputs, what computes, and what dequantizes its outputs.
 
-    Parameters
-    ----------
-    mod : IRModule
-        Its function ``main`` is a quantized graph.
-    ensure_fully_integral : bool
-        Whether nothing but conversions may be in floating point.
-
-    Returns
-    -------
-    IRModule
-        With the functions ``quantize_inputs``, ``quantized_main``, ``dequantize_outputs``, and ``main``, which calls
-        them.
-
-    Raises
-    ------
-    NotIntegralError
-        If more than conversions is in floating point though it must not be.
+    The module has the functions ``quantize_inputs``, ``quantized_main``, ``dequantize_outputs``, and ``main``, which
+    calls them.  With ``ensure_fully_integral``, nothing but conversions may be in floating point.
     """
     main = infer_module(mod)["main"]
     pre, main_inputs = _cut_inputs(main, quantized_dtypes)

@@ -15,11 +15,6 @@ Values = npt.NDArray[Any]
 def find_scale_by_kl(values: Values, num_bins: int = 8001, num_quantized_bins: int = 255) -> float:
     """Return the magnitude at which values are clipped best.
 
-    Parameters
-    ----------
-    values : numpy.ndarray
-        Of any shape.
-
     References
     ----------
     S. Migacz, "8-bit Inference with TensorRT", GTC 2017.
