@@ -35,18 +35,10 @@ _VECTOR = {"x86_64": r"%[xyz]mm\d", "aarch64": r"\b[qv]\d+\b", "riscv64": r"\bv\
 
 
 def assembly_summary(text: str, part: Sequence[str] | None = None) -> dict[str, int | float | str]:
-    """Count the instructions of assembly by kind.
+    """Count the instructions of assembly, or of a part of its lines such as a loop, by kind.
 
-    Parameters
-    ----------
-    part : sequence of str, optional
-        The lines to count, such as those of a loop; by default all.
-
-    Returns
-    -------
-    dict
-        ``instructions``, ``vector bits`` (the width of the widest vectors, 0 for none), ``fma``, ``loads``, ``stores``,
-        ``spills`` (vector registers moved to or from the stack), ``branches`` and ``calls``.
+    The kinds are ``instructions``, ``vector bits`` (the width of the widest vectors, 0 for none), ``fma``, ``loads``,
+    ``stores``, ``spills`` (vector registers moved to or from the stack), ``branches`` and ``calls``.
     """
     counted = text.splitlines() if part is None else part
     code = [match for line in counted if (match := _INSTRUCTION.match(line.split("#")[0].rstrip()))]

@@ -13,13 +13,7 @@ __all__ = ["HOST", "AssemblyTarget", "assembly_target", "assembly_targets"]
 
 @dataclass(frozen=True, slots=True)
 class AssemblyTarget:
-    """An entry of the assembly selector.
-
-    Attributes
-    ----------
-    triple, cpu, attrs : str
-        The options ``-mtriple``, ``-mcpu`` and ``-mattr`` of its target; empty ones are omitted.
-    """
+    """An entry of the assembly selector; empty options of its target are omitted."""
 
     key: str
     name: str
@@ -71,17 +65,9 @@ _CPU = re.compile(r"([a-z0-9_]{1,20}):([A-Za-z0-9_.+-]{1,40})")
 
 
 def assembly_target(key: str) -> AssemblyTarget | None:
-    """Look up a target by key: an entry of the selector, or any CPU of an architecture.
+    """Look up a target by key: an entry such as ``aarch64-neon``, or any CPU such as ``x86_64:znver4``.
 
-    Parameters
-    ----------
-    key : str
-        Such as ``aarch64-neon``, or ``x86_64:znver4``.
-
-    Returns
-    -------
-    AssemblyTarget or None
-        None if the key is neither.  Whether LLVM knows the CPU is only checked by code generation.
+    Whether LLVM knows the CPU is only checked by code generation.
     """
     match = _CPU.fullmatch(key)
     if match and match[1] in TRIPLES:

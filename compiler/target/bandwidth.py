@@ -24,13 +24,7 @@ TRIPS = 3
 
 @dataclass(frozen=True, slots=True)
 class Bandwidth:
-    """A measured bandwidth.
-
-    Attributes
-    ----------
-    bytes : int
-        The number of bytes that it transferred between the caches and memory.
-    """
+    """A measured bandwidth, and the bytes that were transferred between the caches and memory."""
 
     seconds: float
     bytes: int
@@ -45,12 +39,8 @@ def measure_bandwidth(threads: int = 1, caches: Sequence[CacheLevel] = ()) -> Ba
     """Copy an array that exceeds the caches with all threads, and return the fastest of several copies.
 
     Each copied byte counts three times, as a store first reads the cache line that it writes to.  On a processor that
-    avoids this read, the bandwidth is overestimated by up to half.
-
-    Parameters
-    ----------
-    caches : sequence of CacheLevel
-        The caches of this machine: the arrays are twice as large as the largest of them, within their bounds.
+    avoids this read, the bandwidth is overestimated by up to half.  The arrays are twice as large as the largest of
+    ``caches``, within their bounds.
     """
     if threads < 1:
         raise ArgumentError(f"measure_bandwidth: threads must be positive, got {threads}")

@@ -19,13 +19,7 @@ _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 def machine_caches(folder: Path | None = None) -> tuple[CacheLevel, ...]:
-    """Read the data cache levels.
-
-    Parameters
-    ----------
-    folder : Path, optional
-        A directory with a subdirectory per cache, as in Linux; by default this machine's.
-    """
+    """Read the data cache levels of this machine, or of a directory with a subdirectory per cache, as in Linux."""
     entries = (folder or this_machine().caches).glob("index*")
     levels = [level for entry in entries if (level := _level(entry)) is not None]
     caches = tuple(cache for _, cache in sorted(levels, key=lambda level: level[0]))

@@ -21,13 +21,7 @@ JumpKind = Literal["true", "false", "next", "case"]
 
 @dataclass(frozen=True, slots=True)
 class Jump:
-    """An edge of a control-flow graph.
-
-    Attributes
-    ----------
-    kind : str
-        ``"true"`` or ``"false"`` of a conditional branch, ``"next"`` if unconditional, ``"case"`` of a switch.
-    """
+    """An edge of a control-flow graph: ``"true"`` or ``"false"`` of a branch, ``"next"``, or ``"case"`` of a switch."""
 
     target: int
     kind: JumpKind
@@ -59,13 +53,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class FlowGraph:
-    """The control-flow graph of a function.
-
-    Attributes
-    ----------
-    blocks : tuple of Block
-        In the order of the text; the first is the entry.
-    """
+    """The control-flow graph of a function; blocks are in the order of the text, the entry first."""
 
     function: str
     blocks: tuple[Block, ...]
@@ -97,17 +85,10 @@ class _Open:
 
 
 def control_flow(lines: Sequence[str], language: str) -> list[FlowGraph]:
-    """Build the control-flow graphs of functions.
+    """Build the control-flow graphs of functions, in their order.
 
-    Parameters
-    ----------
-    lines : sequence of str
-        LLVM IR, or assembly of x86-64, AArch64 or RISC-V, as printed by LLVM.
-
-    Returns
-    -------
-    list of FlowGraph
-        The graphs in order; empty for other languages and for structured assembly such as WebAssembly.
+    The lines are LLVM IR, or assembly of x86-64, AArch64 or RISC-V, as printed by LLVM; other languages and structured
+    assembly such as WebAssembly have none.
     """
     if language == "llvm":
         functions = _llvm_functions(lines)
@@ -119,13 +100,7 @@ def control_flow(lines: Sequence[str], language: str) -> list[FlowGraph]:
 
 
 def hot_loop(graphs: Sequence[FlowGraph]) -> FlowGraph | None:
-    """Return the function with the most deeply nested hot loop, by instructions if there are several.
-
-    Returns
-    -------
-    FlowGraph or None
-        None if there are no loops.
-    """
+    """Return the function with the most deeply nested hot loop, by instructions if there are several, or None."""
     looping = [graph for graph in graphs if graph.depth]
     size = {id(graph): sum(block.instructions for block in graph.blocks if block.hot) for graph in looping}
     return max(looping, key=lambda graph: (graph.depth, size[id(graph)]), default=None)

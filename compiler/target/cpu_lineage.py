@@ -56,17 +56,9 @@ _TABLE = Path(cpu_lineage_table.__file__)
 
 @cache
 def features_of_cpus(architecture: str) -> Mapping[str, frozenset[str]]:
-    """Return the features in which the CPUs of an architecture differ, including what LLVM tunes its code by.
+    """Return the features in which the CPUs of an architecture such as ``x86_64`` differ, by LLVM's names of the CPUs.
 
-    Parameters
-    ----------
-    architecture : str
-        First part of a target triple, such as ``x86_64``.
-
-    Returns
-    -------
-    mapping of str to frozenset of str
-        By LLVM's name of the CPU; empty for an architecture that is not in the table.
+    They include what LLVM tunes its code by; there are none for an architecture that is not in the table.
     """
     known: dict[str, frozenset[str]] = {_NONE: frozenset()}
     for row in filter(str.strip, cpu_lineage_table.ROWS.get(architecture, "").split(";")):
@@ -79,18 +71,9 @@ def features_of_cpus(architecture: str) -> Mapping[str, frozenset[str]]:
 def nearest_cpus(architecture: str, cpu: str, features: str, among: Iterable[str]) -> list[str]:
     """Sort CPUs by their resemblance to one: the number of features that only one of the two has.
 
-    Parameters
-    ----------
-    architecture : str
-        First part of a target triple, such as ``x86_64``.
-    features : str
-        Comma-separated features that it has beside those of its name, each prefixed by ``+`` or ``-``.
-
-    Returns
-    -------
-    list of str
-        The nearest first; of equally near ones, that whose name has the longest common beginning.  CPUs that this LLVM
-        does not know are left out.  Empty if nothing is known of the CPU.
+    The nearest comes first; of equally near ones, that whose name has the longest common beginning.  ``features`` are
+    those that the CPU has beside those of its name, separated by commas, each prefixed by ``+`` or ``-``.  CPUs that
+    this LLVM does not know are left out.  There are none if nothing is known of the CPU.
     """
     known = features_of_cpus(architecture)
     if cpu not in known and not features:

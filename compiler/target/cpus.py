@@ -71,13 +71,7 @@ _TABLE = Path(cpu_names.__file__)
 
 @cache
 def cpus(architecture: str) -> tuple[str, ...]:
-    """Return the CPUs of an architecture that LLVM supports, as values of ``-mcpu``.
-
-    Parameters
-    ----------
-    architecture : str
-        First part of a target triple, such as ``x86_64``.
-    """
+    """Return the CPUs of an architecture such as ``x86_64`` that LLVM supports, as values of ``-mcpu``."""
     _check(architecture)
     if binding.llvm_version_info == cpu_names.LLVM:
         return tuple(cpu_names.NAMES[architecture].split())
@@ -85,13 +79,7 @@ def cpus(architecture: str) -> tuple[str, ...]:
 
 
 def ask_llvm(architecture: str) -> tuple[str, ...]:
-    """Return the same as :func:`cpus`, by asking LLVM.
-
-    Parameters
-    ----------
-    architecture : str
-        First part of a target triple, such as ``x86_64``.
-    """
+    """Return the same as :func:`cpus`, by asking LLVM."""
     _check(architecture)
     command = [sys.executable, "-c", _ASK, TRIPLES[architecture]]
     told = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=True)

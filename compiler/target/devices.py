@@ -66,15 +66,7 @@ def _made(kind: str, *parts: str, options: Options = None) -> Target:
 
 
 def cuda(model: str = "unknown", arch: str | None = None, options: Options = None) -> Target:
-    """Return the target of an NVIDIA GPU.
-
-    Parameters
-    ----------
-    model : str
-        The model, e.g. ``1080ti``.
-    arch : str, optional
-        The architecture, e.g. ``sm_61``.
-    """
+    """Return the target of an NVIDIA GPU, by a model, e.g. ``1080ti``, or an architecture, e.g. ``sm_61``."""
     return _made("cuda", f"-model={model}", *([f"-arch={arch}"] if arch else []), options=options)
 
 
@@ -94,13 +86,7 @@ def bifrost(model: str = "unknown", options: Options = None) -> Target:
 
 
 def adreno(model: str = "unknown", options: Options = None, cfg: str | None = None, backend: str = "opencl") -> Target:
-    """Return the target of a Qualcomm Adreno GPU.
-
-    Parameters
-    ----------
-    backend : str
-        ``opencl`` or ``vulkan``.
-    """
+    """Return the target of a Qualcomm Adreno GPU; the back end is ``opencl`` or ``vulkan``."""
     return _made(backend, "-device=adreno", f"-model={model}", options=options)
 
 
@@ -115,15 +101,7 @@ def opengl(model: str = "unknown", options: Options = None) -> Target:
 
 
 def arm_cpu(model: str = "unknown", options: Options = None) -> Target:
-    """Return the target of a board with an ARM CPU.
-
-    Parameters
-    ----------
-    model : str
-        The board, e.g. ``rasp4b64`` or ``rk3399``, or another model name.
-    options : str or list of str, optional
-        Further options, which override those of the board.
-    """
+    """Return the target of a board with an ARM CPU, e.g. ``rasp4b64`` or ``rk3399``; options override the board's."""
     name, compiler_options = _ARM_BOARDS.get(model, (model, ""))
     return _made("llvm", "-keys=arm_cpu,cpu -device=arm_cpu", f"-model={name}", compiler_options, options=options)
 
@@ -134,38 +112,18 @@ def rasp(options: Options = None) -> Target:
 
 
 def riscv_cpu(model: str = "sifive-u54", options: Options = None) -> Target:
-    """Return the target of a board with a RISC-V CPU.
-
-    Parameters
-    ----------
-    model : str
-        The board, e.g. ``sifive-u74``.
-    options : str or list of str, optional
-        Further options, which override those of the board.
-    """
+    """Return the target of a board with a RISC-V CPU, e.g. ``sifive-u74``; options override the board's."""
     keys = "-keys=arm_cpu,cpu -device=arm_cpu"
     return _made("llvm", keys, f"-model={model}", _RISCV_BOARDS.get(model, ""), options=options)
 
 
 def micro(model: str = "unknown", options: Options = None) -> Target:
-    """Return the target of a microcontroller, which runs C.
-
-    Parameters
-    ----------
-    model : str
-        The chip, e.g. ``nrf52840``.
-    """
+    """Return the target of a microcontroller, e.g. ``nrf52840``, which runs C."""
     return _made("c", "-keys=arm_cpu,cpu", f"-model={model}", _MICRO_BOARDS.get(model, ""), options=options)
 
 
 def stm32(series: str = "unknown", options: Options = None) -> Target:
-    """Return the target of an STM32 microcontroller, which runs C.
-
-    Parameters
-    ----------
-    series : str
-        E.g. ``stm32F7xx``.
-    """
+    """Return the target of an STM32 microcontroller, e.g. of the series ``stm32F7xx``, which runs C."""
     return _made("c", "-keys=arm_cpu,cpu -device=arm_cpu", f"-model={series}", options=options)
 
 
@@ -191,11 +149,6 @@ def hexagon(
         Whether vectors may hold floats of Qualcomm's own format, and of the usual one.
     vtcm_capacity : int
         The size of its tightly coupled memory in bytes.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such version, or no vectors of that length.
     """
     if cpu_ver not in HEXAGON_VERSIONS:
         expected("target.hexagon", "cpu_ver", f"one of {', '.join(HEXAGON_VERSIONS)}", cpu_ver)

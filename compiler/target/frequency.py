@@ -56,13 +56,10 @@ end:
 
 
 def measure_frequency() -> float | None:
-    """Measure the frequency of the core that this thread runs on.
+    """Measure the frequency of the core that this thread runs on, in cycles per second.
 
-    Returns
-    -------
-    float or None
-        Cycles per second; None on architectures without a known loop.  This is the current frequency, not the nominal
-        one: cores run faster while others are idle, and slower when they are hot.
+    It is None on architectures without a known loop, and the current frequency, not the nominal one: cores run faster
+    while others are idle, and slower when they are hot.
     """
     kernel = _kernel()
     if kernel is None:

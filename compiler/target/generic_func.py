@@ -15,10 +15,7 @@ __all__ = ["GenericFunc", "generic_func", "get_native_generic_func", "override_n
 class GenericFunc:
     """A function that dispatches on the keys of the current target.
 
-    Attributes
-    ----------
-    default : callable or None
-        The implementation for targets without one of their own, and for calls without a current target.
+    ``default`` is for targets without an implementation of their own, and for calls without a current target.
     """
 
     def __init__(self, name: str) -> None:
@@ -48,15 +45,10 @@ class GenericFunc:
     def set_default(self, func: Callable[..., object], allow_override: bool = False) -> None:
         """Set the default implementation.
 
-        Parameters
-        ----------
-        allow_override : bool
-            Whether an existing default may be replaced.
-
         Raises
         ------
         ArgumentError
-            If there is one already and it may not be replaced.
+            If there is one already, unless it may be replaced (``allow_override``).
         """
         if self.default is not None and not allow_override:
             raise ArgumentError(f"{self.__name__}: the default is set already; pass allow_override=True to replace it")
@@ -68,19 +60,12 @@ class GenericFunc:
         key_list: str | Sequence[str] | None = None,
         allow_override: bool = False,
     ) -> Any:
-        """Register an implementation for target keys.
-
-        Parameters
-        ----------
-        func : callable, str or sequence of str
-            The implementation; or the keys, in which case a decorator is returned.
-        key_list : str or sequence of str, optional
-            The target keys, e.g. ``["cuda", "gpu"]``.
+        """Register an implementation for target keys, e.g. ``["cuda", "gpu"]``; given the keys alone, a decorator.
 
         Raises
         ------
         ArgumentError
-            If a key has an implementation already and it may not be replaced.
+            If a key has an implementation already, unless it may be replaced (``allow_override``).
         """
         if not callable(func):
             return functools.partial(self.register, key_list=func, allow_override=allow_override)
@@ -102,13 +87,7 @@ def get_native_generic_func(name: str) -> GenericFunc:
 
 
 def override_native_generic_func(func_name: str) -> Callable[[Callable[..., object]], GenericFunc]:
-    """Return a decorator that sets the default of the generic function with a name.
-
-    Returns
-    -------
-    callable
-        Takes the function and returns the generic function, whose ``register`` adds implementations.
-    """
+    """Return a decorator that sets the default of the generic function with a name, and returns that function."""
 
     def decorate(func: Callable[..., object]) -> GenericFunc:
         generic = get_native_generic_func(func_name)

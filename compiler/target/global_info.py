@@ -25,13 +25,7 @@ class DummyGlobalInfo(GlobalInfo):
 
 @dataclass(frozen=True)
 class VDevice(GlobalInfo):
-    """A virtual device on which data is placed.
-
-    Parameters
-    ----------
-    vdevice_id : int
-        The index among devices of the same kind.
-    """
+    """A virtual device, by its index among those of the same kind, on which data is placed."""
 
     target: TargetLike | None = None
     vdevice_id: int = 0

@@ -52,18 +52,7 @@ class GpuDevice:
         return self.flops / self.bandwidth
 
     def by_tensor_cores(self, types: str) -> GpuDevice | None:
-        """Return the device with the peak of its tensor cores instead of that of float32.
-
-        Parameters
-        ----------
-        types : str
-            Input and accumulator types, e.g. ``float16 to float32``.
-
-        Returns
-        -------
-        GpuDevice or None
-            None if there is no published peak for these types.
-        """
+        """Return the device with the published peak of its tensor cores for types, e.g. ``float16 to float32``."""
         peak = self.matrix_flops.get(types)
         return None if peak is None else replace(self, flops=peak)
 
@@ -72,25 +61,13 @@ class GpuDevice:
         return min(self.flops, intensity * self.bandwidth)
 
     def waves(self, blocks: int, resident: int) -> Waves:
-        """Return the number of waves in which the blocks of a launch run.
-
-        Parameters
-        ----------
-        resident : int
-            The maximum number of resident blocks per processor; at least 1.
-        """
+        """Return the number of waves in which the blocks of a launch run, given the resident blocks per processor."""
         return Waves(blocks / (self.processors * max(1, resident)))
 
 
 @dataclass(frozen=True, slots=True)
 class Waves:
-    """The waves of blocks of a launch.
-
-    Attributes
-    ----------
-    count : float
-        1 if all blocks are resident at once and fill the device.
-    """
+    """The waves of blocks of a launch; the count is 1 if all are resident at once and fill the device."""
 
     count: float
 

@@ -125,13 +125,7 @@ _BY_ARCHITECTURE = {
 
 @cache
 def instruction_kind(mnemonic: str, architecture: str = "x86_64") -> str | None:
-    """Return the kind of a machine instruction.
-
-    Returns
-    -------
-    str or None
-        One of :data:`KINDS`; None for an unknown mnemonic.
-    """
+    """Return the kind of a machine instruction, one of :data:`KINDS`; None for an unknown mnemonic."""
     rows = _BY_ARCHITECTURE.get(architecture, ())
     return next((kind for pattern, kind in rows if re.fullmatch(pattern, mnemonic)), None)
 

@@ -13,14 +13,9 @@ __all__ = ["KINDS", "TargetKind", "kind_named", "option_type"]
 
 @dataclass(frozen=True, slots=True)
 class KindFacts:
-    """The registration of a target kind.
+    """The registration of a target kind: its keys, and the options besides those of all kinds.
 
-    Attributes
-    ----------
-    keys : tuple of str
-        The keys of targets of this kind.
-    options : mapping of str to type
-        The options besides those of all kinds; ``list`` for comma-separated words.
+    The type ``list`` is for comma-separated words.
     """
 
     doc: str
@@ -136,13 +131,7 @@ class TargetKind(str):
 
     @staticmethod
     def options_from_name(kind_name: str) -> dict[str, str]:
-        """Return the options of a target kind, with the types of their values.
-
-        Raises
-        ------
-        TargetError
-            If the kind is unknown.
-        """
+        """Return the options of a target kind, with the types of their values."""
         return kind_named(kind_name).options
 
 

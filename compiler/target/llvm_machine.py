@@ -29,17 +29,7 @@ def initialize() -> None:
 
 @cache
 def target_machine(triple: str, cpu: str, features: str, opt_level: int) -> binding.TargetMachine:
-    """Create an LLVM target machine.
-
-    Parameters
-    ----------
-    triple : str
-        The target triple, such as ``x86_64-unknown-linux-gnu``.
-    cpu : str
-        LLVM's name of the CPU; empty for the generic CPU of the architecture.
-    opt_level : int
-        The optimisation level of LLVM's code generator, 0 to 3.
-    """
+    """Create an LLVM target machine; an empty CPU is the generic one, ``opt_level`` is the code generator's, 0 to 3."""
     initialize()
     try:
         target = binding.Target.from_triple(triple)
@@ -76,13 +66,7 @@ def _standard_error_lines() -> Iterator[list[str]]:
 
 @cache
 def data_layout(triple: str, cpu: str, features: str, opt_level: int) -> str:
-    """Return LLVM's data layout string of a machine, cached because LLVM serialises such queries.
-
-    Parameters
-    ----------
-    opt_level : int
-        The optimisation level of LLVM's code generator, 0 to 3.
-    """
+    """Return LLVM's data layout string of a machine, cached because LLVM serialises such queries."""
     return str(target_machine(triple, cpu, features, opt_level).target_data)
 
 

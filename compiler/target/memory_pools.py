@@ -21,21 +21,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class PoolInfoProperties:
-    """The size and speed of a memory pool.
-
-    Parameters
-    ----------
-    size_hint_bytes : int
-        The size in bytes; -1 if unrestricted.
-    clock_frequency_hz : int
-        The clock frequency in Hz; -1 if unknown.
-    read_bandwidth_bytes_per_cycle, write_bandwidth_bytes_per_cycle : int
-        Bytes read and written per cycle; -1 if unknown.
-    read_latency_cycles, write_latency_cycles : int
-        The latency of an access, in cycles.
-    target_burst_bytes : mapping of Target to int, optional
-        Bytes per burst access, by target.
-    """
+    """The size and speed of a memory pool; -1 stands for an unrestricted size and for what is unknown."""
 
     size_hint_bytes: int = -1
     clock_frequency_hz: int = -1
@@ -62,13 +48,7 @@ class PoolInfo:
 
 @dataclass(frozen=True)
 class WorkspacePoolInfo(PoolInfo):
-    """A memory pool for intermediate results.
-
-    Parameters
-    ----------
-    pool_info_properties : PoolInfoProperties, optional
-        Its size and speed; the fields are also attributes of the pool.
-    """
+    """A memory pool for intermediate results; its size and speed are also attributes of the pool."""
 
     pool_info_properties: PoolInfoProperties = field(default_factory=PoolInfoProperties)
 
@@ -78,13 +58,7 @@ class WorkspacePoolInfo(PoolInfo):
 
 @dataclass(frozen=True)
 class ConstantInfo:
-    """A constant in a memory pool.
-
-    Parameters
-    ----------
-    byte_offset : int
-        Its offset in the pool, in bytes.
-    """
+    """A constant at an offset, in bytes, of a memory pool."""
 
     name_hint: str
     byte_offset: int
@@ -93,13 +67,7 @@ class ConstantInfo:
 
 @dataclass(frozen=True)
 class ConstantPoolInfo(PoolInfo):
-    """A memory pool for constants.
-
-    Parameters
-    ----------
-    pool_info_properties : PoolInfoProperties, optional
-        Its size and speed; the fields are also attributes of the pool.
-    """
+    """A memory pool for constants; its size and speed are also attributes of the pool."""
 
     constant_info_arr: Sequence[ConstantInfo] = ()
     pool_info_properties: PoolInfoProperties = field(default_factory=PoolInfoProperties)
@@ -117,25 +85,13 @@ def _property(properties: PoolInfoProperties, owner: str, name: str) -> object:
 
 @dataclass(frozen=True)
 class WorkspaceMemoryPools:
-    """The memory pools for the intermediate results of a program.
-
-    Parameters
-    ----------
-    pools : sequence of WorkspacePoolInfo
-        In order of preference.
-    """
+    """The memory pools for the intermediate results of a program, in order of preference."""
 
     pools: Sequence[WorkspacePoolInfo]
 
 
 @dataclass(frozen=True)
 class ConstantMemoryPools:
-    """The memory pools for the constants of a program.
-
-    Parameters
-    ----------
-    pools : sequence of ConstantPoolInfo
-        In order of preference.
-    """
+    """The memory pools for the constants of a program, in order of preference."""
 
     pools: Sequence[ConstantPoolInfo]

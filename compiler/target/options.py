@@ -36,17 +36,7 @@ class Options(dict[str, Any]):
 
 @dataclass(slots=True)
 class Description:
-    """A parsed target.
-
-    Attributes
-    ----------
-    given : dict of str to Option
-        The options that were given, except ``keys`` and ``host``.
-    keys : list of str
-        The keys that were given; empty for the default ones.
-    host : object
-        The host that was given, or None.
-    """
+    """A parsed target: its host, the keys that were given, none for the default ones, and the other options."""
 
     kind: TargetKind
     given: Options = field(default_factory=Options)
@@ -55,13 +45,7 @@ class Description:
 
 
 def describe(target: str | Mapping[str, object]) -> Description:
-    """Parse a target.
-
-    Parameters
-    ----------
-    target : str or mapping
-        ``llvm -mcpu=haswell``, the same as a mapping or as JSON, or a tag such as ``nvidia/jetson-nano``.
-    """
+    """Parse a target: ``llvm -mcpu=haswell``, the same as a mapping or as JSON, or a tag."""
     if isinstance(target, Mapping):
         return _of_mapping(target)
     if not isinstance(target, str):

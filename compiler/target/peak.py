@@ -64,13 +64,7 @@ def _kernel(dtype: str) -> tuple[ObjectCode, Run, int]:
 
 
 def measure_peak(dtype: str = "float32", threads: int = 1) -> float:
-    """Measure the peak rate of fused multiply-adds on registers, over all threads.
-
-    Parameters
-    ----------
-    dtype : str
-        ``float32`` or ``float64``.
-    """
+    """Measure the peak rate of fused multiply-adds of ``float32`` or ``float64`` on registers, over all threads."""
     if dtype not in _BITS:
         raise ArgumentError(f"measure_peak: dtype must be one of {', '.join(_BITS)}, got {dtype!r}")
     if threads < 1:

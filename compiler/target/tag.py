@@ -17,21 +17,9 @@ def list_tags() -> dict[str, Target]:
 
 
 def register_tag(name: str, config: Mapping[str, object], override: bool = False) -> Target:
-    """Register a tag for a target.
+    """Register a tag for a target of this kind and options, as its constructor takes them.
 
-    Parameters
-    ----------
-    config : mapping of str to object
-        The kind and the options, as in the constructor of a target.
-    override : bool
-        Whether an existing tag may be replaced.
-
-    Raises
-    ------
-    ArgumentError
-        If the tag exists already.
-    TargetError
-        If the options are invalid.
+    A tag that exists is only replaced with ``override``.
     """
     if tagged(name) is not None and not override:
         expected("register_tag", "name", "a new tag, or override be True", name)

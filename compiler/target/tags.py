@@ -109,13 +109,7 @@ _TAGS: dict[str, dict[str, object]] = {
 
 
 def tagged(name: str) -> dict[str, object] | None:
-    """Return the options of the target with a tag.
-
-    Returns
-    -------
-    dict of str to object, or None
-        None if there is no such tag.
-    """
+    """Return the options of the target with a tag; None if there is no such tag."""
     options = _TAGS.get(name)
     return None if options is None else {**options, "tag": name}
 
@@ -126,11 +120,5 @@ def tag_names() -> list[str]:
 
 
 def add_tag(name: str, options: Mapping[str, object]) -> None:
-    """Register a tag for a target, replacing an existing one.
-
-    Parameters
-    ----------
-    options : mapping of str to object
-        The kind and the options, as in the constructor of a target.
-    """
+    """Register a tag for a target, given as to its constructor, replacing an existing one."""
     _TAGS[name] = dict(options)

@@ -44,8 +44,6 @@ class Target(TargetAttributes):
         The options that were given, and the defaults of the kind.
     keys : list of str
         The keys that select schedules: those given, the device, and those of the kind.
-    host : Target or None
-        The target of host code, which launches kernels.
     triple, cpu, llvm_features : str
         LLVM's names of the machine; CPU and features are empty for kinds other than ``llvm``.
 
@@ -72,65 +70,28 @@ class Target(TargetAttributes):
                 raise TargetError(f"Target: -mattr takes features such as +avx2 or -avx512f, got {feature!r}")
 
     def get_target_device_type(self) -> int:
-        """Return the device type that code for this target runs on.
-
-        Returns
-        -------
-        int
-            The same as ``tvm.device(target.kind.name).device_type``.
-        """
+        """Return the number of the device type that code for this target runs on, as ``tvm.device`` has it."""
         return int(device_of(self.kind.name).device_type)
 
     def get_kind_attr(self, attr_name: str) -> object:
-        """Return an attribute of the target kind.
-
-        Parameters
-        ----------
-        attr_name : str
-            ``keys``, ``defaults`` or ``doc``.
-
-        Returns
-        -------
-        object
-            None if there is no such attribute.
-        """
+        """Return an attribute of the target kind: ``keys``, ``defaults`` or ``doc``; None for any other."""
         return getattr(KINDS[self.kind], attr_name, None)
 
     def with_host(self, host: TargetLike) -> Target:
-        """Return this target with a host.
-
-        Parameters
-        ----------
-        host : Target, str or dict
-            The target of host code, which launches kernels.
-        """
+        """Return this target with a host."""
         return Target(self, host)
 
     def without_host(self) -> Target:
-        """Return this target without its host.
-
-        Returns
-        -------
-        Target
-            The target itself if it has no host.
-        """
+        """Return this target without its host; itself if it has none."""
         if self.host is None:
             return self
         return Target({name: value for name, value in self.export().items() if name != "host"})
 
     @staticmethod
     def from_device(device: str | Device) -> Target:
-        """Detect the target of a device of this machine.
+        """Detect the target of a device of this machine, such as ``cpu`` or ``tvm.cuda(0)``.
 
-        Parameters
-        ----------
-        device : str or Device
-            For example ``cpu`` or ``tvm.cuda(0)``.
-
-        Returns
-        -------
-        Target
-            ``llvm -mcpu=native`` for the CPU, and the architecture of a CUDA device.
+        It is ``llvm -mcpu=native`` for the CPU, and the architecture of a CUDA device.
 
         Raises
         ------
@@ -149,18 +110,7 @@ class Target(TargetAttributes):
     def check_and_update_host_consist(
         target: TargetLike | None, host: TargetLike | None = None
     ) -> tuple[Target | None, Target | None]:
-        """Combine a target with its host.
-
-        Parameters
-        ----------
-        host : Target, str, dict or None
-            By default the host of ``target``.
-
-        Raises
-        ------
-        AssertionError
-            If there is a host but no target.
-        """
+        """Combine a target with its host, by default the one it has; a host without a target is an AssertionError."""
         if target is None:
             assert host is None, "Target host is not empty when target is empty."
             return None, None
@@ -173,17 +123,9 @@ class Target(TargetAttributes):
     def canon_multi_target(
         multi_targets: TargetLike | Sequence[TargetLike] | Mapping[Any, TargetLike] | None,
     ) -> list[Target] | None:
-        """Convert one or several targets to a list.
+        """Convert one or several targets to a list; None stays.
 
-        Parameters
-        ----------
-        multi_targets : Target, str, dict, a sequence of them, or None
-            A mapping from device types to targets, as in older programs, is also accepted.
-
-        Returns
-        -------
-        list of Target, or None
-            None if no target is given.
+        A mapping from device types to targets, as in older programs, is also accepted.
         """
         if multi_targets is None:
             return None
@@ -195,19 +137,9 @@ class Target(TargetAttributes):
     def canon_multi_target_and_host(
         target: TargetLike | Sequence[TargetLike] | Mapping[Any, TargetLike], target_host: TargetLike | None = None
     ) -> list[Target]:
-        """Convert one or several targets to a list of targets with their hosts.
+        """Convert one or several targets, at least one, to a list; those without a host get ``target_host``.
 
-        Parameters
-        ----------
-        target : Target, str, dict, or a sequence of them
-            A mapping from device types to targets, as in older programs, is also accepted.
-        target_host : Target, str or dict, optional
-            The host of the targets that have none.
-
-        Raises
-        ------
-        AssertionError
-            If no target is given.
+        A mapping from device types to targets, as in older programs, is also accepted.
         """
         targets = Target.canon_multi_target(target)
         assert targets is not None, "Target is not None"
@@ -217,18 +149,7 @@ class Target(TargetAttributes):
     def canon_target_map_and_host(
         target_map: Mapping[TargetLike, Any], target_host: TargetLike | None = None
     ) -> tuple[dict[Target, Any], Target | None]:
-        """Combine the targets that are the keys of a mapping with one host.
-
-        Parameters
-        ----------
-        target_host : Target, str or dict, optional
-            By default the host of the first target.
-
-        Returns
-        -------
-        tuple of dict and Target or None
-            The mapping from the targets with their host, and the host.
-        """
+        """Combine the targets that are the keys of a mapping with one host, by default the first target's."""
         targets: dict[Target, Any] = {}
         host = Target.canon_target(target_host)
         for given, value in target_map.items():
@@ -239,23 +160,11 @@ class Target(TargetAttributes):
 
     @staticmethod
     def canon_target(target: TargetLike | None) -> Target | None:
-        """Convert what is given for a target to a Target.
-
-        Returns
-        -------
-        Target or None
-            None if no target is given.
-        """
+        """Convert what is given for a target to a Target; None stays."""
         return target if target is None or isinstance(target, Target) else Target(target)
 
     def export(self) -> dict[str, object]:
-        """Return the target as a dictionary that the constructor takes.
-
-        Returns
-        -------
-        dict
-            ``kind`` (str), ``keys`` (list of str), the options that were given, and ``host`` (dict) if there is one.
-        """
+        """Return the target as a dictionary that the constructor takes: kind, keys, given options, and host if any."""
         options = {"kind": self.kind.name, "keys": self.keys, **self.description.given}
         return options if self.host is None else {**options, "host": self.host.export()}
 
@@ -266,12 +175,7 @@ class Target(TargetAttributes):
 
     @staticmethod
     def current(allow_none: bool = True) -> Target | None:
-        """Return the target of the innermost ``with`` block in this thread and asyncio task.
-
-        Parameters
-        ----------
-        allow_none : bool
-            Whether to return None, instead of raising an error, if there is none.
+        """Return the target of the innermost ``with`` block in this thread and asyncio task, or None.
 
         Raises
         ------

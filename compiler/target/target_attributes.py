@@ -18,13 +18,7 @@ _SCALABLE = {"aarch64": ("+sve", "+sve2"), "arm64": ("+sve", "+sve2"), "riscv64"
 
 
 class TargetAttributes:
-    """The attributes of a target and the properties of its hardware that follow from them.
-
-    Attributes
-    ----------
-    attrs : dict of str to (str, int, bool or list)
-        The options that were given, and the defaults of the kind.
-    """
+    """The attributes of a target and the properties of its hardware that follow from them."""
 
     default_opt_level: ClassVar[int] = 3
     """LLVM's optimisation level for targets that do not set one; shared by the whole process."""
@@ -146,13 +140,7 @@ class TargetAttributes:
         return vector_registers.vector_registers(self.triple, self.cpu, self.llvm_features)
 
     def vector_width(self, dtype: str = "float32") -> int:
-        """Return the number of elements of a data type in one vector register.
-
-        Parameters
-        ----------
-        dtype : str
-            A scalar type, such as ``float32``.
-        """
+        """Return the number of elements of a data type in one vector register."""
         return max(self.vector_bits // dt.bits(dtype), 1)
 
     @property

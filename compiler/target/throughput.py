@@ -46,13 +46,7 @@ SATURATED = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """An execution port.
-
-    Attributes
-    ----------
-    cycles : float
-        The cycles per iteration in which it is busy.
-    """
+    """An execution port, and the cycles per iteration in which it is busy."""
 
     name: str
     cycles: float
@@ -60,16 +54,9 @@ class Port:
 
 @dataclass(frozen=True, slots=True)
 class Throughput:
-    """The predicted throughput of a loop.
+    """The predicted throughput of a loop, with the busiest port first and a sentence about the bottleneck.
 
-    Attributes
-    ----------
-    asked : str
-        The processor that was asked for; another one than ``cpu`` if the tool has no model of it.
-    ports : tuple of Port
-        The ports in use, the busiest first.
-    bottleneck : str
-        A sentence about what limits the loop.
+    ``asked`` is the processor that was asked for; another one than ``cpu`` if the tool has no model of it.
     """
 
     cpu: str
@@ -124,15 +111,9 @@ def find_llvm_mca() -> str:
 def analyse_loop(lines: Sequence[str], triple: str, cpu: str, features: str = "") -> Throughput:
     """Analyse the throughput of a loop with LLVM's model of a processor.
 
-    Parameters
-    ----------
-    triple : str
-        The target triple, such as ``x86_64-unknown-linux-gnu``.
-    cpu : str
-        LLVM's name of the processor.  If the installed ``llvm-mca`` has no model of it that runs the loop, that of the
-        nearest processor is used, and named in the result.
-    features : str
-        Comma-separated features that it has beside those of its name, each prefixed by ``+`` or ``-``.
+    If the installed ``llvm-mca`` has no model of it that runs the loop, that of the nearest processor is used, and
+    named in the result.  ``features`` are those that it has beside those of its name, separated by commas, each
+    prefixed by ``+`` or ``-``.
     """
     if len(lines) > MAX_INSTRUCTIONS:
         raise BuildError(f"the throughput of at most {MAX_INSTRUCTIONS:,} instructions is analysed, got {len(lines):,}")

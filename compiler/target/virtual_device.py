@@ -24,15 +24,7 @@ _OPEN: Mapping[str, object] = {"device_type": _ANY, "virtual_device_id": _ANY, "
 
 @dataclass(frozen=True, slots=True, repr=False)
 class VirtualDevice:
-    """A device, the target of its code and its memory scope, each of which may be unconstrained.
-
-    Parameters
-    ----------
-    device : Device or int, optional
-        The device, or a DLPack device type; unconstrained by default.
-    memory_scope : str
-        The memory scope; unconstrained if empty.
-    """
+    """A device, or a DLPack device type, the target of its code and its memory scope; any may be unconstrained."""
 
     device_type: int = _ANY
     virtual_device_id: int = _ANY
@@ -61,17 +53,7 @@ class VirtualDevice:
         target: Target | str | None = None,
         memory_scope: str = "",
     ) -> VirtualDevice:
-        """Create a virtual device from its fields, as in the text format.
-
-        Parameters
-        ----------
-        device_type : int
-            The DLPack device type; -1 if unconstrained.
-        virtual_device_id : int
-            The index among devices of this type; -1 if unconstrained.
-        memory_scope : str
-            The memory scope; unconstrained if empty.
-        """
+        """Create a virtual device from its fields, as in the text format: -1, or an empty scope, is unconstrained."""
         made = cls(None, target, memory_scope)._with("device_type", int(device_type))
         return made._with("virtual_device_id", int(virtual_device_id))
 
@@ -111,13 +93,7 @@ class VirtualDevice:
 
 
 def as_virtual_device(value: object) -> VirtualDevice:
-    """Convert a value to a virtual device.
-
-    Parameters
-    ----------
-    value : VirtualDevice, Device, str or int
-        A string is the name of a device type, an int a DLPack device type.
-    """
+    """Convert a virtual device, a device, or the name or DLPack number of a device type to a virtual device."""
     if isinstance(value, VirtualDevice):
         return value
     if isinstance(value, (str, int)):
@@ -129,12 +105,10 @@ def as_virtual_device(value: object) -> VirtualDevice:
 
 @dataclass(frozen=True, slots=True)
 class CompilationConfig:
-    """The targets that a module is compiled for.
+    """The targets that a module is compiled for, those of kernels one per device type.
 
     Attributes
     ----------
-    primitive_targets : tuple of Target
-        The targets of kernels, one per device type.
     host_target : Target or None
         The target of host code; None in programs for releases before 0.9, which give devices no targets.
     fallback : int, optional
@@ -180,14 +154,9 @@ def make_compilation_config(
     target: TargetLike | Sequence[TargetLike] | Mapping[Any, TargetLike],
     target_host: Target | str | None = None,
 ) -> CompilationConfig:
-    """Create a compilation configuration.
+    """Create a compilation configuration; the target of host code is ``llvm`` by default.
 
-    Parameters
-    ----------
-    ctxt : PassContext
-        Its option ``relay.fallback_device_type`` is the default device type of kernels.
-    target_host : Target or str, optional
-        The target of host code; ``llvm`` by default.
+    The default device type of kernels is the context's option ``relay.fallback_device_type``.
     """
     made = tuple(Target.canon_multi_target(target) or ())
     host = Target(target_host) if isinstance(target_host, str) else target_host

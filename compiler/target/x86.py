@@ -8,13 +8,7 @@ __all__ = ["get_simd_32bit_lanes", "target_has_features"]
 
 
 def get_simd_32bit_lanes() -> int:
-    """Return the number of 32-bit lanes of the current target's widest vector instructions.
-
-    Returns
-    -------
-    int
-        16 with AVX-512, 8 with AVX2, else 4.
-    """
+    """Return the 32-bit lanes of the current target's widest vectors: 16 with AVX-512, 8 with AVX2, else 4."""
     if target_has_features(["avx512bw", "avx512f"]):
         return 16
     return 8 if target_has_features("avx2") else 4

@@ -32,18 +32,7 @@ if not TYPE_CHECKING:
 
 
 def llvm_get_vector_width(target: TargetLike | None = None) -> int:
-    """Return the width in bits of the widest vector registers that code for a target uses.
-
-    Parameters
-    ----------
-    target : Target, str or dict, optional
-        The current target by default, or else this machine.
-
-    Returns
-    -------
-    int
-        0 for a target without vectors.
-    """
+    """Return the bits of the widest vector registers that code for a target uses; 0 without vectors."""
     return Target.target_or_current(target).vector_bits
 
 
@@ -53,40 +42,17 @@ def llvm_get_system_cpu() -> str:
 
 
 def llvm_get_system_triple() -> str:
-    """Return LLVM's target triple of this machine.
-
-    Returns
-    -------
-    str
-        Such as ``x86_64-unknown-linux-gnu``.
-    """
+    """Return LLVM's target triple of this machine, such as ``x86_64-unknown-linux-gnu``."""
     return host_triple()
 
 
 def llvm_version_major(allow_none: bool = False) -> int:
-    """Return the major version of LLVM.
-
-    Parameters
-    ----------
-    allow_none : bool
-        Accepted for compatibility with builds of TVM without LLVM.
-
-    Returns
-    -------
-    int
-        E.g. 20.
-    """
+    """Return the major version of LLVM, which is always there."""
     return int(binding.llvm_version_info[0])
 
 
 def llvm_get_targets() -> list[str]:
-    """Return the architectures for which LLVM generates code.
-
-    Returns
-    -------
-    list of str
-        Architectures of target triples, such as ``x86_64`` and ``aarch64``.
-    """
+    """Return the architectures for which LLVM generates code, such as ``x86_64`` and ``aarch64``."""
     binding.initialize_all_targets()
     names = ("aarch64", "arm", "i386", "mips", "ppc64le", "riscv32", "riscv64", "wasm32", "x86_64")
     targets = []
@@ -100,32 +66,13 @@ def llvm_get_targets() -> list[str]:
 
 
 def target_has_features(cpu_features: str | list[str], target: TargetLike | None = None) -> bool:
-    """Return whether a target's processor has features.
-
-    Parameters
-    ----------
-    cpu_features : str or list of str
-        Their LLVM names, e.g. ``avx2``.
-    target : Target or str, optional
-        The current one, else this machine, by default.
-    """
+    """Return whether a target's processor, by default the current one's, has features such as ``avx2``."""
     asked = [cpu_features] if isinstance(cpu_features, str) else cpu_features
     return set(asked) <= set(llvm_get_cpu_features(target))
 
 
 def llvm_get_cpu_features(target: TargetLike | None = None) -> list[str]:
-    """Return the features of a target's processor that LLVM uses.
-
-    Parameters
-    ----------
-    target : Target or str, optional
-        The current one, else this machine, by default.
-
-    Returns
-    -------
-    list of str
-        Their LLVM names: those that the target names, and those that are detected from LLVM's output.
-    """
+    """Return LLVM's names of the features of a target's processor: those that the target names, and detected ones."""
     made = Target.target_or_current(target)
     stated = [feature for feature in made.llvm_features.split(",") if feature]
     present = used_features(made.triple, made.cpu, made.llvm_features) | {f[1:] for f in stated if f[0] == "+"}
@@ -133,26 +80,12 @@ def llvm_get_cpu_features(target: TargetLike | None = None) -> list[str]:
 
 
 def llvm_cpu_has_features(cpu_features: str | list[str], target: TargetLike | None = None) -> bool:
-    """Return whether a target's processor has features, as :func:`target_has_features` does.
-
-    Parameters
-    ----------
-    cpu_features : str or list of str
-        Their LLVM names, e.g. ``avx2``.
-    target : Target or str, optional
-        The current one, else this machine, by default.
-    """
+    """Return whether a target's processor has features, as :func:`target_has_features` does."""
     return target_has_features(cpu_features, target)
 
 
 def llvm_get_cpu_archlist(target: TargetLike | None = None) -> list[str]:
-    """Return the processors of a target's architecture that LLVM knows.
-
-    Parameters
-    ----------
-    target : Target or str, optional
-        The current one, else this machine, by default.
-    """
+    """Return the processors of a target's architecture that LLVM knows."""
     architecture = Target.target_or_current(target).triple.split("-")[0]
     return NAMES.get({"arm64": "aarch64"}.get(architecture, architecture), "").split()
 
@@ -170,18 +103,7 @@ _INTRINSICS: list[str] = [""]
 
 
 def llvm_lookup_intrinsic_id(name: str) -> int:
-    """Return the id of an LLVM intrinsic.
-
-    Parameters
-    ----------
-    name : str
-        E.g. ``llvm.fma``.
-
-    Returns
-    -------
-    int
-        Constant within a process; 0 if LLVM has no such intrinsic.
-    """
+    """Return the id of an LLVM intrinsic such as ``llvm.fma``, constant within a process; 0 if there is none."""
     if not has_intrinsic(name):
         return 0
     if name not in _INTRINSICS:
@@ -190,12 +112,7 @@ def llvm_lookup_intrinsic_id(name: str) -> int:
 
 
 def llvm_get_intrinsic_name(intrin_id: int) -> str:
-    """Return the name of an LLVM intrinsic.
-
-    Parameters
-    ----------
-    intrin_id : int
-        As in :func:`llvm_lookup_intrinsic_id`.
+    """Return the name of the LLVM intrinsic that :func:`llvm_lookup_intrinsic_id` gave an id.
 
     Raises
     ------

@@ -28,10 +28,7 @@ __all__ = ["distinct", "passed_type", "returned_type", "signatures_of", "symbol_
 def signatures_of(functions: Sequence[tuple[str, PrimFunc]], parallel: bool) -> list[tuple[Signature, tuple[Var, ...]]]:
     """Return the signatures of the functions of a module.
 
-    Parameters
-    ----------
-    parallel : bool
-        Whether parallel loops are multi-threaded; the number of threads is then an argument.
+    Where parallel loops are multi-threaded, the number of threads is an argument.
     """
     facts = {name: Facts() for name, _ in functions}
     for name, func in functions:
@@ -137,13 +134,7 @@ def symbol_name(name: str) -> str:
 
 
 class Facts(Visitor):
-    """Collects the memory that a function writes, its parallel loops, return type and callees.
-
-    Attributes
-    ----------
-    returns : str
-        The data type of the value of ``tir.ret``; empty if there is none.
-    """
+    """Collects the memory that a function writes, its parallel loops, return type (empty without one) and callees."""
 
     def __init__(self) -> None:
         self.written: set[Var] = set()

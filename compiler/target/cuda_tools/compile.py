@@ -40,15 +40,7 @@ _BOUNDS = re.compile(r"__launch_bounds__\((\d+)\) (\w+)\(")
 
 @dataclass(frozen=True, slots=True)
 class KernelReport:
-    """The report on a kernel.
-
-    Attributes
-    ----------
-    threads : int, optional
-        Threads per block; None if the program does not specify them.
-    occupancy : Occupancy, optional
-        None if the number of threads is unknown.
-    """
+    """The report on a kernel; without threads per block in the program, there is no occupancy."""
 
     name: str
     threads: int | None
@@ -58,13 +50,7 @@ class KernelReport:
 
 @dataclass(frozen=True, slots=True)
 class CudaReport:
-    """The results of NVIDIA's compilers for a program.
-
-    Attributes
-    ----------
-    ptx, sass : list of CodeLine
-        The code, each line with its source line.
-    """
+    """The results of NVIDIA's compilers for a program; each line of ``ptx`` and ``sass`` has its source line."""
 
     arch: str
     ptx: list[CodeLine]
@@ -84,10 +70,7 @@ class Translation:
 def compile_cuda(source: str, arch: str = DEFAULT_ARCH) -> CudaReport:
     """Compile CUDA C with NVRTC and ptxas, and disassemble the result, in resource-limited processes.
 
-    Parameters
-    ----------
-    arch : str
-        ``sm_75`` to ``sm_120``, if the installed compilers support it.
+    ``arch`` is ``sm_75`` to ``sm_120``, if the installed compilers support it.
     """
     _check_arch("compile_cuda", arch)
     with tempfile.TemporaryDirectory() as folder:

@@ -25,13 +25,7 @@ _LABEL = re.compile(r"^\s*\.(L_x_\d+):")
 
 @dataclass(frozen=True, slots=True)
 class CodeLine:
-    """A line of PTX or SASS.
-
-    Attributes
-    ----------
-    source_line : int, optional
-        The line of the CUDA C, from 1; None if unknown.
-    """
+    """A line of PTX or SASS, and the line of the CUDA C, from 1, if known."""
 
     text: str
     source_line: int | None

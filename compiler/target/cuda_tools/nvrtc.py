@@ -19,12 +19,8 @@ class NvrtcError(Exception):
 class Compiled(NamedTuple):
     """What NVRTC makes of a program.
 
-    Attributes
-    ----------
-    cubin : bytes
-        Machine code as an ELF file; empty if the options name no real architecture, such as ``sm_90``.
-    log : str
-        The log of the compiler, and of ptxas if requested by options.
+    ``cubin`` is empty if the options name no real architecture, such as ``sm_90``; the log is that of ptxas, too, if
+    requested by options.
     """
 
     ptx: bytes

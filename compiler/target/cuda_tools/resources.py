@@ -20,13 +20,7 @@ _FIELDS = {
 
 @dataclass(frozen=True, slots=True)
 class KernelResources:
-    """The resource usage of a kernel.
-
-    Attributes
-    ----------
-    stack_bytes, spill_store_bytes, spill_load_bytes : int
-        Stack size and spill traffic per thread.
-    """
+    """The resource usage of a kernel: stack size and spill traffic are bytes per thread."""
 
     registers: int = 0
     shared_bytes: int = 0

@@ -58,13 +58,7 @@ def include_folder() -> Path | None:
 
 
 def run_limited(command: Sequence[str], folder: str) -> subprocess.CompletedProcess[str]:
-    """Run a tool with limits on time, memory and files, and with an empty environment.
-
-    Parameters
-    ----------
-    command : sequence of str
-        A tool, or a script of this package (ending in ``.py``), and its arguments.
-    """
+    """Run a tool, or a ``.py`` script of this package, with limits on time, memory and files, and no environment."""
     limited = [sys.executable, "-I", "-S", _LIMITED, str(_SECONDS), str(_BYTES), *command]
     try:
         return subprocess.run(

@@ -16,13 +16,7 @@ STACK_BUDGET = 512 << 10
 
 
 def stack_elements(n: Allocate) -> int | None:
-    """Return the number of elements of an allocation if it is placed on the stack.
-
-    Returns
-    -------
-    int or None
-        None for an allocation that is placed on the heap, because it is too large or of symbolic size.
-    """
+    """Return the number of elements of an allocation on the stack; None for a large or symbolic one, on the heap."""
     count = 1
     for extent in n.extents:
         if not isinstance(extent, IntImm):

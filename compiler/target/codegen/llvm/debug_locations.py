@@ -84,13 +84,7 @@ class DebugLocations:
 
 
 class Locator:
-    """Tracks the source position of the next instruction of a function.
-
-    Parameters
-    ----------
-    debug : DebugLocations or None
-        None to emit no locations.
-    """
+    """Tracks the source position of the next instruction of a function; without ``debug``, no locations are emitted."""
 
     def __init__(self, debug: DebugLocations | None, function: ir.Function, builder: ir.IRBuilder) -> None:
         self._debug = debug

@@ -35,10 +35,7 @@ T = TypeVar("T")
 class Generated:
     """The LLVM module of a lowered module; later stages are computed on first access.
 
-    Parameters
-    ----------
-    with_locations : bool
-        Whether it has debug locations; those that LLVM's optimiser drops are then restored.
+    Debug locations (``with_locations``) that LLVM's optimiser drops are restored.
     """
 
     def __init__(self, target: Target, signatures: list[Signature], emitted: str, with_locations: bool) -> None:
@@ -155,19 +152,10 @@ def codegen(module: IRModule, target: Target) -> Generated:
 def emit(
     functions: list[tuple[str, PrimFunc]], module: IRModule, target: Target, with_locations: bool
 ) -> tuple[list[Signature], str]:
-    """Generate LLVM IR for functions, and their signatures.
+    """Generate LLVM IR for functions, and their signatures in their order.
 
-    Parameters
-    ----------
-    with_locations : bool
-        Whether to emit debug locations, which refer to lines and columns of the printed module.
-
-    Returns
-    -------
-    signatures : list of Signature
-        In the order of the functions.
-    text : str
-        LLVM IR with the functions in alphabetical order, independent of their order in the module.
+    The text is in alphabetical order, independent of their order in the module; debug locations refer to lines and
+    columns of the printed module.
     """
     llvm = ir.Module("strata")
     llvm.triple = target.triple

@@ -44,13 +44,7 @@ _SHARED = 3
 
 
 def kernel_code(module: IRModule, target: Target, with_locations: bool = False) -> Generated:
-    """Compile kernels.
-
-    Parameters
-    ----------
-    with_locations : bool
-        Whether to emit debug locations, which refer to lines and columns of the printed module.
-    """
+    """Compile kernels; debug locations refer to lines and columns of the printed module."""
     device = DEVICES[target.kind]
     cpu = target.mcpu or target.arch or device.cpu
     features = f" -mattr={device.features}" if device.features else ""

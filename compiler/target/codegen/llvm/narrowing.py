@@ -20,10 +20,7 @@ _LARGER, _SMALLER = Op.get("tir.fmaximum"), Op.get("tir.fminimum")
 def may_not_fit(value: PrimExpr, target: str) -> bool:
     """Return whether a float that is converted to an integer type of fewer than 32 bits may be beyond its range.
 
-    Returns
-    -------
-    bool
-        False for other types, and for what was clipped to the range; NaN is in no range.
+    What was clipped to the range is in it; NaN is in no range.
     """
     if not dt.is_integral(target) or dt.is_bool(target) or dt.bits(target) >= 32:
         return False

@@ -40,10 +40,7 @@ def call_packed(e: Emitter, n: Call) -> ir.Value:
 def call_rows(e: Emitter, name: PrimExpr, rows: tuple[ir.Value, ir.Value, int], dtype: str) -> ir.Value:
     """Generate the call of a packed function whose arguments are already in memory.
 
-    Parameters
-    ----------
-    rows : tuple of ir.Value, ir.Value and int
-        Pointers to the argument values and their type codes, and the number of arguments.
+    ``rows`` are pointers to the argument values and their type codes, and the number of arguments.
     """
     value, _ = _call_rows(e, name, rows, _returned_kind(dtype))
     return _returned(e, value, dtype)

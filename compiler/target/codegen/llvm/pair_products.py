@@ -33,13 +33,7 @@ _INTRINSICS = {
 
 
 def pair_product(emitter: Emitter, n: Add) -> ir.Value | None:
-    """Generate code for a sum that contains two products of 16-bit integers.
-
-    Returns
-    -------
-    ir.Value or None
-        None if the sum has another form, or the target has no such instruction.
-    """
+    """Generate code for a sum that contains two products of 16-bit integers; None for other sums and other targets."""
     lanes = dt.lanes(n.dtype)
     if dt.element(n.dtype) != "int32" or lanes < min(_INTRINSICS) or lanes & (lanes - 1):
         return None

@@ -65,12 +65,7 @@ def trace_passes(emitted: str, target: Target) -> list[PassRun]:
     """Run LLVM's optimisation pipeline for a target, and record every pass with the module after it.
 
     LLVM prints the module after each pass to the process's standard error, which is captured; the output of other
-    threads to it is lost in the meantime.
-
-    Parameters
-    ----------
-    emitted : str
-        Unoptimised LLVM IR of at most :data:`MAX_EMITTED` characters.
+    threads to it is lost in the meantime.  ``emitted`` has at most :data:`MAX_EMITTED` characters.
     """
     if len(emitted) > MAX_EMITTED:
         raise BuildError(

@@ -38,13 +38,7 @@ def parse(text: str) -> binding.ModuleRef:
 
 
 def optimise(module: binding.ModuleRef, target: Target) -> None:
-    """Optimise a module in place, at the optimisation level of the target.
-
-    Parameters
-    ----------
-    target : Target
-        Its ``opt_level`` selects the pipeline; the vectorisers run from level 2.
-    """
+    """Optimise a module in place, at the optimisation level of the target; the vectorisers run from level 2."""
     options = binding.create_pipeline_tuning_options(speed_level=target.opt_level)
     options.loop_vectorization = options.slp_vectorization = target.opt_level >= 2
     builder = binding.create_pass_builder(machine_of(target), options)

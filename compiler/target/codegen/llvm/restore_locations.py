@@ -40,13 +40,7 @@ class _Emitted:
 
 
 def restore_locations(emitted: str, optimised: str) -> str:
-    """Restore locations in ``optimised`` at the instructions whose origin follows from their names or uses.
-
-    Parameters
-    ----------
-    emitted, optimised : str
-        LLVM IR of one module before and after LLVM's optimiser, with debug locations.
-    """
+    """Restore debug locations after LLVM's optimiser where an instruction's origin follows from its name or uses."""
     functions = _emitted_places(emitted)
     locations = _locations(optimised)
     lines = [_without_line_zero(line, locations) for line in optimised.splitlines()]

@@ -30,13 +30,7 @@ def cpu_attributes(target: Target) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredFunction:
-    """A declared function of the module.
-
-    Attributes
-    ----------
-    sizes : tuple of Var
-        The shape variables, which are passed after the arguments.
-    """
+    """A declared function of the module; its shape variables (``sizes``) are passed after the arguments."""
 
     code: ir.Function
     func: PrimFunc
@@ -146,10 +140,8 @@ class FunctionState:
         Total size of the allocations on the stack.
     in_parallel : bool
         Whether this is the body of a parallel loop.
-    result : ir.Value, optional
-        The address at which the value of ``tir.ret`` is stored.
-    returns : str
-        The data type of that value; empty if there is none.
+    result, returns : ir.Value or None, str
+        The address at which the value of ``tir.ret`` is stored, and its data type; None and empty if there is none.
     """
 
     shared: ModuleState

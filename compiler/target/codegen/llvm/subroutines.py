@@ -41,13 +41,7 @@ def return_value(e: Emitter, n: Call) -> ir.Value:
 
 
 def call_function(e: Emitter, n: Call, callee: DeclaredFunction, args: Sequence[PrimExpr]) -> ir.Value:
-    """Generate the call of a function of the same module, whose failure is propagated.
-
-    Parameters
-    ----------
-    n : Call
-        The call, of the data type that its result is used as.
-    """
+    """Generate the call of a function of the same module, whose failure is propagated."""
     state, builder, signature = e.state, e.state.builder, callee.signature
     if callee.func.buffer_map:
         raise BuildError(

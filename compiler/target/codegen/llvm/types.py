@@ -22,13 +22,7 @@ _FLOATS = {16: ir.HalfType(), 32: ir.FloatType(), 64: ir.DoubleType()}
 
 
 class MissingTypeError(BuildError):
-    """A data type that code generation does not support.
-
-    Parameters
-    ----------
-    where : str
-        What has the type, and the line of the program; empty while unknown.
-    """
+    """A data type that code generation does not support."""
 
     def __init__(self, dtype: str, where: str = "") -> None:
         of = f", which {where} has" if where else ""

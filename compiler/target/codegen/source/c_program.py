@@ -48,16 +48,8 @@ def c_header(code: SourceCode) -> str:
 def c_main(code: SourceCode, header: str = "module.h", weights: Sequence[str] = ()) -> str:
     """Return a main program that calls and times the first function on random inputs.
 
-    Parameters
-    ----------
-    weights : sequence of str
-        Parameters whose values are read from the file ``weights.bin``, in this order.
-
-    Returns
-    -------
-    str
-        The program prints the shortest of ten measurements, and the sum of each output array.  Short calls are repeated
-        until their duration can be measured.
+    It prints the shortest of ten measurements, for which short calls are repeated until their duration can be measured,
+    and the sum of each output array.  The values of ``weights`` are read from the file ``weights.bin``, in this order.
     """
     language, signature = code.language, code.signatures[0]
     arrays = [(_name(language, p), p) for p in signature.parameters if p.shape is not None]

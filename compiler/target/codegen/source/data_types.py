@@ -26,10 +26,7 @@ _STORED_AS_BITS = frozenset({"bfloat16", "e4m3_float8", "e5m2_float8"})
 def require_data_types(language: Language, func: PrimFunc) -> None:
     """Check that a language and its device support the data types of a function's values and memory.
 
-    Parameters
-    ----------
-    func : PrimFunc
-        With ``supports_float16=0`` in its attribute ``target`` if the device has no half precision.
+    A device without half precision has ``supports_float16=0`` in the function's attribute ``target``.
     """
     missing = _missing(language, func)
     _DataTypes(language, func, missing, lambda element: element not in language.types or element in missing).require_of(

@@ -20,16 +20,9 @@ CallRule: TypeAlias = "Callable[[Expressions, Call, int], None]"
 
 @dataclass(frozen=True, slots=True)
 class KernelParameter:
-    """A parameter of a kernel.
+    """A parameter of a kernel: ``dtype`` is of the value, or of the elements behind a pointer.
 
-    Attributes
-    ----------
-    dtype : str
-        The data type of the value, or of the elements behind a pointer.
-    type : str
-        The data type as spelled in the language.
-    is_pointer, is_written : bool
-        Whether it is a pointer, and whether the kernel writes through it.
+    ``type`` is its spelling in the language; ``is_written`` says whether the kernel writes through the pointer.
     """
 
     name: str
@@ -41,13 +34,7 @@ class KernelParameter:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """What the head of a kernel is generated from.
-
-    Attributes
-    ----------
-    threads : tuple of int, optional
-        Threads per block along x, y and z; None if only known at launch.
-    """
+    """What the head of a kernel is generated from; ``threads`` per block along x, y and z are None until launch."""
 
     symbol: str
     parameters: list[KernelParameter]

@@ -109,13 +109,7 @@ class Expressions(Functor):
                 self.visit(part, _ANY)
 
     def fill(self, template: str, *args: str | PrimExpr, **parts: str | PrimExpr) -> None:
-        """Emit a template whose fields are strings and expressions.
-
-        Parameters
-        ----------
-        template : str
-            With fields such as ``{0}`` and ``{type}``; ``{{`` is a brace.
-        """
+        """Emit a template with strings and expressions for fields such as ``{0}`` and ``{type}``; ``{{`` is a brace."""
         for text, field, _, _ in Formatter().parse(template):
             self.out.write(text)
             if field is not None:

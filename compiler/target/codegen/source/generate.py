@@ -37,13 +37,7 @@ LANGUAGES: dict[str, Language] = {language.name: language for language in (C, CU
 
 
 class SourceCode(msgspec.Struct, frozen=True, kw_only=True):
-    """A generated program.
-
-    Attributes
-    ----------
-    listing : TextBuilder
-        Its lines, with regions that refer to the IR.
-    """
+    """A generated program, the regions of whose listing refer to the IR."""
 
     language: Language
     signatures: list[Signature]

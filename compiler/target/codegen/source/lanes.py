@@ -37,17 +37,12 @@ __all__ = ["is_side_by_side", "without_vectors"]
 def without_vectors(stmt: Stmt, vectors: VectorRules | None = None) -> Stmt:
     """Scalarise a statement, computing vectors lane by lane.
 
-    ::
+    Available vector accesses remain as copies between memory and local arrays of lanes.  ::
 
         C[T.Ramp(i * 4, 1, 4)] = A[T.Ramp(i * 4, 1, 4)] + T.Broadcast(x, 4)
         →
         for lane in range(4):
             C[i * 4 + lane] = A[i * 4 + lane] + x
-
-    Parameters
-    ----------
-    vectors : VectorRules, optional
-        The available vector accesses, which remain as copies between memory and local arrays of lanes.
     """
     result: Stmt = _Lanes(vectors).visit(stmt)
     return result

@@ -15,17 +15,12 @@ register_config_option(LINE_DIRECTIVES, (bool, int))
 
 
 def with_line_directives(listing: TextBuilder, template: str) -> TextBuilder:
-    """Insert line directives that map each line to the user's line that it was generated from.
+    """Insert line directives, by the language's template if it has one, that map each line to the user's line.
 
     For example, where line 12 of ``model.py`` binds an axis::
 
         B[threadIdx.x] = A[threadIdx.x];    →    #line 12 "model.py"
                                                  B[threadIdx.x] = A[threadIdx.x];
-
-    Parameters
-    ----------
-    template : str
-        The template of the directive, with ``line`` and ``file``; empty if the language has none.
     """
     if not template:
         return listing

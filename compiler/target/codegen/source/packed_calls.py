@@ -29,12 +29,9 @@ _ARRAY = [
 
 
 def write_packed_call(e: Expressions, n: Call) -> str:
-    """Emit the call of a packed function, before the current statement.
+    """Emit the call of a packed function, before the current statement; return the variable that holds the result.
 
-    Returns
-    -------
-    str
-        The variable that holds the result.  With the suffix ``_status`` it is nonzero if the call failed.
+    That with the suffix ``_status`` is nonzero if the call failed.
     """
     name, *args = n.args
     if not isinstance(name, StringImm):

@@ -18,14 +18,9 @@ __all__ = ["Declared", "Program"]
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """A declared function of the program.
+    """A declared function of the program; its shape variables (``sizes``) are passed after the arguments.
 
-    Attributes
-    ----------
-    sizes : tuple of Var
-        The shape variables, which are passed after the arguments.
-    head : list of str
-        Its result, name and parameters, once generated.
+    ``head`` is its result, name and parameters, once generated.
     """
 
     func: PrimFunc

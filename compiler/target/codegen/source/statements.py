@@ -44,13 +44,7 @@ MAX_STACK_BYTES = 16 << 10
 
 
 class Statements(Functor):
-    """Emits the statements of a function.
-
-    Parameters
-    ----------
-    returns : str
-        The data type of the value of ``tir.ret``; empty if there is none.
-    """
+    """Emits the statements of a function; ``returns`` is the data type of ``tir.ret``, empty if there is none."""
 
     def __init__(self, program: Program, out: TextBuilder, returns: str) -> None:
         self.program = program

@@ -34,25 +34,13 @@ _LAYOUTS = ("row_major", "col_major")
 
 
 def elements_of_fragment(scope: str, shape: str) -> int:
-    """Return the number of elements of a fragment.
-
-    Parameters
-    ----------
-    shape : str
-        The extents of the product as set by ``InferFragment``: ``m, n, k``.
-    """
+    """Return the number of elements of a fragment; ``m, n, k`` is the product's shape as set by ``InferFragment``."""
     m, n, k = map(int, shape.split(","))
     return {"wmma.matrix_a": m * k, "wmma.matrix_b": k * n}.get(scope, m * n)
 
 
 class _Operand(NamedTuple):
-    """A data type of ``mma`` instructions.
-
-    Attributes
-    ----------
-    constraint : str
-        The ``asm`` constraint of the registers that hold it.
-    """
+    """A data type of ``mma`` instructions."""
 
     ptx: str
     bits: int
