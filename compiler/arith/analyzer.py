@@ -79,14 +79,7 @@ class Analyzer:
         self._facts.forget()
 
     def bind(self, var: Var, expr: Range | ExprLike, override: bool = False) -> None:
-        """Let ``var`` lie in a range, or stand for a value.
-
-        Parameters
-        ----------
-        expr : Range, PrimExpr or number
-            The values that it takes, or its value.
-        override : bool
-            Whether this replaces what is known about the variable; otherwise nothing else may be known.
+        """Let ``var`` lie in a range, or stand for a value, in place of what is known about it only with ``override``.
 
         Raises
         ------
@@ -115,29 +108,13 @@ class Analyzer:
             self._facts.bind_range(var, expr.min, expr.extent)
 
     def note_let(self, var: Var, value: PrimExpr) -> None:
-        """Note that ``var`` is bound to ``value`` and stays a variable, whose arithmetic may overflow if it is loaded.
-
-        Parameters
-        ----------
-        value : PrimExpr
-            What it holds, for example an element of a buffer.
-        """
+        """Note that ``var`` is bound to ``value`` and stays a variable; its arithmetic may overflow if it is loaded."""
         self._facts.note_loaded(var, value)
 
     def update(self, var: Var, info: ConstIntBound | ModularSet, override: bool = False) -> None:
         """Let ``var`` lie between two constants, both included, or be ``coeff * k + base``.
 
-        Parameters
-        ----------
-        info : ConstIntBound or ModularSet
-            Its bounds, or its congruence.
-        override : bool
-            Whether other bounds that are known are replaced.
-
-        Raises
-        ------
-        ArgumentError
-            If others are known.
+        Other bounds that are known are only replaced with ``override``.
         """
         if isinstance(info, ModularSet):
             values = Congruence(info.coeff, info.base)
@@ -163,13 +140,7 @@ class Analyzer:
 
     @contextmanager
     def constraint_scope(self, constraint: ExprLike) -> Iterator[None]:
-        """Let a condition hold inside the block.
-
-        Parameters
-        ----------
-        constraint : PrimExpr or bool
-            Of type ``bool``.
-        """
+        """Let a condition hold inside the block."""
         self._rewrite.stats.constraints_entered += 1
         with self._facts.assuming(self._rewrite(convert(constraint))):
             yield
@@ -177,63 +148,23 @@ class Analyzer:
     constraint = constraint_scope
 
     def const_int_bound(self, expr: ExprLike) -> ConstIntBound:
-        """Return the smallest and the largest value of an integer expression.
-
-        Parameters
-        ----------
-        expr : PrimExpr or number
-            An expression of an integer type or ``bool``.
-
-        Raises
-        ------
-        DTypeError
-            If the type is another.
-        """
+        """Return the smallest and the largest value of an expression of an integer type or ``bool``."""
         return self._facts.public_bounds(_integral("const_int_bound", expr))
 
     def modular_set(self, expr: ExprLike) -> ModularSet:
-        """Return ``coeff`` and ``base`` such that every value is ``coeff * k + base``.
-
-        Parameters
-        ----------
-        expr : PrimExpr or number
-            An expression of an integer type or ``bool``.
-
-        Raises
-        ------
-        DTypeError
-            If the type is another.
-        """
+        """Return ``coeff`` and ``base`` such that every value of an integer or ``bool`` is ``coeff * k + base``."""
         return ModularSet(*self._facts.public_modular(_integral("modular_set", expr)))
 
     def exact_bound(self, expr: PrimExpr) -> ConstIntBound:
-        """Return what :meth:`const_int_bound` does, where a conversion may wrap around.
-
-        Parameters
-        ----------
-        expr : PrimExpr
-            An expression of an integer type or ``bool``.
-        """
+        """Return what :meth:`const_int_bound` does, where a conversion may wrap around."""
         return self._facts.bounds(expr)
 
     def exact_modular_set(self, expr: PrimExpr) -> ModularSet:
-        """Return what :meth:`modular_set` does, where arithmetic of small types and conversions may wrap around.
-
-        Parameters
-        ----------
-        expr : PrimExpr
-            An expression of an integer type or ``bool``.
-        """
+        """Return what :meth:`modular_set` does, where arithmetic of small types and conversions may wrap around."""
         return ModularSet(*self._facts.modular(expr))
 
     def int_set(self, expr: ExprLike, dom_map: Any = None) -> IntervalSet:
-        """Return a set that covers the values of an expression.
-
-        Parameters
-        ----------
-        dom_map : mapping of Var to Range or IntervalSet, optional
-            The domains that variables run over; others stay as they are.
-        """
+        """Return a set that covers the values of an expression while variables run over their domains; others stay."""
         return _evaluate_set(convert(expr), dom_map or {}, self)
 
     def rewrite_simplify(self, expr: ExprLike) -> PrimExpr:
@@ -247,29 +178,14 @@ class Analyzer:
         return _defined(self._rewrite(convert(expr)))
 
     def canonical_simplify(self, expr: ExprLike) -> PrimExpr:
-        """Simplify by bringing index arithmetic into normal form.
-
-        Raises
-        ------
-        ArgumentError
-            If the whole is a division by zero, which has no value.  One inside stays, for it may never be evaluated.
-        """
+        """Simplify by bringing index arithmetic into normal form; a division by zero is as for the rewrite rules."""
         return _defined(self._canonical(convert(expr)))
 
     def simplify(self, expr: ExprLike, steps: int = 2) -> PrimExpr:
-        """Simplify as far as the known facts allow, ``steps`` times in turn by rules and by normal form.
+        """Simplify as far as the known facts allow, at most ``steps`` times in turn by rules and by normal form.
 
         The normal form comes first here: it is fast, and where it says all there is to say the rules are not asked.
-
-        Parameters
-        ----------
-        steps : int
-            How often at most.
-
-        Returns
-        -------
-        PrimExpr
-            The very same object where nothing changed.
+        The very same object is returned where nothing changed.
         """
         result = self._canonical(convert(expr))
         for _ in range(0, steps, 2):
@@ -282,20 +198,7 @@ class Analyzer:
         return result
 
     def can_prove(self, expr: ExprLike, strength: ProofStrength = ProofStrength.DEFAULT) -> bool:
-        """Return whether ``expr`` is known to hold.
-
-        Parameters
-        ----------
-        expr : PrimExpr
-            Of type ``bool``.
-        strength : ProofStrength
-            As in TVM; bounds with symbols in them are always used.
-
-        Returns
-        -------
-        bool
-            False where it does not hold, and where nothing is known.
-        """
+        """Return whether ``expr`` is known to hold; bounds with symbols in them are used whatever the ``strength``."""
         e = convert(expr)
         if isinstance(e, EQ) and deep_equal(e.a, e.b):
             return True
@@ -303,13 +206,7 @@ class Analyzer:
         return isinstance(result, IntImm) and result.value != 0
 
     def can_prove_equal(self, lhs: ExprLike, rhs: ExprLike) -> bool:
-        """Return whether two expressions are known to be equal.
-
-        Returns
-        -------
-        bool
-            False where they differ, and where nothing is known.
-        """
+        """Return whether two expressions are known to be equal."""
         a, b = convert(lhs), convert(rhs)
         if isinstance(a, IntImm) and isinstance(b, IntImm):
             return a.value == b.value

@@ -20,11 +20,8 @@ def simplify_branches(
 
         10 <= x and (5 < x or y < 2)    →    10 <= x
 
-    Parameters
-    ----------
-    may_move : callable
-        Whether a condition has a value where the one before it does not hold.  Where it says no, the left side may
-        guard the right one, and stays.
+    Where ``may_move`` says that a condition has no value where the one before it does not hold, the left side may guard
+    the right one, and stays.
     """
 
     def branches(e: PrimExpr) -> PrimExpr:

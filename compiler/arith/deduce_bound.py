@@ -34,21 +34,10 @@ def deduce_bound(
     hint_map: Mapping[Var, IntervalSet],
     relax_map: Mapping[Var, IntervalSet],
 ) -> IntervalSet:
-    """Return the values of ``var`` for which ``cond`` holds whatever the relaxed variables are.
+    """Return the values of ``var``, which occurs once in ``cond``, for which it holds whatever the relaxed ones are.
 
-    Parameters
-    ----------
-    var : Var
-        The variable to solve for; it has to occur exactly once in ``cond``.
-    hint_map : mapping of Var to IntervalSet
-        Domains that help to find out the signs of terms.
-    relax_map : mapping of Var to IntervalSet
-        Domains of the variables over which the condition has to hold.
-
-    Returns
-    -------
-    IntervalSet
-        The empty set where nothing can be deduced.
+    ``hint_map`` has domains that help to find out the signs of terms, ``relax_map`` those of the variables over which
+    the condition has to hold.  The set is empty where nothing can be deduced.
     """
     if isinstance(cond, Call) and getattr(cond.op, "name", "") == "tir.likely":
         cond = cond.args[0]

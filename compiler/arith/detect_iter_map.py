@@ -50,12 +50,8 @@ Level = IterMapLevel | bool | int | str
 class IterMapResult(Sequence[IterSumExpr]):
     """What :func:`detect_iter_map` makes of indices; also the sequence of its ``indices``.
 
-    Attributes
-    ----------
-    indices : list of IterSumExpr
-        The indices; empty if they are not a map of the kind that was asked for.
-    padding_predicate : PrimExpr
-        Where iterators that are extended are outside of what they stand for; false without such.
+    They are empty if there is no map of the kind that was asked for.  ``padding_predicate`` says where iterators that
+    are extended are outside of what they stand for; false without such.
     """
 
     indices: list[IterSumExpr] = field(default_factory=list)
@@ -304,12 +300,9 @@ def _next_split(
 
 
 def normalize_to_iter_sum(index: ExprLike, input_iters: Mapping[Var, Range]) -> IterSumExpr:
-    """Read an index as a sum of splits, from the largest scale to the smallest.
+    """Read an index as a sum of as many splits as it needs, unfused, from the largest scale to the smallest.
 
-    Returns
-    -------
-    IterSumExpr
-        Of as many splits as the sum needs; they are not fused.  What is not affine is part of its ``base``.
+    What is not affine is part of its ``base``.
     """
     analyzer = Analyzer()
     for var, domain in input_iters.items():
@@ -360,20 +353,7 @@ def iter_map_simplify(
     check_level: Level = IterMapLevel.Surjective,
     simplify_trivial_iterators: bool = True,
 ) -> list[PrimExpr]:
-    """Simplify the indices of an affine map.
-
-    Parameters
-    ----------
-    predicate : PrimExpr
-        Comparisons, joined by ``And``, which the iterators fulfil.
-    simplify_trivial_iterators : bool
-        Whether an iterator of one value is a constant.
-
-    Returns
-    -------
-    list of PrimExpr
-        The very indices where there is no such map.
-    """
+    """Simplify the indices of an affine map, with parameters as of :func:`detect_iter_map`; others stay."""
     detected = detect_iter_map(indices, input_iters, predicate, check_level, simplify_trivial_iterators)
     if not detected.indices and _level(check_level) is not IterMapLevel.Bijective:
         # what holds of all values of the iterators holds of those that the predicate leaves

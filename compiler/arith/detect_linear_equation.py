@@ -94,13 +94,7 @@ def linear_in(expr: PrimExpr, var: Var) -> tuple[PrimExpr, PrimExpr] | None:
 
 
 def detect_linear_equation(expr: PrimExpr, var_list: Sequence[Var]) -> list[PrimExpr]:
-    """Read ``expr`` as ``sum(coeff[i] * var[i]) + base``.
-
-    Returns
-    -------
-    coefficients : list of PrimExpr
-        One for each variable, then ``base``; empty if the expression is not linear.
-    """
+    """Read ``expr`` as ``sum(coeff[i] * var[i]) + base``: coefficients, then ``base``; nothing if it is not linear."""
     analyzer = Analyzer()
     base = expr
     coefficients: list[PrimExpr] = []
@@ -119,18 +113,10 @@ def detect_linear_equation(expr: PrimExpr, var_list: Sequence[Var]) -> list[Prim
 
 
 def detect_clip_bound(expr: PrimExpr, var_list: Sequence[Var]) -> list[PrimExpr | None]:
-    """Read a conjunction of comparisons as bounds on each variable.
+    """Read a conjunction of comparisons as bounds on each variable: ``[min_0, max_0, min_1, max_1, …]``.
 
-    Parameters
-    ----------
-    expr : PrimExpr
-        Comparisons, joined by ``And``.
-
-    Returns
-    -------
-    bounds : list of PrimExpr or None
-        ``[min_0, max_0, min_1, max_1, …]``, both ends included, None for an end that is not there.  Empty if a part
-        of ``expr`` is not a bound on one of the variables.
+    Both ends are included, and None where there is no end.  The list is empty if a part of ``expr`` is not a bound on
+    one of the variables.
     """
     bounds: list[list[PrimExpr | None]] = [[None, None] for _ in var_list]
     for condition in _conjuncts(expr):

@@ -45,13 +45,7 @@ NEGATION: dict[type[CmpOp], type[CmpOp]] = {LT: GE, GE: LT, GT: LE, LE: GT, EQ: 
 
 
 class VariableFacts(NamedTuple):
-    """What is known about one variable: None where nothing is.
-
-    Attributes
-    ----------
-    symbolic : (PrimExpr, PrimExpr), optional
-        Its smallest and largest value where they are not constant.
-    """
+    """What is known about one variable, None where nothing is; ``symbolic`` are ends that are not constant."""
 
     bound: Interval | None
     congruence: Congruence | None

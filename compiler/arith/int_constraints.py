@@ -15,15 +15,7 @@ __all__ = ["IntConstraints", "IntConstraintsTransform", "IntGroupBounds"]
 
 @node
 class IntGroupBounds(Node):
-    """Bounds on a multiple of a variable: ``lower <= coef * var <= upper``, or ``coef * var == equal``.
-
-    Parameters
-    ----------
-    coef : PrimExpr or int
-        What the variable is multiplied by; positive.
-    lower, equal, upper : sequence of PrimExpr
-        The bounds of each sort.
-    """
+    """Bounds on a positive multiple of a variable: ``lower <= coef * var <= upper``, or ``coef * var == equal``."""
 
     children: ClassVar[tuple[str, ...]] = ("coef", "lower", "equal", "upper")
 
@@ -55,13 +47,7 @@ class IntGroupBounds(Node):
 
 @node
 class IntConstraints(Node):
-    """Variables with their ranges, and conditions over them.
-
-    Parameters
-    ----------
-    variables : sequence of Var
-        The variables that a solution is sought for; others are parameters.
-    """
+    """Variables that a solution is sought for, with their ranges, and conditions over them and parameters."""
 
     children: ClassVar[tuple[str, ...]] = ("relations",)
 
@@ -83,13 +69,7 @@ class IntConstraints(Node):
 
 @node
 class IntConstraintsTransform(Node):
-    """Two systems with the same solutions, and the variables of each in terms of the other's.
-
-    Parameters
-    ----------
-    src_to_dst : mapping of Var to PrimExpr
-        Each variable of ``src`` as an expression of those of ``dst``.
-    """
+    """Two systems with the same solutions, and the variables of each in terms of the other's."""
 
     children: ClassVar[tuple[str, ...]] = ("src", "dst")
 

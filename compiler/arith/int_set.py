@@ -80,13 +80,7 @@ class IntSet(Node):
 
     @staticmethod
     def vector(vec: PrimExpr) -> IntervalSet:
-        """Return a set that covers the lanes of a vector of integers.
-
-        Parameters
-        ----------
-        vec : PrimExpr
-            E.g. a ramp; a scalar is a vector of one lane.
-        """
+        """Return a set that covers the lanes of a vector of integers, such as a ramp; a scalar is one lane."""
         if isinstance(vec, Broadcast):
             return IntSet.vector(vec.value)
         if not isinstance(vec, Ramp):
@@ -111,13 +105,7 @@ class IntSet(Node):
 
 @node
 class IntervalSet(IntSet):
-    """The integers from ``min_value`` to ``max_value``, both included.
-
-    Parameters
-    ----------
-    min_value, max_value : PrimExpr
-        Both included; ``neg_inf()`` and ``pos_inf()`` where there is no end.
-    """
+    """The integers from ``min_value`` to ``max_value``, both included; ``neg_inf()`` and ``pos_inf()`` are no ends."""
 
     min_value: PrimExpr
     max_value: PrimExpr
@@ -166,15 +154,7 @@ class IntervalSet(IntSet):
         return self.min_value
 
     def cover_range(self, max_range: Range, analyzer: Analyzer | None = None) -> Range:
-        """Return a range that holds the set; where the set has no ends it is ``max_range``.
-
-        Parameters
-        ----------
-        max_range : Range
-            The range where the set has no ends.
-        analyzer : Analyzer, optional
-            What knows about the variables of the ends.
-        """
+        """Return a range that holds the set; where the set has no ends it is ``max_range``."""
         if self.is_single_point():
             return Range.from_min_extent(self.min_value, const(1, self.min_value.dtype))
         if not self.is_bounded():
@@ -202,13 +182,7 @@ def to_set(domain: Domain) -> IntervalSet:
 
 
 def union(sets: Iterable[IntervalSet], analyzer: Analyzer | None = None) -> IntervalSet:
-    """Return the smallest interval that covers all sets.
-
-    Parameters
-    ----------
-    analyzer : Analyzer, optional
-        What knows about the variables of their ends.
-    """
+    """Return the smallest interval that covers all sets."""
     simplify = (analyzer or Analyzer()).simplify
     result = IntSet.nothing()
     for s in sets:
@@ -234,10 +208,7 @@ def union(sets: Iterable[IntervalSet], analyzer: Analyzer | None = None) -> Inte
 def union_lower_bound(sets: Iterable[IntervalSet]) -> IntervalSet:
     """Return an interval all of whose members belong to one of the sets.
 
-    Returns
-    -------
-    IntervalSet
-        The union, as far as the sets are known to overlap or to be neighbours; the first one otherwise.
+    It is the union, as far as the sets are known to overlap or to be neighbours; the first one otherwise.
     """
     analyzer = Analyzer()
     result = IntSet.nothing()
@@ -265,13 +236,7 @@ def _end(kind: type[BinaryOp], a: PrimExpr, b: PrimExpr) -> PrimExpr:
 
 
 def intersect(sets: Iterable[IntervalSet], analyzer: Analyzer | None = None) -> IntervalSet:
-    """Return the members that all sets share.
-
-    Parameters
-    ----------
-    analyzer : Analyzer, optional
-        What knows about the variables of their ends.
-    """
+    """Return the members that all sets share."""
     simplify = (analyzer or Analyzer()).simplify
     low: PrimExpr = NEG_INF
     high: PrimExpr = POS_INF

@@ -135,13 +135,7 @@ def _eliminate(forms: list[LinearForm], atom: Atom) -> list[LinearForm]:
 
 
 class Region:
-    """A union of conjunctions.
-
-    Parameters
-    ----------
-    parts : iterable of Conjunction
-        None for the empty region; one without inequalities for all points.
-    """
+    """A union of conjunctions, none for the empty region; one without inequalities for all points."""
 
     __slots__ = ("parts",)
 
@@ -174,11 +168,8 @@ class Region:
     def minus(self, other: Region, unknown: bool = False) -> Region:
         """Return the points that are not in another region.
 
-        Parameters
-        ----------
-        unknown : bool
-            Whether points that should be taken away may stay where there would be too many parts; otherwise others
-            may be missing then.
+        Where there would be too many parts, points may stay that should be taken away (``unknown``), or others be
+        missing.
         """
         rest = self
         for part in other.parts:

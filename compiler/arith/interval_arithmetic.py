@@ -44,15 +44,7 @@ DomMap = Mapping[Var, Domain] | Mapping[IterVar, Domain]
 
 
 def eval_set(expr: PrimExpr | Range | IntervalSet, dom_map: DomMap, analyzer: Analyzer | None = None) -> IntervalSet:
-    """Return a set that covers the values of ``expr`` while variables run over their domains.
-
-    Parameters
-    ----------
-    expr : PrimExpr, Range or IntervalSet
-        An expression, or a set whose ends are to be relaxed.
-    dom_map : mapping of Var or IterVar to Range or IntervalSet
-        Domains; variables that are not in it stay as they are.
-    """
+    """Return a set that covers the values of ``expr`` while variables run over their domains; others stay."""
     evaluator = _Evaluator(dom_map, analyzer or Analyzer())
     if isinstance(expr, Range):
         return evaluator.interval(IntSet.from_range(expr))

@@ -13,19 +13,12 @@ __all__ = ["inverse_affine_iter_map"]
 
 
 def inverse_affine_iter_map(iter_map: Sequence[IterSumExpr], outputs: Sequence[ExprLike]) -> dict[Var, PrimExpr]:
-    """Return each iterator of a bijective map as an expression of the indices.
-
-    Parameters
-    ----------
-    iter_map : sequence of IterSumExpr
-        The indices, as :func:`detect_iter_map` returns them.
-    outputs : sequence of PrimExpr
-        What stands for the value of each.
+    """Return each iterator of a bijective map, as :func:`detect_iter_map` returns it, as an expression of the indices.
 
     Raises
     ------
     ArgumentError
-        If there are not as many outputs as indices.
+        If there are not as many outputs, which stand for the values of the indices, as these.
 
     Examples
     --------

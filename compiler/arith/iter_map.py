@@ -19,17 +19,7 @@ __all__ = ["IterMapExpr", "IterMapLevel", "IterMark", "IterSplitExpr", "IterSumE
 
 
 class IterMapLevel(IntEnum):
-    """What is asked of the map from iterators to indices.
-
-    Attributes
-    ----------
-    Bijective : int
-        Every index is reached once.
-    Surjective : int
-        Every index is reached.
-    NoCheck : int
-        The splits are independent; whether every index is reached is not asked.
-    """
+    """What is asked of the map from iterators to indices: that every index is reached (once), or nothing."""
 
     Bijective = 0
     Surjective = 1
@@ -37,12 +27,7 @@ class IterMapLevel(IntEnum):
 
     @staticmethod
     def from_str(name: str) -> IterMapLevel:
-        """Return the level of that name.
-
-        Parameters
-        ----------
-        name : str or None
-            ``bijective``, ``surjective`` or ``nocheck``; None is ``nocheck``.
+        """Return the level ``bijective``, ``surjective`` or ``nocheck``, which None is as well.
 
         Raises
         ------
@@ -62,13 +47,7 @@ class IterMapExpr(PrimExpr):
 
 @node
 class IterMark(Node):
-    """An iterator from 0 up to, but without, its extent.
-
-    Parameters
-    ----------
-    source : PrimExpr
-        A variable, or the sum of iterators that are fused.
-    """
+    """An iterator from 0 up to, but without, its extent: a variable, or the sum of iterators that are fused."""
 
     children: ClassVar[tuple[str, ...]] = ("source", "extent")
 
@@ -87,16 +66,9 @@ class IterMark(Node):
 
 @node
 class IterSplitExpr(IterMapExpr):
-    """The value ``source // lower_factor % extent * scale``.
+    """The value ``source // lower_factor % extent * scale``, by default all of the iterator.
 
-    Parameters
-    ----------
-    lower_factor : PrimExpr or int, optional
-        The product of the extents of the parts below; 1 by default.
-    extent : PrimExpr or int, optional
-        How many values the part takes; all of those of the iterator by default.
-    scale : PrimExpr or int, optional
-        What the part is multiplied by; 1 by default.
+    ``lower_factor`` is the product of the extents of the parts below.
     """
 
     children: ClassVar[tuple[str, ...]] = ("source", "lower_factor", "extent", "scale")
@@ -122,13 +94,7 @@ class IterSplitExpr(IterMapExpr):
 
 @node
 class IterSumExpr(IterMapExpr):
-    """The sum of some splits and a constant.
-
-    Parameters
-    ----------
-    base : PrimExpr or int
-        What is added, free of iterators.
-    """
+    """The sum of some splits and a ``base`` that is free of iterators."""
 
     children: ClassVar[tuple[str, ...]] = ("args", "base")
 
@@ -154,13 +120,7 @@ def _as(value: ExprLike, dtype: str) -> PrimExpr:
 
 
 def normalize_iter_map_to_expr(expr: PrimExpr) -> PrimExpr:
-    """Write a sum or a split as ordinary arithmetic.
-
-    Parameters
-    ----------
-    expr : IterSumExpr, IterSplitExpr or PrimExpr
-        Part of an index map; anything else stays as it is.
-    """
+    """Write a sum or a split as ordinary arithmetic; anything else stays as it is."""
     return _written(expr, Analyzer())
 
 

@@ -75,14 +75,8 @@ class Padding:
     ) -> tuple[IterSplitExpr, PrimExpr]:
         """Return ``split + shift`` as ``padded + carry * factor``, where ``factor`` divides the padded split's extent.
 
-        Parameters
-        ----------
-        key : tuple
-            What tells the split, whose scale is 1, from others.
-        shift : PrimExpr
-            At least 0 and less than ``factor``.
-        needs : bool
-            Whether the split needs padding for this division; it also gets what others need.
+        ``shift`` is at least 0 and less than ``factor``; ``key`` tells the split, whose scale is 1, from others.  A
+        split gets what other divisions need, even if it ``needs`` no padding for this one.
         """
         known = self._padded.get(key)
         if known is None and not needs:

@@ -53,8 +53,6 @@ class IterMapRewriter(Functor):
 
     Parameters
     ----------
-    analyzer : Analyzer
-        What knows about the other variables; the iterators are bound in it.
     allows_overlaps : bool
         Whether a sum may reach a value several times, as long as it leaves none out.
     pads_single_blocks : bool
@@ -352,13 +350,7 @@ class IterMapRewriter(Functor):
     # Predicates
 
     def constrain(self, e: PrimExpr, lower: PrimExpr | None, upper: PrimExpr | None) -> None:
-        """Let ``lower <= e < upper`` hold, and with it what is fused from the same splits.
-
-        Parameters
-        ----------
-        lower, upper : PrimExpr or None
-            Free of iterators; None if there is no bound.
-        """
+        """Let ``lower <= e < upper``, without iterators, hold, and with it what is fused from the same splits."""
         s = self.visit(e)
         if not s.args:
             self._check_possible(s.base, lower, upper)

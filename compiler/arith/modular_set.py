@@ -35,12 +35,7 @@ from compiler.ir.primexpr import (
 class ModularSet:
     """The integers ``coeff * k + base``; a ``coeff`` of zero is the one value ``base``.
 
-    Parameters
-    ----------
-    coeff : int
-        At least zero.
-    base : int
-        From 0 up to, but without, ``coeff``; any integer where that is zero.
+    Else ``coeff`` is positive, and ``base`` from 0 up to, but without, ``coeff``.
     """
 
     coeff: int

@@ -9,19 +9,9 @@ __all__ = ["exact_quotient"]
 
 
 def exact_quotient(dividend: PrimExpr, divisor: PrimExpr) -> PrimExpr | None:
-    """Divide a product by another one whose factors are among its own.
+    """Divide a product by another one, not 0, whose factors are among its own; None if they do not cancel.
 
     For example ``n * 16384`` by ``n * 128`` → ``128``; ``n * 3`` by ``m`` → None.
-
-    Parameters
-    ----------
-    dividend, divisor : PrimExpr
-        Integers; the divisor is not 0.
-
-    Returns
-    -------
-    PrimExpr or None
-        None if the factors do not cancel.
     """
     coefficient, factors = _factors(dividend)
     by, divisors = _factors(divisor)

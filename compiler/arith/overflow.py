@@ -57,11 +57,8 @@ def may_overflow_after(
 ) -> bool:
     """Return whether an operand in ``new``, which ``old`` was rewritten to, may overflow where none in ``old`` does.
 
-    Returns
-    -------
-    bool
-        Whether ``new`` compares, divides, or takes the minimum or maximum of a sum or product of values from memory
-        that may exceed its type, and that ``old`` does not use so.
+    So it is if ``new`` compares, divides, or takes the minimum or maximum of a sum or product of values from memory
+    that may exceed its type, and that ``old`` does not use so.
     """
     risky = [operand for operand in _exact_operands(new) if _may_wrap(operand, bounds, loaded)]
     if not risky:

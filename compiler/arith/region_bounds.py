@@ -20,18 +20,7 @@ Domains = Mapping[Var, Range]
 def estimate_region_strict_bound(
     region: Region, var_dom: Domains, predicate: ExprLike = True
 ) -> list[IntervalSet] | None:
-    """Return the sets that a region covers exactly.
-
-    Parameters
-    ----------
-    region : sequence of Range
-        One range for each dimension, of constant extent.
-
-    Returns
-    -------
-    list of IntervalSet or None
-        One set for each dimension; None if the region covers no box, or that is not known.
-    """
+    """Return the sets, one a dimension, that a region of constant extents covers exactly; None if there are no such."""
     if not all(isinstance(r.extent, IntImm) for r in region):
         return None
     detected = detect_iter_map([r.min for r in region], var_dom, predicate, IterMapLevel.Surjective)
@@ -58,29 +47,12 @@ def _covered(low: IterSumExpr, extent: PrimExpr, analyzer: Analyzer) -> Interval
 def estimate_region_lower_bound(
     region: Region, var_dom: Domains, predicate: ExprLike = True
 ) -> list[IntervalSet] | None:
-    """Return sets all of whose members the region covers.
-
-    Parameters
-    ----------
-    region : sequence of Range
-        One range for each dimension, of constant extent.
-
-    Returns
-    -------
-    list of IntervalSet or None
-        One set for each dimension; None if no such box is known.
-    """
+    """Return sets, one a dimension, all of whose members a region of constant extents covers; None if none is known."""
     return estimate_region_strict_bound(region, var_dom, predicate)
 
 
 def estimate_region_upper_bound(region: Region, var_dom: Domains, predicate: ExprLike = True) -> list[IntervalSet]:
-    """Return sets that hold all that the region covers.
-
-    Parameters
-    ----------
-    region : sequence of Range
-        One range for each dimension.
-    """
+    """Return sets, one for each dimension, that hold all that the region covers."""
     strict = estimate_region_strict_bound(region, var_dom, predicate)
     if strict is not None:
         return strict

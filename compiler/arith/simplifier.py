@@ -50,13 +50,7 @@ minima and maxima: without an end, each level would compare more of them than th
 
 @dataclass(slots=True)
 class RewriteSimplifyStats:
-    """What a simplifier has done.
-
-    Attributes
-    ----------
-    nodes_visited : int
-        Expressions that were simplified, those that were remembered not counted.
-    """
+    """What a simplifier has done; expressions that were remembered are not counted as visited."""
 
     nodes_visited: int = 0
     constraints_entered: int = 0
@@ -73,12 +67,7 @@ class RewriteSimplifyStats:
 class Simplifier(Mutator):
     """Base of the simplifiers, whatever their rules are.  Results are remembered until facts change.
 
-    Attributes
-    ----------
-    facts : Facts
-        What holds where the expressions stand.
-    memo_name : str
-        Which of the memos of the facts is this simplifier's.
+    ``memo_name`` says which of the memos of the facts is this simplifier's.
     """
 
     memo_name: ClassVar[str]

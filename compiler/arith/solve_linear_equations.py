@@ -35,21 +35,10 @@ Matrix = list[list[int]]
 def solve_linear_equations(
     equations: System, variables: Sequence[Var] | None = None, ranges: Mapping[Var, Range] | None = None
 ) -> IntConstraintsTransform:
-    """Solve the linear equations of a system.
+    """Solve the linear equations of a system, or of conditions over variables, for a system of as many as are free.
 
-    Parameters
-    ----------
-    equations : IntConstraints or sequence of PrimExpr
-        The system, or its conditions; those that are not linear equations stay conditions.
-    variables : sequence of Var, optional
-        What is solved for, where ``equations`` is not a system.
-    ranges : mapping of Var to Range, optional
-        The ranges of the variables, where ``equations`` is not a system.
-
-    Returns
-    -------
-    IntConstraintsTransform
-        To a system of as many variables as are free.
+    Conditions that are not linear equations stay; ``variables`` and ``ranges`` are those of conditions without a
+    system.
 
     Examples
     --------
@@ -171,12 +160,9 @@ def _clear_row(system: LinearSystem, at: int) -> bool:
 
 
 def extended_gcd(a: int, b: int) -> tuple[int, int, int]:
-    """Return the greatest common divisor of two integers, and ``x`` and ``y`` with ``a * x + b * y == g``.
+    """Return ``g``, the greatest common divisor of two integers, ``x`` and ``y`` with ``a * x + b * y == g``.
 
-    Returns
-    -------
-    tuple of three ints
-        ``g``, ``x`` and ``y``; ``g`` may be negative.  ``y`` is zero where ``a`` divides ``b``.
+    ``g`` may be negative; ``y`` is zero where ``a`` divides ``b``.
     """
     if a == 0:
         return b, 0, 1

@@ -40,12 +40,7 @@ class _NoSolution(Exception):
 def solve_inequalities_as_condition(
     variables: Sequence[Var], ranges: Ranges, inequalities: Sequence[PrimExpr]
 ) -> list[PrimExpr]:
-    """Solve inequalities for one variable after the other.
-
-    Parameters
-    ----------
-    variables : sequence of Var
-        What is solved for; the bounds of each one use later ones only.
+    """Solve inequalities for one variable after the other; the bounds of each one use later ones only.
 
     Examples
     --------
@@ -66,23 +61,10 @@ def solve_linear_inequalities(
     ranges: Ranges | None = None,
     deskew_range: bool = False,
 ) -> IntConstraints | IntConstraintsTransform:
-    """Find the ranges of variables from inequalities.
+    """Find the ranges of variables from inequalities, those of a system or of conditions over variables.
 
-    Parameters
-    ----------
-    equations : IntConstraints or sequence of PrimExpr
-        The system, or its conditions.
-    variables : sequence of Var, optional
-        What is solved for, where ``equations`` is not a system.
-    ranges : mapping of Var to Range, optional
-        The ranges of the variables, where ``equations`` is not a system.
-    deskew_range : bool
-        Whether to replace the variables by others whose ranges begin at 0.
-
-    Returns
-    -------
-    IntConstraints, or IntConstraintsTransform with ``deskew_range``
-        The range of a variable uses later variables only; what the ranges do not say stays among the relations.
+    The range of a variable uses later variables only; what the ranges do not say stays among the relations.  With
+    ``deskew_range``, the variables are replaced by others whose ranges begin at 0.
     """
     source = as_constraints(equations, variables, ranges)
     try:

@@ -37,12 +37,7 @@ def subspace_divide(
 ) -> list[list[IterMark]]:
     """Divide each index into ``outer * extent(inner) + inner``, where ``inner`` depends on ``sub_iters`` only.
 
-    Parameters
-    ----------
-    predicate : PrimExpr
-        Comparisons, joined by ``And``, which the iterators fulfil.
-    simplify_trivial_iterators : bool
-        Whether an iterator of one value is a constant.
+    Other parameters are as of :func:`detect_iter_map`.
 
     Returns
     -------
