@@ -73,13 +73,7 @@ def _extent(column: Sequence[Extent], shapes: Sequence[Sequence[Extent]]) -> Ext
 
 
 def at_broadcast(x: Tensor | PrimExpr, indices: Sequence[Index], shape: Sequence[Extent]) -> PrimExpr:
-    """Return the element of ``x`` at ``indices`` of the shape that it is broadcast to.
-
-    Parameters
-    ----------
-    indices : sequence of (int or PrimExpr)
-        One for each axis of ``shape``.
-    """
+    """Return the element of ``x`` at ``indices`` of the shape that it is broadcast to."""
     if not isinstance(x, Tensor):
         return x
     own = dims(x)
@@ -100,10 +94,7 @@ def _index(index: Index, own: Extent, extent: Extent) -> Index:
 def zip_elements(lhs: Operand, rhs: Operand, function: BinaryFunction, name: str) -> Tensor | PrimExpr:
     """Return ``function`` of the elements of two tensors, broadcast against each other.
 
-    Parameters
-    ----------
-    lhs, rhs : Tensor, PrimExpr, int or float
-        A number has the data type of the tensor that it goes with; a fraction beside integers stays one.
+    A number has the data type of the tensor that it goes with; a fraction beside integers stays one.
     """
     if not isinstance(lhs, Tensor) and not isinstance(rhs, Tensor):
         return function(convert(lhs), convert(rhs))
@@ -222,16 +213,6 @@ greater_equal = _broadcast(
 def broadcast_to(data: Tensor, shape: Sequence[Extent]) -> Tensor:
     """Return ``data`` repeated to a shape.
 
-    Parameters
-    ----------
-    data : Tensor
-        Of any shape that broadcasts to ``shape``, and any type.
-
-    Returns
-    -------
-    Tensor
-        Of ``shape`` and the data type of ``data``.
-
     Raises
     ------
     ArgumentError
@@ -243,17 +224,7 @@ def broadcast_to(data: Tensor, shape: Sequence[Extent]) -> Tensor:
 
 
 def where(condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    """Return ``x`` where ``condition`` is not zero, ``y`` elsewhere, all broadcast against each other.
-
-    Parameters
-    ----------
-    condition : Tensor
-        bool or of a number type.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape and the data type of ``x``.
+    """Return ``x`` where ``condition``, of truth values or numbers, is not zero, ``y`` elsewhere; all are broadcast.
 
     Raises
     ------

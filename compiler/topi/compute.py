@@ -41,10 +41,7 @@ class ComputeAttrs:
 class ConvWindows(ComputeAttrs):
     """Of a convolution in any layout (``Tag.CONV``).
 
-    Attributes
-    ----------
-    channels, columns : int
-        The axes of the result that are output channels and, of the spatial ones, the last.
+    ``channels`` and ``columns`` are the axes of the result that are output channels and, of the spatial ones, the last.
     """
 
     channels: int
@@ -58,10 +55,7 @@ class ConvWindows(ComputeAttrs):
 class RowVectors(ComputeAttrs):
     """Of a convolution with its columns last (``Tag.CONV_ROWS``, ``Tag.CONV_ROWS_DEPTHWISE``).
 
-    Attributes
-    ----------
-    vector : int
-        Columns that are computed together; it divides the extent of the last axis.
+    ``vector`` columns, a divisor of the extent of the last axis, are computed together.
     """
 
     vector: int
@@ -89,13 +83,7 @@ class PanelProduct(ComputeAttrs):
 
 @dataclass(frozen=True, slots=True)
 class SoftmaxAxis(ComputeAttrs):
-    """Of a softmax (``Tag.SOFTMAX``).
-
-    Attributes
-    ----------
-    axis : int
-        The axis whose elements sum to one.
-    """
+    """Of a softmax (``Tag.SOFTMAX``): the axis whose elements sum to one."""
 
     axis: int
 
@@ -121,10 +109,7 @@ def compute(
 ) -> te.Tensor:
     """Declare a tensor by an expression for each of its elements: ``te.compute`` of one output, with a tag.
 
-    Parameters
-    ----------
-    element : callable
-        Takes one index variable a dimension and returns an expression; a reduction must be the whole expression.
+    ``element`` takes one index variable a dimension; a reduction must be the whole of what it returns.
     """
     options = asdict(attrs) if attrs is not None else {}
     tensor: te.Tensor = te.compute(tuple(shape), element, name, tag, options, varargs_names)

@@ -28,14 +28,7 @@ def _constant(value: Number) -> float:
 
 
 def arange(start: Number, stop: Number | None = None, step: Number = 1, dtype: str = "float32") -> Tensor:
-    """Return evenly spaced numbers.
-
-    Parameters
-    ----------
-    start : int, float or PrimExpr
-        The first one; where ``stop`` is left out, the stop of a range from 0.
-    stop : int, float or PrimExpr, optional
-        Where the range ends; itself not in it.
+    """Return evenly spaced numbers, as ``numpy.arange`` does.
 
     Raises
     ------
@@ -53,20 +46,7 @@ def arange(start: Number, stop: Number | None = None, step: Number = 1, dtype: s
 
 
 def eye(n: int, m: int | None = None, k: int = 0, dtype: str = "float32") -> Tensor:
-    """Return a matrix with ones on a diagonal, and zeros.
-
-    Parameters
-    ----------
-    m : int, optional
-        Its columns; as many as rows by default.
-    k : int
-        Which diagonal; those above the main one are positive.
-
-    Returns
-    -------
-    Tensor
-        ``(n, m)``.
-    """
+    """Return an ``(n, m)`` matrix, square by default, with ones on diagonal ``k``, above the main one if positive."""
 
     def element(i: Var, j: Var) -> PrimExpr:
         return tir.if_then_else(i.equal(j - k), tir.const(1, dtype), tir.const(0, dtype))
@@ -75,13 +55,7 @@ def eye(n: int, m: int | None = None, k: int = 0, dtype: str = "float32") -> Ten
 
 
 def shape(array: Tensor, dtype: str = "int32") -> Tensor:
-    """Return the extents of a tensor as a vector.
-
-    Parameters
-    ----------
-    array : Tensor
-        Of any shape and type.
-    """
+    """Return the extents of a tensor as a vector."""
     extents = [number(e, dtype) if isinstance(e, int) else e.astype(dtype) for e in dims(array)]
 
     def element(i: Var) -> PrimExpr:
@@ -94,25 +68,14 @@ def shape(array: Tensor, dtype: str = "int32") -> Tensor:
 
 
 def ndarray_size(array: Tensor, dtype: str = "int32") -> Tensor:
-    """Return how many elements a tensor has.
-
-    Parameters
-    ----------
-    array : Tensor
-        Of any shape and type.
-    """
+    """Return how many elements a tensor has."""
     count: Extent = product(dims(array))
     value = number(count, dtype) if isinstance(count, int) else count.astype(dtype)
     return compute((), lambda: value, name="ndarray_size", tag=Tag.INJECTIVE)
 
 
 def elemwise_sum(xs: Sequence[Tensor]) -> Tensor:
-    """Return the sum of tensors, element by element.
-
-    Parameters
-    ----------
-    xs : sequence of Tensor
-        Of one shape and type.
+    """Return the sum of tensors of one shape and type, element by element.
 
     Raises
     ------
@@ -133,11 +96,6 @@ def elemwise_sum(xs: Sequence[Tensor]) -> Tensor:
 
 def expand_like(a: Tensor, shape_like: Tensor, axis: Axes) -> Tensor:
     """Return a tensor repeated along new axes, to the shape of another one.
-
-    Parameters
-    ----------
-    shape_like : Tensor
-        Of the shape of the result.
 
     Raises
     ------

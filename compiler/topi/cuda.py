@@ -44,23 +44,13 @@ def argsort(
 ) -> Tensor:
     """Return the indices of the elements in their order along an axis; equal elements stay in order.
 
-    Parameters
-    ----------
-    data : Tensor
-        Of any shape and number type.
-    ret_type : {"indices", "both"}
-        The indices alone are returned in either case, as in TVM.
+    ``ret_type`` is ``indices`` or ``both``; the indices alone are returned in either case, as in TVM.
     """
     return sorting.argsort(data, None, axis, is_ascend, dtype)
 
 
 def schedule_injective_from_existing(sch: Schedule, out: Tensor | Operation) -> Schedule:
     """Bind the elements of one stage of a schedule to threads.
-
-    Parameters
-    ----------
-    sch : Schedule
-        The schedule that is added to.
 
     Raises
     ------

@@ -18,13 +18,7 @@ def named(function: F, name: str, /, **words: str) -> F:
 
 
 def load_definitions(package: dict[str, Any], aside: Container[str] = ()) -> list[str]:
-    """Import every module of a package and export what it lists in ``__all__``.
-
-    Parameters
-    ----------
-    aside : container of str
-        Modules to skip: those that are imported under their own names, and helpers.
-    """
+    """Import every module of a package, but for those ``aside``, and export what it lists in ``__all__``."""
     names: list[str] = []
     for info in pkgutil.iter_modules(package["__path__"]):
         if info.name not in aside:

@@ -20,19 +20,9 @@ def dynamic_strided_slice(
 ) -> Tensor:
     """Return every ``strides[d]``-th element from ``begin[d]`` on, along each axis, where these are values of tensors.
 
-    Parameters
-    ----------
-    a : Tensor
-        Of any shape and type.
-    begin, end, strides : Tensor
-        ``(rank,)`` of an integer type.  Negative beginnings count from the end.
-    output_shape : sequence of (int or PrimExpr)
-        How many elements; it says where to stop, and ``end`` is not read.
-
-    Returns
-    -------
-    Tensor
-        Of ``output_shape`` and the data type of ``a``.  No element outside ``a`` is read: its last or first one is.
+    These are vectors of integers with an element for each axis; negative beginnings count from the end.
+    ``output_shape`` says where to stop, and ``end`` is not read. No element outside ``a`` is read: its last or first
+    one is.
 
     Raises
     ------

@@ -80,7 +80,7 @@ def einsum(subscripts: str, *operand: Tensor) -> Tensor:
         Such as ``ij,jk->ik``: the names of each operand's axes, then those of the result; ``...`` stands for any
         further axes.  Without ``->`` the result has the names that occur once, in alphabetical order.
     *operand : Tensor
-        As many as the equation names, of one data type; an axis of extent 1 is broadcast.
+        Of one data type; an axis of extent 1 is broadcast.
 
     Raises
     ------

@@ -145,12 +145,7 @@ bitwise_not = _elementwise("bitwise_not", _not, "x with all bits inverted", "boo
 def clip(x: Tensor, a_min: float, a_max: float) -> Tensor:
     """Return ``x`` where it is from ``a_min`` to ``a_max``, and the nearest of the two elsewhere.
 
-    Parameters
-    ----------
-    x : Tensor
-        Of any shape and number type.
-    a_min, a_max : float
-        One that an integer type cannot hold, such as infinity, counts as its smallest or largest value.
+    A bound that an integer type cannot hold, such as infinity, counts as its smallest or largest value.
     """
     low, high = limits(a_min, a_max, x.dtype)
     return map_elements(x, lambda e: te.max(te.min(e, high), low), "clip")
@@ -173,18 +168,7 @@ def cast(x: Tensor, dtype: str) -> Tensor: ...
 @overload
 def cast(x: PrimExpr | TensorSlice, dtype: str) -> PrimExpr: ...
 def cast(x: Tensor | PrimExpr | TensorSlice, dtype: str) -> Tensor | PrimExpr:
-    """Return ``x`` converted to another data type; fractions are cut off, and what is not zero is true.
-
-    Parameters
-    ----------
-    x : Tensor, PrimExpr or TensorSlice
-        Of any shape and type, or a single element.
-
-    Returns
-    -------
-    Tensor or PrimExpr
-        Of the shape of ``x``; an expression where ``x`` is one.
-    """
+    """Return ``x`` converted to another data type; fractions are cut off, and what is not zero is true."""
     if not isinstance(x, Tensor):
         return convert(x).astype(dtype)
     if x.dtype == dtype:
@@ -193,34 +177,15 @@ def cast(x: Tensor | PrimExpr | TensorSlice, dtype: str) -> Tensor | PrimExpr:
 
 
 def reinterpret(x: Tensor, dtype: str) -> Tensor:
-    """Return the bits of ``x`` read as another data type of the same size.
-
-    Parameters
-    ----------
-    x : Tensor
-        Of any shape and type.
-    """
+    """Return the bits of ``x`` read as another data type of the same size."""
     return map_elements(x, lambda e: tir.reinterpret(dtype, e), "reinterpret")
 
 
 def fixed_point_multiply(x: Tensor, multiplier: int, shift: int) -> Tensor:
-    """Return ``x * multiplier * 2 ** (shift - 31)``, rounded to the nearest, halves up.
+    """Return ``x * multiplier * 2 ** (shift - 31)`` of int32, rounded to the nearest, halves up.
 
-    The product is computed in 64 bits, so that nothing is rounded twice.
-
-    Parameters
-    ----------
-    x : Tensor
-        Of any shape; int32.
-    multiplier : int
-        A fixed-point number with 31 fractional bits (Q31).
-    shift : int
-        Binary digits that the product is shifted to the left; negative ones shift to the right.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``; int32.
+    The product is computed in 64 bits, so that nothing is rounded twice. ``multiplier`` is a fixed-point number with 31
+    fractional bits (Q31).
 
     References
     ----------
@@ -238,48 +203,24 @@ def fixed_point_multiply(x: Tensor, multiplier: int, shift: int) -> Tensor:
 
 
 def full(shape: Extent | Sequence[Extent], dtype: str, fill_value: Scalar | Tensor) -> Tensor:
-    """Return a tensor of one value.
-
-    Returns
-    -------
-    Tensor
-        Of that shape and data type.
-    """
+    """Return a tensor of one value."""
     extents = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     value = fill_value() if isinstance(fill_value, Tensor) else number(fill_value, dtype)
     return compute(extents, lambda *i: value.astype(dtype), name="full", tag=Tag.ELEMWISE)
 
 
 def full_like(x: Tensor, fill_value: Scalar | Tensor) -> Tensor:
-    """Return a tensor of one value in the shape and data type of ``x``.
-
-    Parameters
-    ----------
-    x : Tensor
-        Of any shape and type.
-    """
+    """Return a tensor of one value in the shape and data type of ``x``."""
     return full(dims(x), x.dtype, fill_value)
 
 
 def zeros_like(x: Tensor) -> Tensor:
-    """Return zeros in the shape and data type of ``x``.
-
-    Parameters
-    ----------
-    x : Tensor
-        Of any shape and type.
-    """
+    """Return zeros in the shape and data type of ``x``."""
     return full_like(x, 0)
 
 
 def ones_like(x: Tensor) -> Tensor:
-    """Return ones in the shape and data type of ``x``.
-
-    Parameters
-    ----------
-    x : Tensor
-        Of any shape and type.
-    """
+    """Return ones in the shape and data type of ``x``."""
     return full_like(x, 1)
 
 
@@ -292,27 +233,11 @@ def fixed_point_multiply_per_axis(
     is_rshift_required: int,
     axes: Sequence[int],
 ) -> Tensor:
-    """Return ``x * y * 2 ** (lshift - rshift - 31)`` with factors of each place along some axes.
+    """Return ``x * y * 2 ** (lshift - rshift - 31)`` of int32, with factors of each place along some axes.
 
-    The product is computed in 64 bits, so that nothing is rounded twice; halves are rounded up.
-
-    Parameters
-    ----------
-    x : Tensor
-        Of any shape; int32.
-    y : Tensor
-        Fixed-point numbers with 31 fractional bits (Q31).
-    lshift, rshift : Tensor
-        Binary digits that products are shifted to the left and to the right.
-    is_lshift_required, is_rshift_required : int
-        Whether they are shifted so at all.
-    axes : sequence of int
-        The axes of ``x`` that the dimensions of the others are.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``; int32.
+    The product is computed in 64 bits, so that nothing is rounded twice; halves are rounded up. ``y`` has 31 fractional
+    bits (Q31); ``axes`` are those of ``x`` that the dimensions of the others are. A shift that is not required is left
+    out.
     """
 
     def element(*i: Var) -> PrimExpr:

@@ -23,13 +23,7 @@ __all__ = ["LARGEST", "OF_TE", "Extremum", "argmax", "argmin", "clip", "max", "m
 
 @dataclass(frozen=True, slots=True)
 class Extremum:
-    """The choice of the largest of several elements.
-
-    Attributes
-    ----------
-    identity : callable
-        From a data type to the value that is never chosen.
-    """
+    """The choice of the largest of several elements; ``identity`` has the value of a type that is never chosen."""
 
     reduce: Reducer
     identity: Callable[[str], PrimExpr]
@@ -44,57 +38,24 @@ min = simple_reduction("min", _smallest, "the smallest element, NaN if there is 
 
 
 def maximum(lhs: Tensor, rhs: Tensor) -> Tensor:
-    """Return the larger elements of two tensors, NaN where either is.
-
-    Parameters
-    ----------
-    lhs, rhs : Tensor
-        Of shapes that broadcast and one number type.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape and the data type of the operands.
-    """
+    """Return the larger elements of two tensors, broadcast against each other; NaN where either is."""
     return zip_elements(lhs, rhs, tir.fmaximum, "maximum")  # type: ignore[return-value]
 
 
 def minimum(lhs: Tensor, rhs: Tensor) -> Tensor:
-    """Return the smaller elements of two tensors, NaN where either is.
-
-    Parameters
-    ----------
-    lhs, rhs : Tensor
-        Of shapes that broadcast and one number type.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape and the data type of the operands.
-    """
+    """Return the smaller elements of two tensors, broadcast against each other; NaN where either is."""
     return zip_elements(lhs, rhs, tir.fminimum, "minimum")  # type: ignore[return-value]
 
 
 def relu(x: Tensor) -> Tensor:
-    """Return the larger of each element and 0, NaN where it is NaN.
-
-    Parameters
-    ----------
-    x : Tensor
-        Of any shape and number type.
-    """
+    """Return the larger of each element and 0, NaN where it is NaN."""
     return map_elements(x, lambda e: tir.fmaximum(e, tir.const(0, x.dtype)), "relu")
 
 
 def clip(x: Tensor, a_min: float, a_max: float) -> Tensor:
     """Return ``x`` where it is from ``a_min`` to ``a_max`` or NaN, and the nearest of the two elsewhere.
 
-    Parameters
-    ----------
-    x : Tensor
-        Of any shape and number type.
-    a_min, a_max : float
-        One that an integer type cannot hold, such as infinity, counts as its smallest or largest value.
+    A bound that an integer type cannot hold, such as infinity, counts as its smallest or largest value.
     """
     low, high = limits(a_min, a_max, x.dtype)
     return map_elements(x, lambda e: tir.fmaximum(tir.fminimum(e, high), low), "clip")
@@ -119,30 +80,10 @@ _ARG = {
 
 
 def argmax(data: Tensor, axis: Axes, keepdims: bool, select_last_index: bool, dtype: str) -> Tensor:
-    """Return the index of the largest element over some axes, in their row-major order; of a NaN if there is one.
-
-    Parameters
-    ----------
-    data : Tensor
-        Of any shape and number type.
-    axis : int, sequence of int or None
-        The axes to reduce over, negative ones counted from the end; None means all.
-    keepdims : bool
-        Whether the axes that are reduced stay, with extent 1.
-    """
+    """Return the index of the largest element over some axes, or all, in row-major order; of a NaN if there is one."""
     return arg_reduce(data, axis, keepdims, "argmax", _ARG["argmax", select_last_index], dtype)
 
 
 def argmin(data: Tensor, axis: Axes, keepdims: bool, select_last_index: bool, dtype: str) -> Tensor:
-    """Return the index of the smallest element over some axes, in their row-major order; of a NaN if there is one.
-
-    Parameters
-    ----------
-    data : Tensor
-        Of any shape and number type.
-    axis : int, sequence of int or None
-        The axes to reduce over, negative ones counted from the end; None means all.
-    keepdims : bool
-        Whether the axes that are reduced stay, with extent 1.
-    """
+    """Return the index of the smallest element over some axes, or all, in row-major order; of a NaN if there is one."""
     return arg_reduce(data, axis, keepdims, "argmin", _ARG["argmin", select_last_index], dtype)

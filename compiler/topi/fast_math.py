@@ -48,14 +48,9 @@ def _erf(e: PrimExpr) -> PrimExpr:
 
 
 def fast_exp(x: Tensor) -> Tensor:
-    """Return e to the power of x to within 3e-7 of the value.
+    """Return e to the power of x to within 3e-7 of the value; types other than float32 are computed exactly.
 
     A power of two, made of the bits of its exponent, times a Taylor polynomial of degree 7 of the rest.
-
-    Parameters
-    ----------
-    x : Tensor
-        Of any shape; float32, other float types are computed exactly.
 
     References
     ----------
@@ -65,23 +60,12 @@ def fast_exp(x: Tensor) -> Tensor:
 
 
 def fast_tanh(x: Tensor) -> Tensor:
-    """Return the hyperbolic tangent to within 3e-7, as ``(1 - p) / (1 + p)`` with ``p = fast_exp(-2 |x|)``.
-
-    Parameters
-    ----------
-    x : Tensor
-        Of any shape; float32, other float types are computed exactly.
-    """
+    """Return the hyperbolic tangent to within 3e-7, as ``(1 - p) / (1 + p)`` with ``p = fast_exp(-2 |x|)``."""
     return map_elements(x, _tanh if x.dtype == "float32" else te.tanh, "fast_tanh")
 
 
 def fast_erf(x: Tensor) -> Tensor:
-    """Return the error function to within 5e-7.
-
-    Parameters
-    ----------
-    x : Tensor
-        Of any shape; float32, other float types are computed exactly.
+    """Return the error function to within 5e-7; types other than float32 are computed exactly.
 
     References
     ----------

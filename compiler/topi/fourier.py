@@ -29,27 +29,16 @@ def stft(
     onesided: bool,
     output_shape: tuple[Extent, ...],
 ) -> Tensor:
-    """Return the short-time Fourier transform of signals.
+    """Return the short-time Fourier transform of signals ``(batch, length)``: ``(batch, frequencies, frames, 2)``.
 
     Parameters
     ----------
-    data : Tensor
-        Signals, ``(batch, length)`` of a float type.
     n_fft : int
         Number of frequencies, of which ``onesided`` keeps the first half.
     window : Tensor
         What the elements of a frame are multiplied with, ``win_length`` of them.
     normalized : bool
         Whether to divide by the root of ``n_fft``.
-    onesided : bool
-        Whether the frequencies are only those up to the half of ``n_fft``.
-    output_shape : tuple of (int or PrimExpr)
-        ``(batch, frequencies, frames, 2)``.
-
-    Returns
-    -------
-    Tensor
-        Real and imaginary parts, of the data type of ``data``.
 
     References
     ----------
@@ -72,15 +61,7 @@ def stft(
 
 
 def dft(re_data: Tensor, im_data: Tensor, inverse: bool) -> list[Tensor]:
-    """Return the discrete Fourier transform along the last axis.
-
-    Parameters
-    ----------
-    re_data, im_data : Tensor
-        Real and imaginary parts, of the same shape and float type.
-    inverse : bool
-        Whether to transform back, dividing by the number of elements.
-    """
+    """Return the discrete Fourier transform along the last axis, or back, which divides by the number of elements."""
     dtype, length = re_data.dtype, dims(re_data)[-1]
     sign = 1 if inverse else -1
 

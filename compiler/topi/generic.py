@@ -31,13 +31,7 @@ _WITH_LAYOUT = ("adaptive_pool", "pool")
 
 
 def named_schedules(names: str, rule: Rule, kind: str) -> dict[str, Rule]:
-    """Return one schedule of groups under the name ``schedule_`` and each of several computations.
-
-    Parameters
-    ----------
-    kind : str
-        What the documentation adds about the schedule.
-    """
+    """Return one schedule of groups under ``schedule_`` and each of several names, documented as of a ``kind``."""
     return {f"schedule_{name}": _schedule(name, rule, kind) for name in names.split()}
 
 

@@ -63,25 +63,14 @@ def _into(index: PrimExpr, extent: Extent, mode: str) -> PrimExpr:
 
 
 def take(a: Tensor, indices: Tensor, axis: int | None = None, batch_dims: int = 0, mode: str = "clip") -> Tensor:
-    """Return the slices of ``a`` at indices of an axis.
+    """Return the slices of ``a`` at indices of an axis, or of all axes as one.
 
     Parameters
     ----------
-    a : Tensor
-        Of any shape and type.
-    indices : Tensor
-        Of any shape and an integer type.
-    axis : int, optional
-        Negative ones count from the end; all axes as one by default.
     batch_dims : int
         How many first axes ``a`` and ``indices`` have in common.
     mode : {"clip", "wrap", "fast"}
         Whether an index that is outside counts as the nearest one inside, wraps around, or must not be there.
-
-    Returns
-    -------
-    Tensor
-        The shape of ``a`` with the axis replaced by the axes of ``indices``; of the data type of ``a``.
 
     Raises
     ------
@@ -105,17 +94,7 @@ def take(a: Tensor, indices: Tensor, axis: int | None = None, batch_dims: int = 
 def gather(data: Tensor, axis: int, indices: Tensor) -> Tensor:
     """Return ``data`` at the same place but for one axis, where ``indices`` says which element.
 
-    Parameters
-    ----------
-    data : Tensor
-        Of any shape and type.
-    indices : Tensor
-        Of the rank of ``data`` and an integer type; negative ones count from the end.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of ``indices`` and the data type of ``data``.
+    ``indices`` have the rank of ``data``; negative ones count from the end.
 
     Raises
     ------
@@ -139,20 +118,15 @@ def gather(data: Tensor, axis: int, indices: Tensor) -> Tensor:
 def gather_nd(a: Tensor, indices: Tensor, batch_dims: int = 0) -> Tensor:
     """Return the slices of ``a`` at points.
 
+    The result has the points' shape, then that of ``a`` without its first ``batch_dims + M`` axes.
+
     Parameters
     ----------
-    a : Tensor
-        Of any shape and type.
     indices : Tensor
         ``(M, …)`` of an integer type: the coordinates of each point stand along the first axis, ``M`` is a constant;
         negative ones count from the end.
     batch_dims : int
         How many first axes ``a`` and the points have in common.
-
-    Returns
-    -------
-    Tensor
-        The points' shape, then that of ``a`` without its first ``batch_dims + M`` axes; of the data type of ``a``.
 
     Raises
     ------
@@ -173,18 +147,8 @@ def gather_nd(a: Tensor, indices: Tensor, batch_dims: int = 0) -> Tensor:
 def adv_index(data: Tensor, indices: Sequence[Tensor]) -> Tensor:
     """Return the slices of ``data`` at points whose coordinates are several tensors broadcast against each other.
 
-    Parameters
-    ----------
-    data : Tensor
-        Of any shape and type.
-    indices : sequence of Tensor
-        The coordinates along the first axes, of integer types and shapes that broadcast; negative ones count from the
-        end.
-
-    Returns
-    -------
-    Tensor
-        The points' shape, then that of ``data`` without its first ``len(indices)`` axes; of the data type of ``data``.
+    They are the coordinates along the first axes, negative ones counted from the end; the result has the points' shape,
+    then that of ``data`` without these axes.
 
     Raises
     ------
@@ -205,18 +169,8 @@ def adv_index(data: Tensor, indices: Sequence[Tensor]) -> Tensor:
 def strided_set(a: Tensor, v: Tensor, begin: Tensor, end: Tensor, strides: Tensor | None = None) -> Tensor:
     """Return ``a`` with ``v`` at every ``strides[d]``-th element from ``begin[d]`` on.
 
-    Parameters
-    ----------
-    a : Tensor
-        Of any shape and type.
-    v : Tensor
-        Of the shape of the slice and the data type of ``a``.
-    begin : Tensor
-        ``(rank,)`` of an integer type, or fewer for the first axes; negative ones count from the end.
-    end : Tensor
-        ``(rank,)`` of an integer type: where the slice stops, which the shape of ``v`` says as well.
-    strides : Tensor, optional
-        ``(rank,)`` of an integer type, or fewer for the first axes; negative ones go backwards.  1 by default.
+    ``begin`` and ``strides``, 1 by default, are ``(rank,)``, or fewer for the first axes; negative beginnings count
+    from the end, negative strides go backwards.  Where the slice stops says the shape of ``v``, rather than ``end``.
     """
     old, new = dims(a), dims(v)
     given = constant(dims(begin)[0], "strided_set")
@@ -243,18 +197,6 @@ def one_hot(
 ) -> Tensor:
     """Return ``on_value`` where the place along a new axis is the index, ``off_value`` elsewhere.
 
-    Parameters
-    ----------
-    indices : Tensor
-        Of any shape and an integer type.
-    axis : int
-        Where the new axis stands; negative ones count from the end.
-
-    Returns
-    -------
-    Tensor
-        The shape of ``indices`` with the new axis.
-
     Raises
     ------
     ArgumentError
@@ -276,19 +218,7 @@ def one_hot(
 
 
 def unravel_index(indices: Tensor, shape: Tensor) -> Tensor:
-    """Return the coordinates of places in a tensor in row-major order.
-
-    Parameters
-    ----------
-    indices : Tensor
-        Of any shape and an integer type.
-    shape : Tensor
-        ``(rank,)`` of an integer type: the shape of the tensor; ``rank`` is a constant.
-
-    Returns
-    -------
-    Tensor
-        ``(rank, …)``: the coordinates stand along a new first axis; of the data type of ``indices``.
+    """Return the coordinates of places in a tensor in row-major order, along a new first axis.
 
     Raises
     ------
@@ -313,18 +243,7 @@ def unravel_index(indices: Tensor, shape: Tensor) -> Tensor:
 
 
 def invert_permutation(data: Tensor) -> Tensor:
-    """Return the index at which each number from 0 on stands in ``data``.
-
-    Parameters
-    ----------
-    data : Tensor
-        ``(n,)`` of an integer type: the numbers from 0 to n - 1 in any order.
-
-    Returns
-    -------
-    Tensor
-        ``(n,)`` of the data type of ``data``.
-    """
+    """Return the index at which each number from 0 to n - 1 stands in a vector."""
     k = te.reduce_axis((0, data.shape[0]), name="k")
 
     def element(i: Var) -> PrimExpr:
@@ -340,7 +259,7 @@ def searchsorted(sorted_sequence: Tensor, values: Tensor, right: bool = False, o
     Parameters
     ----------
     sorted_sequence : Tensor
-        ``(…, n)`` of a number type, sorted along the last axis.
+        ``(…, n)``, sorted along the last axis.
     values : Tensor
         The other axes of ``sorted_sequence``, then any; of its data type.
     right : bool

@@ -27,18 +27,7 @@ __all__ = [
 
 
 def concatenate(a_tuple: Sequence[Tensor], axis: int = 0) -> Tensor:
-    """Concatenate tensors along an axis.
-
-    Parameters
-    ----------
-    a_tuple : sequence of Tensor
-        Tensors of one data type whose shapes agree except along the axis.
-
-    Raises
-    ------
-    ArgumentError
-        If the axis is out of range.
-    """
+    """Concatenate tensors along an axis; their shapes agree along the others."""
     parts = list(a_tuple)
     at = axis_of(axis, len(parts[0].shape), "concatenate")
     extents = [dims(p)[at] for p in parts]
@@ -56,20 +45,7 @@ def concatenate(a_tuple: Sequence[Tensor], axis: int = 0) -> Tensor:
 
 
 def stack(a: Sequence[Tensor], axis: int) -> Tensor:
-    """Stack tensors along a new axis.
-
-    Parameters
-    ----------
-    a : sequence of Tensor
-        Tensors of one shape and data type.
-    axis : int
-        Position of the new axis; negative ones count from the end.
-
-    Raises
-    ------
-    ArgumentError
-        If the axis is out of range.
-    """
+    """Stack tensors of one shape and data type along a new axis."""
     parts = list(a)
     old = dims(parts[0])
     at = axis_of(axis, len(old) + 1, "stack")
@@ -87,10 +63,7 @@ def stack(a: Sequence[Tensor], axis: int) -> Tensor:
 def split_points(extent: Extent, indices_or_sections: int | Sequence[Extent]) -> list[Extent]:
     """Return the start of each part of a split, followed by the end of the last.
 
-    Parameters
-    ----------
-    indices_or_sections : int or sequence of (int or PrimExpr)
-        The number of equal parts, or the start of each part but the first.
+    The split is given as the number of equal parts, or as the start of each part but the first.
     """
     if not isinstance(indices_or_sections, int):
         return [0, *indices_or_sections, extent]
@@ -101,14 +74,7 @@ def split_points(extent: Extent, indices_or_sections: int | Sequence[Extent]) ->
 
 
 def split(ary: Tensor, indices_or_sections: int | Sequence[Extent], axis: int = 0) -> list[Tensor]:
-    """Split a tensor along an axis.
-
-    Parameters
-    ----------
-    ary : Tensor
-        Of any shape and type.
-    indices_or_sections : int or sequence of (int or PrimExpr)
-        The number of equal parts, or the start of each part but the first.
+    """Split a tensor along an axis into a number of equal parts, or at the start of each part but the first.
 
     Raises
     ------

@@ -17,13 +17,6 @@ _BLOCK = re.compile(r"\d+([a-z])")
 def get_shape(src_shape: Sequence[int | IntImm], src_layout: str | Layout, dst_layout: str | Layout) -> tuple[int, ...]:
     """Return a shape with its axes in the order of another layout: ``(2, 32, 5, 7)`` → ``(2, 5, 7, 32)``.
 
-    Parameters
-    ----------
-    src_layout : str or Layout
-        Of ``src_shape``, e.g. ``NCHW``.
-    dst_layout : str or Layout
-        Of the same axes, e.g. ``NHWC``.
-
     Raises
     ------
     ArgumentError

@@ -23,12 +23,7 @@ __all__ = [
 
 
 def layout_transform(array: Tensor, src_layout: str, dst_layout: str) -> Tensor:
-    """Convert a tensor to another layout, padding partial blocks with zeros.
-
-    Parameters
-    ----------
-    src_layout, dst_layout : str
-        Layouts of the same dimensions, such as ``NCHW`` and ``NCHW16c``.
+    """Convert a tensor to another layout of the same dimensions, padding partial blocks with zeros.
 
     Raises
     ------

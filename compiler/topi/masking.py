@@ -21,11 +21,8 @@ def matrix_set_diag(data: Tensor, diagonal: Tensor, k: int | tuple[int, int] = 0
 
     Parameters
     ----------
-    data : Tensor
-        ``(…, rows, columns)`` of any type.
     diagonal : Tensor
-        ``(…, length)``, or ``(…, count, longest length)`` of several, the highest diagonal first; of the data type of
-        ``data``.
+        ``(…, length)``, or ``(…, count, longest length)`` of several, the highest diagonal first.
     k : int or (int, int)
         The diagonal, or the lowest and the highest one; positive ones lie above the main one.
     align : {"RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT"}
@@ -64,14 +61,7 @@ def matrix_set_diag(data: Tensor, diagonal: Tensor, k: int | tuple[int, int] = 0
 def trilu(data: Tensor, k: Index | Tensor, upper: bool) -> Tensor:
     """Return the upper or lower triangles of matrices, with zeros elsewhere.
 
-    Parameters
-    ----------
-    data : Tensor
-        ``(…, rows, columns)`` of any type.
-    k : int, PrimExpr or Tensor
-        The outermost diagonal that stays; positive ones lie above the main one.  A tensor has no dimensions.
-    upper : bool
-        Whether the upper triangle stays, else the lower one.
+    ``k`` is the outermost diagonal that stays, positive above the main one; as a tensor it has no dimensions.
     """
     offset = k() if isinstance(k, Tensor) else k
 
@@ -87,16 +77,8 @@ def trilu(data: Tensor, k: Index | Tensor, upper: bool) -> Tensor:
 def sequence_mask(data: Tensor, valid_length: Tensor, mask_value: float = 0, axis: int = 0) -> Tensor:
     """Return sequences with a value behind their ends.
 
-    Parameters
-    ----------
-    data : Tensor
-        Of at least two dimensions and any type.
-    valid_length : Tensor
-        ``(batch,)`` of a number type: the length of each sequence.
-    mask_value : float
-        What stands behind the end of a sequence.
-    axis : int
-        The axis of the elements, 0 or 1; the other one is that of the sequences.
+    ``valid_length`` is ``(batch,)``; ``axis``, 0 or 1, is that of the elements, and the other one that of the
+    sequences.
     """
 
     def element(*i: Var) -> PrimExpr:

@@ -94,12 +94,7 @@ __all__ = [
 
 
 def ceil_log2(x: int | PrimExpr) -> PrimExpr:
-    """Return the smallest exponent whose power of two is not below an integer.
-
-    Parameters
-    ----------
-    x : int or PrimExpr
-        Positive, of an integer type; computed in float64.
+    """Return the smallest exponent whose power of two is not below a positive integer; computed in float64.
 
     Raises
     ------

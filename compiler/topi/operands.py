@@ -93,13 +93,7 @@ def axis_of(axis: int, rank: int, function: str) -> int:
 
 
 def axes_of(axis: Axes, rank: int, function: str) -> tuple[int, ...]:
-    """Return axes counted from the front and in order.
-
-    Parameters
-    ----------
-    axis : int, sequence of int or None
-        None means all of them.
-    """
+    """Return axes counted from the front and in order; None means all of them."""
     if axis is None:
         return tuple(range(rank))
     given: Sequence[int] = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)  # type: ignore[assignment]

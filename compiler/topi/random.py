@@ -108,13 +108,7 @@ def _add_split(left: BufferVar, right: BufferVar, key: BufferVar) -> None:
 
 
 def threefry_split(gen: Tensor) -> list[Tensor]:
-    """Return two keys whose numbers have nothing to do with each other.
-
-    Parameters
-    ----------
-    gen : Tensor
-        The key; ``(10,)``, uint64.
-    """
+    """Return two keys, ``(10,)`` of uint64 as the one given, whose numbers have nothing to do with each other."""
 
     def loops(ins: list[Buffer], outs: list[Buffer]) -> Stmt:
         ib = create()
@@ -140,18 +134,7 @@ def _add_key_with_room(ib: IRBuilder, key: BufferVar, count: int) -> BufferVar:
 
 
 def threefry_generate(gen: Tensor, out_shape: Sequence[Extent]) -> list[Tensor]:
-    """Return random numbers of 64 bits.
-
-    Parameters
-    ----------
-    gen : Tensor
-        The key; ``(10,)``, uint64.
-
-    Returns
-    -------
-    list of Tensor
-        The key to go on with, and the numbers, uint64.
-    """
+    """Return the key to go on with, and random numbers of 64 bits."""
     count = constant(product(out_shape), "threefry_generate")
     full, rest = divmod(count, 4)
 
@@ -194,15 +177,7 @@ def _from_zero_to_one(gen: Tensor, shape: Sequence[Extent], dtype: str) -> tuple
 
 
 def uniform(gen: Tensor, low: Tensor, high: Tensor, out_shape: Sequence[Extent], out_dtype: str) -> list[Tensor]:
-    """Return random numbers that are all equally likely in an interval.
-
-    Parameters
-    ----------
-    gen : Tensor
-        The key; ``(10,)``, uint64.
-    low, high : Tensor
-        The smallest number, and the one that all are less than; scalars of ``out_dtype``.
-    """
+    """Return the key to go on with, and numbers that are equally likely from ``low`` to below ``high``, two scalars."""
     new_key, numbers = _from_zero_to_one(gen, out_shape, out_dtype)
 
     def element(*i: Var) -> PrimExpr:
@@ -212,14 +187,7 @@ def uniform(gen: Tensor, low: Tensor, high: Tensor, out_shape: Sequence[Extent],
 
 
 def normal(gen: Tensor, mean: Tensor, scale: Tensor, out_shape: Sequence[Extent], out_dtype: str) -> list[Tensor]:
-    """Return random numbers of a normal distribution.
-
-    Parameters
-    ----------
-    gen : Tensor
-        The key; ``(10,)``, uint64.
-    mean, scale : Tensor
-        Mean and standard deviation; scalars of ``out_dtype``.
+    """Return the key to go on with, and random numbers of a normal distribution; ``mean`` and ``scale`` are scalars.
 
     References
     ----------
@@ -236,21 +204,9 @@ def normal(gen: Tensor, mean: Tensor, scale: Tensor, out_shape: Sequence[Extent]
 
 
 def multinomial(gen: Tensor, probs: Tensor, num_samples: int) -> list[Tensor]:
-    """Return random indices, drawn with given probabilities.
+    """Return the key to go on with, and random indices, ``(..., num_samples)`` of int32.
 
-    Parameters
-    ----------
-    gen : Tensor
-        The key; ``(10,)``, uint64.
-    probs : Tensor
-        ``(..., categories)``; negative ones count as zero, and each row is divided by its sum.
-    num_samples : int
-        How many indices for each row.
-
-    Returns
-    -------
-    list of Tensor
-        The key to go on with, and the indices: ``(..., num_samples)``, int32.
+    ``probs`` is ``(..., categories)``; negative ones count as zero, and each row is divided by its sum.
     """
     *rows, categories = dims(probs)
     dtype = probs.dtype

@@ -27,17 +27,10 @@ ReducedAxes: TypeAlias = Mapping[int, IterVar]
 def reduce_over(
     data: Tensor, axis: Axes, keepdims: bool, function: Callable[[PrimExpr, ReducedAxes], Any], name: str, tag: Tag
 ) -> Any:
-    """Return ``function(element, reduction axes)`` over some axes.
+    """Return ``function(element, reduction axes)`` over some axes, or all.
 
-    Parameters
-    ----------
-    axis : int, sequence of int or None
-        None means all axes.
-    keepdims : bool
-        Whether the axes that are reduced stay, with extent 1.
-    function : callable
-        Takes an element of the data, and the reduction axis of each axis that is reduced; returns a reduction, or one
-        of tuples.
+    ``function`` takes an element of the data, and the reduction axis of each axis that is reduced; it returns a
+    reduction, or one of tuples.  With ``keepdims`` the axes that are reduced stay, with extent 1.
     """
     shape = dims(data)
     over = axes_of(axis, len(shape), name)
@@ -101,21 +94,9 @@ _sum = simple_reduction("sum", te.sum, "the sum")
 
 
 def sum(data: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
-    """Return the sum over some axes.  A sum of truth values is whether one of them holds.
+    """Return the sum over some axes, or all.  A sum of truth values is whether one of them holds.
 
-    Parameters
-    ----------
-    data : Tensor
-        Of any shape; bool or of a number type.
-    axis : int, sequence of int or None
-        The axes to reduce over, negative ones counted from the end; None means all.
-    keepdims : bool
-        Whether the axes that are reduced stay, with extent 1.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such axis, or one is given twice.
+    Negative axes count from the end; with ``keepdims`` those that are reduced stay, with extent 1.
     """
     return any(data, axis, keepdims) if dt.is_bool(data.dtype) else _sum(data, axis, keepdims)
 
@@ -195,13 +176,7 @@ argmin = _arg_function("argmin", "smallest")
 
 
 def count(data: Tensor, axis: Axes) -> Extent:
-    """Return how many elements of ``data`` are reduced to one.
-
-    Parameters
-    ----------
-    axis : int, sequence of int or None
-        None means all axes.
-    """
+    """Return how many elements of ``data`` are reduced to one; None means all axes."""
     shape = dims(data)
     elements: Extent = 1
     for d in axes_of(axis, len(shape), "count"):
@@ -216,43 +191,17 @@ def divided(total: Tensor, by: Extent, name: str) -> Tensor:
 
 
 def mean(data: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
-    """Return the mean over some axes.
+    """Return the mean over some axes, or all; of integers the quotient is cut off.
 
-    Parameters
-    ----------
-    data : Tensor
-        Of any shape and number type.
-    axis : int, sequence of int or None
-        The axes to reduce over, negative ones counted from the end; None means all.
-    keepdims : bool
-        Whether the axes that are reduced stay, with extent 1.
-
-    Returns
-    -------
-    Tensor
-        Of the data type of ``data``; of integers the quotient is cut off.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such axis, or one is given twice.
+    Negative axes count from the end; with ``keepdims`` those that are reduced stay, with extent 1.
     """
     return divided(sum(data, axis, keepdims), count(data, axis), "mean")
 
 
 def variance(data: Tensor, mean_value: Tensor, axis: Axes, keepdims: bool, unbiased: bool) -> Tensor:
-    """Return the mean squared distance from a mean.
+    """Return the mean squared distance from a mean, which has all axes of ``data``, some of extent 1.
 
-    Parameters
-    ----------
-    mean_value : Tensor
-        Has all axes of ``data``, some of extent 1.
-    axis : int, sequence of int or None
-        None means all axes.
-    keepdims : bool
-        Whether the axes that are reduced stay, with extent 1.
-    unbiased : bool
-        Whether the sum of squares is divided by one less than the number of elements (Bessel's correction).
+    If ``unbiased``, the sum of squares is divided by one less than the number of elements (Bessel's correction).
     """
     small = dims(mean_value)
 

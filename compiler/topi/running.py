@@ -26,32 +26,16 @@ def scanop(
     dtype: str | None = None,
     exclusive: bool | None = None,
 ) -> Tensor:
-    """Return the combination of all elements up to each one along an axis.
+    """Return the combination of all elements up to each one along an axis, or along all axes as one.
 
     Parameters
     ----------
-    data : Tensor
-        Of any shape and number type.
     binop : callable
         Of what was combined so far and an element; devices combine in another order, so that it must be associative.
     identity_value : PrimExpr or number
         What is first, where the element itself is left out.
-    axis : int, optional
-        Negative ones count from the end; all axes as one by default.
-    dtype : str, optional
-        Of the result; that of ``data`` by default.
     exclusive : bool, optional
         Whether the element itself is left out.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of ``data``; one-dimensional where ``axis`` is left out.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such axis.
     """
     x = reshape(data, (product(dims(data)),)) if axis is None and len(data.shape) != 1 else data
     shape, of_type = dims(x), dtype or data.dtype

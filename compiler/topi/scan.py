@@ -115,54 +115,16 @@ def _scan(name: str, data: Tensor, axis: int | None, dtype: str | None, exclusiv
 
 
 def cumsum(data: Tensor, axis: int | None = None, dtype: str | None = None, exclusive: bool = False) -> Tensor:
-    """Return the sum of all elements up to each one along an axis.
+    """Return the sum of all elements up to each one along an axis, or along all axes as one.
 
-    Parameters
-    ----------
-    data : Tensor
-        Of any shape and number type.
-    axis : int, optional
-        Negative ones count from the end; all axes as one by default.
-    dtype : str, optional
-        Of the sums; that of ``data`` by default.
-    exclusive : bool
-        Whether the element itself is left out of its sum.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of ``data``; one-dimensional where ``axis`` is left out.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such axis.
+    ``dtype`` is that of ``data`` by default; where ``exclusive``, an element is left out of its own sum.
     """
     return _scan("cumsum", data, axis, dtype, exclusive, _SUM)
 
 
 def cumprod(data: Tensor, axis: int | None = None, dtype: str | None = None, exclusive: bool = False) -> Tensor:
-    """Return the product of all elements up to each one along an axis.
+    """Return the product of all elements up to each one along an axis, or along all axes as one.
 
-    Parameters
-    ----------
-    data : Tensor
-        Of any shape and number type.
-    axis : int, optional
-        Negative ones count from the end; all axes as one by default.
-    dtype : str, optional
-        Of the products; that of ``data`` by default.
-    exclusive : bool
-        Whether the element itself is left out of its product.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of ``data``; one-dimensional where ``axis`` is left out.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such axis.
+    ``dtype`` is that of ``data`` by default; where ``exclusive``, an element is left out of its own product.
     """
     return _scan("cumprod", data, axis, dtype, exclusive, _PRODUCT)

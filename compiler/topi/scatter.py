@@ -47,16 +47,8 @@ def scatter_elements(
 ) -> Tensor:
     """Return ``data`` with ``updates[i]`` put at ``i`` but for one axis, where ``indices[i]`` says where.
 
-    Parameters
-    ----------
-    data : Tensor
-        Of any shape and number type.
-    indices : Tensor
-        Of the rank of ``data`` and an integer type; negative ones count from the end.
-    updates : Tensor
-        Of the shape of ``indices`` and the data type of ``data``.
-    reduction : {"update", "add", "mul", "min", "max", "mean"}
-        How several values at one place, and the one of ``data``, become one; ``update`` takes the last update.
+    Negative indices count from the end.  ``reduction`` says how several values at one place, and the one of ``data``,
+    become one: ``update`` for the last update, ``add``, ``mul``, ``min``, ``max`` or ``mean``.
 
     Raises
     ------
@@ -80,15 +72,13 @@ def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str = "upda
 
     Parameters
     ----------
-    data : Tensor
-        Of any shape and number type.
     indices : Tensor
         ``(M, …)`` of an integer type: the coordinates of each point stand along the first axis, ``M`` is a constant;
         negative ones count from the end.
     updates : Tensor
-        The points' shape, then that of ``data`` without its first ``M`` axes; of the data type of ``data``.
+        The points' shape, then that of ``data`` without its first ``M`` axes.
     mode : {"update", "add", "mul", "min", "max", "mean"}
-        How several values at one place, and the one of ``data``, become one; ``update`` takes the last update.
+        As the reduction of :func:`scatter_elements`.
 
     Raises
     ------
@@ -113,16 +103,9 @@ def sparse_to_dense(
     Parameters
     ----------
     sparse_indices : Tensor
-        One index, ``(count,)`` of them, or ``(count, len(output_shape))`` points; of an integer type.
+        One index, ``(count,)`` of them, or ``(count, len(output_shape))`` points.
     sparse_values : Tensor
         ``(count,)``, or without dimensions: one for all indices.
-    default_value : int, float, PrimExpr or Tensor
-        Of the data type of ``sparse_values``; a tensor has no dimensions.
-
-    Returns
-    -------
-    Tensor
-        Of ``output_shape`` and the data type of ``sparse_values``.
     """
     points, indices, values = dims(sparse_indices), sparse_indices, sparse_values
     value = default_value() if isinstance(default_value, Tensor) else number(default_value, values.dtype)

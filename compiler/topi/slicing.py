@@ -30,25 +30,20 @@ def strided_slice(
 ) -> Tensor:
     """Return the elements from ``begin`` to ``end``, along some axes, as Python's slices do.
 
+    Where the bounds are values of tensors, the extents of the result are new variables, which have the extents of the
+    buffer that it is written to.
+
     Parameters
     ----------
-    begin : sequence of (int or PrimExpr), or Tensor
-        The first index along each axis; negative numbers count from the end.
     end : sequence of (int or PrimExpr), or Tensor
         The index to stop before, or where ``slice_mode`` is ``size`` how many elements; then -1 takes all that follow.
     strides : sequence of int, or Tensor, optional
-        The step along each axis, 1 when left out; negative ones go backwards.  Of no effect with ``size``.
+        1 when left out; negative ones go backwards.  Of no effect with ``size``.
     axes : sequence of int, optional
         What is sliced; the first axes when left out.
     assume_inbound : bool
         Whether ``begin`` and ``end`` lie inside of extents that are not constants; otherwise they are clipped to them.
         What is outside of constant extents is never taken.
-
-    Returns
-    -------
-    Tensor
-        Of the data type of ``a``.  Where the bounds are values of tensors, its extents are new variables, which have
-        the extents of the buffer that it is written to.
 
     Raises
     ------
@@ -145,13 +140,7 @@ def _as_tensor(values: Bounds) -> Tensor:
 
 
 def slice_places(a: Tensor, begin: Sequence[Index], strides: Sequence[int], shape: Sequence[Extent]) -> Tensor:
-    """Return every ``strides[d]``-th element from ``begin[d]`` on, along each axis.
-
-    Parameters
-    ----------
-    a : Tensor
-        Of any shape and type.
-    """
+    """Return every ``strides[d]``-th element from ``begin[d]`` on, along each axis."""
 
     def element(*i: Var) -> PrimExpr:
         return a(*[_place(v, b, s) for v, b, s in zip(i, begin, strides, strict=True)])

@@ -23,13 +23,7 @@ __all__ = ["argsort", "sort", "topk"]
 
 
 def ranks(data: Tensor, axis: int, is_ascend: bool, valid_count: Tensor | None = None) -> Tensor:
-    """Return the place that each element has when all are sorted along an axis.
-
-    Parameters
-    ----------
-    valid_count : Tensor, optional
-        How many elements are sorted, of the shape of ``data`` without the axis; those after stay in their places.
-    """
+    """Return each element's place when all, or the first ``valid_count`` of a row, are sorted along an axis."""
     k = te.reduce_axis((0, data.shape[axis]), name="k")
 
     def rank(*i: Var) -> PrimExpr:
@@ -55,17 +49,8 @@ def argsort(
 ) -> Tensor:
     """Return the indices of the elements in their order along an axis; equal elements stay in order.
 
-    Parameters
-    ----------
-    data : Tensor
-        Of any shape and number type.
-    valid_count : Tensor, optional
-        How many elements are sorted, of the shape of ``data`` without the axis; those after stay in their places.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such axis.
+    ``valid_count``, of the shape of ``data`` without the axis, is how many are sorted; those after stay in their
+    places.
     """
     at = axis_of(axis, len(data.shape), "argsort")
     if computes_by_threads() and has_rows(data):
@@ -104,18 +89,7 @@ def _read(data: Tensor, places: Tensor, axis: int, name: str) -> Tensor:
 
 
 def sort(data: Tensor, axis: int = -1, is_ascend: bool = True) -> Tensor:
-    """Return the elements in their order along an axis.
-
-    Parameters
-    ----------
-    data : Tensor
-        Of any shape and number type.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such axis.
-    """
+    """Return the elements in their order along an axis."""
     at = axis_of(axis, len(data.shape), "sort")
     if computes_by_threads() and has_rows(data):
         return sorted_rows(data, at, is_ascend)[0]
@@ -125,26 +99,9 @@ def sort(data: Tensor, axis: int = -1, is_ascend: bool = True) -> Tensor:
 def topk(
     data: Tensor, k: Extent = 1, axis: int = -1, ret_type: str = "both", is_ascend: bool = False, dtype: str = "int32"
 ) -> list[Tensor]:
-    """Return the first elements in their order along an axis, and their indices.
+    """Return the first ``k`` elements in their order along an axis, or all where it is less than 1, and their indices.
 
-    Parameters
-    ----------
-    data : Tensor
-        Of any shape and number type.
-    k : int or PrimExpr
-        How many; all where it is less than 1.
-    is_ascend : bool
-        Whether the smallest comes first, else the largest.
-
-    Returns
-    -------
-    list of Tensor
-        The values, the indices, or both; of the shape of ``data``, but for ``k`` elements along the axis.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such axis.
+    ``ret_type`` is ``both``, ``values`` or ``indices``; the smallest comes first if ``is_ascend``, else the largest.
     """
     at = axis_of(axis, len(data.shape), "topk")
     count = dims(data)[at] if isinstance(k, int) and k < 1 else k

@@ -26,21 +26,7 @@ def __getattr__(name: str) -> Any:
 
 
 def csrmv(a: CSRPlaceholderOp, x: Tensor, y: Tensor | None = None) -> Tensor:
-    """Return the product of a sparse matrix and a vector: ``a @ x + y``.
-
-    Parameters
-    ----------
-    a : CSRPlaceholderOp
-        ``(m, k)``.
-    x : Tensor
-        ``(k, 1)``.
-    y : Tensor, optional
-        ``(m,)``, added to the product.
-
-    Returns
-    -------
-    Tensor
-        ``(m, 1)``.
+    """Return the product of a sparse matrix ``(m, k)`` and a vector ``(k, 1)``, plus ``y``, ``(m,)``.
 
     Raises
     ------
@@ -51,21 +37,7 @@ def csrmv(a: CSRPlaceholderOp, x: Tensor, y: Tensor | None = None) -> Tensor:
 
 
 def csrmm(a: CSRPlaceholderOp, b: Tensor, c: Tensor | None = None) -> Tensor:
-    """Return the product of a sparse matrix and a dense one, with a number added to each row.
-
-    Parameters
-    ----------
-    a : CSRPlaceholderOp
-        ``(m, k)``.
-    b : Tensor
-        ``(k, n)``.
-    c : Tensor, optional
-        ``(m,)``, added to the rows.
-
-    Returns
-    -------
-    Tensor
-        ``(m, n)``.
+    """Return the product of a sparse matrix ``(m, k)`` and a dense one, plus a number for each row, ``(m,)``.
 
     Raises
     ------
@@ -83,20 +55,6 @@ def _product(name: str, a: CSRPlaceholderOp, b: Tensor, c: Tensor | None) -> Ten
 
 def dense(data: CSRPlaceholderOp | Tensor, weight: CSRPlaceholderOp | Tensor, bias: Tensor | None = None) -> Tensor:
     """Return ``data @ weight.T + bias`` where one of the matrices is sparse.
-
-    Parameters
-    ----------
-    data : CSRPlaceholderOp or Tensor
-        ``(batch, in_dim)``.
-    weight : CSRPlaceholderOp or Tensor
-        ``(out_dim, in_dim)``.
-    bias : Tensor, optional
-        ``(out_dim,)``.
-
-    Returns
-    -------
-    Tensor
-        ``(batch, out_dim)``.
 
     Raises
     ------

@@ -23,23 +23,16 @@ def sparse_reshape(
     new_sparse_indices_shape: Sequence[ExprLike] | None = None,
     new_shape_shape: Sequence[ExprLike] | None = None,
 ) -> list[Tensor]:
-    """Return the coordinates that the elements of a sparse tensor have in another shape, and that shape.
+    """Return the coordinates that the elements of a sparse tensor have in another shape, and that shape without -1.
 
     Parameters
     ----------
     sparse_indices : Tensor
         Coordinates, ``(count, rank)`` integers.
-    prev_shape : Tensor
-        The shape that they are in, a vector.
     new_shape : Tensor
-        The other shape, a vector; one extent may be -1, and follows from the others.
+        A vector, as ``prev_shape`` is; one extent may be -1, and follows from the others.
     new_sparse_indices_shape, new_shape_shape : sequence of int, optional
         The shapes of the results, which follow from the others: accepted for compatibility with TVM.
-
-    Returns
-    -------
-    list of Tensor
-        The new coordinates and the new shape, without -1.
     """
     old_rank, new_rank = (constant(dims(t)[0], "sparse_reshape") for t in (prev_shape, new_shape))
 
@@ -71,19 +64,9 @@ def sparse_reshape(
 
 
 def argwhere(output_shape: Sequence[ExprLike], condition: Tensor) -> Tensor:
-    """Return the coordinates of the nonzero elements, in the order of the elements.
+    """Return the int32 coordinates of the nonzero elements, in their order, with zeros in rows that none fills.
 
-    Parameters
-    ----------
-    output_shape : sequence of int
-        ``(count, rank)``: how many rows there is room for.
-    condition : Tensor
-        Of any shape.
-
-    Returns
-    -------
-    Tensor
-        Of data type int32; rows that no element fills are zeros.
+    ``output_shape`` is ``(count, rank)``: how many rows there is room for.
     """
     shape = dims(condition)
     rank = len(shape)

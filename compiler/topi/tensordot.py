@@ -20,15 +20,8 @@ Axes = int | Sequence[int] | Sequence[Sequence[int]]
 def tensordot(a: Tensor, b: Tensor, axes: Axes) -> Tensor:
     """Return the sum of products over pairs of axes, as ``numpy.tensordot`` does.
 
-    Parameters
-    ----------
-    axes : int or (int, int) or (sequence of int, sequence of int)
-        How many of the last axes of ``a`` are paired with the first of ``b``; or an axis of each; or several.
-
-    Returns
-    -------
-    Tensor
-        Its axes are those of ``a``, then those of ``b``, without the pairs.
+    ``axes`` says how many of the last axes of ``a`` are paired with the first of ``b``, or an axis of each, or
+    several.  The result has the axes of ``a``, then those of ``b``, without the pairs.
 
     Raises
     ------

@@ -51,20 +51,7 @@ def reindex(shape: Sequence[Extent], source: Tensor, indices: IndexMap, name: st
 
 
 def reshape(a: Tensor, newshape: Sequence[Extent]) -> Tensor:
-    """Return the elements in row-major order in another shape.
-
-    Parameters
-    ----------
-    a : Tensor
-        Of any shape and type.
-    newshape : sequence of (int or PrimExpr)
-        All extents; their product is that of the shape of ``a``.
-
-    Returns
-    -------
-    Tensor
-        Of ``newshape`` and the data type of ``a``.
-    """
+    """Return the elements in row-major order in another shape of the same size."""
     old, new = dims(a), tuple(newshape)
     if 0 in new:  # no index exists, so that none is divided by an extent of zero
         return reindex(new, a, lambda i: [0] * len(old), "reshape")
@@ -82,18 +69,9 @@ def reshape(a: Tensor, newshape: Sequence[Extent]) -> Tensor:
 def matching_runs(old: Sequence[Extent], new: Sequence[Extent]) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
     """Take two shapes of one size apart into the shortest runs of axes that have the same size in both.
 
-    Indices then need divisions within a run only, and none for an axis that both shapes have.  Shapes of two sizes are
-    one run, so that the elements are those of the same places in row-major order.
-
-    Parameters
-    ----------
-    old, new : sequence of (int or PrimExpr)
-        Where an extent is symbolic, or zero, all axes are one run.
-
-    Yields
-    ------
-    ((int, int), (int, int))
-        The first axis of a run and the one after its last, in ``old`` and in ``new``.
+    Yields the first axis of a run and the one after its last, in ``old`` and in ``new``. Indices then need divisions
+    within a run only, and none for an axis that both shapes have. Where an extent is symbolic, or zero, all axes are
+    one run. Shapes of two sizes are one run, so that the elements are those of the same places in row-major order.
     """
     source = [e for e in old if isinstance(e, int) and e > 0]
     result = [e for e in new if isinstance(e, int) and e > 0]
@@ -115,14 +93,9 @@ def matching_runs(old: Sequence[Extent], new: Sequence[Extent]) -> Iterator[tupl
 
 
 def transpose(a: Tensor, axes: Sequence[int] | None = None) -> Tensor:
-    """Return ``a`` with its axes in another order.
+    """Return ``a`` with its axes in another order, reversed by default.
 
-    Parameters
-    ----------
-    a : Tensor
-        Of any shape and type.
-    axes : sequence of int, optional
-        Axis ``d`` of the result is axis ``axes[d]`` of ``a``; all axes reversed by default.
+    Axis ``d`` of the result is axis ``axes[d]`` of ``a``.
 
     Raises
     ------
@@ -138,15 +111,7 @@ def transpose(a: Tensor, axes: Sequence[int] | None = None) -> Tensor:
 
 
 def expand_dims(a: Tensor, axis: int, num_newaxis: int = 1) -> Tensor:
-    """Return ``a`` with new axes of extent 1.
-
-    Parameters
-    ----------
-    a : Tensor
-        Of any shape and type.
-    axis : int
-        Where the first new axis stands; negative ones count from after the last axis.
-    """
+    """Return ``a`` with new axes of extent 1 at ``axis``; negative ones count from after the last axis."""
     old = dims(a)
     at = axis if axis >= 0 else len(old) + 1 + axis
     new = (*old[:at], *[1] * num_newaxis, *old[at:])
@@ -154,20 +119,7 @@ def expand_dims(a: Tensor, axis: int, num_newaxis: int = 1) -> Tensor:
 
 
 def squeeze(a: Tensor, axis: Axes = None) -> Tensor:
-    """Return ``a`` without some axes of extent 1.
-
-    Parameters
-    ----------
-    a : Tensor
-        Of any shape and type.
-    axis : int, sequence of int or None
-        The axes to leave out, negative ones counted from the end; None means all whose extent is 1.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such axis, or one is given twice.
-    """
+    """Return ``a`` without some axes of extent 1, or all whose extent is 1."""
     old = dims(a)
     ones = [d for d, e in enumerate(old) if is_one(e)]
     gone = set(ones if axis is None else axes_of(axis, len(old), "squeeze"))
@@ -181,15 +133,7 @@ def squeeze(a: Tensor, axis: Axes = None) -> Tensor:
 
 
 def tile(a: Tensor, reps: Sequence[int]) -> Tensor:
-    """Return ``a`` repeated along its axes, as ``numpy.tile`` does.
-
-    Parameters
-    ----------
-    a : Tensor
-        Of any shape and type.
-    reps : sequence of int
-        How often along each axis; missing axes and missing counts, at the front, are 1.
-    """
+    """Return ``a`` repeated along its axes, as ``numpy.tile`` does; missing axes and counts, in front, are 1."""
     old = dims(a)
     rank = max(len(old), len(reps))
     padded: Shape = (1,) * (rank - len(old)) + old
@@ -204,18 +148,7 @@ def tile(a: Tensor, reps: Sequence[int]) -> Tensor:
 
 
 def repeat(a: Tensor, repeats: int, axis: int = 0) -> Tensor:
-    """Return ``a`` with each element repeated along an axis, as ``numpy.repeat`` does.
-
-    Parameters
-    ----------
-    a : Tensor
-        Of any shape and type.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such axis.
-    """
+    """Return ``a`` with each element repeated along an axis, as ``numpy.repeat`` does."""
     old = dims(a)
     at = axis_of(axis, len(old), "repeat")
     shape = replaced(old, at, old[at] * repeats)
@@ -223,18 +156,7 @@ def repeat(a: Tensor, repeats: int, axis: int = 0) -> Tensor:
 
 
 def flip(a: Tensor, axis: int = 0) -> Tensor:
-    """Return ``a`` reversed along an axis.
-
-    Parameters
-    ----------
-    a : Tensor
-        Of any shape and type.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such axis.
-    """
+    """Return ``a`` reversed along an axis."""
     old = dims(a)
     at = axis_of(axis, len(old), "flip")
     return reindex(old, a, lambda i: replaced(i, at, old[at] - 1 - i[at]), "flip")
@@ -243,19 +165,8 @@ def flip(a: Tensor, axis: int = 0) -> Tensor:
 def reverse_sequence(a: Tensor, seq_lengths: Tensor, seq_axis: int = 1, batch_axis: int = 0) -> Tensor:
     """Return ``a`` with the first ``seq_lengths[b]`` elements of each sequence reversed.
 
-    Parameters
-    ----------
-    a : Tensor
-        Of any shape and type.
-    seq_lengths : Tensor
-        ``(batch,)`` of an integer type; one above the extent reverses the sequence as a whole, one below 1 nothing.
-    seq_axis, batch_axis : int
-        Of the elements of a sequence, and of the sequences; negative ones count from the end.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such axis.
+    A length above the extent reverses the sequence as a whole, one below 1 nothing. ``seq_axis`` is that of the
+    elements of a sequence, ``batch_axis`` that of the sequences.
     """
     old = dims(a)
     along, batch = (axis_of(x, len(old), "reverse_sequence") for x in (seq_axis, batch_axis))
@@ -270,17 +181,7 @@ def reverse_sequence(a: Tensor, seq_lengths: Tensor, seq_axis: int = 1, batch_ax
 def meshgrid(a_tuple: Sequence[Tensor], indexing: str = "ij") -> list[Tensor]:
     """Return for each vector the grid that all of them span, with its own element at each point.
 
-    Parameters
-    ----------
-    a_tuple : sequence of Tensor
-        Vectors, or tensors without dimensions, of any type.
-    indexing : {"ij", "xy"}
-        ``xy`` exchanges the first two axes of the grid.
-
-    Returns
-    -------
-    list of Tensor
-        As many as there are vectors, each of as many axes and of the data type of its vector.
+    ``xy`` as ``indexing`` exchanges the first two axes of the grid.
     """
     places = grid_axes(len(a_tuple), indexing)
     extents: list[Extent] = [dims(a)[0] if a.shape else 1 for a in a_tuple]
@@ -301,23 +202,9 @@ def grid_axes(count: int, indexing: str) -> list[int]:
 
 
 def sliding_window(data: Tensor, axis: int, window_shape: Sequence[int], strides: Sequence[int]) -> Tensor:
-    """Return all windows over the last axes of a tensor.
+    """Return all windows over the last axes of a tensor, ``(axes before axis…, windows…, window_shape…)``.
 
-    Parameters
-    ----------
-    data : Tensor
-        Of any shape and type.
-    axis : int
-        The first axis that windows move along; not negative.
-    window_shape : sequence of int
-        One extent for each axis from ``axis`` on.
-    strides : sequence of int
-        How far the windows are apart along each of them.
-
-    Returns
-    -------
-    Tensor
-        ``(axes before axis…, windows…, window_shape…)`` of the data type of ``data``.
+    The windows move along ``axis``, which is not negative, and the axes after it, each with an extent and a stride.
     """
     old = dims(data)
     counts = [(e - w) // s + 1 for e, w, s in zip(old[axis:], window_shape, strides, strict=True)]
@@ -331,18 +218,7 @@ def sliding_window(data: Tensor, axis: int, window_shape: Sequence[int], strides
 
 
 def collapse_sum(data: Tensor, shape: Sequence[Extent]) -> Tensor:
-    """Return ``data`` summed over the axes along which a tensor of a shape was broadcast to its shape.
-
-    Parameters
-    ----------
-    shape : sequence of (int or PrimExpr)
-        Broadcasts to the shape of ``data``.
-
-    Returns
-    -------
-    Tensor
-        Of ``shape`` and the data type of ``data``.
-    """
+    """Return ``data`` summed over the axes along which a tensor of a shape was broadcast to its shape."""
     old, new = dims(data), tuple(shape)
     extra = len(old) - len(new)
     narrow = [d for d, e in enumerate(new) if is_one(e) and not is_one(old[d + extra])]

@@ -22,24 +22,12 @@ __all__ = ["unique"]
 
 
 def unique(data: Tensor, is_sorted: bool = True, return_counts: bool = False) -> list[Tensor]:
-    """Return the different elements of a vector, with where each first stands.
+    """Return the different elements of a vector, with where each first stands; NaN equals NaN.
 
-    Parameters
-    ----------
-    data : Tensor
-        ``(n,)`` of a number type; NaN equals NaN.
-    is_sorted : bool
-        Whether the smallest comes first, else they stand in the order of their first occurrences.
-    return_counts : bool
-        Whether the numbers of occurrences are returned too.
-
-    Returns
-    -------
-    list of Tensor
-        The different elements, ``(n,)``; the indices of their first occurrences, ``(n,)``; for each element of ``data``
-        the place of its value among the first, ``(n,)``; how many there are, ``(1,)``; and the numbers of occurrences,
-        ``(n,)``.
-        All but the first are of data type int32.  What follows the last different element is zeros.
+    They stand in order if ``is_sorted``, else in that of their first occurrences. The results are, with zeros after the
+    last different element: the elements; the indices of their first occurrences; for each element of ``data`` the place
+    of its value among the first; how many there are, ``(1,)``; and with ``return_counts`` the numbers of occurrences.
+    All but the first are int32.
 
     Raises
     ------

@@ -65,13 +65,7 @@ def ceil_div(a: Number, b: Number) -> Number:
 
 
 def get_const_int(expr: Number) -> int:
-    """Return the value of a constant.
-
-    Raises
-    ------
-    ArgumentError
-        If it is not one.
-    """
+    """Return the value of a constant, or raise an ArgumentError."""
     value = simplify(expr)
     if isinstance(value, IntImm):
         return value.value
@@ -81,13 +75,7 @@ def get_const_int(expr: Number) -> int:
 
 
 def get_const_float(expr: float | PrimExpr) -> float:
-    """Return the value of a constant.
-
-    Raises
-    ------
-    ArgumentError
-        If it is not one.
-    """
+    """Return the value of a constant, or raise an ArgumentError."""
     value = Analyzer().simplify(expr) if isinstance(expr, PrimExpr) else expr
     if isinstance(value, (FloatImm, IntImm)):
         return float(value.value)
@@ -109,13 +97,7 @@ def get_const_tuple(in_tuple: Iterable[Number]) -> tuple[Number, ...]:
 
 
 def get_float_tuple(in_tuple: Iterable[float | PrimExpr]) -> tuple[float, ...]:
-    """Return constants as floats.
-
-    Raises
-    ------
-    ArgumentError
-        If one is not a constant.
-    """
+    """Return constants as floats, or raise an ArgumentError if one is not a constant."""
     return tuple(get_const_float(value) for value in in_tuple)
 
 
@@ -130,26 +112,14 @@ def is_dynamic_shape(shape: Iterable[Number]) -> bool:
 
 
 def is_target(names: str | Sequence[str]) -> bool:
-    """Return whether the current target has one of some keys, e.g. ``cpu``.
-
-    Returns
-    -------
-    bool
-        False where there is no current target.
-    """
+    """Return whether there is a current target that has one of some keys, e.g. ``cpu``."""
     target = Target.current()
     keys = [names] if isinstance(names, str) else names
     return target is not None and any(key in target.keys for key in keys)
 
 
 def prod(x: Iterable[Number]) -> Number:
-    """Return the product of numbers.
-
-    Returns
-    -------
-    int or PrimExpr
-        1 if there are none.
-    """
+    """Return the product of numbers, 1 if there are none."""
     result: Number = const(1, "int32")
     for number in x:
         result = result * number
@@ -172,13 +142,7 @@ def get_max_power2_factor(n: int, max_value: int | None = None) -> int:
 
 
 def ravel_index(indices: Sequence[Number], shape: Sequence[Number]) -> Number:
-    """Return the place of an element in row-major order.
-
-    Parameters
-    ----------
-    indices : sequence of (int or PrimExpr)
-        Of the element, along each axis.
-    """
+    """Return the place of an element, given by its index along each axis, in row-major order."""
     place: Number = 0
     for index, extent in zip(indices, shape, strict=True):
         place = place * extent + index
@@ -195,36 +159,16 @@ def unravel_index(idx: Number, shape: Sequence[Number]) -> tuple[Number, ...]:
 
 
 def within_index(b: Number, e: Number, s: Number, i: Number) -> PrimExpr:
-    """Return whether an index is one of a slice ``b:e:s``.
-
-    Parameters
-    ----------
-    b, e : int or PrimExpr
-        The first index and the one to stop before, neither counted from the end.
-    s : int or PrimExpr
-        The stride; a negative one goes backwards.
-    """
+    """Return whether an index is one of a slice ``b:e:s``, whose bounds do not count from the end."""
     b, e, s, i = (convert(number) for number in (b, e, s, i))
     inside = tir.Select(s < 0, tir.all(i <= b, i > e), tir.all(i >= b, i < e))
     return tir.all(inside, ((i - b) % tir.abs(s)).equal(0))
 
 
 def make_idx(b: Number, e: Number, s: Number, z: Number, i: Number) -> PrimExpr:
-    """Return which element of a slice ``b:e:s`` an index is.
+    """Return which element of a slice ``b:e:s`` an index is, where :func:`within_index` is true.
 
-    Parameters
-    ----------
-    b, e : int or PrimExpr
-        The first index and the one to stop before, neither counted from the end.
-    s : int or PrimExpr
-        The stride; a negative one goes backwards.
-    z : int or PrimExpr
-        The extent of the axis; a slice that begins behind it begins with its last element.
-
-    Returns
-    -------
-    PrimExpr
-        Of no meaning where :func:`within_index` is false.
+    ``z`` is the extent of the axis; a slice that begins behind it begins with its last element.
     """
     b, s, z, i = (convert(number) for number in (b, s, z, i))
     first = tir.Select(z < b, z - 1, b)
@@ -263,13 +207,7 @@ def const_matrix(matrix: Sequence[Sequence[float]] | npt.NDArray[Any], name: str
 
 
 def traverse_inline(s: Schedule, final_op: Operation, callback: Callable[[Operation], None]) -> None:
-    """Inline the element-wise operations that a computation is made of, and visit all of its operations.
-
-    Parameters
-    ----------
-    callback : callable
-        Called with each operation, inputs first.
-    """
+    """Inline the element-wise operations of a computation, and call back with each of its operations, inputs first."""
     visited: set[Operation] = set()
 
     def visit(op: Operation) -> None:

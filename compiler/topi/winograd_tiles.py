@@ -13,12 +13,6 @@ __all__: list[str] = []
 
 
 def _infer_tile_size(data: Tensor | np.ndarray, kernel: Tensor | np.ndarray) -> int:
-    """Return the extent of a tile of the result: 4 where the height is divisible by 8, else 2.
-
-    Parameters
-    ----------
-    data : Tensor or numpy.ndarray
-        Volumes, ``(N, C, D, H, W)``.
-    """
+    """Return the extent of a tile of the result: 4 where the height of volumes NCDHW is divisible by 8, else 2."""
     height = data.shape[3]
     return 4 if height % 8 == 0 else 2

@@ -85,38 +85,13 @@ _LIBRARY_NAMES = {
 
 
 def dense_pack(data: Tensor, weight: Tensor, bias: Tensor | None = None, out_dtype: str | None = None) -> Tensor:
-    """Return ``data`` times the transpose of a weight, which may stand in panels.
-
-    Parameters
-    ----------
-    data : Tensor
-        ``(M, K)``.
-    weight : Tensor
-        ``(N, K)``, or in panels as of ``topi.nn.dense_pack``.
-    bias : Tensor, optional
-        ``(N,)``, added to each row.
-    out_dtype : str, optional
-        The data type that products are summed in; that of ``data`` by default.
-
-    Returns
-    -------
-    Tensor
-        ``(M, N)``.
-    """
+    """Return ``data`` times the transpose of a weight, which may stand in panels as of ``topi.nn.dense_pack``."""
     product: Tensor = (nn.dense if weight.ndim == 2 else nn.dense_pack)(data, weight, bias, out_dtype)
     return product
 
 
 def spconv2d_3x3_nhwc(data: Tensor, wdat: Tensor, wind: Tensor, wptr: Tensor, layout: str = "NHWC") -> Tensor:
-    """Return the convolution of images by a sparse weight with a window of three rows and columns.
-
-    Parameters
-    ----------
-    data : Tensor
-        Images of layout NHWC.
-    wdat, wind, wptr : Tensor
-        The parts of the weight, as of ``topi.nn.sparse_conv2d``.
-    """
+    """Return ``topi.nn.sparse_conv2d`` with a window of three rows and columns."""
     convolved: Tensor = nn.sparse_conv2d(data, wdat, wind, wptr, layout, 3)
     return convolved
 

@@ -13,16 +13,10 @@ __all__ = ["bisected"]
 def bisected(
     builder: IRBuilder, low: ExprLike, high: ExprLike, rounds: ExprLike, holds: Callable[[Var], PrimExpr]
 ) -> Var:
-    """Write a bisection, and return its result.
+    """Write a bisection of a range, and return its result: ``high`` where the condition holds for all of it.
 
-    Parameters
-    ----------
-    low, high : PrimExpr or int
-        The range; ``high`` is the result where the condition holds for all of it.
-    rounds : PrimExpr or int
-        How often the range may have to be halved: bits of its length.
-    holds : callable
-        The condition, of a number; it holds for none after the first for which it does not.
+    ``rounds`` is how often the range may have to be halved: bits of its length.  Once the condition ``holds`` does not
+    hold for a number, it holds for none after it.
     """
     begin = builder.allocate("int32", 1, "low", "local")
     end = builder.allocate("int32", 1, "high", "local")

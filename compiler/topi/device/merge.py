@@ -32,15 +32,7 @@ class _Run:
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """The kernel that merges runs of one width.
-
-    Attributes
-    ----------
-    builder : IRBuilder
-        What it is written with.
-    width : int
-        Elements of a run, but for the last of a row, which is as long as it is; a multiple of a tile's.
-    """
+    """The kernel that merges runs of ``width`` elements, a multiple of a tile's; the last of a row may be shorter."""
 
     builder: IRBuilder
     order: Order

@@ -23,13 +23,7 @@ Element: TypeAlias = tuple[PrimExpr, PrimExpr]
 
 
 def precedes(a: PrimExpr, b: PrimExpr, is_ascend: bool) -> PrimExpr:
-    """Return whether a value comes before another one in order; NaN is greater than any number, as in NumPy.
-
-    Returns
-    -------
-    PrimExpr
-        False for values that are equal, of which NaN is to itself.
-    """
+    """Return whether a value comes before another one in order; NaN is greater than any number, and equal to itself."""
     less, more = (a, b) if is_ascend else (b, a)
     if dt.is_bool(less.dtype):
         return And(Not(less), more)
@@ -40,13 +34,7 @@ def precedes(a: PrimExpr, b: PrimExpr, is_ascend: bool) -> PrimExpr:
 
 @dataclass(frozen=True, slots=True)
 class Elements:
-    """Memory of values with the places that they had.
-
-    Attributes
-    ----------
-    values, places : BufferVar
-        Of the same shape.
-    """
+    """Memory of values with the places that they had."""
 
     values: BufferVar
     places: BufferVar
@@ -68,13 +56,7 @@ class Elements:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Which of two elements of a row comes first.
-
-    Attributes
-    ----------
-    counts : BufferVar or None
-        How many elements of each row are sorted; those after stay in their places.
-    """
+    """Which of two elements of a row comes first; elements behind the ``counts`` of their rows stay in their places."""
 
     rows: Rows
     is_ascend: bool

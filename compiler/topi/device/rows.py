@@ -71,12 +71,7 @@ class Rows:
 class Launch:
     """Which element of which row a thread works at.
 
-    Attributes
-    ----------
-    thread : PrimExpr
-        Number among the threads of the row's tile, one for each element.
-    slot : PrimExpr
-        Number of the row among those of the block.
+    ``thread`` is its number among the threads of the row's tile, ``slot`` that of the row among those of the block.
     """
 
     rows: Rows

@@ -34,16 +34,8 @@ def scanned(
 ) -> Tensor:
     """Return the combination of all elements up to each one along an axis, by kernels for a device.
 
-    Parameters
-    ----------
-    data : Tensor
-        Its extents are numbers, none of them zero.
-    axis : int
-        Not negative.
-    combine : callable
-        Of what was combined so far and an element; associative.
-    first : PrimExpr or None
-        What stands first where each element itself is left out; None if it is not.
+    Extents are numbers, none of them zero.  ``combine``, which is associative, takes what was combined so far and an
+    element; where elements themselves are left out, ``first`` is what stands first.
     """
     rows = Rows.of(data, axis)
 

@@ -25,7 +25,7 @@ __all__ = ["sorted_rows"]
 
 
 def sorted_rows(data: Tensor, axis: int, is_ascend: bool, valid_count: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """Return the elements in their order along an axis, and the places that they had, by kernels for a device.
+    """Return the elements in their order along an axis, and the places that they had (int32), by kernels for a device.
 
     Parameters
     ----------
@@ -37,11 +37,6 @@ def sorted_rows(data: Tensor, axis: int, is_ascend: bool, valid_count: Tensor | 
         Whether the smallest comes first; of equal elements the one that stands first does.
     valid_count : Tensor, optional
         How many elements are sorted, of the shape of ``data`` without the axis; those after stay in their places.
-
-    Returns
-    -------
-    tuple of (Tensor, Tensor)
-        Of the shape of ``data``; the places are of type int32.
     """
     rows = Rows.of(data, axis)
     inputs = [data] if valid_count is None else [data, valid_count]

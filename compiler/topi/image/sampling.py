@@ -17,12 +17,10 @@ def grid_sample(
     padding_mode: str = "zeros",
     align_corners: bool = True,
 ) -> Tensor:
-    """Return ``data`` at the places of a grid.
+    """Return ``data`` of a float type at the places of a grid.
 
     Parameters
     ----------
-    data : Tensor
-        In ``layout``, of a float type; spatial extents are constants.
     grid : Tensor
         ``(N, rank, out…)``: coordinates from -1 to 1, those of the last dimension first.
     layout : {"NCHW", "NCDHW"}

@@ -27,17 +27,7 @@ _ROUNDED: dict[str, Callable[[PrimExpr], PrimExpr]] = {
 
 @dataclass(frozen=True, slots=True)
 class SymbolicAxis:
-    """How one axis is resized.
-
-    Attributes
-    ----------
-    method : str
-        ``linear`` or ``nearest_neighbor``.
-    mode : str
-        How coordinates of the result become those of the data.
-    rounding : str
-        How ``nearest_neighbor`` rounds; empty for the usual way.
-    """
+    """How one axis is resized, ``linear`` or ``nearest_neighbor``; an empty ``rounding`` is the usual one."""
 
     source: PrimExpr
     target: PrimExpr
@@ -46,13 +36,7 @@ class SymbolicAxis:
     rounding: str
 
     def place(self, index: PrimExpr) -> PrimExpr:
-        """Return where an element of the result lies among those of the data.
-
-        Returns
-        -------
-        PrimExpr
-            In float32.
-        """
+        """Return where an element of the result lies among those of the data, in float32."""
         x, source, target = index.astype("float32"), self.source, self.target
         if self.mode == "align_corners":
             return (source - 1).astype("float32") / (target - 1).astype("float32") * x
@@ -65,12 +49,9 @@ class SymbolicAxis:
         return const(0.0, "float32") if self.mode == "pytorch_half_pixel" and is_const_int(target, 1) else centred
 
     def taps(self, index: PrimExpr) -> list[tuple[PrimExpr, PrimExpr | None]]:
-        """Return the elements that an element of the result is made of.
+        """Return the indices in the data of the elements that an element of the result is made of, and their shares.
 
-        Returns
-        -------
-        list of tuple
-            The index of each of them in the data, and its share; None for the whole.
+        The share is None for the whole.
         """
         place = self.place(index)
         if self.method == "nearest_neighbor":
@@ -87,14 +68,7 @@ class SymbolicAxis:
 def resize_symbolic(
     data: Tensor, positions: Sequence[int], axes: Sequence[SymbolicAxis], out_dtype: str, function: str
 ) -> Tensor:
-    """Return data with some axes resized, in one computation.
-
-    Parameters
-    ----------
-    axes : sequence of SymbolicAxis
-        How, one for each position.
-    out_dtype : str
-        Data type of the result; interpolation is in float32.
+    """Return data with some axes resized, in one computation, which interpolates in float32.
 
     Raises
     ------

@@ -28,19 +28,7 @@ _WORD = 32
 
 
 def binarize_pack(data: Tensor, axis: int | None = None, name: str = "PackedInput") -> Tensor:
-    """Return the signs of numbers, 32 in a word; the first one has the highest bit.
-
-    Parameters
-    ----------
-    data : Tensor
-        Of any shape and a number type.
-    axis : int, optional
-        Along which numbers share a word; the last one by default.
-
-    Returns
-    -------
-    Tensor
-        Of type uint32, with an ``axis`` 32 times as short.
+    """Return the signs of numbers, 32 in a word (uint32) along an axis; the first one has the highest bit.
 
     Raises
     ------
@@ -63,19 +51,7 @@ def binarize_pack(data: Tensor, axis: int | None = None, name: str = "PackedInpu
 
 
 def binary_dense(data: Tensor, weight: Tensor) -> Tensor:
-    """Return the product of a matrix and a transposed one, whose elements are 1 and -1, as signs in words.
-
-    Parameters
-    ----------
-    data : Tensor
-        ``(rows, K / 32)`` of type uint32.
-    weight : Tensor
-        ``(units, K / 32)`` of type uint32.
-
-    Returns
-    -------
-    Tensor
-        ``(rows, units)`` of type float32.
+    """Return the product of a matrix and a transposed one, whose elements are 1 and -1, as signs in words (uint32).
 
     References
     ----------
@@ -108,25 +84,16 @@ def bitserial_dense(
     out_dtype: str = "int16",
     unipolar: bool = True,
 ) -> Tensor:
-    """Return the product of a matrix and a transposed one, bit by bit.
+    """Return the product of ``(rows, K)`` and the transpose of ``(units, K)``, integers, bit by bit.
 
     Parameters
     ----------
-    data : Tensor
-        ``(rows, K)`` of an integer type.
-    weight : Tensor
-        ``(units, K)`` of an integer type.
     data_bits, weight_bits : int
         Bits of each number that count.
     pack_dtype : str
         The words that bits are packed into.
     unipolar : bool
         Whether a bit of the weight means 1 or -1, else 1 or 0.
-
-    Returns
-    -------
-    Tensor
-        ``(rows, units)``.
     """
     spec = BitSpec(data_bits, weight_bits, pack_dtype, out_dtype, bool(unipolar))
     return bitserial.bitserial_dense(data, weight, spec)
@@ -157,14 +124,10 @@ def bitserial_conv2d_nchw(
     out_dtype: str = "int16",
     unipolar: bool = True,
 ) -> Tensor:
-    """Return a convolution of data of layout NCHW, bit by bit.
+    """Return a convolution of data of layout NCHW and a weight OIHW, integers, bit by bit.
 
     Parameters
     ----------
-    data : Tensor
-        ``(N, C, H, W)`` of an integer type.
-    kernel : Tensor
-        Of layout OIHW and an integer type.
     stride, padding
         As in :func:`~compiler.topi.nn.convolutions.conv`.
     activation_bits, weight_bits : int
@@ -187,16 +150,6 @@ def bitserial_conv2d_nhwc(
     out_dtype: str = "int16",
     unipolar: bool = True,
 ) -> Tensor:
-    """Return a convolution of data of layout NHWC, bit by bit.
-
-    Parameters
-    ----------
-    data : Tensor
-        ``(N, H, W, C)`` of an integer type.
-    kernel : Tensor
-        Of layout HWIO and an integer type.
-    stride, padding, activation_bits, weight_bits, pack_dtype, out_dtype, unipolar
-        As in :func:`bitserial_conv2d_nchw`.
-    """
+    """Return a convolution of data of layout NHWC and a weight HWIO, as :func:`bitserial_conv2d_nchw` does."""
     spec = BitSpec(activation_bits, weight_bits, pack_dtype, out_dtype, bool(unipolar))
     return _conv2d("bitserial_conv2d_nhwc", (data, kernel), (stride, padding), ("NHWC", "HWIO"), spec)

@@ -46,7 +46,7 @@ class BitSpec:
 
 
 def bitpack(data: Tensor, bits: int, pack_axis: int, bit_axis: int, pack_type: str, name: str = "bitpack") -> Tensor:
-    """Return the bits of numbers packed into words.
+    """Return the bits of numbers packed into words, with an axis more than the data.
 
     Parameters
     ----------
@@ -56,11 +56,6 @@ def bitpack(data: Tensor, bits: int, pack_axis: int, bit_axis: int, pack_type: s
         Axis of the data whose neighbours share a word; the first one has the highest bit.
     bit_axis : int
         Axis of the result that counts the bits of a number.
-
-    Returns
-    -------
-    Tensor
-        With an axis more than the data, of the data type ``pack_type``.
 
     Raises
     ------
@@ -100,20 +95,7 @@ def _bits(spec: BitSpec) -> tuple[IterVar, IterVar]:
 
 
 def bitserial_dense(data: Tensor, weight: Tensor, spec: BitSpec) -> Tensor:
-    """Return the product of a matrix and a transposed one, bit by bit.
-
-    Parameters
-    ----------
-    data : Tensor
-        ``(rows, K)`` of an integer type.
-    weight : Tensor
-        ``(units, K)`` of an integer type.
-
-    Returns
-    -------
-    Tensor
-        ``(rows, units)`` of the data type ``spec.out_dtype``.
-    """
+    """Return the product of ``(rows, K)`` and the transpose of ``(units, K)``, integers, bit by bit."""
     a = bitpack(data, spec.data_bits, 1, 2, spec.pack_dtype, "data_packed")
     b = bitpack(weight, spec.weight_bits, 1, 2, spec.pack_dtype, "weight_packed")
     k, bits = te.reduce_axis((0, dims(a)[1]), name="k"), _bits(spec)
@@ -134,17 +116,7 @@ def bitserial_conv2d(
     layouts: tuple[str, str],
     spec: BitSpec,
 ) -> Tensor:
-    """Return a convolution, bit by bit.
-
-    Parameters
-    ----------
-    data : Tensor
-        In the first layout, of an integer type.
-    weight : Tensor
-        In the second layout, of an integer type.
-    layouts : tuple of str
-        Of the data, ``NCHW`` or ``NHWC``, and of the weight, such as ``OIHW``.
-    """
+    """Return a convolution of integers, bit by bit; the layouts are those of data and weight, such as NHWC and OIHW."""
     source, weights = layout(layouts[0]), layout(layouts[1])
     x, w = source.extents(dims(data)), weights.extents(dims(weight))
     around = dict(zip("HW", zip(padding[:2], padding[2:], strict=True), strict=True))

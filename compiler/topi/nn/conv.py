@@ -78,10 +78,6 @@ def conv(data: Tensor, kernel: Tensor, spec: ConvSpec, in_vectors: bool = True) 
 
     Parameters
     ----------
-    data : Tensor
-        In the layout ``spec.data_layout``, of a number type.
-    kernel : Tensor
-        In the layout ``spec.kernel_layout``, with the input channels of one group; of the data type of ``data``.
     in_vectors : bool
         Whether rows may be computed in full vectors and cut off, where the target's schedules want that.  A schedule of
         one's own wants the definition in one stage: the sums are the result then.
@@ -134,15 +130,10 @@ def conv_windows(result: Layout, spec: ConvSpec) -> ConvWindows | None:
 
 
 class _Rows:
-    """The padded data of a convolution whose rows are computed in full vectors.
+    """The padded data ``NC…W`` of a convolution whose rows are computed in full vectors.
 
     Rows of the result are as long as a multiple of a vector, and what is too much is cut off.  Where windows move by
     more than one element, those elements of a row that one tap of the window reads stand together.
-
-    Parameters
-    ----------
-    data : Tensor
-        In the layout ``NC…W``.
     """
 
     def __init__(self, data: Tensor, spec: ConvSpec, width: int, kernel: int) -> None:
@@ -191,13 +182,7 @@ def moved(index: Index, window: IterVar, spec: ConvSpec, d: int) -> PrimExpr:
 
 
 def group_channel(out_channel: Index, in_channel: Index, outputs: Extent, inputs: Extent, groups: int) -> Index:
-    """Return the channel of the data that an output channel's group has at ``in_channel``.
-
-    Parameters
-    ----------
-    out_channel, in_channel : int or PrimExpr
-        The channel of the result, and the one among the input channels of its group.
-    """
+    """Return the channel of the data that an output channel's group has at ``in_channel``, counted in the group."""
     if groups == 1:
         return in_channel
     each = outputs // groups

@@ -17,13 +17,7 @@ _UNROLLED_TILES = 4
 
 
 def gemm_tiles(rows: Extent, columns: Extent, tile_N: int, tile_K: int) -> tuple[Extent, Extent]:
-    """Return how many tiles a weight has along its columns and its rows.
-
-    Parameters
-    ----------
-    rows, columns : int or PrimExpr
-        Of the weight as a matrix: the elements of a window, and the output channels.
-    """
+    """Return the tiles along columns and rows of a weight whose rows are elements of a window, columns its channels."""
     group = tile_K * _UNROLLED_TILES
     return (columns + tile_N - 1) // tile_N, (rows + group - 1) // group * _UNROLLED_TILES
 
@@ -34,20 +28,10 @@ def has_rows_inside(dtype: str) -> bool:
 
 
 def conv2d_gemm_weight_transform(kernel: Tensor, tile_N: int, tile_K: int) -> Tensor:
-    """Return the weight of a convolution as a matrix in tiles, zeros where they are not full.
+    """Return the weight HWIO of a convolution as a matrix in tiles, zeros where they are not full.
 
-    Parameters
-    ----------
-    kernel : Tensor
-        Of the layout HWIO.
-    tile_N, tile_K : int
-        Output channels of a tile, and elements of the window.
-
-    Returns
-    -------
-    Tensor
-        ``(tiles of columns, tiles of rows, tile_K, tile_N)``; a row is an element of the window.  The last two are
-        exchanged for integers of 8 bits.
+    The result is ``(tiles of columns, tiles of rows, tile_K, tile_N)``; a row is an element of the window. The last two
+    are exchanged for integers of 8 bits.
     """
     *window, outputs = dims(kernel)
     rows = product(window)
@@ -69,15 +53,7 @@ def conv2d_gemm_weight_transform(kernel: Tensor, tile_N: int, tile_K: int) -> Te
 def conv2d_gemm_without_weight_transform(
     data: Tensor, weight: Tensor, spec: ConvSpec, kernel_size: tuple[int, ...], channels: int
 ) -> Tensor:
-    """Return a convolution from a weight in tiles.
-
-    Parameters
-    ----------
-    data : Tensor
-        Of the layout NHWC.
-    weight : Tensor
-        What :func:`conv2d_gemm_weight_transform` makes of the weight.
-    """
+    """Return a convolution of data NHWC from what :func:`conv2d_gemm_weight_transform` makes of the weight."""
     batch, height, width, inputs = dims(data)
     out = [
         window_extent(size, spec.before[d], spec.after[d], kernel_size[d], spec.strides[d], spec.dilation[d])

@@ -25,23 +25,16 @@ def _out(data: Tensor, kernel: Tensor, spec: ConvSpec) -> list[Extent]:
 
 
 def conv2d_nchwc(data: Tensor, kernel: Tensor, spec: ConvSpec) -> Tensor:
-    """Return a convolution of images whose channels stand in blocks.
+    """Return a convolution of images whose channels stand in blocks, ``(N, O / o, out_h, out_w, o)``.
 
     Parameters
     ----------
     data : Tensor
-        ``(N, C / i, H, W, i)`` of a number type.
+        ``(N, C / i, H, W, i)``.
     kernel : Tensor
-        ``(O / o, C / g / i, kh, kw, i, o)`` of the data type of ``data``, for ``g`` groups; no block of channels,
-        neither of the data nor of the result, belongs to two groups.  With pairs of channels side by side, for narrow
-        integers, ``(O / o, C / g / i, kh, kw, i / 2, o, 2)``.
-    spec : ConvSpec
-        Its layouts are those of the tensors.
-
-    Returns
-    -------
-    Tensor
-        ``(N, O / o, out_h, out_w, o)`` of the data type ``spec.out_dtype``.
+        ``(O / o, C / g / i, kh, kw, i, o)``, for ``g`` groups; no block of channels, neither of the data nor of the
+        result, belongs to two groups.  With pairs of channels side by side, for narrow integers,
+        ``(O / o, C / g / i, kh, kw, i / 2, o, 2)``.
 
     References
     ----------
@@ -89,19 +82,7 @@ def _in_pairs(kernel: Tensor) -> Tensor:
 def depthwise_conv2d_nchwc(data: Tensor, kernel: Tensor, spec: ConvSpec) -> Tensor:
     """Return the convolution of each channel with its own kernel; channels stand in blocks.
 
-    Parameters
-    ----------
-    data : Tensor
-        ``(N, C / c, H, W, c)`` of a number type.
-    kernel : Tensor
-        ``(C / c, 1, kh, kw, 1, c)`` of the data type of ``data``.
-    spec : ConvSpec
-        Its layouts are those of the tensors.
-
-    Returns
-    -------
-    Tensor
-        ``(N, C / c, out_h, out_w, c)`` of the data type ``spec.out_dtype``.
+    Data and result are ``(N, C / c, H, W, c)``, and the kernel is ``(C / c, 1, kh, kw, 1, c)``.
 
     References
     ----------

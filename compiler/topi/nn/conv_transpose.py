@@ -22,10 +22,7 @@ def transposed_extent(
 ) -> Extent:
     """Return the extent whose convolution would have ``extent`` elements.
 
-    Parameters
-    ----------
-    output_padding : int
-        Tells apart the extents that the same convolution takes to ``extent``: elements more than the least.
+    Where there are several, ``output_padding`` says how many elements more than the least.
     """
     return (extent - 1) * stride - around + (kernel - 1) * dilation + 1 + output_padding
 
@@ -33,13 +30,7 @@ def transposed_extent(
 def conv_transpose(data: Tensor, kernel: Tensor, spec: ConvSpec, output_padding: tuple[int, ...]) -> Tensor:
     """Return the transposed convolution of ``data`` with ``kernel``: the gradient of a convolution's data.
 
-    Parameters
-    ----------
-    data : Tensor
-        In the layout ``spec.data_layout``, of a number type.
-    kernel : Tensor
-        In the layout ``spec.kernel_layout``, whose letters are as they are used here: ``I`` of the data's channels,
-        ``O`` of the result's in one group; of the data type of ``data``.
+    In ``spec.kernel_layout``, ``I`` are the channels of the data, ``O`` those of the result in one group.
 
     References
     ----------

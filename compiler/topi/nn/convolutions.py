@@ -58,8 +58,6 @@ def conv(
 
     Parameters
     ----------
-    inp : Tensor
-        The data, in ``data_layout``.
     filt : Tensor
         The weight, in ``kernel_layout``, with the input channels of one group.
     padding : int, str or sequence of int
@@ -99,17 +97,7 @@ def conv1d(
     kernel_layout: str = "",
     out_dtype: str | None = None,
 ) -> Tensor:
-    """Return a convolution over one spatial dimension.
-
-    Parameters
-    ----------
-    data : Tensor
-        The data, in ``data_layout``.
-    kernel : Tensor
-        The weight, in ``kernel_layout``.
-    strides, padding, dilation, groups, data_layout, kernel_layout, out_dtype
-        As in :func:`conv`.
-    """
+    """Return a convolution over one spatial dimension; the arguments are those of :func:`conv`."""
     return conv(data, kernel, strides, padding, dilation, groups, data_layout, kernel_layout, out_dtype)
 
 
@@ -123,21 +111,12 @@ def conv2d(
     kernel_layout: str = "",
     out_dtype: str | None = None,
 ) -> Tensor:
-    """Return a convolution over two spatial dimensions.
-
-    Parameters
-    ----------
-    strides, padding, dilation, out_dtype
-        As in :func:`conv`.
-    data_layout : str
-        ``NCHW``, ``NHWC`` or ``HWCN``.
-    kernel_layout : str
-        Of the weight; the usual one when empty.
+    """Return a convolution over two spatial dimensions; the arguments are those of :func:`conv`.
 
     Raises
     ------
     ArgumentError
-        If there are too many or too few numbers, or the layout is another one.
+        If there are too many or too few numbers, or the layout is not ``NCHW``, ``NHWC`` or ``HWCN``.
     """
     choices = [name for name in _KERNEL_LAYOUTS if len(name) == 4]
     if data_layout not in choices:

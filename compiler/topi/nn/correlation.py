@@ -53,17 +53,9 @@ class CorrelationSpec:
 
 
 def correlation(data1: Tensor, data2: Tensor, spec: CorrelationSpec) -> Tensor:
-    """Return how windows of one image go with windows around the same places of another.
+    """Return how windows of one image NCHW go with windows around the same places of another.
 
-    Parameters
-    ----------
-    data1, data2 : Tensor
-        ``(N, C, H, W)`` of one float type.
-
-    Returns
-    -------
-    Tensor
-        ``(N, displacements, H, W)`` of the data type of the images: the mean over the window and the channels.
+    The result, ``(N, displacements, H, W)``, is the mean over the window and the channels.
     """
     batch, channels, *spatial = dims(data1)
     around = [0, 0, spec.padding, spec.padding]

@@ -22,17 +22,9 @@ __all__ = ["deformable_conv2d"]
 def deformable_conv2d(data: Tensor, offset: Tensor, kernel: Tensor, spec: ConvSpec, deformable_groups: int) -> Tensor:
     """Return the convolution of data read at places that are moved by offsets.
 
-    The data is read between its elements, and is zero outside.  What windows read is stored, and then summed.
-
-    Parameters
-    ----------
-    data : Tensor
-        In the layout ``spec.data_layout``, of a float type.
-    offset : Tensor
-        In the layout ``spec.data_layout``: the row and the column by which each element of a window is moved, for each
-        group of channels, are its ``2 * deformable_groups * window`` channels.
-    kernel : Tensor
-        In the layout ``spec.kernel_layout``, with the input channels of one group.
+    The data is read between its elements, and is zero outside. What windows read is stored, and then summed. The
+    channels of ``offset``, ``2 * deformable_groups * window`` of them, are the row and the column by which each element
+    of a window is moved, for each group of channels.
     """
     source, weights, result = (layout(n) for n in (spec.data_layout, spec.kernel_layout, spec.out_layout))
     x, w = source.extents(dims(data)), weights.extents(dims(kernel))

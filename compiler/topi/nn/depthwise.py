@@ -37,14 +37,8 @@ def depthwise_conv2d_nchw(
 ) -> Tensor:
     """Return the convolution of each channel of data of layout NCHW with its own kernels.
 
-    Parameters
-    ----------
-    Input : Tensor
-        ``(N, C, H, W)``.
-    Filter : Tensor
-        ``(C, multiplier, H, W)``: several kernels for each channel.
-    stride, padding, dilation, out_dtype
-        As in :func:`~compiler.topi.nn.convolutions.conv`.
+    The weight is ``(C, multiplier, H, W)``: several kernels for each channel.  The other arguments are those of
+    :func:`~compiler.topi.nn.convolutions.conv`.
     """
     channels, multiplier, *window = dims(Filter)
     flat = Filter if multiplier == 1 else reshape(Filter, (channels * multiplier, 1, *window))
@@ -67,15 +61,12 @@ def depthwise_conv2d_nhwc(
 
     Parameters
     ----------
-    Input : Tensor
-        ``(N, H, W, C)``.
     Filter : Tensor
         ``(H, W, C, multiplier)``, or ``(H, W, multiplier, C)`` where ``kernel_layout`` is ``HWIO``.
     stride, padding, dilation, out_dtype
         As in :func:`~compiler.topi.nn.convolutions.conv`.
     kernel_layout : {"HWOI", "HWIO"}
-        Whether the channels or their kernels stand first.  A data type is taken as ``out_dtype``, which was the sixth
-        argument up to TVM 0.12.
+        A data type is taken as ``out_dtype``, which was the sixth argument up to TVM 0.12.
     """
     if kernel_layout not in ("HWOI", "HWIO"):
         kernel_layout, out_dtype = "HWOI", out_dtype or dt.canonical(kernel_layout)
@@ -100,18 +91,8 @@ def depthwise_conv2d_NCHWc(
 ) -> Tensor:
     """Return the convolution of each channel with its own kernel; channels stand in blocks.
 
-    Parameters
-    ----------
-    Input : Tensor
-        ``(N, C / c, H, W, c)``.
-    Filter : Tensor
-        ``(C / c, 1, H, W, 1, c)``.
-    stride, padding, dilation, out_dtype
-        As in :func:`~compiler.topi.nn.convolutions.conv`.
-    layout : str
-        Of the data, such as ``NCHW8c``.
-    out_layout : str
-        Of the result; the blocks are the same.
+    Data are ``(N, C / c, H, W, c)`` and the weight ``(C / c, 1, H, W, 1, c)``.  The other arguments are those of
+    :func:`~compiler.topi.nn.convolutions.conv`.
     """
     blocks, *_, block = dims(Filter)
     layouts = (layout, f"OIHW1i{block}o")
@@ -129,23 +110,9 @@ def depthwise_conv2d_backward_input_nhwc(
     stride: Numbers,
     padding: Padding,
 ) -> Tensor:
-    """Return the gradient of a depthwise convolution's data.
+    """Return the gradient of a depthwise convolution's data, of the shape ``ishape``.
 
-    Parameters
-    ----------
-    Filter : Tensor
-        ``(H, W, C, multiplier)``.
-    Out_grad : Tensor
-        The gradient of the result, ``(N, H, W, C * multiplier)``.
-    oshape, ishape : sequence of int
-        The shapes of the result and of the data, both of layout NHWC.
-    stride, padding
-        As in :func:`depthwise_conv2d_nhwc`.
-
-    Returns
-    -------
-    Tensor
-        Of the shape ``ishape``.
+    The weight is ``(H, W, C, multiplier)``, the gradient of the result ``(N, H, W, C * multiplier)``.
     """
     function = "depthwise_conv2d_backward_input_nhwc"
     height, width, _, multiplier = dims(Filter)
@@ -175,23 +142,9 @@ def depthwise_conv2d_backward_weight_nhwc(
     stride: Numbers,
     padding: Padding,
 ) -> Tensor:
-    """Return the gradient of a depthwise convolution's weight.
+    """Return the gradient of a depthwise convolution's weight, of the shape ``fshape``, ``(H, W, C, multiplier)``.
 
-    Parameters
-    ----------
-    Input : Tensor
-        The data, ``(N, H, W, C)``.
-    Out_grad : Tensor
-        The gradient of the result, ``(N, H, W, C * multiplier)``.
-    oshape, fshape : sequence of int
-        The shapes of the result, of layout NHWC, and of the weight, ``(H, W, C, multiplier)``.
-    stride, padding
-        As in :func:`depthwise_conv2d_nhwc`.
-
-    Returns
-    -------
-    Tensor
-        Of the shape ``fshape``.
+    The data are ``(N, H, W, C)``, the gradient of the result is ``(N, H, W, C * multiplier)``.
     """
     function = "depthwise_conv2d_backward_weight_nhwc"
     height, width, channels, multiplier = (int(e) for e in fshape)

@@ -15,26 +15,12 @@ __all__ = ["bias_add", "flatten", "identity", "leaky_relu", "ones_like", "prelu"
 
 
 def relu(x: Tensor) -> Tensor:
-    """Return ``max(x, 0)``.
-
-    Parameters
-    ----------
-    x : Tensor
-        Of any shape and number type.
-    """
+    """Return ``max(x, 0)``."""
     return compute(dims(x), lambda *i: te.max(x(*i), tir.const(0, x.dtype)), name="relu", tag=Tag.ELEMWISE)
 
 
 def leaky_relu(x: Tensor, alpha: float) -> Tensor:
-    """Return ``x`` where it is positive, ``alpha * x`` elsewhere.
-
-    Parameters
-    ----------
-    x : Tensor
-        Of any shape and a float type.
-    alpha : float
-        The slope where ``x`` is negative.
-    """
+    """Return ``x`` where it is positive, ``alpha * x`` elsewhere."""
 
     def element(*i: Var) -> PrimExpr:
         value = x(*i)
@@ -45,13 +31,6 @@ def leaky_relu(x: Tensor, alpha: float) -> Tensor:
 
 def prelu(x: Tensor, slope: Tensor, axis: int = 1) -> Tensor:
     """Return ``x`` where it is positive, and elsewhere times the slope of its place along an axis.
-
-    Parameters
-    ----------
-    x : Tensor
-        Of any shape and a float type.
-    slope : Tensor
-        ``(extent of the axis,)`` of the data type of ``x``.
 
     Raises
     ------
@@ -78,33 +57,12 @@ def prelu(x: Tensor, slope: Tensor, axis: int = 1) -> Tensor:
 
 
 def bias_add(x: Tensor, bias: Tensor, axis: int) -> Tensor:
-    """Return ``x`` plus the bias of its place along an axis.
-
-    Parameters
-    ----------
-    x : Tensor
-        Of any shape and number type.
-    bias : Tensor
-        ``(extent of the axis,)`` of the data type of ``x``.
-    axis : int
-        Not negative.
-    """
+    """Return ``x`` plus the bias of its place along an axis, which is not negative."""
     return compute(dims(x), lambda *i: x(*i) + bias(i[axis]), name="bias_add", tag=Tag.BROADCAST)
 
 
 def flatten(data: Tensor) -> Tensor:
-    """Return ``data`` with all axes after the first as one.
-
-    Parameters
-    ----------
-    data : Tensor
-        Of at least one dimension and any type.
-
-    Returns
-    -------
-    Tensor
-        ``(batch, product of the other extents)`` of the data type of ``data``.
-    """
+    """Return ``data`` with all axes after the first as one."""
     batch, *rest = dims(data)
     shape = (batch, product(rest))
     return compute(shape, lambda n, at: data(n, *unflatten(at, rest)), name="flatten", tag=Tag.INJECTIVE)

@@ -15,10 +15,7 @@ __all__ = ["fifo_buffer"]
 def fifo_buffer(data: Tensor, buffer: Tensor, axis: int) -> Tensor:
     """Return a buffer with new elements at its end, and as many of the oldest dropped from its beginning.
 
-    Parameters
-    ----------
-    buffer : Tensor
-        The older ones, of the shape of ``data`` but for ``axis``, along which it is at least as long.
+    The buffer has the shape of ``data`` but for ``axis``, along which it is at least as long.
     """
     along = axis_of(axis, len(buffer.shape), "fifo_buffer")
     new, length = dims(data)[along], dims(buffer)[along]

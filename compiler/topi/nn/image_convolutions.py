@@ -47,25 +47,10 @@ def conv2d_NCHWc(
     out_layout: str,
     out_dtype: str = "float32",
 ) -> Tensor:
-    """Return a convolution of images whose channels stand in blocks.
+    """Return a convolution of images whose channels stand in blocks, ``(N, O / o, H, W, o)``.
 
-    Parameters
-    ----------
-    data : Tensor
-        ``(N, C / i, H, W, i)``.
-    kernel : Tensor
-        ``(O / o, C / i, H, W, i, o)``.
-    stride, padding, dilation, out_dtype
-        As in :func:`~compiler.topi.nn.convolutions.conv`.
-    layout : str
-        Of the data, such as ``NCHW8c``.
-    out_layout : str
-        Of the result; its blocks are those of the weight.
-
-    Returns
-    -------
-    Tensor
-        ``(N, O / o, H, W, o)``.
+    Data are ``(N, C / i, H, W, i)`` and the weight ``(O / o, C / i, H, W, i, o)``, which say the layouts too. The other
+    arguments are those of :func:`~compiler.topi.nn.convolutions.conv`.
     """
     *_, inner, block = dims(kernel)
     function, layouts = "conv2d_NCHWc", (f"NCHW{dims(data)[-1]}c", f"OIHW{inner}i{block}o")
@@ -87,25 +72,9 @@ def conv2d_NCHWc_int8(
     out_dtype: str = "int32",
     n_elems: int = 4,
 ) -> Tensor:
-    """Return a convolution of images whose channels stand in blocks, by a weight with input channels in groups, last.
+    """Return :func:`conv2d_NCHWc` by a weight with groups of ``e``, or ``n_elems``, input channels last.
 
-    Parameters
-    ----------
-    data : Tensor
-        ``(N, C / i, H, W, i)``.
-    kernel : Tensor
-        ``(O / o, C / i, H, W, i / e, o, e)``, for ``e`` of ``n_elems``.
-    stride, padding, dilation, layout, out_layout
-        As in :func:`conv2d_NCHWc`.
-    out_dtype : str
-        The data type that products are summed in.
-    n_elems : int
-        How many input channels of a weight stand together.
-
-    Returns
-    -------
-    Tensor
-        ``(N, O / o, H, W, o)``.
+    The weight is ``(O / o, C / i, H, W, i / e, o, e)``.
 
     Raises
     ------
@@ -127,18 +96,7 @@ def conv2d_NCHWc_int8(
 
 
 def unpack_NCHWc_to_nchw(packed_out: Tensor, out_dtype: str) -> Tensor:
-    """Return images whose channels stand in blocks as images of layout NCHW.
-
-    Parameters
-    ----------
-    packed_out : Tensor
-        ``(N, C / c, H, W, c)``.
-
-    Returns
-    -------
-    Tensor
-        ``(N, C, H, W)``.
-    """
+    """Return images whose channels stand in blocks, ``(N, C / c, H, W, c)``, as images of layout NCHW."""
     n, blocks, height, width, block = dims(packed_out)
 
     def element(b: Var, c: Var, y: Var, x: Var) -> PrimExpr:
@@ -171,16 +129,12 @@ def deformable_conv2d_nchw(
     groups: int,
     out_dtype: str | None,
 ) -> Tensor:
-    """Return the convolution of data of layout NCHW read at places that are moved by offsets.
+    """Return the convolution of data NCHW by a weight OIHW, read at places that are moved by offsets.
 
     Parameters
     ----------
-    data : Tensor
-        ``(N, C, H, W)``.
     offset : Tensor
         ``(N, 2 * deformable_groups * window, H, W)``: how far each element of each window is moved.
-    kernel : Tensor
-        Of layout OIHW.
     strides, padding, dilation, groups, out_dtype
         As in :func:`~compiler.topi.nn.convolutions.conv`.
     deformable_groups : int
@@ -202,19 +156,7 @@ def deformable_conv2d_nhwc(
     groups: int,
     out_dtype: str | None,
 ) -> Tensor:
-    """Return the convolution of data of layout NHWC read at places that are moved by offsets.
-
-    Parameters
-    ----------
-    data : Tensor
-        ``(N, H, W, C)``.
-    offset : Tensor
-        ``(N, H, W, 2 * deformable_groups * window)``: how far each element of each window is moved.
-    kernel : Tensor
-        Of layout HWIO.
-    strides, padding, dilation, deformable_groups, groups, out_dtype
-        As in :func:`deformable_conv2d_nchw`.
-    """
+    """Return :func:`deformable_conv2d_nchw` of data and offsets of layout NHWC, and a weight HWIO."""
     numbers, parts = (strides, padding, dilation), (int(deformable_groups), int(groups))
     tensors = (data, offset, kernel)
     return _deformable("deformable_conv2d_nhwc", tensors, numbers, ("NHWC", "HWIO"), parts, out_dtype)
@@ -232,10 +174,10 @@ def correlation_nchw(
 ) -> Tensor:
     """Return how windows of one image go with windows around the same places of another.
 
+    The result, ``(N, displacements, H, W)``, is the mean over the window and the channels.
+
     Parameters
     ----------
-    data1, data2 : Tensor
-        ``(N, C, H, W)``.
     max_displacement : int
         How far apart the places of two windows are at most, along each dimension.
     stride1, stride2 : int
@@ -244,11 +186,6 @@ def correlation_nchw(
         Zeros around both images, the same on all sides.
     is_multiply : bool
         Whether products are added up, else absolute differences.
-
-    Returns
-    -------
-    Tensor
-        ``(N, displacements, H, W)``: the mean over the window and the channels.
     """
     around = padding if isinstance(padding, int) else int(padding[0])
     spec = CorrelationSpec(kernel_size, max_displacement, stride1, stride2, around, bool(is_multiply))
@@ -284,16 +221,7 @@ def conv2d_winograd_nchw(
 ) -> Tensor:
     """Return a convolution with steps of 1 by Winograd's algorithm, of data of layout NCHW.
 
-    Parameters
-    ----------
-    data : Tensor
-        ``(N, C, H, W)`` of a float type.
-    weight : Tensor
-        Of layout OIHW, square; transformed where ``pre_computed``: ``(points, points, C, O)``.
-    strides, dilation : int or sequence of int
-        1.
-    padding, out_dtype
-        As in :func:`~compiler.topi.nn.convolutions.conv`.
+    The weight is square, of layout OIHW, or ``(points, points, C, O)`` where ``pre_computed``.
 
     References
     ----------
@@ -311,15 +239,7 @@ def conv2d_winograd_nchw_without_weight_transform(
     dilation: Numbers,
     out_dtype: str | None,
 ) -> Tensor:
-    """Return a convolution of data of layout NCHW with a weight that is transformed already.
-
-    Parameters
-    ----------
-    data, strides, padding, dilation, out_dtype
-        As in :func:`conv2d_winograd_nchw`.
-    weight : Tensor
-        ``(points, points, C, O)``.
-    """
+    """Return :func:`conv2d_winograd_nchw` with a weight that is transformed already, ``(points, points, C, O)``."""
     return conv2d_winograd_nchw(data, weight, strides, padding, dilation, out_dtype, pre_computed=True)
 
 
@@ -334,14 +254,7 @@ def conv2d_winograd_nhwc(
 ) -> Tensor:
     """Return a convolution with steps of 1 by Winograd's algorithm, of data of layout NHWC.
 
-    Parameters
-    ----------
-    data : Tensor
-        ``(N, H, W, C)`` of a float type.
-    weight : Tensor
-        Of layout HWIO, square; transformed where ``pre_computed``: ``(points, points, O, C)``.
-    strides, padding, dilation, out_dtype, pre_computed
-        As in :func:`conv2d_winograd_nchw`.
+    The weight is square, of layout HWIO, or ``(points, points, O, C)`` where ``pre_computed``.
     """
     ready = weight
     if not pre_computed:
@@ -359,13 +272,5 @@ def conv2d_winograd_nhwc_without_weight_transform(
     dilation: Numbers,
     out_dtype: str | None,
 ) -> Tensor:
-    """Return a convolution of data of layout NHWC with a weight that is transformed already.
-
-    Parameters
-    ----------
-    data, strides, padding, dilation, out_dtype
-        As in :func:`conv2d_winograd_nhwc`.
-    weight : Tensor
-        ``(points, points, O, C)``.
-    """
+    """Return :func:`conv2d_winograd_nhwc` with a weight that is transformed already, ``(points, points, O, C)``."""
     return conv2d_winograd_nhwc(data, weight, strides, padding, dilation, out_dtype, pre_computed=True)

@@ -17,14 +17,7 @@ __all__ = ["cross_entropy", "nll_loss"]
 def cross_entropy(predictions: Tensor, targets: Tensor, logits: bool) -> Tensor:
     """Return minus the mean over the rows of ``targets * log(predictions)``, summed over the columns.
 
-    Parameters
-    ----------
-    predictions : Tensor
-        ``(rows, columns)`` of a float type.
-    targets : Tensor
-        Of the shape and data type of ``predictions``: probabilities.
-    logits : bool
-        Whether ``predictions`` are logarithms already, such as those of a log_softmax.
+    Where ``logits`` is true, the predictions are logarithms already, such as those of a log_softmax.
     """
     rows, columns = dims(predictions)
     i, j = te.reduce_axis((0, rows), name="i"), te.reduce_axis((0, columns), name="j")
@@ -45,20 +38,11 @@ def nll_loss(predictions: Tensor, targets: Tensor, weights: Tensor, reduction: s
     Parameters
     ----------
     predictions : Tensor
-        Logarithms of probabilities, ``(N, C, …)`` of a float type.
-    targets : Tensor
-        The right class of each, ``(N, …)`` of an integer type.
-    weights : Tensor
-        Of each class, ``(C,)`` of the data type of ``predictions``.
+        Logarithms of probabilities, ``(N, C, …)``; the classes in ``targets`` are ``(N, …)``, ``weights`` ``(C,)``.
     reduction : {"mean", "sum", "none"}
         What becomes of the losses; the mean is weighted.
     ignore_index : int
         A class that does not count.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of ``targets`` if ``reduction`` is ``none``, else without dimensions.
     """
     shape, zero = dims(targets), tir.const(0, predictions.dtype)
 

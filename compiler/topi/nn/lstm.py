@@ -114,16 +114,14 @@ def lstm(
     reverse: bool = False,
     weight_layout: str = _GATES,
 ) -> tuple[Tensor, Tensor]:
-    """Return the states and the memories of long short-term memory over a sequence.
+    """Return the states and the memories of long short-term memory over a sequence, ``(steps, batch, …)``.
 
     Parameters
     ----------
     Xs : Tensor
         The inputs, ``(steps, batch, features)``.
-    Wi, Wh : Tensor
-        The weights of the inputs, ``(4 * hidden, features)``, and of the state, ``(4 * hidden, state)``.
-    Bi, Bh : Tensor, optional
-        Offsets of the gates, ``(4 * hidden,)``.
+    Wi, Wh, Bi, Bh : Tensor
+        ``(4 * hidden, features)``, ``(4 * hidden, state)``, and offsets of the gates, ``(4 * hidden,)``.
     h_init, c_init : Tensor, optional
         What state and memory begin with, ``(batch, state)`` and ``(batch, hidden)``; zeros by default.
     proj : Tensor, optional
@@ -136,11 +134,6 @@ def lstm(
         Whether to begin with the last input; results are in the order in which they are computed.
     weight_layout : str
         The order of input, forget, memory and output gate in the weights.
-
-    Returns
-    -------
-    tuple of two Tensor
-        ``(steps, batch, state)`` and ``(steps, batch, hidden)``.
 
     Raises
     ------

@@ -162,29 +162,10 @@ def matmul(
     auto_scheduler_rewritten_layout: str = "",
     meta_schedule_original_shape: Sequence[Extent] | None = None,
 ) -> Tensor:
-    """Return the product of matrices with one matrix.
+    """Return the product of matrices ``(…, M, K)`` with one matrix ``(K, N)``, plus a bias ``(N,)``.
 
-    Parameters
-    ----------
-    tensor_a : Tensor
-        ``(…, M, K)`` of a number type, or ``(…, K, M)`` where ``transpose_a`` holds.
-    tensor_b : Tensor
-        ``(K, N)`` of a number type, or ``(N, K)`` where ``transpose_b`` holds.
-    bias : Tensor, optional
-        ``(N,)`` of a number type, added to each row.
-    out_dtype : str, optional
-        The data type that products are summed in; that of ``tensor_a`` by default.
-    transpose_a, transpose_b : bool
-        Whether the last two axes are exchanged.
-    auto_scheduler_rewritten_layout : str
-        Must be empty: no scheduler changes the layout of weights.
-    meta_schedule_original_shape : sequence of int, optional
-        Must be left out, for the same reason.
-
-    Returns
-    -------
-    Tensor
-        ``(…, M, N)`` of the data type ``out_dtype``.
+    Products are summed in ``out_dtype``, that of ``tensor_a`` by default. No scheduler changes the layout of weights,
+    so that the last two arguments must be left out.
 
     Raises
     ------
@@ -236,27 +217,10 @@ def dense(
     auto_scheduler_rewritten_layout: str = "",
     meta_schedule_original_shape: Sequence[Extent] | None = None,
 ) -> Tensor:
-    """Return ``data`` times the transpose of ``weight``.
+    """Return ``data``, ``(…, K)``, times the transpose of ``weight``, ``(N, K)``, plus a bias ``(N,)``.
 
-    Parameters
-    ----------
-    data : Tensor
-        ``(…, K)`` of a number type.
-    weight : Tensor
-        ``(N, K)`` of a number type.
-    bias : Tensor, optional
-        ``(N,)`` of a number type, added to each row.
-    out_dtype : str, optional
-        The data type that products are summed in; that of ``data`` by default.
-    auto_scheduler_rewritten_layout : str
-        Must be empty: no scheduler changes the layout of weights.
-    meta_schedule_original_shape : sequence of int, optional
-        Must be left out, for the same reason.
-
-    Returns
-    -------
-    Tensor
-        ``(…, N)`` of the data type ``out_dtype``.
+    Products are summed in ``out_dtype``, that of ``data`` by default.  No scheduler changes the layout of weights, so
+    that the last two arguments must be left out.
 
     Raises
     ------
@@ -281,24 +245,10 @@ def _vector_product(data: Tensor, weight: Tensor, out_dtype: str) -> Tensor:
 
 
 def dense_pack(data: Tensor, weight: Tensor, bias: Tensor | None = None, out_dtype: str | None = None) -> Tensor:
-    """Return ``data`` times a weight whose columns stand in panels.
+    """Return ``data`` times a weight whose columns stand in panels, plus a bias ``(N,)``.
 
-    Parameters
-    ----------
-    data : Tensor
-        ``(M, K)`` of a number type.
-    weight : Tensor
-        ``(N / n, K, n)`` of a number type; ``n`` is a constant.  With pairs of rows side by side, for narrow integers,
-        ``(N / n, K / 2, n, 2)``.
-    bias : Tensor, optional
-        ``(N,)``, added to each row.
-    out_dtype : str, optional
-        The data type that products are summed in; that of ``data`` by default.
-
-    Returns
-    -------
-    Tensor
-        ``(M, N)`` of the data type ``out_dtype``.
+    The weight is ``(N / n, K, n)``; with pairs of rows side by side, for narrow integers, ``(N / n, K / 2, n, 2)``.
+    Products are summed in ``out_dtype``, that of ``data`` by default.
 
     Raises
     ------
@@ -336,27 +286,9 @@ def batch_matmul(
 ) -> Tensor:
     """Return the products of matrices, batch by batch; a batch of one is used for all.
 
-    Parameters
-    ----------
-    tensor_a : Tensor
-        ``(B, M, K)`` of a number type, or ``(B, K, M)`` where ``transpose_a`` holds.
-    tensor_b : Tensor
-        ``(B, K, N)`` of a number type, or ``(B, N, K)`` where ``transpose_b`` holds.
-    oshape : sequence of (int or PrimExpr), optional
-        ``(B, M, N)``, which the operands say as well.
-    out_dtype : str, optional
-        The data type that products are summed in; that of ``tensor_a`` by default.
-    transpose_a, transpose_b : bool
-        Whether the last two axes are exchanged.
-    auto_scheduler_rewritten_layout : str
-        Must be empty: no scheduler changes the layout of weights.
-    meta_schedule_original_shape : sequence of int, optional
-        Must be left out, for the same reason.
-
-    Returns
-    -------
-    Tensor
-        ``(B, M, N)`` of the data type ``out_dtype``.
+    The operands are ``(B, M, K)`` and, unless ``transpose_b`` is False, ``(B, N, K)``.  Products are summed in
+    ``out_dtype``, that of ``tensor_a`` by default.  No scheduler changes the layout of weights, so that the last two
+    arguments must be left out.
 
     Raises
     ------

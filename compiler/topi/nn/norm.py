@@ -34,29 +34,8 @@ def batch_norm(
 ) -> list[Tensor]:
     """Return ``(data - mean) / sqrt(variance + epsilon) * gamma + beta``, with the statistics.
 
-    Parameters
-    ----------
-    data : Tensor
-        Of any shape and a float type.
-    gamma, beta : Tensor
-        Vectors along ``axis`` of the data type of ``data``.
-    moving_mean, moving_var : Tensor
-        Mean and variance: vectors along ``axis`` of the data type of ``data``.
-    axis : int, optional
-        1 by default; negative ones count from the end.
-    epsilon : float, optional
-        Keeps the variance away from zero; 1e-5 by default.
-    center, scale : bool, optional
-        Whether beta is added, and whether gamma is multiplied with; so they are by default.
-    training : bool, optional
-        Must not be True: the statistics are the stored ones.
-    momentum : float, optional
-        How slowly training changes the statistics; without training of no effect.
-
-    Returns
-    -------
-    list of Tensor
-        The result, of the shape and data type of ``data``; ``moving_mean`` and ``moving_var``.
+    Mean, variance, ``gamma`` and ``beta`` are vectors along ``axis``, 1 by default; ``epsilon`` is 1e-5 by default. The
+    statistics are the stored ones: ``momentum``, how slowly training changes them, has no effect.
 
     Raises
     ------
@@ -104,17 +83,7 @@ def normalize(x: Tensor, axes: Sequence[int], epsilon: float, affine: ElementAt)
     """Return ``x`` less its mean over some axes, divided by its standard deviation, and then mapped.
 
     The deviation is of the centred data: the mean of squares less the square of the mean would lose digits.
-
-    Parameters
-    ----------
-    x : Tensor
-        Of any shape and a float type.
-    axes : sequence of int
-        Not negative.
-    epsilon : float
-        Is added to the variance.
-    affine : callable
-        ``affine(value, indices)`` returns the element of the result.
+    ``affine(value, indices)`` returns the element of the result; ``epsilon`` is added to the variance.
 
     References
     ----------
@@ -140,17 +109,7 @@ def normalize(x: Tensor, axes: Sequence[int], epsilon: float, affine: ElementAt)
 
 
 def l2_normalize(x: Tensor, axes: Sequence[int], epsilon: float) -> Tensor:
-    """Return ``x`` divided by the root of its sum of squares over some axes.
-
-    Parameters
-    ----------
-    x : Tensor
-        Of any shape and a float type.
-    axes : sequence of int
-        Not negative.
-    epsilon : float
-        The least that a sum of squares counts as.
-    """
+    """Return ``x`` divided by the root of its sum of squares over some axes, which counts as ``epsilon`` at least."""
     squares = _sum_of(x, axes, lambda e, i: e * e, "squares")
 
     def element(*i: Var) -> PrimExpr:
@@ -163,12 +122,7 @@ def l2_normalize(x: Tensor, axes: Sequence[int], epsilon: float) -> Tensor:
 def lrn(data: Tensor, size: int, axis: int = 1, alpha: float = 0.0001, beta: float = 0.75, bias: float = 2) -> Tensor:
     """Return ``data / (bias + alpha / size * sum of squares of its neighbours along axis) ** beta``.
 
-    Parameters
-    ----------
-    data : Tensor
-        Of any shape and a float type.
-    size : int
-        Neighbours that count, the element itself included.
+    ``size`` neighbours count, the element itself included.
 
     References
     ----------
@@ -196,15 +150,7 @@ def lrn(data: Tensor, size: int, axis: int = 1, alpha: float = 0.0001, beta: flo
 
 
 def split_axis(x: Tensor, axis: int, parts: int) -> Tensor:
-    """Return ``x`` with one axis as two.
-
-    Parameters
-    ----------
-    x : Tensor
-        Of any shape and type.
-    axis : int
-        Not negative; its extent is a multiple of ``parts``.
-    """
+    """Return ``x`` with one axis, not negative, as two; its extent is a multiple of ``parts``."""
     shape = dims(x)
     each = shape[axis] // parts
 
@@ -216,15 +162,7 @@ def split_axis(x: Tensor, axis: int, parts: int) -> Tensor:
 
 
 def join_axis(x: Tensor, axis: int) -> Tensor:
-    """Return ``x`` with an axis and the next one as one.
-
-    Parameters
-    ----------
-    x : Tensor
-        Of any shape and type.
-    axis : int
-        Not negative.
-    """
+    """Return ``x`` with an axis, not negative, and the next one as one."""
     shape = dims(x)
     each = shape[axis + 1]
 

@@ -26,16 +26,7 @@ __all__ = [
 def layer_norm(data: Tensor, gamma: Tensor, beta: Tensor | None, axis: Axes, epsilon: float = 1e-05) -> Tensor:
     """Return the data less its mean, divided by its standard deviation, over some axes; scaled and shifted.
 
-    Parameters
-    ----------
-    data : Tensor
-        Of any shape and a float type.
-    gamma : Tensor
-        The factors; its shape is that of the data along the axes.
-    beta : Tensor, optional
-        The offsets, likewise; zero by default.
-    epsilon : float
-        Is added to the variance.
+    The shape of ``gamma`` and ``beta`` is that of the data along the axes; ``epsilon`` is added to the variance.
 
     References
     ----------
@@ -53,14 +44,7 @@ def layer_norm(data: Tensor, gamma: Tensor, beta: Tensor | None, axis: Axes, eps
 def instance_norm(data: Tensor, gamma: Tensor, beta: Tensor, axis: Axes, epsilon: float = 1e-05) -> Tensor:
     """Return each channel of each image less its mean, divided by its standard deviation; scaled and shifted.
 
-    Parameters
-    ----------
-    data : Tensor
-        ``(N, C, spatial…)`` of a float type.
-    gamma, beta : Tensor
-        Factors and offsets; their shapes are that of the data along the axes.
-    epsilon : float
-        Is added to the variance.
+    The shape of ``gamma`` and ``beta`` is that of the data along the axes; ``epsilon`` is added to the variance.
 
     References
     ----------
@@ -80,16 +64,8 @@ def group_norm(
 ) -> Tensor:
     """Return groups of channels less their mean, divided by their standard deviation; scaled and shifted.
 
-    Parameters
-    ----------
-    data : Tensor
-        Of any shape and a float type.
-    gamma, beta : Tensor, optional
-        Factor and offset of each channel, vectors; one and zero by default.
-    axes : sequence of int
-        What is normalised besides the channels of a group.
-    epsilon : float
-        Is added to the variance.
+    ``gamma`` and ``beta`` have an element for each channel; ``axes`` are normalised besides the channels of a group;
+    ``epsilon`` is added to the variance.
 
     References
     ----------
@@ -111,16 +87,8 @@ def group_norm(
 def rms_norm(data: Tensor, weight: Tensor, axis: Axes, epsilon: float = 1e-05) -> Tensor:
     """Return the data divided by the root of its mean square over some axes, and scaled.
 
-    Sums are of type float32, whatever that of the data.
-
-    Parameters
-    ----------
-    data : Tensor
-        Of any shape and a float type.
-    weight : Tensor
-        The factors; its shape is that of the data along the axes.
-    epsilon : float
-        Is added to the mean square.
+    Sums are of type float32, whatever that of the data.  The shape of ``weight`` is that of the data along the axes;
+    ``epsilon`` is added to the mean square.
 
     References
     ----------
@@ -163,39 +131,15 @@ def _scale_shift(data: Tensor, scale: Tensor, shift: Tensor, axes: Sequence[int]
 
 
 def scale_shift_nchw(Input: Tensor, Scale: Tensor, Shift: Tensor) -> Tensor:
-    """Return data of layout NCHW with its channels scaled and shifted.
-
-    Parameters
-    ----------
-    Input : Tensor
-        ``(N, C, H, W)``.
-    Scale, Shift : Tensor
-        Factor and offset of each channel, vectors.
-    """
+    """Return data of layout NCHW with its channels scaled and shifted, by vectors."""
     return _scale_shift(Input, Scale, Shift, (1,))
 
 
 def scale_shift_nhwc(Input: Tensor, Scale: Tensor, Shift: Tensor) -> Tensor:
-    """Return data of layout NHWC with its channels scaled and shifted.
-
-    Parameters
-    ----------
-    Input : Tensor
-        ``(N, H, W, C)``.
-    Scale, Shift : Tensor
-        Factor and offset of each channel, vectors.
-    """
+    """Return data of layout NHWC with its channels scaled and shifted, by vectors."""
     return _scale_shift(Input, Scale, Shift, (3,))
 
 
 def scale_shift_nchwc(Input: Tensor, Scale: Tensor, Shift: Tensor) -> Tensor:
-    """Return data whose channels stand in blocks with its channels scaled and shifted.
-
-    Parameters
-    ----------
-    Input : Tensor
-        ``(N, C / c, H, W, c)``.
-    Scale, Shift : Tensor
-        Factor and offset of each channel, ``(C / c, c)``.
-    """
+    """Return data ``(N, C / c, H, W, c)`` with its channels scaled and shifted, by tensors ``(C / c, c)``."""
     return _scale_shift(Input, Scale, Shift, (1, 4))

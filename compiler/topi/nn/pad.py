@@ -28,16 +28,8 @@ def pad(
 ) -> Tensor:
     """Return ``data`` with a constant around it; ``data`` itself where nothing is added.
 
-    Parameters
-    ----------
-    data : Tensor
-        Of any shape and type.
-    pad_before : sequence of int
-        Elements to add in front of each axis; negative numbers take elements away.
-    pad_after : sequence of int, optional
-        Elements to add after each axis; as many as in front by default.
-    pad_value : int, float or PrimExpr
-        What is added, of the data type of ``data``.
+    ``pad_before`` elements are added in front of each axis, ``pad_after`` behind it, as many by default; negative
+    numbers take elements away.
     """
     before, after = pad_before, pad_before if pad_after is None else pad_after
     if not any(before) and not any(after):
@@ -59,31 +51,16 @@ def pad(
 
 
 def pad_edge(data: Tensor, before: Sequence[int], after: Sequence[int]) -> Tensor:
-    """Return ``data`` with its outermost elements repeated.
-
-    Parameters
-    ----------
-    data : Tensor
-        Of any shape and type.
-    before, after : sequence of int
-        Elements to add on each axis.
-    """
+    """Return ``data`` with its outermost elements repeated, so many on each axis."""
     return _gathered(data, before, after, lambda i, extent: te.max(te.min(i, extent - 1), 0))
 
 
 def pad_reflect(
     data: Tensor, before: Sequence[int], after: Sequence[int], mode: str = "REFLECT", name: str = "pad"
 ) -> Tensor:
-    """Return ``data`` mirrored at its ends.
+    """Return ``data`` mirrored at its ends, with fewer elements more on each side than there are.
 
-    Parameters
-    ----------
-    data : Tensor
-        Of any shape and type.
-    before, after : sequence of int
-        Elements to add on each axis, fewer than there are.
-    mode : {"REFLECT", "SYMMETRIC"}
-        ``SYMMETRIC`` repeats the element at the mirror, ``REFLECT`` does not.
+    ``SYMMETRIC`` repeats the element at the mirror, ``REFLECT`` does not.
     """
     again = 1 if mode == "SYMMETRIC" else 0
 
@@ -101,32 +78,13 @@ def mirror_pad(
     mode: str = "SYMMETRIC",
     name: str = "MirrorPadInput",
 ) -> Tensor:
-    """Return ``data`` mirrored at its ends.
-
-    Parameters
-    ----------
-    data : Tensor
-        Of any shape and type.
-    pad_before, pad_after : sequence of int
-        Elements to add on each axis, fewer than there are; as many at the ends as at the beginnings when the second is
-        left out.
-    mode : {"SYMMETRIC", "REFLECT"}
-        As in :func:`pad_reflect`.
-    """
+    """Return ``data`` mirrored at its ends, as :func:`pad_reflect` does; as many at the ends as in front by default."""
     after = pad_before if pad_after is None else pad_after
     return pad_reflect(data, [int(n) for n in pad_before], [int(n) for n in after], mode, name)
 
 
 def pad_wrap(data: Tensor, before: Sequence[int], after: Sequence[int]) -> Tensor:
-    """Return ``data`` continued by itself from its other end.
-
-    Parameters
-    ----------
-    data : Tensor
-        Of any shape and type.
-    before, after : sequence of int
-        Elements to add on each axis.
-    """
+    """Return ``data`` continued by itself from its other end, so many elements on each axis."""
     return _gathered(data, before, after, lambda i, extent: i % extent)
 
 
@@ -144,20 +102,7 @@ def _gathered(data: Tensor, before: Sequence[int], after: Sequence[int], source:
 
 
 def dilate(data: Tensor, strides: Sequence[int], dilation_value: float = 0.0, name: str = "dilate") -> Tensor:
-    """Return ``data`` with a number between its elements: element ``i`` moves to ``i * stride``.
-
-    Parameters
-    ----------
-    data : Tensor
-        Of any shape and number type.
-    strides : sequence of int
-        One for each axis.
-
-    Returns
-    -------
-    Tensor
-        Of the data type of ``data``; ``data`` itself where all strides are 1.
-    """
+    """Return ``data`` with a number between its elements: element ``i`` moves to ``i * stride``."""
     if all(s == 1 for s in strides):
         return data
     shape = tuple((extent - 1) * s + 1 for extent, s in zip(dims(data), strides, strict=True))

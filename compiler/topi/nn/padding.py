@@ -28,11 +28,8 @@ Edges = tuple[tuple[int, ...], tuple[int, ...]]
 def pad_edges(function: str, padding: Padding, kernel: Sequence[Extent]) -> Edges:
     """Return how many zeros are before and after the data.
 
-    Parameters
-    ----------
-    padding : int, str or sequence of int
-        One number, one a dimension, all beginnings and then all ends, ``"VALID"`` for none, or ``"SAME"`` for as many
-        as let a window that moves by one element leave the extents as they are.
+    ``padding`` is one number, one a dimension, all beginnings and then all ends, ``"VALID"`` for none, or ``"SAME"``
+    for as many as let a window that moves by one element leave the extents as they are.
     """
     rank = len(kernel)
     if isinstance(padding, (int, IntImm)):
@@ -57,12 +54,8 @@ def pad_edges(function: str, padding: Padding, kernel: Sequence[Extent]) -> Edge
 def get_pad_tuple_generic(padding: Padding, kernel: Sequence[Extent]) -> Edges:
     """Return the zeros before and after each dimension.
 
-    Parameters
-    ----------
-    padding : int, str or sequence of int
-        A number, one a dimension, all beginnings and then all ends, ``"VALID"`` or ``"SAME"``.
-    kernel : sequence of int
-        The extents of the window, its dilation included.
+    ``padding`` is a number, one a dimension, all beginnings and then all ends, ``"VALID"`` or ``"SAME"``; the extents
+    of the window include its dilation.
     """
     return pad_edges("get_pad_tuple_generic", padding, kernel)
 
@@ -73,36 +66,18 @@ def _flat(function: str, padding: Padding, kernel: Sequence[Extent], rank: int) 
 
 
 def get_pad_tuple1d(padding: Padding, kernel: Extent | Sequence[Extent]) -> tuple[int, ...]:
-    """Return the zeros on the left and on the right.
-
-    Parameters
-    ----------
-    padding, kernel
-        As in :func:`get_pad_tuple_generic`; the kernel's one extent may stand alone.
-    """
+    """Return :func:`get_pad_tuple_generic` on the left and on the right; the kernel's one extent may stand alone."""
     extents = kernel if isinstance(kernel, Sequence) else (kernel,)
     return _flat("get_pad_tuple1d", padding, extents, 1)
 
 
 def get_pad_tuple(padding: Padding, kernel: Sequence[Extent]) -> tuple[int, ...]:
-    """Return the zeros above, on the left, below and on the right.
-
-    Parameters
-    ----------
-    padding, kernel
-        As in :func:`get_pad_tuple_generic`.
-    """
+    """Return :func:`get_pad_tuple_generic` above, on the left, below and on the right."""
     return _flat("get_pad_tuple", padding, kernel, 2)
 
 
 def get_pad_tuple3d(padding: Padding, kernel: Sequence[Extent]) -> tuple[int, ...]:
-    """Return the zeros in front, above, on the left, behind, below and on the right.
-
-    Parameters
-    ----------
-    padding, kernel
-        As in :func:`get_pad_tuple_generic`.
-    """
+    """Return :func:`get_pad_tuple_generic` in front, above, on the left, behind, below and on the right."""
     return _flat("get_pad_tuple3d", padding, kernel, 3)
 
 
@@ -113,14 +88,9 @@ def _extents(tensor: Tensor) -> tuple[int, int]:
 
 
 def infer_pad(data: Tensor, data_pad: Tensor | None) -> tuple[int, int]:
-    """Return how many zeros are above and on the left of data, the same number being on the other side.
+    """Return how many zeros are above and on the left of data NCHW, the same number being on the other side.
 
-    Parameters
-    ----------
-    data : Tensor
-        ``NCHW``.
-    data_pad : Tensor or None
-        The data with its zeros; None if there are none.
+    ``data_pad`` is the data with its zeros; None if there are none.
     """
     if data_pad is None:
         return 0, 0
@@ -129,12 +99,6 @@ def infer_pad(data: Tensor, data_pad: Tensor | None) -> tuple[int, int]:
 
 
 def infer_stride(data: Tensor, kernel: Tensor, out: Tensor) -> tuple[int, int]:
-    """Return the strides of a convolution, from the extents of its result.
-
-    Parameters
-    ----------
-    data, kernel, out : Tensor
-        ``NCHW`` and ``OIHW``; the data with its zeros.
-    """
+    """Return the strides of a convolution of padded data NCHW, from the extents of its result."""
     (h, w), (kernel_h, kernel_w), (out_h, out_w) = (_extents(t) for t in (data, kernel, out))
     return (h - kernel_h) // max(out_h - 1, 1), (w - kernel_w) // max(out_w - 1, 1)

@@ -27,17 +27,9 @@ def has_pair_products(target: Target) -> bool:
 
 
 def products_per_step(extent: Extent, dtypes: Sequence[str], out_dtype: str) -> int:
-    """Return how many products each step of a reduction adds.
+    """Return how many of the ``extent`` products of a sum each step of it adds.
 
-    Parameters
-    ----------
-    extent : int or PrimExpr
-        Products that are summed along one axis.
-
-    Returns
-    -------
-    int
-        2 for an even number of products of narrow integers that are summed in 32 bits on a CPU, else 1.
+    They are 2 for an even number of products of narrow integers that are summed in 32 bits on a CPU, else 1.
     """
     is_even = isinstance(extent, int) and extent % 2 == 0
     return 2 if is_even and _come_in_pairs(dtypes, out_dtype) else 1
@@ -46,15 +38,7 @@ def products_per_step(extent: Extent, dtypes: Sequence[str], out_dtype: str) -> 
 def missing_products(extent: Extent, dtypes: Sequence[str], out_dtype: str) -> int:
     """Return how many products of zeros make an axis of a reduction one that adds two in each step.
 
-    Parameters
-    ----------
-    extent, dtypes, out_dtype
-        As in :func:`products_per_step`.
-
-    Returns
-    -------
-    int
-        1 for an odd number of products, of which there are two or more, of narrow integers; else 0.
+    That is 1 for an odd number of products, of which there are two or more, of narrow integers; else 0.
     """
     is_odd = isinstance(extent, int) and extent > 1 and extent % 2 == 1
     return 1 if is_odd and _come_in_pairs(dtypes, out_dtype) else 0
@@ -65,13 +49,7 @@ def _come_in_pairs(dtypes: Sequence[str], out_dtype: str) -> bool:
 
 
 def step_sum(step: PrimExpr, products: int, term: Callable[[PrimExpr], PrimExpr]) -> PrimExpr:
-    """Return what one step of a reduction adds.
-
-    Parameters
-    ----------
-    products : int
-        As in :func:`products_per_step`.
-    """
+    """Return what one step of a reduction adds, of as many products as :func:`products_per_step` says."""
     if products == 1:
         return term(step)
     total = term(step * products)

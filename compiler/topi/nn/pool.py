@@ -46,13 +46,7 @@ class PoolSpec:
     layout: str
 
     def reach(self, d: int) -> Extent:
-        """Return how many padded elements the windows of a spatial dimension reach over.
-
-        Parameters
-        ----------
-        d : int
-            The spatial dimension, from 0 on.
-        """
+        """Return how many padded elements the windows of a spatial dimension, from 0 on, reach over."""
         return (self.out[d] - 1) * self.strides[d] + (self.kernel[d] - 1) * self.dilation[d] + 1
 
 
@@ -93,29 +87,12 @@ def _pooled(data: Tensor, spec: PoolSpec, fill: PrimExpr | int, reduce: Reducer,
 
 
 def max_pool(data: Tensor, spec: PoolSpec, largest: Extremum = OF_TE) -> Tensor:
-    """Return the largest element of each window.
-
-    Parameters
-    ----------
-    data : Tensor
-        In the layout ``spec.layout``, of a number type.
-    """
+    """Return the largest element of each window."""
     return _pooled(data, spec, largest.identity(data.dtype), largest.reduce, Tag.POOL_MAX)
 
 
 def avg_pool(data: Tensor, spec: PoolSpec, count_include_pad: bool) -> Tensor:
-    """Return the mean of each window.
-
-    Parameters
-    ----------
-    data : Tensor
-        In the layout ``spec.layout``, of a number type.
-
-    Returns
-    -------
-    Tensor
-        In the same layout, of the data type of ``data``; of integers the quotient is cut off.
-    """
+    """Return the mean of each window; of integers the quotient is cut off."""
     total = _pooled(data, spec, 0, te.sum, Tag.POOL_SUM)
     count = counter(spec, dims(data), count_include_pad)
 
@@ -163,18 +140,7 @@ def _inside(start: Index, kernel: int, dilation: int, low: Extent, high: Extent)
 
 
 def global_pool(data: Tensor, name: str, kind: str, largest: Extremum = OF_TE) -> Tensor:
-    """Return the mean or the largest element of each channel of each image.
-
-    Parameters
-    ----------
-    data : Tensor
-        In the layout ``name``, of a float type.
-
-    Returns
-    -------
-    Tensor
-        In the same layout, with spatial extents of 1; of the data type of ``data``.
-    """
+    """Return the mean or the largest element of each channel of each image of the layout ``name``."""
     axes, shape = spatial_axes(name), dims(data)
     window = [te.reduce_axis((0, shape[p]), name=f"r{d}") for d, p in enumerate(axes)]
     result = [1 if p in axes else extent for p, extent in enumerate(shape)]
@@ -197,12 +163,8 @@ def global_pool(data: Tensor, name: str, kind: str, largest: Extremum = OF_TE) -
 def adaptive_pool(data: Tensor, out: Sequence[int], name: str, kind: str, largest: Extremum = OF_TE) -> Tensor:
     """Return the mean or the largest element of as many windows as the result has elements.
 
-    Window ``i`` of ``n`` reaches from ``floor(i * extent / n)`` to ``ceil((i + 1) * extent / n)``.
-
-    Parameters
-    ----------
-    data : Tensor
-        In the layout ``name``, of a float type; spatial extents are constants.
+    Window ``i`` of ``n`` reaches from ``floor(i * extent / n)`` to ``ceil((i + 1) * extent / n)``; the spatial extents
+    of the data, in the layout ``name``, are constants.
     """
     axes = spatial_axes(name)
     extents = [constant(dims(data)[p], "adaptive_pool") for p in axes]

@@ -48,10 +48,7 @@ def _flat(taps: Sequence[Var], kernel: Sequence[int]) -> PrimExpr:
 def avg_pool_grad(grad: Tensor, data: Tensor, spec: PoolSpec, count_include_pad: bool) -> Tensor:
     """Return the gradient of the data of an average pooling: each window's goes to all of its elements alike.
 
-    Parameters
-    ----------
-    grad : Tensor
-        The gradient of the result; the shares of integers are rounded towards zero.
+    The shares of integers are rounded towards zero.
     """
     count = counter(spec, dims(data), count_include_pad)
 

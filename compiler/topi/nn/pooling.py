@@ -136,23 +136,12 @@ def pool_grad(
     count_include_pad: bool = True,
     layout: str = "NCHW",
 ) -> Tensor:
-    """Return the gradient of the data of :func:`pool2d`.
-
-    Parameters
-    ----------
-    grads : Tensor
-        The gradient of the result, of a float type.
-    data : Tensor
-        What was pooled, of the same data type.
-    kernel, stride, padding : int or sequence of int
-        As of the pooling; windows are not dilated.
-    layout : str
-        Such as ``NCHW`` or ``NHWC``.
+    """Return the gradient of the data of :func:`pool2d`, whose windows are not dilated.
 
     Raises
     ------
     ArgumentError
-        If ``pool_type`` is another.
+        If ``pool_type`` is neither ``avg`` nor ``max``.
     """
     _check_type("pool_grad", pool_type)
     spec = _spec("pool_grad", data, kernel, stride, 1, padding, ceil_mode, layout)
@@ -168,24 +157,12 @@ def _kind(function: str, pool_type: str) -> str:
 
 
 def global_pool(data: Tensor, pool_type: str, layout: str = "NCHW") -> Tensor:
-    """Return the mean or the largest element of each channel of each image.
-
-    Parameters
-    ----------
-    data : Tensor
-        In the given layout, of a float type.
-    layout : str
-        Such as ``NCHW`` or ``NHWC``.
-
-    Returns
-    -------
-    Tensor
-        In the same layout, with spatial extents of 1; of the data type of ``data``.
+    """Return the mean or the largest element of each channel of each image of a layout such as ``NCHW`` or ``NHWC``.
 
     Raises
     ------
     ArgumentError
-        If ``pool_type`` is another.
+        If ``pool_type`` is neither ``avg`` nor ``max``.
     """
     return pool.global_pool(data, layout, _kind("global_pool", pool_type))
 

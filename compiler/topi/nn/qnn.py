@@ -47,18 +47,8 @@ def simulated_quantize(
 ) -> Tensor:
     """Return the integers that stand for real numbers, as real numbers.
 
-    Parameters
-    ----------
-    data : Tensor
-        Of any shape; float32.
-    out_dtype : Tensor
-        Without dimensions or ``(1,)``, int32: a number of ``SQNN_DTYPE_TO_CODE``.
-    output_scale : Tensor, optional
-        Without dimensions, or a vector along ``axis``; 1 by default.
-    output_zero_point : Tensor, optional
-        Without dimensions, or a vector along ``axis``; 0 by default.
-    axis : int
-        Of the parameters; negative ones count from the end.
+    ``out_dtype`` is a number of ``SQNN_DTYPE_TO_CODE``, without dimensions or ``(1,)``; scale and zero point, 1 and 0
+    by default, have no dimensions or are vectors along ``axis``.
     """
 
     def element(*at: Var) -> PrimExpr:
@@ -86,18 +76,8 @@ def simulated_dequantize(
 ) -> Tensor:
     """Return the real numbers that integers, held as real numbers, stand for.
 
-    Parameters
-    ----------
-    data : Tensor
-        Of any shape; float32.
-    in_dtype : Tensor
-        Without dimensions or ``(1,)``, int32: a number of ``SQNN_DTYPE_TO_CODE``.
-    input_scale : Tensor, optional
-        Without dimensions, or a vector along ``axis``; 1 by default.
-    input_zero_point : Tensor, optional
-        Without dimensions, or a vector along ``axis``; 0 by default.
-    axis : int
-        Of the parameters; negative ones count from the end.
+    ``in_dtype`` is a number of ``SQNN_DTYPE_TO_CODE``, without dimensions or ``(1,)``; scale and zero point, 1 and 0 by
+    default, have no dimensions or are vectors along ``axis``.
     """
 
     def element(*at: Var) -> PrimExpr:

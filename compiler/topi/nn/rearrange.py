@@ -15,21 +15,8 @@ __all__ = ["depth_to_space", "space_to_depth"]
 def depth_to_space(data: Tensor, block_size: int, layout: str = "NCHW", mode: str = "DCR") -> Tensor:
     """Return ``data`` with each pixel's channels as ``block_size`` times ``block_size`` pixels.
 
-    Parameters
-    ----------
-    data : Tensor
-        Of any type; channels behind the last multiple of ``block_size * block_size`` are left out.
-    block_size : int
-        How often the height and width grow.
-    layout : str
-        The layout, such as ``NCHW``.
-    mode : {"DCR", "CRD"}
-        ``DCR`` takes a pixel's place in its block from the first part of the channel, ``CRD`` from the last.
-
-    Returns
-    -------
-    Tensor
-        In the same layout, of the data type of ``data``.
+    ``DCR`` takes a pixel's place in its block from the first part of the channel, ``CRD`` from the last. Channels
+    behind the last multiple of ``block_size * block_size`` are left out.
     """
     axes, block = axes_of_layout(layout), block_size
     extents = axes.extents(dims(data))
@@ -48,19 +35,7 @@ def depth_to_space(data: Tensor, block_size: int, layout: str = "NCHW", mode: st
 def space_to_depth(data: Tensor, block_size: int, layout: str = "NCHW") -> Tensor:
     """Return ``data`` with blocks of pixels as channels of one, the place in the block before the channel.
 
-    Parameters
-    ----------
-    data : Tensor
-        Of any type, with a height and width that are multiples of ``block_size``.
-    block_size : int
-        How often the height and width shrink.
-    layout : str
-        The layout, such as ``NCHW``.
-
-    Returns
-    -------
-    Tensor
-        In the same layout, of the data type of ``data``.
+    The height and width are multiples of ``block_size``.
     """
     axes, block = axes_of_layout(layout), block_size
     extents = axes.extents(dims(data))

@@ -145,13 +145,7 @@ class AxisResize:
         return floor(-reach / min(self.factor, 1.0)) + 1 if self.antialias else 1 - reach
 
     def weights(self, ratio: Real, smallest: Callable[..., Real], largest: Callable[..., Real]) -> list[Real]:
-        """Return the weights of elements from :meth:`first_tap` on.
-
-        Parameters
-        ----------
-        ratio : float, numpy.ndarray or PrimExpr
-            How far a coordinate is after the element at or before it, from 0 to 1.
-        """
+        """Return the weights of elements from :meth:`first_tap` on, for a coordinate ``ratio`` after one of them."""
         first = self.first_tap()
         count = 2 - 2 * first
         narrow = min(self.factor, 1.0) if self.antialias else 1.0
@@ -180,16 +174,8 @@ def resize(
 ) -> Tensor:
     """Return ``data`` with its spatial axes resized one after the other, those that stay left out.
 
-    Parameters
-    ----------
-    data : Tensor
-        In the layout ``name``, of a number type; what is not a float is blended as float32.
-    name : str
-        Such as ``NCHW``.
-    axes : sequence of AxisResize
-        One for each of ``letters``.
-    extrapolation : float
-        What ``tf_crop_and_resize`` shows outside of the source.
+    There is one of ``axes`` for each of ``letters``; what is not a float is blended as float32; ``extrapolation`` is
+    what ``tf_crop_and_resize`` shows outside of the source.
     """
     blend = any(not a.keeps and a.method != "nearest_neighbor" for a in axes)
     value = data

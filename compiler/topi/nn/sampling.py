@@ -20,24 +20,11 @@ __all__ = ["RoiSpec", "grid_sample", "roi_align"]
 
 
 def grid_sample(data: Tensor, grid: Tensor, method: str, padding_mode: str, align_corners: bool) -> Tensor:
-    """Return ``data`` at the places of a grid.
+    """Return ``data``, ``(N, C, spatial…)`` with constant extents, at the places of a grid.
 
-    Which elements count at a place, and how much, is the same for all channels and computed once.
-
-    Parameters
-    ----------
-    data : Tensor
-        ``(N, C, spatial…)`` of a float type; spatial extents are constants.
-    grid : Tensor
-        ``(N, rank, out…)`` of a float type: a place has its last spatial coordinate first, each from -1 to 1: between
-        the centres of the outermost elements if ``align_corners``, else between their outer edges.
-    align_corners : bool
-        What coordinates from -1 to 1 span.
-
-    Returns
-    -------
-    Tensor
-        ``(N, C, out…)`` of the data type of ``data``.
+    Which elements count at a place, and how much, is the same for all channels and computed once.  The grid is
+    ``(N, rank, out…)``: a place has its last spatial coordinate first, each from -1 to 1: between the centres of the
+    outermost elements if ``align_corners``, else between their outer edges.
 
     References
     ----------
@@ -165,19 +152,8 @@ class RoiSpec:
 def roi_align(data: Tensor, rois: Tensor, spec: RoiSpec) -> Tensor:
     """Return regions of images as parts of one size each, every part the mean or the maximum of places inside.
 
-    Where the number of places follows from a region's size, it is bounded by what twice the data's size needs.
-
-    Parameters
-    ----------
-    data : Tensor
-        ``(N, C, H, W)`` of a float type; height and width are constants.
-    rois : Tensor
-        ``(K, 5)`` of a float type: image, x1, y1, x2, y2 of each region.
-
-    Returns
-    -------
-    Tensor
-        ``(K, C, *spec.pooled)`` of the data type of ``data``.
+    Where the number of places follows from a region's size, it is bounded by what twice the data's size needs, which is
+    a constant.  A region is ``(image, x1, y1, x2, y2)``.
 
     References
     ----------

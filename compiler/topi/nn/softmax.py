@@ -40,13 +40,7 @@ def _largest(x: Tensor, axis: int) -> Tensor:
 
 
 def softmax(x: Tensor, axis: int = -1) -> Tensor:
-    """Return ``exp(x)`` divided by its sum along an axis.
-
-    Parameters
-    ----------
-    x : Tensor
-        Of any shape and a float type.
-    """
+    """Return ``exp(x)`` divided by its sum along an axis."""
     axis = axis_of(axis, x.ndim, "softmax")
     largest = _largest(x, axis)
     k = te.reduce_axis((0, x.shape[axis]), name="k")
@@ -66,13 +60,7 @@ def softmax(x: Tensor, axis: int = -1) -> Tensor:
 
 
 def fast_softmax(x: Tensor, axis: int = -1) -> Tensor:
-    """Return the softmax with an exponential that is a polynomial, fast and of fewer digits.
-
-    Parameters
-    ----------
-    x : Tensor
-        Of any shape and a float type.
-    """
+    """Return the softmax with an exponential that is a polynomial, fast and of fewer digits."""
     axis = axis_of(axis, x.ndim, "fast_softmax")
     largest = _largest(x, axis)
     less = compute(dims(x), lambda *i: x(*i) - largest(*_without(i, axis)), name="less", tag=Tag.ELEMWISE)
@@ -87,13 +75,7 @@ def fast_softmax(x: Tensor, axis: int = -1) -> Tensor:
 
 
 def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
-    """Return the logarithm of the softmax, computed without it: small values keep their digits.
-
-    Parameters
-    ----------
-    x : Tensor
-        Of any shape and a float type.
-    """
+    """Return the logarithm of the softmax, computed without it: small values keep their digits."""
     axis = axis_of(axis, x.ndim, "log_softmax")
     largest = _largest(x, axis)
     k = te.reduce_axis((0, x.shape[axis]), name="k")

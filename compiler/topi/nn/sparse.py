@@ -45,25 +45,18 @@ def _one(made: Tensor | list[Tensor]) -> Tensor:
 def sparse_dense(
     dense_data: Tensor, sparse_data: Tensor, sparse_indices: Tensor, sparse_indptr: Tensor, sparse_lhs: bool = False
 ) -> Tensor:
-    """Return the product of a dense matrix and a transposed sparse one.
+    """Return the product of a dense matrix ``(rows, K)`` and the transpose of a sparse one, ``(N, K)``.
 
     Parameters
     ----------
-    dense_data : Tensor
-        ``(rows, K)``.
     sparse_data : Tensor
-        Of a sparse matrix ``(N, K)``: ``(elements,)``, or ``(blocks, rows, columns)``.
+        ``(elements,)``, or ``(blocks, rows, columns)``.
     sparse_indices : Tensor
         The column of each element or block.
     sparse_indptr : Tensor
         Where each row of elements or blocks begins, and where the last one ends.
     sparse_lhs : bool
         Whether to return the transposed result, ``sparse @ dense.T``.
-
-    Returns
-    -------
-    Tensor
-        ``(rows, N)``, or ``(N, rows)``, of the data type of ``dense_data``.
     """
     block = block_shape(sparse_data)
     rows, lines = dims(dense_data)[0], dims(sparse_indptr)[0] - 1
@@ -94,38 +87,12 @@ def sparse_dense(
 
 
 def sparse_dense_sp_rhs(data: Tensor, weight_data: Tensor, weight_indices: Tensor, weight_indptr: Tensor) -> Tensor:
-    """Return the product of a dense matrix and a transposed sparse one.
-
-    Parameters
-    ----------
-    data : Tensor
-        ``(rows, K)``.
-    weight_data, weight_indices, weight_indptr : Tensor
-        The parts of a sparse matrix ``(N, K)``, as of :func:`sparse_dense`.
-
-    Returns
-    -------
-    Tensor
-        ``(rows, N)``.
-    """
+    """Return the product of a dense matrix and a transposed sparse one, whose parts are as of :func:`sparse_dense`."""
     return sparse_dense(data, weight_data, weight_indices, weight_indptr)
 
 
 def sparse_dense_sp_lhs(data_data: Tensor, data_indices: Tensor, data_indptr: Tensor, weight: Tensor) -> Tensor:
-    """Return the product of a sparse matrix and a transposed dense one.
-
-    Parameters
-    ----------
-    data_data, data_indices, data_indptr : Tensor
-        The parts of a sparse matrix ``(N, K)``, as of :func:`sparse_dense`.
-    weight : Tensor
-        ``(units, K)``.
-
-    Returns
-    -------
-    Tensor
-        ``(N, units)``.
-    """
+    """Return the product of a sparse matrix, whose parts are as of :func:`sparse_dense`, and a transposed dense one."""
     return sparse_dense(weight, data_data, data_indices, data_indptr, sparse_lhs=True)
 
 
@@ -141,13 +108,9 @@ def sparse_conv2d(
 
     Parameters
     ----------
-    dense_data : Tensor
-        Images, in ``layout``.
     sparse_data, sparse_indices, sparse_indptr : Tensor
         The parts of a sparse weight, as of :func:`sparse_dense`: ``(O, H * W * I)`` in the layout NHWC,
         ``(O, I * H * W)`` in NCHW.  Data of two dimensions are blocks of one column.
-    layout : {"NHWC", "NCHW"}
-        Of the data and of the result.
     kernel_size : int
         The odd extent of the window, which is centred on each pixel; beyond the borders are zeros.
 
@@ -187,19 +150,7 @@ def _windows(pixels: Tensor, size: int, layout: str) -> Tensor:
 
 
 def sparse_add(dense_data: Tensor, sparse_data: Tensor, sparse_indices: Tensor, sparse_indptr: Tensor) -> Tensor:
-    """Return the sum of a dense matrix and a sparse one.
-
-    Parameters
-    ----------
-    dense_data : Tensor
-        ``(rows, columns)``.
-    sparse_data : Tensor
-        ``(elements,)``.
-    sparse_indices : Tensor
-        The column of each element.
-    sparse_indptr : Tensor
-        Where each row of elements begins, and where the last one ends.
-    """
+    """Return the sum of a dense matrix and a sparse one, whose parts are as of :func:`sparse_dense`."""
     rows, columns = dims(dense_data)
 
     def loops(ins: list[Buffer], outs: list[Buffer]) -> Stmt:
@@ -219,22 +170,7 @@ def sparse_add(dense_data: Tensor, sparse_data: Tensor, sparse_indices: Tensor, 
 
 
 def sparse_transpose(sparse_data: Tensor, sparse_indices: Tensor, sparse_indptr: Tensor) -> list[Tensor]:
-    """Return the transpose of a square sparse matrix.
-
-    Parameters
-    ----------
-    sparse_data : Tensor
-        ``(elements,)``.
-    sparse_indices : Tensor
-        The column of each element.
-    sparse_indptr : Tensor
-        Where each row of elements begins, and where the last one ends.
-
-    Returns
-    -------
-    list of Tensor
-        The same of the transpose: elements, their columns, and where rows begin.
-    """
+    """Return the parts, as of :func:`sparse_dense`, of the transpose of a square sparse matrix."""
     elements, lines = dims(sparse_data)[0], dims(sparse_indptr)[0] - 1
     index = sparse_indices.dtype
 

@@ -56,18 +56,10 @@ def upsampling(
     align_corners: bool = False,
     output_shape: Sequence[int] | None = None,
 ) -> Tensor:
-    """Return images with their height and width grown.
+    """Return images with their height and width, which are constants, grown.
 
-    Parameters
-    ----------
-    data : Tensor
-        In ``layout``; height and width are constants.
-    layout : str
-        ``NCHW``, ``NHWC`` or one with blocks of channels.
-    align_corners : bool
-        Whether the corners of both images are the same points.
-    output_shape : sequence of int, optional
-        The height and width of the result, where they do not follow from the scales.
+    ``output_shape`` is the height and width of the result, where they do not follow from the scales; if
+    ``align_corners``, the corners of both images are the same points.
 
     Raises
     ------
@@ -88,18 +80,10 @@ def upsampling3d(
     coordinate_transformation_mode: str = "half_pixel",
     output_shape: Sequence[int] | None = None,
 ) -> Tensor:
-    """Return volumes with their depth, height and width grown.
+    """Return volumes with their depth, height and width, which are constants, grown.
 
-    Parameters
-    ----------
-    data : Tensor
-        In ``layout``; the spatial extents are constants.
-    layout : str
-        ``NCDHW`` or ``NDHWC``.
-    coordinate_transformation_mode : str
-        How coordinates of the result become those of the data, one of :data:`~compiler.topi.nn.resize.MODES`.
-    output_shape : sequence of int, optional
-        The spatial extents of the result, where they do not follow from the scales.
+    ``output_shape`` are these extents of the result, where they do not follow from the scales; coordinates become those
+    of the data in one of :data:`~compiler.topi.nn.resize.MODES`.
 
     Raises
     ------

@@ -61,12 +61,9 @@ def transform_arrays(tile_size: int, kernel_size: int) -> tuple[Matrix, Matrix, 
 
 
 def winograd_transform_matrices(tile_size: int, kernel_size: int, out_dtype: str) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the matrices of the transforms: ``y = A^T ((G g) * (B^T d))``.
+    """Return the matrices A, B and G of the transforms: ``y = A^T ((G g) * (B^T d))``.
 
-    Returns
-    -------
-    tuple of Tensor
-        A, B and G, with a row for each of the ``tile_size + kernel_size - 1`` points in A and G.
+    A and G have a row for each of the ``tile_size + kernel_size - 1`` points.
 
     Raises
     ------
@@ -110,19 +107,9 @@ def _transformed(kernel: Tensor, tile_size: int, plain: int, name: str) -> Tenso
 
 
 def conv2d_winograd_weight_transform(kernel: Tensor, tile_size: int) -> Tensor:
-    """Return the weight of a convolution for :func:`winograd_conv`.
+    """Return the weight ``(O, I, k, k)`` of a convolution for :func:`winograd_conv`, by tiles of ``tile_size`` outputs.
 
-    Parameters
-    ----------
-    kernel : Tensor
-        ``(O, I, k, k)`` of a float type.
-    tile_size : int
-        Outputs of a tile along each dimension.
-
-    Returns
-    -------
-    Tensor
-        ``(tile_size + k - 1, tile_size + k - 1, O, I)``.
+    It is ``(tile_size + k - 1, tile_size + k - 1, O, I)``.
     """
     return _transformed(kernel, tile_size, 0, "conv2d_winograd_weight_transform")
 
@@ -134,20 +121,10 @@ def transforms_depth(kernel_size: Sequence[int]) -> bool:
 
 
 def conv3d_winograd_weight_transform(kernel: Tensor, tile_size: int) -> Tensor:
-    """Return the weight of a three-dimensional convolution for :func:`winograd_conv`.
+    """Return the weight ``(O, I, d, k, k)`` of a convolution for :func:`winograd_conv`.
 
-    Parameters
-    ----------
-    kernel : Tensor
-        ``(O, I, d, k, k)`` of a float type.
-    tile_size : int
-        Outputs of a tile along each dimension.
-
-    Returns
-    -------
-    Tensor
-        ``(alpha, alpha, alpha, O, I)`` with ``alpha = tile_size + k - 1`` if ``d`` is ``k``; else
-        ``(alpha, alpha, d, O, I)``, whose depth is as it was.
+    It is ``(alpha, alpha, alpha, O, I)`` with ``alpha = tile_size + k - 1`` if ``d`` is ``k``; else
+    ``(alpha, alpha, d, O, I)``, whose depth is as it was.
     """
     size = [constant(e, "conv3d_winograd_weight_transform") for e in dims(kernel)[2:]]
     return _transformed(kernel, tile_size, 0 if transforms_depth(size) else 1, "conv3d_winograd_weight_transform")
@@ -172,23 +149,8 @@ def _tile_values(padded: Tensor, matrix: Tensor, tile_size: int, tiles: Sequence
 def winograd_conv(data: Tensor, weight: Tensor, spec: ConvSpec, tile_size: int, plain: int = 0) -> Tensor:
     """Return a convolution with steps of 1 from a weight that was transformed.
 
-    Parameters
-    ----------
-    data : Tensor
-        ``(N, C, *spatial)`` of a float type.
-    weight : Tensor
-        ``(*points, *plain spatial dimensions, O, C)``.
-    spec : ConvSpec
-        Its padding and its data type are used.
-    tile_size : int
-        Outputs of a tile along each dimension.
-    plain : int
-        How many spatial dimensions, from the first, are not transformed.
-
-    Returns
-    -------
-    Tensor
-        ``(N, O, *spatial)``.
+    The weight is ``(*points, *plain spatial dimensions, O, C)``: ``plain`` spatial dimensions, from the first, are not
+    transformed.  Of ``spec`` its padding and its data type are used.
 
     References
     ----------

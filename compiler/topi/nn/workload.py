@@ -14,16 +14,9 @@ __all__ = ["Workload", "get_workload"]
 
 
 class Workload(NamedTuple):
-    """The extents, data types, padding, dilation and strides of a convolution.
+    """The extents, data types, padding (top, left, bottom, right), dilation and strides of a convolution.
 
-    Parameters
-    ----------
-    in_dtype, out_dtype : str
-        Data types of the data and of the result.
-    in_filter, groups, out_filter : int
-        Channels of the data, groups of channels, and channels of the result.
-    padt, padl, padb, padr : int
-        Zeros above, on the left, below and on the right.
+    ``in_filter`` and ``out_filter`` are the channels of the data and of the result.
     """
 
     in_dtype: str
@@ -58,19 +51,12 @@ def get_workload(
     out_dtype: str,
     data_layout: str = "NCHW",
 ) -> Workload:
-    """Return the numbers of a convolution.
-
-    Parameters
-    ----------
-    kernel : Tensor
-        ``OIHW``, or ``HWIO`` for data whose channels are last.
-    data_layout : str
-        ``NCHW``, ``NHWC`` or ``HWCN``.
+    """Return the numbers of a convolution by a weight OIHW, or HWIO for data whose channels are last.
 
     Raises
     ------
     ArgumentError
-        If there is no such layout, or an extent is symbolic.
+        If the layout is not ``NCHW``, ``NHWC`` or ``HWCN``, or an extent is symbolic.
     """
     if data_layout not in ("NCHW", "NHWC", "HWCN"):
         expected("_get_workload", "data_layout", "'NCHW', 'NHWC' or 'HWCN'", data_layout)

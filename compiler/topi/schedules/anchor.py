@@ -24,14 +24,9 @@ _OUTPUT_LANES = 16
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The schedule of a fused group whose anchor is ready to be tiled.
+    """The schedule of a fused group whose anchor, as its definition declared it, is ready to be tiled.
 
-    Attributes
-    ----------
-    anchor : ComputeOp
-        As its definition declared it, with its tag and attributes.
-    result : Tensor
-        What the tile is computed at: stored in memory, with the axes of the anchor.
+    The tile is computed at ``result``, which is stored in memory and has the axes of the anchor.
     """
 
     schedule: te.Schedule
@@ -74,6 +69,9 @@ def tiled_group(
 ) -> Group:
     """Make the schedule of a group, with all steps inlined but its outputs, reductions and what is stored.
 
+    An output with the axes of the anchor is the ``result`` of the group; else the anchor itself is, from a copy in
+    registers.
+
     Parameters
     ----------
     may_be_cut : bool
@@ -81,11 +79,6 @@ def tiled_group(
         condition.
     elements : callable
         Schedules the stage of a further output, which is computed from what is stored: in vectors by default.
-
-    Returns
-    -------
-    Group
-        An output with the axes of the anchor is its ``result``; else the anchor itself is, from a copy in registers.
     """
     ops = output_operations(outputs)
     schedule = _inlined(ops, anchor, stored)
@@ -103,10 +96,7 @@ def tiled_group(
 def partial_sums_group(outputs: Sequence[Tensor], anchor: ComputeOp) -> Group:
     """Make the schedule of a group whose anchor computes partial sums, which the next step adds up.
 
-    Returns
-    -------
-    Group
-        An output of the shape of the sums is the ``result``, else the sums themselves.
+    An output of the shape of the sums is the ``result``, else the sums themselves.
     """
     ops = output_operations(outputs)
     schedule = _inlined(ops, anchor, ())

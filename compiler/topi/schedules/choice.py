@@ -24,11 +24,8 @@ _CONFIGURATION: ContextVar[Configuration | None] = ContextVar("configuration of 
 def chosen_by(configuration: Configuration) -> Iterator[None]:
     """Let a configuration choose the numbers of the schedules that are made meanwhile.
 
-    Parameters
-    ----------
-    configuration : callable
-        Returns the configuration, or the space that is being defined; None, or one that nobody tuned, for the usual
-        numbers.  It is called for schedules that have numbers to choose only.
+    ``configuration`` is called for schedules that have numbers to choose only.  It returns the configuration, or the
+    space that is being defined; None, or one that nobody tuned, is for the usual numbers.
     """
     token = _CONFIGURATION.set(configuration)
     try:

@@ -44,24 +44,13 @@ def schedule_rule_for(pattern: int) -> ScheduleRule:
 def schedule_injective(outs: te.Tensor | Sequence[te.Tensor], target: TargetLike | None = None) -> te.Schedule:
     """Return a schedule with loops over elements: outer axes fused and parallel, the innermost one in vectors.
 
-    Parameters
-    ----------
-    outs : Tensor or sequence of Tensor
-        The outputs, of any shape and data type.
-    target : Target, str or dict, optional
-        The current target by default, or else this machine.
+    ``target`` is the current one when left out, else this machine.
     """
     return _schedule(outs, target)
 
 
 def schedule_injective_from_existing(sch: te.Schedule, out: te.Tensor) -> te.Schedule:
-    """Let the loops of one tensor run over elements in a schedule that goes on otherwise.
-
-    Parameters
-    ----------
-    sch : Schedule
-        Which is changed.
-    """
+    """Let the loops of one tensor run over elements in a schedule, which is changed, that goes on otherwise."""
     lanes = Target.target_or_current(None).vector_width(out.dtype)
     vectorize_elements(sch[out], lanes, isinstance(out.op, ComputeOp) and _is_elementwise(out.op))
     return sch
@@ -70,12 +59,7 @@ def schedule_injective_from_existing(sch: te.Schedule, out: te.Tensor) -> te.Sch
 def schedule_reduce(outs: te.Tensor | Sequence[te.Tensor], target: TargetLike | None = None) -> te.Schedule:
     """Return a schedule for reductions: over contiguous elements each lane of a vector has a partial result.
 
-    Parameters
-    ----------
-    outs : Tensor or sequence of Tensor
-        The outputs, of any shape and data type.
-    target : Target, str or dict, optional
-        The current target by default, or else this machine.
+    ``target`` is the current one when left out, else this machine.
     """
     return _schedule(outs, target)
 
@@ -112,12 +96,9 @@ def _computed(schedule: te.Schedule) -> list[ComputeOp]:
 
 
 def inline_cheap(schedule: te.Schedule, outputs: set[Operation], always: Collection[str] = ()) -> set[Operation]:
-    """Inline what costs less to compute again than to store.
+    """Inline what costs less to compute again than to store, and return what is stored.
 
-    Returns
-    -------
-    set of Operation
-        What is stored: the outputs, reductions, and what is expensive and read more than once.
+    That are the outputs, reductions, and what is expensive and read more than once.
     """
     readers = readers_of(schedule)
     stored = set(outputs)

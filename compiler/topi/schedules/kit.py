@@ -53,24 +53,12 @@ def extent(axis: IterVar) -> int | None:
 
 
 def divisor(number: int | None, limit: int) -> int:
-    """Return the largest divisor of a number up to a limit.
-
-    Parameters
-    ----------
-    number : int or None
-        None, an extent that is not a constant, has the divisor 1 only.
-    """
+    """Return the largest divisor of a number up to a limit; None, an extent that is not a constant, has 1 only."""
     return divisors(number, limit)[-1]
 
 
 def divisors(number: int | None, limit: int) -> list[int]:
-    """Return the divisors of a number up to a limit, in order.
-
-    Parameters
-    ----------
-    number : int or None
-        None, an extent that is not a constant, has the divisor 1 only, as 0 has.
-    """
+    """Return the divisors of a number up to a limit, in order; 0 and None, an unknown extent, have 1 only."""
     return [1] if not number else [d for d in range(1, min(limit, number) + 1) if number % d == 0]
 
 
@@ -108,10 +96,7 @@ def is_worth_parallel(op: Operation) -> bool:
 def parallel(stage: Stage, axes: Sequence[IterVar]) -> None:
     """Run the outermost loops of a stage on several cores, as many of them as it takes, fused to one loop.
 
-    Parameters
-    ----------
-    axes : sequence of IterVar
-        Its loops, outermost first; one of unknown extent counts as enough for every core.
+    ``axes`` has the loops, outermost first; one of unknown extent counts as enough for every core.
     """
     iterations, count = 1, 0
     for axis in axes:
@@ -131,12 +116,8 @@ def partition_partial_tile(stage: Stage, axis: IterVar, outer: IterVar, factor: 
 def vectorize_elements(stage: Stage, lanes: int, is_contiguous: bool = False) -> None:
     """Compute the elements of a stage in vectors along its last axis, and its outer loops on several cores.
 
-    Parameters
-    ----------
-    stage : Stage
-        Of a computation; loops of a reduction stand between the outer loops and the vectors.
-    is_contiguous : bool
-        Whether all that is read has the shape of the result: vectors then run along as many axes as fill one.
+    Loops of a reduction stand between the outer loops and the vectors.  Where all that is read has the shape of the
+    result, ``is_contiguous``, vectors run along as many axes as fill one.
     """
     axes = list(stage.op.axis)
     if not axes:

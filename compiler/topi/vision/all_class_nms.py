@@ -31,27 +31,20 @@ def all_class_non_max_suppression(
 ) -> list[Tensor]:
     """Choose for each image and class the boxes with the best scores that do not overlap.
 
+    The rows of the result, of int64, are for ``onnx`` (image, class, box), ``(N * classes * B, 3)``, with zeros after
+    the last one, and how many there are, ``(1,)``; for ``tensorflow`` (class, box) of each image, ``(N, classes * B,
+    2)``, their scores, and how many there are, ``(N,)``.
+
     Parameters
     ----------
     boxes : Tensor
-        Two opposite corners of each box, ``(N, B, 4)``.
-    scores : Tensor
-        ``(N, classes, B)``.
+        Two opposite corners of each box, ``(N, B, 4)``; their scores are ``(N, classes, B)``.
     max_output_boxes_per_class : Tensor
-        One integer: number of boxes to choose; all if it is negative.
+        One integer; all if it is negative.
     iou_threshold : Tensor
         One number: share of their union that two chosen boxes may have in common.
     score_threshold : Tensor
         One number: score that a chosen box must exceed.
-    output_format : str
-        ``onnx`` for one list of all images, ``tensorflow`` for a list of each with its scores.
-
-    Returns
-    -------
-    list of Tensor
-        Of ``onnx``: rows (image, class, box), ``(N * classes * B, 3)``, zeros after the last one, and how many there
-        are, ``(1,)``; of ``tensorflow``: rows (class, box) of each image, ``(N, classes * B, 2)``, their scores, and
-        how many there are, ``(N,)``.  Rows and numbers are of type int64.
 
     Raises
     ------

@@ -17,10 +17,7 @@ __all__ = ["compacted", "row_or"]
 def compacted(batch: Extent, rows: Extent, passes: Callable[[PrimExpr, PrimExpr], PrimExpr]) -> tuple[Tensor, Tensor]:
     """Return how many rows of each batch pass a test, and which ones, in their order.
 
-    Returns
-    -------
-    tuple of Tensor
-        ``(batch,)`` counts and ``(batch, rows)`` sources, both int32; a source is -1 behind the last row that passes.
+    The counts are ``(batch,)``, the sources ``(batch, rows)``, -1 behind the last row that passes.
     """
 
     def counted(b: PrimExpr, row: PrimExpr) -> PrimExpr:
@@ -45,15 +42,7 @@ def compacted(batch: Extent, rows: Extent, passes: Callable[[PrimExpr, PrimExpr]
 
 
 def row_or(data: Tensor, sources: Tensor, missing: float, name: str) -> Tensor:
-    """Return the rows of a tensor that sources name, and a number in place of rows that are not there.
-
-    Parameters
-    ----------
-    data : Tensor
-        ``(batch, rows, columns)``.
-    sources : Tensor
-        ``(batch, rows)`` of type int32; a negative one names no row.
-    """
+    """Return the rows that ``sources``, ``(batch, rows)``, name, and a number in place of rows of negative ones."""
     other = tir.const(missing, data.dtype)
 
     def element(b: Var, row: Var, column: Var) -> PrimExpr:

@@ -25,15 +25,7 @@ __all__ = ["multibox_detection", "multibox_prior", "multibox_transform_loc"]
 def half_sizes(
     sizes: Sequence[float], ratios: Sequence[float], height: int, width: int
 ) -> tuple[list[float], list[float]]:
-    """Return half of the widths and of the heights of the boxes around one place.
-
-    Parameters
-    ----------
-    sizes : sequence of float
-        Heights of boxes with the first aspect ratio, as shares of the image's.
-    ratios : sequence of float
-        Aspect ratios; all but the first one for boxes of the first size.
-    """
+    """Return half of the widths and of the heights of the boxes around one place; see :func:`multibox_prior`."""
     scale = height / width
     roots = [math.sqrt(ratio) for ratio in ratios[1:]]
     widths = [size * scale / 2 for size in sizes] + [sizes[0] * scale * root / 2 for root in roots]
@@ -49,12 +41,12 @@ def multibox_prior(
     offsets: Sequence[float] = (0.5, 0.5),
     clip: bool = False,
 ) -> Tensor:
-    """Return the anchor boxes around each place of a feature map.
+    """Return the anchor boxes (left, top, right, bottom) around each place of a feature map NCHW.
+
+    The result is ``(1, H * W * (len(sizes) + len(ratios) - 1), 4)``.
 
     Parameters
     ----------
-    data : Tensor
-        The feature map, ``(N, C, H, W)`` with constant ``H`` and ``W``.
     sizes : sequence of float
         Heights of boxes with the first aspect ratio, as shares of the image's.
     ratios : sequence of float
@@ -65,11 +57,6 @@ def multibox_prior(
         Where the first place is, in steps.
     clip : bool
         Whether coordinates are brought into the image, from 0 to 1.
-
-    Returns
-    -------
-    Tensor
-        ``(1, H * W * (len(sizes) + len(ratios) - 1), 4)``: left, top, right, bottom.
 
     Raises
     ------
@@ -115,7 +102,9 @@ def multibox_transform_loc(
     variances: Sequence[float] = (0.1, 0.1, 0.2, 0.2),
     keep_background: bool = False,
 ) -> list[Tensor]:
-    """Return the boxes of the anchors that show an object, moved to where the network sees it.
+    """Return the boxes of the anchors that show an object, moved to where the network sees it, and their numbers.
+
+    A box, of ``(N, anchors, 6)``, is class, probability, left, top, right and bottom; -1 in rows that are not used.
 
     Parameters
     ----------
@@ -129,12 +118,6 @@ def multibox_transform_loc(
         Whether coordinates are brought into the image, from 0 to 1.
     keep_background : bool
         Whether every anchor has a box, those below the threshold that of class 0; the others then count from 1.
-
-    Returns
-    -------
-    list of Tensor
-        ``(N, anchors, 6)`` with class, probability, left, top, right and bottom of each box, -1 in rows that are not
-        used; and the number of boxes, ``(N,)`` of type int32.
     """
     batch, classes, anchors = dims(cls_prob)
     c = te.reduce_axis((0, constant(classes, "multibox_transform_loc")), name="c")
@@ -198,23 +181,16 @@ def multibox_detection(
     variances: Sequence[float] = (0.1, 0.1, 0.2, 0.2),
     nms_topk: int = -1,
 ) -> Tensor:
-    """Return the best of the boxes in which a network sees an object.
+    """Return the best of the boxes in which a network sees an object, as :func:`multibox_transform_loc` moves them.
 
     Parameters
     ----------
-    cls_prob, loc_pred, anchor, clip, threshold, variances
-        As in :func:`multibox_transform_loc`.
     nms_threshold : float
         Boxes that overlap by more are one.
     force_suppress : bool
         Whether boxes of different classes are one too.
     nms_topk : int
         How many boxes are compared; all if it is negative.
-
-    Returns
-    -------
-    Tensor
-        ``(N, anchors, 6)``: class, score and corners; -1 if there is none.
     """
     boxes, count = multibox_transform_loc(cls_prob, loc_pred, anchor, clip, threshold, variances)
     best = non_max_suppression(boxes, count, count, -1, nms_threshold, force_suppress, nms_topk, return_indices=False)

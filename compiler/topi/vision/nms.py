@@ -25,22 +25,9 @@ ABSENT, KEPT, SUPPRESSED = 0, 1, 2
 def get_valid_counts(
     data: Tensor, score_threshold: Tensor | float = 0.0, id_index: int = 0, score_index: int = 1
 ) -> list[Tensor]:
-    """Return the boxes whose score exceeds a threshold, moved to the front.
+    """Return how many boxes have a score above a threshold, these boxes, and their indices; -1 stands behind them.
 
-    Parameters
-    ----------
-    data : Tensor
-        ``(N, boxes, columns)`` of a float type.
-    score_threshold : Tensor or float
-        What the score must exceed; a tensor has no dimensions.
-    id_index : int
-        Column of the class, which must not be negative; none if it is.
-
-    Returns
-    -------
-    list of Tensor
-        How many boxes there are, ``(N,)`` of type int32; the boxes, -1 behind the last one; and where they came from,
-        ``(N, boxes)`` of type int32.
+    Boxes are ``(N, boxes, columns)``; ``id_index`` is the column of the class, which must not be negative, or none.
     """
     batch, boxes, _ = dims(data)
 
@@ -57,21 +44,7 @@ def get_valid_counts(
 
 @dataclass(frozen=True, slots=True)
 class SuppressionSpec:
-    """The attributes of a suppression of boxes.
-
-    Attributes
-    ----------
-    force : bool
-        Whether boxes of different classes suppress each other.
-    top_k : int
-        How many of the best boxes are looked at; all if it is not positive.
-    coord_start : int
-        Column of the first of the four coordinates, left, top, right and bottom.
-    id_index : int
-        Column of the class; none if it is negative.
-    to_bottom : bool
-        Whether boxes that are not kept go behind those that are.
-    """
+    """The attributes of a suppression of boxes, as of :func:`non_max_suppression`."""
 
     force: bool
     top_k: int
@@ -84,25 +57,10 @@ class SuppressionSpec:
 def suppressed_states(
     data: Tensor, order: Tensor, valid_count: Tensor, limit: Tensor, overlap: Tensor, spec: SuppressionSpec
 ) -> Tensor:
-    """Return what becomes of each box, in the order of their scores.
+    """Return what becomes of each box, absent, kept or suppressed, in the order of their scores.
 
-    Parameters
-    ----------
-    data : Tensor
-        ``(N, boxes, columns)``.
-    order : Tensor
-        ``(N, boxes)`` of type int32: the boxes, the best one first.
-    valid_count : Tensor
-        ``(N,)`` of type int32: how many boxes there are.
-    limit : Tensor
-        Without dimensions, int32: how many boxes are kept at most; all if it is negative.
-    overlap : Tensor
-        Without dimensions: share of their union that two boxes may have in common.
-
-    Returns
-    -------
-    Tensor
-        ``(N, boxes)`` of type int32: absent, kept or suppressed.
+    ``order``, ``(N, boxes)``, are the boxes, the best one first; at most ``limit`` are kept, or all if it is negative;
+    ``overlap`` is the share of their union that two boxes may have in common.
     """
     batch, boxes, _ = dims(data)
 
@@ -174,12 +132,13 @@ def non_max_suppression(
     return_indices: bool = True,
     invalid_to_bottom: bool = False,
 ) -> list[Tensor] | Tensor:
-    """Return the best of boxes that overlap.
+    """Return the best of boxes that overlap, ``(N, boxes, columns)``.
+
+    The result are the names of the boxes that are kept, ``(N, boxes)``, and their number, ``(N, 1)``, or with
+    ``return_indices=False`` the boxes, in the order of their scores.
 
     Parameters
     ----------
-    data : Tensor
-        ``(N, boxes, columns)`` of a float type.
     valid_count : Tensor
         ``(N,)`` of type int32: how many boxes there are.
     indices : Tensor
@@ -196,16 +155,8 @@ def non_max_suppression(
         Column of the first of the four coordinates, left, top, right and bottom.
     id_index : int
         Column of the class; none if it is negative.
-    return_indices : bool
-        Whether to return what the kept boxes are called, else the boxes.
     invalid_to_bottom : bool
         Whether boxes that are not kept go behind those that are.
-
-    Returns
-    -------
-    list of Tensor or Tensor
-        The names of the boxes that are kept, ``(N, boxes)``, and their number, ``(N, 1)``, both of type int32; or the
-        boxes, in the order of their scores.
     """
     spec = SuppressionSpec(force_suppress, top_k, coord_start, score_index, id_index, invalid_to_bottom)
     limit = _scalar(max_output_size, "int32", "max_output_size")
@@ -228,29 +179,7 @@ def suppress(
     spec: SuppressionSpec,
     return_indices: bool,
 ) -> list[Tensor]:
-    """Return the best of boxes that overlap.
-
-    Parameters
-    ----------
-    data : Tensor
-        ``(N, boxes, columns)`` of a float type.
-    valid_count : Tensor
-        ``(N,)`` of type int32: how many boxes there are.
-    indices : Tensor
-        ``(N, boxes)``: what each box is called in the result.
-    max_output_size : Tensor
-        Without dimensions: how many boxes are kept at most; all if it is negative.
-    iou_threshold : Tensor
-        Without dimensions: share of their union that two boxes may have in common.
-    return_indices : bool
-        Whether to return what the kept boxes are called, else the boxes.
-
-    Returns
-    -------
-    list of Tensor
-        The names of the boxes that are kept, ``(N, boxes)``, and their number, ``(N, 1)``, both of type int32; or the
-        boxes, in the order of their scores.
-    """
+    """Return the best of boxes that overlap, as :func:`non_max_suppression` does, whose limits are tensors."""
     batch, boxes, _ = dims(data)
     lowest = tir.min_value(data.dtype)
 

@@ -66,10 +66,7 @@ class _Side:
 def schedule_matmul(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target) -> Schedule | None:
     """Return the schedule of a group around a product of matrices.
 
-    Returns
-    -------
-    Schedule or None
-        None if its extents are not numbers, and for few rows, whose columns nothing shares.
+    It is None if extents are not numbers, and for few rows, whose columns nothing shares.
     """
     if size([*anchor.axis, *anchor.reduce_axis]) is None or len(anchor.axis) < 2:
         return None
@@ -86,10 +83,7 @@ def schedule_matmul(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target
 def schedule_conv(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target) -> Schedule | None:
     """Return the schedule of a group around a convolution: a tile is of output channels and columns of a row.
 
-    Returns
-    -------
-    Schedule or None
-        None if its extents are not numbers; of a few channels a group where :func:`schedule_depthwise` has none.
+    It is None if extents are not numbers; of a few channels a group where :func:`schedule_depthwise` has none.
     """
     if size([*anchor.axis, *anchor.reduce_axis]) is None or not anchor.attrs:
         return None

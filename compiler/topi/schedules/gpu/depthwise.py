@@ -49,11 +49,8 @@ def schedule_depthwise(outputs: Sequence[Tensor], anchor: ComputeOp, target: Tar
     tile once.  Small images share a block with those of further channels; where channels are neighbours in memory, a
     block computes some of them.
 
-    Returns
-    -------
-    Schedule or None
-        None if its extents are not numbers, where neither columns nor channels are the last axis, and where a window
-        does not fit into shared memory.
+    The schedule is None if extents are not numbers, where neither columns nor channels are the last axis, and where a
+    window does not fit into shared memory.
     """
     if size([*anchor.axis, *anchor.reduce_axis]) is None or len(anchor.axis) < 4:
         return None

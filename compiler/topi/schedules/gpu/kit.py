@@ -25,13 +25,7 @@ def block_threads(target: Target) -> int:
 
 
 def power_of_two(limit: int) -> int:
-    """Return the largest power of two up to a limit.
-
-    Parameters
-    ----------
-    limit : int
-        1 at least.
-    """
+    """Return the largest power of two up to a limit, 1 at least."""
     return 1 << (limit.bit_length() - 1)
 
 

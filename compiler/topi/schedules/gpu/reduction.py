@@ -29,13 +29,7 @@ _SOME_RESULTS = 1 << 12
 
 
 def schedule_reduction(schedule: Schedule, stage: Stage, store: Stage, target: Target) -> None:
-    """Bind a reduction, and the step that stores it, to threads.
-
-    Parameters
-    ----------
-    store : Stage
-        What stores the result: the reduction itself, or a later step with as many elements.
-    """
+    """Bind a reduction to threads, and the step that stores it: itself, or a later one with as many elements."""
     length, count = size(stage.op.reduce_axis), size(stage.op.axis)
     if length is None or count is None or length < _MIN_PARTS or count >= _least_results(stage.op):
         _in_a_thread(schedule, stage, store, target)

@@ -26,10 +26,7 @@ _REDUCTIONS = (Tag.SOFTMAX_MAX, Tag.SOFTMAX_SUM)
 def schedule_softmax(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target) -> Schedule | None:
     """Return the schedule of a group around a softmax along the last axis.
 
-    Returns
-    -------
-    Schedule or None
-        None if rows are along another axis, or the group stores more than the rows.
+    It is None if rows are along another axis, or the group stores more than the rows.
     """
     ops = output_operations(outputs)
     length = extent(anchor.axis[-1])

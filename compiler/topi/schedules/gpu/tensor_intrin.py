@@ -63,19 +63,7 @@ def intrin_wmma_load_matrix_W(
     C_shape: _Sizes,
     in_dtype: str,
 ) -> TensorIntrin:
-    """Return the copy of a tile of the second operand, the weights, from shared memory to a fragment.
-
-    Parameters
-    ----------
-    strides_dst, strides_from : sequence of int
-        Strides of the fragments' tensor and of the tile in shared memory, in elements.
-    shape : tuple of int
-        The extents ``m``, ``n`` and ``k`` of a product.
-    layout : str
-        ``row_major`` or ``col_major``: how the tile lies in shared memory.
-    A_shape, C_shape : sequence of int
-        Shapes of the tile and of its fragment.
-    """
+    """Return the copy of a tile of the second operand; the arguments are those of :func:`intrin_wmma_load_matrix_A`."""
     _, n, k = shape
     tile = (k, n) if layout == "row_major" else (n, k)
     return _load("wmma.matrix_b", tile, strides_dst, strides_from, shape, layout, A_shape, C_shape, in_dtype)
@@ -91,14 +79,8 @@ def intrin_wmma_store_matrix(
 ) -> TensorIntrin:
     """Return the copy of the fragment of a result to shared memory.
 
-    Parameters
-    ----------
-    strides_dst, strides_from : sequence of int
-        Strides of the result in memory and of the fragments' tensor, in elements.
-    shape : tuple of int
-        The extents ``m``, ``n`` and ``k`` of a product.
-    A_shape, C_shape : sequence of int
-        Shapes of the fragment and of the tile that it is stored to.
+    The shapes are those of the fragment and of the tile that it is stored to; the other arguments are those of
+    :func:`intrin_wmma_load_matrix_A`.
     """
     m, n, _ = shape
     fragment, result, binds = _copied(
@@ -125,14 +107,8 @@ def intrin_wmma_gemm(
 ) -> TensorIntrin:
     """Return the product of two fragments, added to a third one.
 
-    Parameters
-    ----------
-    CL_compute : Tensor
-        The product of the two, as ``te.compute`` describes it.
-    strides_A, strides_W, strides_Conv : sequence of int
-        Strides of the fragments' tensors: of the operands and of the result, in elements.
-    shape : tuple of int
-        The extents ``m``, ``n`` and ``k`` of a product.
+    ``CL_compute`` is the product of the two, as ``te.compute`` describes it; strides are in elements, and ``shape`` are
+    the extents ``m``, ``n`` and ``k`` of a product.
     """
     m, n, k = shape
     operands = (

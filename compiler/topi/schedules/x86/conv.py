@@ -54,13 +54,7 @@ _MAX_TUNED_BLOCKS = 8
 
 
 def schedule_conv(attrs: object, outputs: Sequence[Tensor], target: Target) -> Schedule:
-    """Return the schedule of a group around a convolution.
-
-    Parameters
-    ----------
-    attrs : object
-        The attributes of the operator; all that counts is in the tensors.
-    """
+    """Return the schedule of a group around a convolution; ``attrs`` are not read."""
     anchor = find_anchor(outputs, _RULES, "schedule_conv")
     group = tiled_group(outputs, anchor, _STORED, may_be_cut=True)
     _RULES[Tag(anchor.tag)](group, target)

@@ -15,13 +15,7 @@ __all__ = ["schedule_resampling"]
 
 
 def schedule_resampling(attrs: object, outputs: Sequence[te.Tensor], target: Target) -> te.Schedule:
-    """Return a schedule in which indices and weights are stored, as are reductions, and all other steps inlined.
-
-    Parameters
-    ----------
-    attrs : object
-        The attributes of the operator; all that counts is in the tensors.
-    """
+    """Return a schedule in which indices and weights are stored, as are reductions, and all other steps inlined."""
     ops = output_operations(outputs)
     schedule = te.create_schedule(ops)
     for stage in list(schedule.stages):
