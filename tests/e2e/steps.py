@@ -7,7 +7,7 @@ from time import monotonic
 from weakref import WeakKeyDictionary
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, Request, Response
+from playwright.sync_api import Page, Request, Response, Route
 
 MATMUL = """\
 import tvm
@@ -107,6 +107,25 @@ def settled(page: Page) -> None:
                 return
         page.wait_for_timeout(100)
     raise AssertionError(f"no answer yet: {asking(page)}")
+
+
+def refuse(page: Page, pattern: str, status: int, times: int) -> None:
+    """Answer the next requests that match a pattern with a status and nothing else; the server answers those after.
+
+    Playwright's own ``times`` ends the interception behind the last of them.  What the page asks for in that moment is
+    noted as a request that will be intercepted and never is, so that neither `settled` nor an expectation sees it.
+    """
+    left = times
+
+    def answer(route: Route) -> None:
+        nonlocal left
+        left -= 1
+        if left >= 0:
+            route.fulfill(status=status, body="")
+        else:
+            route.continue_()
+
+    page.route(pattern, answer)
 
 
 def reload(page: Page) -> None:

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from app import create_app
 from app.lessons import classes
 from tests.e2e.conftest import Console, serving
-from tests.e2e.steps import MATMUL, settled, violations, write
+from tests.e2e.steps import MATMUL, refuse, settled, violations, write
 
 CHOSEN_PRIMITIVE = "#strip .schedule [aria-pressed=true]"
 
@@ -74,7 +74,7 @@ def test_a_class_goes_on_when_its_server_was_away_behind_a_proxy(
 ) -> None:
     page = open_page(f"{school}/learn/split")
     made = page.request.post(f"{school}/api/classes", data={"lesson": "split"}).json()
-    page.route("**/events", lambda route: route.fulfill(status=502, body="Bad Gateway"), times=2)
+    refuse(page, "**/events", 502, times=2)
     page.goto(f"{school}/learn/split?class={made['id']}")
     secret = {"X-Class-Secret": made["secret"]}
     state = {"step": 2, "script": MATMUL}

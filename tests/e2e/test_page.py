@@ -18,7 +18,7 @@ from app.sandbox import Job, Limits, Runner
 from tests.app.fixtures import FixedRunner, full_answer, listing
 from tests.app.runners import Script, ScriptedRunner, wait_until
 from tests.e2e.conftest import Console
-from tests.e2e.steps import lines, reload, settled, violations, write
+from tests.e2e.steps import lines, refuse, reload, settled, violations, write
 
 
 @pytest.mark.parametrize(
@@ -438,7 +438,7 @@ def test_a_text_that_the_server_forgot_comes_back(
     serve: Callable[[Runner], str], open_page: Callable[..., Page], console: Console
 ) -> None:
     page = open_page(serve(LongRunner()))
-    page.route("**/listings/**", lambda route: route.fulfill(status=404, body=""), times=1)
+    refuse(page, "**/listings/**", 404, times=1)
     page.locator("#body-loops").evaluate("body => { body.scrollTop = body.scrollHeight / 2; }")
     expect(page.locator("#body-loops .chunk.waiting[data-asked]")).to_have_count(0)
     expect(page.locator("#body-loops .l", has_text="x = 15000").first).to_be_attached()

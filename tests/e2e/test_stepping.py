@@ -13,7 +13,7 @@ from app.artifacts import Answer, Drawing, GraphEdge, GraphNode, Step, Unit, dra
 from app.sandbox import Runner
 from tests.app.fixtures import AnswerRunner, listing
 from tests.e2e.conftest import Console
-from tests.e2e.steps import lines, settled
+from tests.e2e.steps import lines, refuse, settled
 
 STEPS, LINES, NODES = 6, 180, 60
 WIDE = 90
@@ -114,7 +114,7 @@ def test_a_text_stays_where_it_was_scrolled_to(page: Page) -> None:
 
 
 def test_a_text_that_the_server_has_forgotten_comes_with_a_new_answer(page: Page, console: Console) -> None:
-    page.route("**/text/graph?*", lambda route: route.fulfill(status=404), times=1)
+    refuse(page, "**/text/graph?*", 404, times=1)
     with page.expect_response("**/panes"):
         press(page, "[")
     settled(page)
