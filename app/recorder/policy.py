@@ -22,6 +22,7 @@ from app.recorder.measure import Timing
 from app.recorder.recorder import Recorder
 from app.recorder.script import Transcript
 from app.recorder.watchdog import Watchdog
+from app.recorder.allowance import Allowance
 from compiler.ir import dtype as dt
 from compiler.ir.instrument import Instrument, uninstrumented
 from compiler.runtime.graph_executor import GraphExecutor
@@ -36,6 +37,8 @@ MOMENT_SECONDS = 2.0
 """How long a kernel may run while the user types."""
 GRAPH_SECONDS = 2.5
 """How long a model may run while the user types, its kernels compiled on the way."""
+GRAPH_PATIENCE_SECONDS = 5 * GRAPH_SECONDS
+"""How long it may while it waits for a processor: what a model computes does not depend on who else uses the machine."""
 SAMPLE_SECONDS = 0.1
 """How long a measurement goes on while the user types; one call is timed however long it takes."""
 GRAPH_KERNELS = 12
@@ -77,7 +80,7 @@ class CallPolicy(Instrument):
         self._before_native = before_native
         self._timed: dict[tuple[int, str], float] = {}
         self._watchdog = watchdog
-        self._graph_until = 0.0
+        self._graph_allowance: Allowance | None = None
         self._stopped: set[int] = set()
         self.measurements: list[Measurement] = []
 
@@ -86,7 +89,7 @@ class CallPolicy(Instrument):
         self._before_native(line)
         if isinstance(callee, GraphExecutor):
             small = len({name for _, name in callee.calls()}) <= GRAPH_KERNELS
-            self._graph_until = time.perf_counter() + (GRAPH_SECONDS if small else 0.0)
+            self._graph_allowance = Allowance(GRAPH_SECONDS, GRAPH_PATIENCE_SECONDS) if small else None
         elif self._watchdog is not None:
             self._watchdog.begin(line)
 
@@ -96,7 +99,7 @@ class CallPolicy(Instrument):
 
     def stop_graph(self, executor: GraphExecutor) -> bool | None:
         """While the user types, a model runs for a moment only."""
-        if not self._momentary or time.perf_counter() < self._graph_until:
+        if not self._momentary or (self._graph_allowance is not None and self._graph_allowance.left > 0):
             return None
         self._stopped.add(id(executor))
         self._transcript.note("live preview: the model is not run to its end; press Run")
