@@ -29,6 +29,8 @@ class AnswerBuilder:
         The assembly filters.
     kernels : KernelScripts
         The kernels that the workspace defines.
+    job_seconds : float
+        How long the job may take by the clock, from now on.
     """
 
     def __init__(
@@ -39,12 +41,13 @@ class AnswerBuilder:
         script: Script,
         filters: Collection[AssemblyFilter],
         kernels: KernelScripts,
+        job_seconds: float,
     ) -> None:
         self._mode: Mode = mode
         self._recorder = recorder
         self._script = script
         self._rows = OriginRows(table)
-        self._printing = Printing()
+        self._printing = Printing(job_seconds)
         self._graphs = GraphUnits(self._printing, table, kernels)
         self._functions = FunctionUnits(self._printing, self._rows, filters)
         self._sent: set[str] = set()

@@ -9,8 +9,6 @@ from typing import Generic, TypeVar
 from app.artifacts import Drawing, Listing
 
 T = TypeVar("T")
-WAITING = 5.0
-"""How many times as long printing may take by the clock as it may work."""
 
 
 class Memo(Generic[T]):
@@ -35,26 +33,32 @@ class Memo(Generic[T]):
 class Printing:
     """Prints within a time, and keeps the listings and drawings by their keys.
 
+    Parameters
+    ----------
+    job_seconds : float
+        How long the job may take by the clock, from now on.
+
     Attributes
     ----------
     unprinted : int
         Texts for which there was no time, since :meth:`begin`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, job_seconds: float) -> None:
         self.listings: dict[str, Listing] = {}
         self.drawings: dict[str, Drawing] = {}
         self.unprinted = 0
+        self._end_of_job = time.perf_counter() + job_seconds
         self._until = self._until_by_clock = 0.0
 
     def begin(self, seconds: float) -> None:
         """Let nothing new be printed after so many seconds of work.
 
-        Waiting for a core does not count, up to a multiple of the time: what a graph shows does not depend on how many
-        others use the machine.
+        Waiting for a core does not count while the job may go on: what a graph shows does not depend on how many others
+        use the machine.
         """
         self._until = time.thread_time() + seconds
-        self._until_by_clock = time.perf_counter() + WAITING * seconds
+        self._until_by_clock = max(time.perf_counter() + seconds, self._end_of_job)
         self.unprinted = 0
 
     def once(self, memo: Memo[T], thing: object, make: Callable[[], T]) -> T | None:

@@ -70,12 +70,14 @@ class Session:
         self._scopes = Scopes()
         filters = request.options.assembly_filters
         self._kernels = KernelScripts(attached_kernel_scripts())
-        self._answers = AnswerBuilder(request.mode, self._recorder, self._table, self._script, filters, self._kernels)
+        allowed = (request.budget_seconds, max(request.budget_seconds, request.patience_seconds))
+        self._answers = AnswerBuilder(
+            request.mode, self._recorder, self._table, self._script, filters, self._kernels, job_seconds=allowed[1]
+        )
         note = self._script.transcript.note
         self._completion = Completion(request.mode, request.options, self._recorder, request.compiles_cuda, note)
         kernels = Watchdog(MOMENT_SECONDS, self._give_up_kernel) if guarded and request.mode in MOMENTARY else None
         self._policy = CallPolicy(request, self._recorder, self._script.transcript, self._before_native, kernels)
-        allowed = (request.budget_seconds, max(request.budget_seconds, request.patience_seconds))
         seconds, patience = (time + GRACE_SECONDS for time in allowed)
         self._guard = Watchdog(seconds, self._give_up, patience) if guarded else None
         self._allowance = Allowance(*allowed)

@@ -304,6 +304,8 @@ def test_no_node_moves_on_the_screen_from_pass_to_pass(
     file = base64.b64encode(models.build(name, small=True, **MODELS[name]).SerializeToString()).decode()
     page = open_page(linked(explorer, {"script": OPTIMIZED, "files": {"model.onnx": file}}), 1680, 1000)
     page.wait_for_selector("#graph .node")
+    expect(page.locator("#state")).to_contain_text("compiled in")
+    expect(page.locator("#pane-console")).not_to_contain_text("not printed")
     steps = page.locator("#step-graph option").evaluate_all(
         "all => all.filter((o, i) => o.dataset.changed === '1' || !i).map((o) => [o.value, o.dataset.drawing ?? ''])"
     )

@@ -1,0 +1,36 @@
+"""What is printed does not depend on how many others use the machine."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from app.recorder import printing
+from app.recorder.printing import Memo, Printing
+
+
+@pytest.mark.parametrize(
+    ("worked", "elapsed", "prints"),
+    [(1.0, 19.0, True), (3.0, 3.0, False), (1.0, 21.0, False)],
+    ids=["waits for a core", "has worked for its time", "the job has to end"],
+)
+def test_waiting_for_a_core_does_not_count_while_the_job_may_go_on(
+    monkeypatch: pytest.MonkeyPatch, worked: float, elapsed: float, prints: bool
+) -> None:
+    clock = SimpleNamespace(thread_time=lambda: 0.0, perf_counter=lambda: 0.0)
+    monkeypatch.setattr(printing, "time", clock)
+    printed = Printing(job_seconds=20.0)
+    printed.begin(2.0)
+    clock.thread_time, clock.perf_counter = (lambda: worked), (lambda: elapsed)
+    assert printed.once(Memo[str](), object(), lambda: "text") == ("text" if prints else None)
+    assert printed.unprinted == (0 if prints else 1)
+
+
+def test_at_the_end_of_a_job_there_is_still_time_to_print(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = SimpleNamespace(thread_time=lambda: 0.0, perf_counter=lambda: 0.0)
+    monkeypatch.setattr(printing, "time", clock)
+    printed = Printing(job_seconds=20.0)
+    clock.perf_counter = lambda: 21.0
+    printed.begin(2.0)
+    assert printed.once(Memo[str](), object(), lambda: "text") == "text"
