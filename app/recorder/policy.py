@@ -16,13 +16,13 @@ import numpy as np
 
 from app.artifacts import MOMENTARY, Measurement
 from app.protocol import Request
+from app.recorder.allowance import Allowance
 from app.recorder.environment import CPU
 from app.recorder.frames import current_line
 from app.recorder.measure import Timing
 from app.recorder.recorder import Recorder
 from app.recorder.script import Transcript
 from app.recorder.watchdog import Watchdog
-from app.recorder.allowance import Allowance
 from compiler.ir import dtype as dt
 from compiler.ir.instrument import Instrument, uninstrumented
 from compiler.runtime.graph_executor import GraphExecutor
@@ -38,7 +38,7 @@ MOMENT_SECONDS = 2.0
 GRAPH_SECONDS = 2.5
 """How long a model may run while the user types, its kernels compiled on the way."""
 GRAPH_PATIENCE_SECONDS = 5 * GRAPH_SECONDS
-"""How long it may while it waits for a processor: what a model computes does not depend on who else uses the machine."""
+"""How long it may while it waits for a processor: what it computes does not depend on who else uses the machine."""
 SAMPLE_SECONDS = 0.1
 """How long a measurement goes on while the user types; one call is timed however long it takes."""
 GRAPH_KERNELS = 12
