@@ -17,16 +17,9 @@ __all__ = ["batch_matmul", "matmul"]
 
 
 def matmul(lhs: Tensor, rhs: Tensor, transa: bool = False, transb: bool = False, **kwargs: str) -> Tensor:
-    """Declare the product of two matrices, which BLAS computes.
+    """Declare the product of two matrices of float32 or float64, which BLAS computes.
 
-    Parameters
-    ----------
-    lhs, rhs : te.Tensor
-        Matrices of float32 or float64.
-    transa, transb : bool
-        Whether the left or the right one is transposed.
-    **kwargs
-        ``name`` and ``tag``, as of :func:`tvm.te.extern`.
+    Other options are those of :func:`tvm.te.extern`.
     """
     rows, columns = lhs.shape[1 if transa else 0], rhs.shape[0 if transb else 1]
     return _product("matmul", (rows, columns), lhs, rhs, (transa, transb), kwargs)
@@ -37,16 +30,7 @@ def batch_matmul(
 ) -> Tensor:
     """Declare the products of the matrices of two batches, which BLAS computes.
 
-    Parameters
-    ----------
-    lhs, rhs : te.Tensor
-        Batches of matrices, along the first axis.
-    transa, transb : bool
-        Whether those of the left or the right are transposed.
-    iterative : bool
-        Whether BLAS is called for one matrix after the other.
-    **kwargs
-        ``name`` and ``tag``, as of :func:`tvm.te.extern`.
+    If ``iterative``, it is called for one matrix after the other.  Other options are those of :func:`tvm.te.extern`.
     """
     shape = (lhs.shape[0], lhs.shape[2 if transa else 1], rhs.shape[1 if transb else 2])
     name = "batch_matmul_iterative" if iterative else "batch_matmul"

@@ -25,13 +25,7 @@ _COMPILERS = ("g++", "gcc", "clang++", "clang", "c++", "cc")
 
 
 def get_cc() -> str | None:
-    """Return the C++ compiler: the one of the environment variable ``CXX``, else the first one of the usual names.
-
-    Returns
-    -------
-    str or None
-        Its path, if there is one.
-    """
+    """Return the path of a C++ compiler: of the environment variable ``CXX``, else the first one of the usual names."""
     named = os.environ.get("CXX")
     return named or next((path for name in _COMPILERS if (path := which(name))), None)
 
@@ -88,16 +82,7 @@ def create_executable(
     cwd: str | None = None,
     ccache_env: Mapping[str, str] | None = None,
 ) -> None:
-    """Link object files, or compile sources, to a program.
-
-    Parameters
-    ----------
-    cc : str, optional
-        The compiler; :func:`get_cc` by default.
-    cwd : str, optional
-        The folder that relative paths begin at; the current one by default.
-    ccache_env : mapping of str to str, optional
-        Variables of the environment for ccache, through which the compiler is called then.
+    """Link object files, or compile sources, to a program; the arguments are those of :func:`create_shared`.
 
     Raises
     ------
@@ -110,12 +95,7 @@ def create_executable(
 
 
 def create_staticlib(output: str, inputs: str | Sequence[str], ar: str | None = None) -> None:
-    """Put object files into a static library, in place of what the file held.
-
-    Parameters
-    ----------
-    ar : str, optional
-        The archiver; ``ar`` by default.
+    """Put object files into a static library, in place of what the file held, by the archiver ``ar`` or another one.
 
     Raises
     ------
@@ -162,13 +142,7 @@ def _command(command: Sequence[str], cwd: str | None = None, variables: Mapping[
 
 
 def get_target_by_dump_machine(compiler: str) -> Callable[[], str | None]:
-    """Return what asks a compiler for the machine that it makes code for.
-
-    Returns
-    -------
-    callable
-        Returns the triple, e.g. ``x86_64-linux-gnu``; None if the compiler does not say.
-    """
+    """Return what asks a compiler for the triple that it makes code for, e.g. ``x86_64-linux-gnu``, or None."""
 
     def triple() -> str | None:
         try:
@@ -187,20 +161,7 @@ def cross_compiler(
     get_target_triple: Callable[[], str | None] | None = None,
     add_files: Sequence[str] | None = None,
 ) -> Callable[..., None]:
-    """Return a function like :func:`create_shared` for another compiler.
-
-    Parameters
-    ----------
-    compile_func : str or callable
-        The compiler, or a function like :func:`create_shared`.
-    get_target_triple : callable, optional
-        Returns the machine that it makes code for.
-
-    Returns
-    -------
-    callable
-        ``(output, objects, options)``.
-    """
+    """Return a function of output, objects and options like :func:`create_shared` for another compiler."""
     triple = get_target_triple
     if isinstance(compile_func, str):
         triple = triple or get_target_by_dump_machine(compile_func)

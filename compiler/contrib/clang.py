@@ -15,12 +15,7 @@ __all__ = ["create_llvm", "find_clang"]
 
 
 def find_clang(required: bool = True) -> list[str]:
-    """Return the Clang compilers of this machine.
-
-    Returns
-    -------
-    list of str
-        Their paths; one of the version of LLVM that code is generated with comes first.
+    """Return the Clang compilers of this machine; one of the version of LLVM that code is generated with comes first.
 
     Raises
     ------
@@ -40,16 +35,7 @@ def create_llvm(
     options: Sequence[str] | None = None,
     cc: str | None = None,
 ) -> str:
-    """Compile C or C++ to LLVM IR.
-
-    Parameters
-    ----------
-    inputs : str or sequence of str
-        Paths of sources, or the text of one.
-    output : str, optional
-        Where the text is written as well.
-    cc : str, optional
-        The compiler; the first one of :func:`find_clang` by default.
+    """Compile C or C++, the paths of sources or the text of one, to LLVM IR, and write it to ``output`` as well.
 
     Raises
     ------

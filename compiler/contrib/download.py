@@ -21,14 +21,7 @@ def download(
     size_compare: bool = False,
     retries: int = 3,
 ) -> None:
-    """Fetch a file.
-
-    Parameters
-    ----------
-    overwrite : bool
-        Fetch it even where the file exists.
-    size_compare : bool
-        Fetch it where the file has another size than the server says.
+    """Fetch a file, unless it exists; with ``size_compare`` also where it has another size than the server says.
 
     Raises
     ------
@@ -66,12 +59,7 @@ def _size(url: str) -> int | None:
 def download_testdata(url: str, relpath: str, module: str | list[str] | None = None, overwrite: bool = False) -> str:
     """Fetch a file to the folder of test data: ``TEST_DATA_ROOT_PATH``, else ``~/.tvm_test_data``.
 
-    Parameters
-    ----------
-    module : str or list of str, optional
-        The folders that ``relpath`` is in.
-    overwrite : bool
-        Fetch it even where the file exists.
+    ``module`` are the folders that ``relpath`` is in.
     """
     root = Path(os.environ.get("TEST_DATA_ROOT_PATH") or Path.home() / ".tvm_test_data")
     folders = [module] if isinstance(module, str) else module or []

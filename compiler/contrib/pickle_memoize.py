@@ -17,17 +17,8 @@ _RESULTS: dict[str, dict[bytes, bytes]] = {}
 def memoize(key: str, save_at_exit: bool = False) -> Callable[[Function], Function]:
     """Return the decorator of a function that is called once for the same arguments while the process lives.
 
-    Parameters
-    ----------
-    key : str
-        Functions of one key share their results.
-    save_at_exit : bool
-        Accepted for compatibility: results are not written to disk, where another version would read them.
-
-    Returns
-    -------
-    callable
-        From a function to one that returns copies of its results.
+    Functions of one key share their results, of which copies are returned.  They are not written to disk, whatever
+    ``save_at_exit`` says: another version would read them.
     """
     results = _RESULTS.setdefault(key, {})
 

@@ -37,13 +37,7 @@ class StatusKind(IntEnum):
 
 
 class MapResult(NamedTuple):
-    """How a call ended, and what it returned.
-
-    Attributes
-    ----------
-    value : object
-        The result; the exception where there is none.
-    """
+    """How a call ended, and what it returned: the exception where there is no result."""
 
     status: StatusKind
     value: Any
@@ -52,14 +46,7 @@ class MapResult(NamedTuple):
 class PopenWorker:
     """A process that makes calls, one after another; it is started by the first one.
 
-    Parameters
-    ----------
-    initializer : callable, optional
-        Called in each new process first.
-    maximum_uses : int, optional
-        After so many calls a new process takes over.
-    stdout, stderr : int or file, optional
-        Where the process writes to; where this one does by default.
+    ``initializer`` is called in each new process first; a new one takes over after ``maximum_uses`` calls.
 
     Raises
     ------
@@ -93,13 +80,7 @@ class PopenWorker:
         kwargs: Mapping[str, object] | None = None,
         timeout: float | None = None,
     ) -> None:
-        """Begin a call.
-
-        Parameters
-        ----------
-        timeout : float, optional
-            Seconds after which :meth:`recv` gives up.
-        """
+        """Begin a call; after ``timeout`` seconds :meth:`recv` gives up."""
         call = cloudpickle.dumps((fn, tuple(args), dict(kwargs or {})))
         if self._maximum_uses is not None and self._uses >= self._maximum_uses:
             self.kill()
@@ -143,13 +124,7 @@ class PopenWorker:
         return self._process is not None and self._process.poll() is None
 
     def join(self, timeout: float | None = None) -> None:
-        """Let the process end by itself, and wait for that.
-
-        Parameters
-        ----------
-        timeout : float, optional
-            Seconds to wait at most.
-        """
+        """Let the process end by itself, and wait for that, ``timeout`` seconds at most."""
         if self._process is not None and self._pipe is not None:
             self._pipe.close()
             try:
@@ -192,16 +167,9 @@ class PopenWorker:
 
 
 class PopenPoolExecutor:
-    """Several processes that make calls at the same time.
+    """Several processes, by default one for each core, that make calls at the same time.
 
-    Parameters
-    ----------
-    max_workers : int, optional
-        How many; the number of cores by default.
-    initializer : callable, optional
-        Called in each new process first.
-    maximum_process_uses : int, optional
-        After so many calls a new process takes over.
+    ``initializer`` is called in each new process first; a new one takes over after ``maximum_process_uses`` calls.
     """
 
     def __init__(
@@ -221,13 +189,7 @@ class PopenPoolExecutor:
         self._lock = threading.Lock()
 
     def submit(self, fn: Callable[..., object], *args: object, **kwargs: object) -> Future[Any]:
-        """Begin a call as soon as a process is free.
-
-        Returns
-        -------
-        Future
-            Of what the call returns, or the exception it ends with; ``TimeoutError`` where it took too long.
-        """
+        """Begin a call as soon as a process is free; the future ends with ``TimeoutError`` where it took too long."""
         return self._threads.submit(self._call, fn, args, kwargs)
 
     def map_with_error_catching(self, fn: Callable[..., object], iterator: Iterable[object]) -> Iterable[MapResult]:
@@ -236,13 +198,7 @@ class PopenPoolExecutor:
         return (_map_result(future) for future in futures)
 
     def shutdown(self, wait: bool = True) -> None:
-        """End the processes.
-
-        Parameters
-        ----------
-        wait : bool
-            Whether calls that run are waited for.
-        """
+        """End the processes; if ``wait``, after the calls that run."""
         self._threads.shutdown(wait)
         with self._lock:
             while self._idle:

@@ -38,14 +38,7 @@ class LocalSession:
         self._folder = tempdir()
 
     def upload(self, data: bytearray | bytes | str | Path, target: str | None = None) -> None:
-        """Put a file into the session's folder.
-
-        Parameters
-        ----------
-        data : bytearray, bytes, str or Path
-            The content, or the path of the file.
-        target : str, optional
-            Its name there; the name that it has by default.
+        """Put content, or a file at a path, into the session's folder, under its own name by default.
 
         Raises
         ------
@@ -85,13 +78,7 @@ class LocalSession:
         self._existing(path).unlink()
 
     def listdir(self, path: str) -> list[str]:
-        """Return the names of the session's files.
-
-        Parameters
-        ----------
-        path : str
-            A folder, ``.`` for the session's own.
-        """
+        """Return the names of the files of a folder, ``.`` for the session's own."""
         return sorted(entry.name for entry in self._path(path).iterdir())
 
     def load_module(self, path: str) -> Any:

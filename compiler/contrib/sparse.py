@@ -27,23 +27,8 @@ _CSR = "csr"
 class CSRNDArray:
     """A sparse matrix: its nonzero elements row by row, the column of each, and where each row begins.
 
-    Parameters
-    ----------
-    arg1 : numpy.ndarray, or tuple of three arrays
-        A dense matrix, or ``(data, indices, indptr)``.
-    device : Device, optional
-        Where it is; the CPU by default.
-    shape : tuple of int, optional
-        Of the matrix; left out for a dense one.
-
-    Attributes
-    ----------
-    indices : NDArray
-        int32, the column of each element.
-    indptr : NDArray
-        int32, where each row begins in ``data``, and where the last one ends.
-    stype : str
-        ``csr``.
+    It is made of a dense matrix, or of ``(data, indices, indptr)`` and a shape; ``indptr`` says where the last row
+    ends, too.
 
     Raises
     ------
@@ -84,15 +69,7 @@ class CSRNDArray:
 
 
 class CSRPlaceholderOp:
-    """A sparse matrix that a computation is given, as the three tensors that it is made of.
-
-    Attributes
-    ----------
-    data, indices, indptr : Tensor
-        As in :class:`CSRNDArray`.
-    stype : str
-        ``csr``.
-    """
+    """A sparse matrix that a computation is given, as the three tensors of a :class:`CSRNDArray`."""
 
     stype = _CSR
 
@@ -109,16 +86,7 @@ def array(
     shape: tuple[int, int] | None = None,
     stype: str = _CSR,
 ) -> CSRNDArray:
-    """Return a matrix as compressed rows.
-
-    Parameters
-    ----------
-    source_array : numpy.ndarray, or tuple of three arrays
-        A dense matrix, or ``(data, indices, indptr)``.
-    device : Device, optional
-        Where it is; the CPU by default.
-    shape : tuple of int, optional
-        Of the matrix; left out for a dense one.
+    """Return a dense matrix, or ``(data, indices, indptr)`` and a shape, as compressed rows.
 
     Raises
     ------
@@ -138,14 +106,7 @@ def placeholder(
     name: str = "placeholder",
     stype: str | None = None,
 ) -> CSRPlaceholderOp:
-    """Declare a sparse matrix that a computation is given.
-
-    Parameters
-    ----------
-    nonzeros : int or PrimExpr, optional
-        How many elements it has, 0 by default.
-    dtype : str, optional
-        Of the elements, float32 by default.
+    """Declare a sparse matrix, of float32 by default, that a computation is given.
 
     Raises
     ------

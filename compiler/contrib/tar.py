@@ -19,31 +19,15 @@ def tar(output: str, files: str | Sequence[str]) -> None:
 
 
 def untar(tar_file: str, directory: str) -> None:
-    """Unpack an archive.
-
-    Parameters
-    ----------
-    directory : str
-        Where the files are written; those that would lie outside are refused.
-    """
+    """Unpack an archive into a folder; files that would lie outside are refused."""
     with tarfile.open(tar_file) as archive:
         archive.extractall(directory, filter="data")
 
 
 def normalize_file_list_by_unpacking_tars(temp: TempDirectory, file_list: Sequence[str]) -> list[str]:
-    """Unpack the archives among files.
+    """Unpack the archives among files, ``.tar``, and return the paths with their files in their place.
 
-    Parameters
-    ----------
-    temp : TempDirectory
-        Where they are unpacked, each into a folder of its own.
-    file_list : sequence of str
-        Paths of files and archives; the names of archives end in ``.tar``.
-
-    Returns
-    -------
-    list of str
-        The paths of the files, those of the archives in their place.
+    Each is unpacked into a folder of its own in ``temp``.
     """
     files: list[str] = []
     for number, path in enumerate(file_list):

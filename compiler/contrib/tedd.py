@@ -47,19 +47,12 @@ _PORTS = {"parent": "Input", "iter": "Iter"}
 def viz_dataflow_graph(
     sch: Schedule, show_svg: bool = False, dot_file_path: str = "", output_dot_string: bool = False
 ) -> str | None:
-    """Draw which stages read and write which tensors.
-
-    Parameters
-    ----------
-    show_svg : bool
-        To show a picture in a notebook; none is made here.
-    dot_file_path : str
-        The file to write; none where empty.
+    """Draw which stages read and write which tensors, to a file where ``dot_file_path`` names one.
 
     Raises
     ------
     UnavailableError
-        If ``show_svg`` is true.
+        If ``show_svg`` is true: no picture is made here.
     ArgumentError
         If ``sch`` is not a schedule.
     """
@@ -70,21 +63,14 @@ def viz_dataflow_graph(
 def viz_schedule_tree(
     sch: Schedule, show_svg: bool = False, dot_file_path: str = "", output_dot_string: bool = False
 ) -> str | None:
-    """Draw the loops of each stage, and the loop that each is computed in.
+    """Draw the loops of each stage, and the loop that each is computed in, to a file where ``dot_file_path`` names one.
 
-    Parameters
-    ----------
-    sch : Schedule
-        Ranges are shown where bounds can be inferred, as for ``schedule.normalize()``.
-    show_svg : bool
-        To show a picture in a notebook; none is made here.
-    dot_file_path : str
-        The file to write; none where empty.
+    Ranges are shown where bounds can be inferred, as for ``schedule.normalize()``.
 
     Raises
     ------
     UnavailableError
-        If ``show_svg`` is true.
+        If ``show_svg`` is true: no picture is made here.
     ArgumentError
         If ``sch`` is not a schedule.
     """
@@ -97,19 +83,12 @@ def viz_itervar_relationship_graph(
 ) -> str | None:
     """Draw how the loops of each stage come from its axes: the splits and fusions between them.
 
-    Parameters
-    ----------
-    sch : Schedule
-        Ranges are shown where bounds can be inferred, as for ``schedule.normalize()``.
-    show_svg : bool
-        To show a picture in a notebook; none is made here.
-    dot_file_path : str
-        The file to write; none where empty.
+    Ranges are shown where bounds can be inferred, as for ``schedule.normalize()``.
 
     Raises
     ------
     UnavailableError
-        If ``show_svg`` is true.
+        If ``show_svg`` is true: no picture is made here.
     ArgumentError
         If ``sch`` is not a schedule.
     """

@@ -23,17 +23,8 @@ _SOURCES = (".cc", ".cpp", ".c", ".cu", ".cl", ".ll", ".s", ".py")
 class TempDirectory:
     """A folder for temporary files, removed with the object, or at the end of a ``with`` block.
 
-    Parameters
-    ----------
-    custom_path : str or Path, optional
-        A folder to be used instead, which must not exist yet.
-    keep_for_debug : bool
-        Leave the folder where it is; see :meth:`set_keep_for_debug`.
-
-    Attributes
-    ----------
-    TEMPDIRS : set of str
-        The folders that are there and will be removed.
+    ``custom_path`` is a folder to be used instead, which must not exist yet. ``TEMPDIRS`` has those that will be
+    removed.
 
     Raises
     ------
@@ -86,13 +77,7 @@ class TempDirectory:
             self.TEMPDIRS.discard(self.temp_dir)
 
     def relpath(self, name: str) -> str:
-        """Return the path of a file in the folder.
-
-        Parameters
-        ----------
-        name : str
-            Its name, or its path from the folder on.
-        """
+        """Return the path of a file in the folder."""
         return str(self.path / name)
 
     def listdir(self) -> list[str]:
@@ -122,14 +107,7 @@ def _debug_parent() -> Path:
 
 
 def tempdir(custom_path: str | Path | None = None, keep_for_debug: bool = False) -> TempDirectory:
-    """Return a folder for temporary files.
-
-    Parameters
-    ----------
-    custom_path : str or Path, optional
-        A folder to be used instead, which must not exist yet.
-    keep_for_debug : bool
-        Leave the folder where it is.
+    """Return a folder for temporary files, as :class:`TempDirectory` is.
 
     Examples
     --------
@@ -145,11 +123,5 @@ def is_source_path(path: str) -> bool:
 
 
 def which(exec_name: str) -> str | None:
-    """Return where a program is.
-
-    Returns
-    -------
-    str or None
-        Its path, if it can be run.
-    """
+    """Return the path of a program that can be run, or None."""
     return shutil.which(exec_name)

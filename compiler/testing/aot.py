@@ -39,10 +39,7 @@ __all__ = [
 class AOTTestModel:
     """A model, and what it should compute.
 
-    Parameters
-    ----------
-    output_tolerance : float, optional
-        How far each element may be off, relatively and absolutely; equal integers and close floats when left out.
+    ``output_tolerance`` is relative and absolute; when left out, integers must be equal and floats close.
     """
 
     module: IRModule | Function
@@ -58,10 +55,8 @@ class AOTTestModel:
 class AOTTestRunner:
     """How models are compiled for a test.
 
-    Parameters
-    ----------
-    makefile, prologue, epilogue, includes, parameters : optional
-        Accepted as TVM does: they belong to the program that its C runtime runs.
+    What is said of the program that TVM's C runtime runs (makefile, prologue, epilogue, includes, parameters) is not
+    read.
     """
 
     makefile: str = "default"
@@ -138,12 +133,8 @@ def run_and_check(
 ) -> bool:
     """Export models to libraries, run these, and compare what they compute.
 
-    Parameters
-    ----------
-    test_dir : str, optional
-        Where the libraries are written; a folder that is removed when left out.
-    verbose, use_workspace_io, debug_last_error, checker : optional
-        Accepted as TVM does: they belong to the program that its C runtime runs.
+    The libraries are in ``test_dir``, or in a folder that is removed. What is said of the program that TVM's C runtime
+    runs (verbose, use_workspace_io, debug_last_error, checker) is not read.
     """
     with tempfile.TemporaryDirectory() as folder:
         for compiled in models:
@@ -190,10 +181,7 @@ def compile_and_run(
 ) -> bool:
     """Compile models ahead of time, run them, and compare what they compute.
 
-    Parameters
-    ----------
-    target_opts : mapping of str to object, optional
-        Options that are added to the target.
+    ``target_opts`` are added to the target.
     """
     for key, value in (target_opts or {}).items():
         target = f"{target} {key}={value}"

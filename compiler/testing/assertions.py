@@ -20,19 +20,10 @@ def assert_allclose(
 ) -> None:
     """Check that two arrays have one shape and that ``|actual - desired| <= atol + rtol * |desired|`` everywhere.
 
-    Parameters
-    ----------
-    actual, desired : numpy.ndarray, NDArray or array_like
-        The arrays, or what NumPy makes one of.
-    atol : float
-        Absolute tolerance, in units of the elements.
-    verbose : bool
-        Whether the error lists the elements that differ.
-
     Raises
     ------
     AssertionError
-        If the shapes or some elements differ; it says how many, and how much.
+        If the shapes or some elements differ; it says how many, and how much, and if ``verbose`` which.
 
     Examples
     --------

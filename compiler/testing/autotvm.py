@@ -45,13 +45,7 @@ def _product(N: int, L: int, M: int, summed: int, dtype: str) -> tuple[Schedule,
 
 @autotvm.template("testing/matmul")
 def matmul(N: int, L: int, M: int, dtype: str) -> tuple[Schedule, list[Tensor]]:
-    """Return a product of matrices, tiled by two knobs: the template ``testing/matmul``.
-
-    Parameters
-    ----------
-    N, L, M : int
-        The first matrix is of N rows and L columns, the second one of L rows and M columns.
-    """
+    """Return a product of ``(N, L)`` and ``(L, M)``, tiled by two knobs: the template ``testing/matmul``."""
     return _product(N, L, M, L, dtype)
 
 

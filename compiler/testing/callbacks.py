@@ -51,12 +51,7 @@ def test_wrap_callback(callback: Callable[[], object]) -> PackedFunc:
 
 
 def test_raise_error_callback(message: str) -> Callable[[], None]:
-    """Return a function that raises an error.
-
-    Parameters
-    ----------
-    message : str
-        Beginning with the name of a class of errors of Python: ``ValueError: too small``.
+    """Return a function that raises the error that ``message`` names, e.g. ``ValueError: too small``.
 
     Raises
     ------
@@ -71,12 +66,7 @@ def test_raise_error_callback(message: str) -> Callable[[], None]:
 
 
 def test_check_eq_callback(message: str) -> Callable[[int, int], None]:
-    """Return a function that checks that two numbers are the same.
-
-    Parameters
-    ----------
-    message : str
-        Of the error, as of :func:`test_raise_error_callback`.
+    """Return a function that checks that two numbers are the same, with a message as of the function above.
 
     Raises
     ------

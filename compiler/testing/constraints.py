@@ -46,12 +46,7 @@ def assert_prim_expr_equal(lhs: PrimExpr, rhs: PrimExpr) -> None:
 
 
 def check_bool_expr_is_true(bool_expr: PrimExpr, vranges: Ranges, cond: PrimExpr | None = None) -> None:
-    """Check that a condition holds for all values of its variables.
-
-    Parameters
-    ----------
-    vranges : mapping of Var to Range
-        The values of each variable, all of which are tried: constants.
+    """Check that a condition holds for all values of its variables, all of which, constant ranges, are tried.
 
     Raises
     ------
@@ -69,12 +64,8 @@ def check_bool_expr_is_true(bool_expr: PrimExpr, vranges: Ranges, cond: PrimExpr
 def check_int_constraints_trans_consistency(constraints_trans: Transformation, vranges: Ranges | None = None) -> None:
     """Check that both directions of a transformation keep the constraints, and that one undoes the other.
 
-    Parameters
-    ----------
-    constraints_trans : IntConstraintsTransform
-        Systems ``src`` and ``dst`` with the mappings ``src_to_dst`` and ``dst_to_src``.
-    vranges : mapping of Var to Range, optional
-        Ranges of variables that the systems leave open.
+    The transformation has systems ``src`` and ``dst`` with the mappings ``src_to_dst`` and ``dst_to_src``; ``vranges``
+    are of variables that the systems leave open.
 
     Raises
     ------

@@ -18,12 +18,7 @@ __all__ = ["generate_ref_data", "get_dtype_range"]
 
 
 def get_dtype_range(dtype: str) -> tuple[float, float]:
-    """Return the least and the greatest value of a data type.
-
-    Parameters
-    ----------
-    dtype : str
-        An integer or floating-point type of NumPy.
+    """Return the least and the greatest value of an integer or floating-point type of NumPy.
 
     Raises
     ------
@@ -46,19 +41,10 @@ def generate_ref_data(
     params: Mapping[str, ArrayLike] | None = None,
     target: str | Target = "llvm",
 ) -> dict[str, np.ndarray]:
-    """Build a graph, run it once and return its outputs.
+    """Build a graph, run it once and return its outputs by name.
 
-    Parameters
-    ----------
-    mod : IRModule
-        Its function ``main`` is the graph; the attribute ``output_tensor_names`` of that names the outputs.
-    params : mapping of str to array, optional
-        Constant parameters of ``main``.
-
-    Returns
-    -------
-    dict of str to numpy.ndarray
-        By name; ``output``, or ``output0``, ``output1``, … where the function names none.
+    The attribute ``output_tensor_names`` of ``main`` names them; ``output``, or ``output0``, ``output1``, … are the
+    names where it has none.
     """
     executor = GraphModule(
         build_graph(as_module("generate_ref_data", mod), build_target(target), params)["default"](cpu(0))

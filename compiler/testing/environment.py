@@ -18,12 +18,7 @@ _FALSE = ("n", "no", "f", "false", "off", "0")
 
 
 def strtobool(val: str) -> bool:
-    """Return what a word in an environment variable means.
-
-    Parameters
-    ----------
-    val : str
-        ``y``, ``yes``, ``t``, ``true``, ``on``, ``1``, or one of their opposites, in any case.
+    """Return what ``y``, ``yes``, ``t``, ``true``, ``on``, ``1`` or their opposites mean, in any case.
 
     Raises
     ------
@@ -37,10 +32,4 @@ def strtobool(val: str) -> bool:
 
 
 def install_request_hook(depth: int) -> None:
-    """Do nothing: TVM's continuous integration redirects downloads to mirrors here, and there are no such mirrors.
-
-    Parameters
-    ----------
-    depth : int
-        How many folders the calling program is below the root of TVM's repository.
-    """
+    """Do nothing: TVM's continuous integration redirects downloads to mirrors here, and there are no such mirrors."""

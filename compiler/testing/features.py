@@ -64,20 +64,12 @@ class Feature:
 
     Parameters
     ----------
-    name : str
-        By which it is known, e.g. ``cuda``.
-    long_name : str, optional
-        For people; the name by default.
     cmake_flag : str, optional
         The option with which TVM is compiled with it; nothing here is compiled in, it is kept for the marks.
-    target_kind_enabled : str, optional
-        The kind of target that code is generated for.
-    compile_time_check : callable, optional
-        Returns whether code can be generated here, or a str that says why not.
-    target_kind_hardware : str, optional
-        The kind of target whose code must run here.
-    run_time_check : callable, optional
-        Returns whether code can run here, or a str that says why not.
+    target_kind_enabled, target_kind_hardware : str, optional
+        The kinds of target that code is generated for, and whose code must run here.
+    compile_time_check, run_time_check : callable, optional
+        Returns whether code can be generated, or run, here, or a str that says why not.
     parent_features : str or sequence of str, optional
         Names of the features that it builds on.
 
@@ -113,14 +105,7 @@ class Feature:
 
     @classmethod
     def require(cls, name: str, support_required: str = "compile-and-run") -> Callable[[Test], Test]:
-        """Return the decorator of a feature.
-
-        Parameters
-        ----------
-        name : str
-            E.g. ``cuda``.
-        support_required : str
-            ``compile-only`` or ``compile-and-run``.
+        """Return the decorator of a feature, e.g. ``cuda``, by its name.
 
         Raises
         ------
@@ -137,22 +122,12 @@ class Feature:
         return list(cls._all.values())
 
     def missing(self, support_required: str = "compile-and-run") -> str:
-        """Return why a test that needs the feature cannot run.
-
-        Parameters
-        ----------
-        support_required : str
-            ``compile-only`` or ``compile-and-run``.
-
-        Returns
-        -------
-        str
-            Empty if it can.
+        """Return why a test that needs the feature to compile, or to compile and run, cannot run; empty if it can.
 
         Raises
         ------
         ArgumentError
-            If ``support_required`` is neither of the two.
+            If ``support_required`` is neither ``compile-only`` nor ``compile-and-run``.
         """
         if support_required not in LEVELS:
             raise ArgumentError(f"{self.name}: support_required must be one of {', '.join(LEVELS)}")
@@ -168,18 +143,7 @@ class Feature:
         return f"no device runs {hardware} here" if hardware and not is_runnable(hardware) else ""
 
     def marks(self, support_required: str = "compile-and-run") -> list[pytest.MarkDecorator]:
-        """Return the marks of a test that needs the feature.
-
-        Parameters
-        ----------
-        support_required : str
-            ``compile-only`` or ``compile-and-run``.
-
-        Returns
-        -------
-        list of pytest.MarkDecorator
-            Its name, those of the features that it builds on, and one that skips where it is missing.
-        """
+        """Return the marks of a test: the feature's name, those of its parents, and one that may skip it."""
         parents = [mark for parent in self.parent_features for mark in Feature._all[parent].marks(support_required)]
         reason = self.missing(support_required)
         return [
@@ -211,13 +175,7 @@ def _never(reason: str) -> Check:
 
 
 def requires_package(*packages: str) -> Callable[[Test], Test]:
-    """Return the decorator of tests that import packages.
-
-    Parameters
-    ----------
-    *packages : str
-        Names of modules; a test is skipped unless all can be imported.
-    """
+    """Return the decorator of tests that are skipped unless all these modules can be imported."""
     lacking = [name for name in packages if importlib.util.find_spec(name) is None]
     reason = f"not installed: {', '.join(lacking)}" if lacking else "installed"
     return lambda test: pytest.mark.skipif(bool(lacking), reason=reason)(test)
@@ -243,13 +201,7 @@ def is_ampere_or_newer() -> bool:
 
 
 def skip_if_32bit(reason: str | Test) -> Any:
-    """Skip a test where Python has pointers of 32 bits.
-
-    Parameters
-    ----------
-    reason : str or callable
-        Why, as ``@skip_if_32bit(reason="…")``; or the test itself, as ``@skip_if_32bit``.
-    """
+    """Skip a test where Python has pointers of 32 bits: ``@skip_if_32bit`` or ``@skip_if_32bit(reason="…")``."""
     narrow = struct.calcsize("P") == 4
     if not isinstance(reason, str):
         return pytest.mark.skipif(narrow, reason="Python has 32 bits")(reason)

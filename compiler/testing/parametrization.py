@@ -57,11 +57,6 @@ def parameter(
     by_dict : mapping of str to object, optional
         The values by those names, in place of ``values`` and ``ids``.
 
-    Returns
-    -------
-    fixture
-        To be bound to the name of the argument, in the module or class of the tests.
-
     Raises
     ------
     RuntimeError
@@ -91,12 +86,7 @@ def parameter(
 def parameters(*value_sets: Sequence[object], ids: Sequence[str] | None = None) -> list[Fixture]:
     """Return fixtures whose values go together: a test that uses some of them runs once for each set of values.
 
-    Parameters
-    ----------
-    *value_sets : sequence of object
-        Each has a value for each fixture.
-    ids : sequence of str, optional
-        How the sets are called in the names of tests.
+    ``ids`` is how the sets are called in the names of tests.
 
     Raises
     ------
@@ -126,13 +116,10 @@ def parameters(*value_sets: Sequence[object], ids: Sequence[str] | None = None) 
 
 
 def parametrize_targets(*args: str | Test) -> Any:
-    """Run a test on targets of its own, not on those of ``TVM_TEST_TARGETS``.
+    """Run a test on targets of its own, not on those of ``TVM_TEST_TARGETS``; those that cannot run here are skipped.
 
-    Parameters
-    ----------
-    *args : str
-        The targets; those that cannot run here are skipped.  Without any, ``@parametrize_targets`` alone, the test runs
-        on the usual ones, as each test does that has an argument ``target``.
+    Without any, ``@parametrize_targets`` alone, the test runs on the usual ones, as each test does that has an argument
+    ``target``.
 
     Examples
     --------
@@ -146,46 +133,22 @@ def parametrize_targets(*args: str | Test) -> Any:
 
 
 def exclude_targets(*args: str) -> Callable[[Test], Test]:
-    """Return the decorator of tests that do not run on some targets.
-
-    Parameters
-    ----------
-    *args : str
-        Targets or kinds of them.
-    """
+    """Return the decorator of tests that do not run on some targets or kinds of them."""
     return lambda test: getattr(pytest.mark, EXCLUDED)(*args)(test)
 
 
 def known_failing_targets(*args: str) -> Callable[[Test], Test]:
-    """Return the decorator of tests that are expected to fail on some targets.
-
-    Parameters
-    ----------
-    *args : str
-        Targets or kinds of them.
-    """
+    """Return the decorator of tests that are expected to fail on some targets or kinds of them."""
     return lambda test: getattr(pytest.mark, KNOWN_FAILING)(*args)(test)
 
 
 def skip_parameterizations(*skip_params: str, reason: str) -> Callable[[Test], Test]:
-    """Return the decorator of tests that do not run with some values of their parameters.
-
-    Parameters
-    ----------
-    *skip_params : str
-        What stands in brackets in the names of those runs, e.g. ``llvm-float16``.
-    """
+    """Return the decorator of tests that do not run with some values, e.g. ``llvm-float16``."""
     return lambda test: getattr(pytest.mark, SOME_RUNS)(skip_params, pytest.mark.skip(reason=reason))(test)
 
 
 def xfail_parameterizations(*xfail_params: str, reason: str) -> Callable[[Test], Test]:
-    """Return the decorator of tests that are expected to fail with some values of their parameters.
-
-    Parameters
-    ----------
-    *xfail_params : str
-        What stands in brackets in the names of those runs, e.g. ``llvm-float16``.
-    """
+    """Return the decorator of tests that are expected to fail with some values, e.g. ``llvm-float16``."""
     return lambda test: getattr(pytest.mark, SOME_RUNS)(xfail_params, pytest.mark.xfail(reason=reason))(test)
 
 
@@ -208,15 +171,10 @@ def target_params(
 
 
 def fixture(func: Fixture | None = None, *, cache_return_value: bool = False) -> Any:
-    """Make a fixture of a function.
+    """Make a fixture of a function of other fixtures.
 
-    Parameters
-    ----------
-    func : callable
-        From other fixtures, its arguments, to the value.
-    cache_return_value : bool
-        Call it once for the same arguments; each test gets a deep copy of the value.  The environment variable
-        ``TVM_TEST_DISABLE_CACHE`` turns this off.
+    With ``cache_return_value`` it is called once for the same arguments, and each test gets a deep copy of the value.
+    The environment variable ``TVM_TEST_DISABLE_CACHE`` turns this off.
 
     Examples
     --------

@@ -25,13 +25,7 @@ def initializer(test_global_state_1: int, test_global_state_2: int, test_global_
 
 
 def after_initializer() -> tuple[int, ...]:
-    """Return what :func:`initializer` was called with in this process.
-
-    Returns
-    -------
-    tuple of int
-        Zeros where it was not called.
-    """
+    """Return what :func:`initializer` was called with in this process, zeros where it was not called."""
     return tuple(_STATE)
 
 

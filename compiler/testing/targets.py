@@ -39,12 +39,9 @@ def requested_targets() -> list[str]:
 
 
 def enabled_targets() -> list[tuple[str, Device]]:
-    """Return the targets that tests run on, those alone that this machine and package can run.
+    """Return the targets that tests run on, with their devices, those alone that this machine and package can run.
 
-    Returns
-    -------
-    list of tuple of str and Device
-        Each target with its device; the default targets where none of the requested ones can run.
+    They are the default targets where none of the requested ones can run.
 
     Examples
     --------
@@ -56,11 +53,5 @@ def enabled_targets() -> list[tuple[str, Device]]:
 
 
 def device_enabled(target: str | Target) -> bool:
-    """Return whether tests run on the kind of device that a target is for.
-
-    Parameters
-    ----------
-    target : str or Target
-        E.g. ``cuda`` or ``llvm -mcpu=native``.
-    """
+    """Return whether tests run on the kind of device that a target, e.g. ``cuda``, is for."""
     return target_kind(target) in {target_kind(t) for t, _ in enabled_targets()}

@@ -89,13 +89,7 @@ def conv2d_nhwc(
     in_dtype: str = "float32",
     out_dtype: str = "float32",
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return data, weights and result of a convolution of images, channels last.
-
-    Parameters
-    ----------
-    N, H, W, CI, CO : int
-        Batch, height, width, and channels of the data and of the result.
-    """
+    """Return data, weights and result of a convolution of images, from ``CI`` to ``CO`` channels, which are last."""
     data = te.placeholder((N, H, W, CI), name="inputs", dtype=in_dtype)
     weight = te.placeholder((kernel_size, kernel_size, CI // groups, CO), name="weight", dtype=in_dtype)
     rows, columns = (_length(size, kernel_size, stride, padding, dilation) for size in (H, W))

@@ -22,10 +22,7 @@ Primitives: TypeAlias = Any
 class _MatrixUnit:
     """What sets the matrix units of NVIDIA and AMD apart.
 
-    Attributes
-    ----------
-    pads_rows : bool
-        Whether rows of shared memory are padded, so that threads read from different banks.
+    If ``pads_rows``, rows of shared memory are padded, so that threads read from different banks.
     """
 
     warp_size: int

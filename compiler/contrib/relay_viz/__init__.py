@@ -39,14 +39,7 @@ __all__ = [
 class RelayVisualizer:
     """Draws the functions of a module.
 
-    Parameters
-    ----------
-    relay_param : mapping of str to NDArray, optional
-        Parameters by name; their variables are marked.
-    plotter : Plotter, optional
-        What writes the drawing: :class:`TermPlotter` if left out.
-    parser : VizParser, optional
-        How expressions are drawn: by :class:`TermVizParser` if left out.
+    Variables of ``relay_param`` are marked; plotter and parser are those of the terminal where left out.
 
     Raises
     ------
@@ -85,11 +78,5 @@ class RelayVisualizer:
                 graph.edge(edge)
 
     def render(self, filename: str | None = None) -> None:
-        """Write the drawing into a file, or print it if there is no name for one.
-
-        Parameters
-        ----------
-        filename : str, optional
-            The file's name; a plotter may add an ending.
-        """
+        """Write the drawing into a file, whose name a plotter may add an ending to, or print it."""
         self._plotter.render(filename)

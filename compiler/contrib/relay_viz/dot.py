@@ -24,13 +24,7 @@ def _by_kind(node: VizNode) -> dict[str, str]:
 
 
 class DotGraph(VizGraph):
-    """A function as a cluster.
-
-    Parameters
-    ----------
-    graph_attr, node_attr, edge_attr : mapping of str to str, optional
-        Graphviz' attributes of the cluster, of all its nodes and of all its edges.
-    """
+    """A function as a cluster; the mappings are Graphviz' attributes of it, of all its nodes and of all its edges."""
 
     def __init__(
         self,
@@ -63,15 +57,10 @@ class DotGraph(VizGraph):
 
 
 class DotPlotter(Plotter):
-    """Writes functions as the clusters of a directed graph.
+    """Writes functions as the clusters of a directed graph; the first mappings are as of :class:`DotGraph`.
 
-    Parameters
-    ----------
-    graph_attr, node_attr, edge_attr : mapping of str to str, optional
-        Graphviz' attributes of the clusters, of all nodes and of all edges.
-    render_kwargs : mapping of str to object, optional
-        Of Graphviz' Python package, which is not called from here: its ``format`` is named in the command for the
-        picture that is printed.
+    ``render_kwargs`` are of Graphviz' Python package, which is not called from here: its ``format`` is named in the
+    command for the picture that is printed.
     """
 
     def __init__(
@@ -94,10 +83,7 @@ class DotPlotter(Plotter):
     def render(self, filename: str | None = None) -> None:
         """Write the clusters into ``filename.dot``, and print the command with which Graphviz makes a picture of it.
 
-        Parameters
-        ----------
-        filename : str, optional
-            The file's name without its ending; without one the text is printed.
+        Without a name the text is printed.
         """
         text = "\n".join(["digraph relay {", *(graph.digraph for graph in self._graphs.values()), "}"])
         if filename is None:

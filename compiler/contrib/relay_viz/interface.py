@@ -28,12 +28,7 @@ Numbers = Mapping[GraphExpr, str]
 class VizNode:
     """An expression in a drawing.
 
-    Parameters
-    ----------
-    node_type : str
-        Its first line, such as ``Call nn.relu``.
-    node_detail : str
-        What follows, such as the operator's attributes.
+    ``node_type`` is its first line, such as ``Call nn.relu``, ``node_detail`` what follows, such as its attributes.
     """
 
     node_id: str
@@ -58,13 +53,7 @@ class VizNode:
 
 @dataclass(frozen=True)
 class VizEdge:
-    """A value's use in a drawing.
-
-    Parameters
-    ----------
-    end_node : str
-        The identity of the node that uses it.
-    """
+    """A value's use in a drawing, by the identities of two nodes."""
 
     start_node: str
     end_node: str
@@ -89,19 +78,9 @@ class VizParser(ABC):
 
     @abstractmethod
     def get_node_edges(self, node: GraphExpr, relay_param: Mapping[str, NDArray], node_to_id: Numbers) -> Parsed:
-        """Return the node of an expression with the edges that end there.
+        """Return the node of an expression, None if it is not drawn, with the edges that end there.
 
-        Parameters
-        ----------
-        relay_param : mapping of str to NDArray
-            The parameters of the module by name.
-        node_to_id : mapping of RelayExpr to str
-            The identity of each expression.
-
-        Returns
-        -------
-        tuple of (VizNode or None, list of VizEdge)
-            None for an expression that is not drawn.
+        ``relay_param`` has the parameters of the module by name, ``node_to_id`` the identity of each expression.
         """
 
 
@@ -126,13 +105,7 @@ class Plotter(ABC):
 
     @abstractmethod
     def render(self, filename: str | None) -> None:
-        """Write the functions that were begun.
-
-        Parameters
-        ----------
-        filename : str or None
-            The file's name without its ending; None prints.
-        """
+        """Write the functions that were begun into a file, whose name has no ending yet, or print them."""
 
 
 class DefaultVizParser(VizParser):
@@ -144,10 +117,7 @@ class DefaultVizParser(VizParser):
     def get_node_edges(self, node: GraphExpr, relay_param: Mapping[str, NDArray], node_to_id: Numbers) -> Parsed:
         """Return the node of an expression with the edges that end there.
 
-        Returns
-        -------
-        tuple of (VizNode or None, list of VizEdge)
-            None for operators, constructors and functions of the module.
+        There is none for operators, constructors and functions of the module.
         """
         if isinstance(node, (Op, Constructor, GlobalVar)):
             return None, []

@@ -32,15 +32,7 @@ class TermVizParser(VizParser):
         self._default = DefaultVizParser()
 
     def get_node_edges(self, node: GraphExpr, relay_param: Mapping[str, NDArray], node_to_id: Numbers) -> Parsed:
-        """Return the node of an expression with the edges that end there.
-
-        Parameters
-        ----------
-        relay_param : mapping of str to NDArray
-            The parameters of the module by name.
-        node_to_id : mapping of RelayExpr to str
-            The identity of each expression.
-        """
+        """Return the node of an expression with the edges that end there."""
         number = node_to_id[node]
         match node:
             case Op() | Constructor():
@@ -85,10 +77,7 @@ class TermGraph(VizGraph):
     def render(self) -> str:
         """Return the tree.
 
-        Returns
-        -------
-        str
-            What has operands and is used more than once stands there once, and later as a line that says so.
+        What has operands and is used more than once stands there once, and later as a line that says so.
         """
         if not self._nodes:
             return f"@{self._name}()"
@@ -127,13 +116,7 @@ class TermPlotter(Plotter):
         return self._name_to_graph[name]
 
     def render(self, filename: str | None = None) -> None:
-        """Write the trees.
-
-        Parameters
-        ----------
-        filename : str, optional
-            The file's name; without one they are printed.
-        """
+        """Write the trees into a file, or print them."""
         text = "\n".join(graph.render() for graph in self._name_to_graph.values())
         if filename is None:
             print(text)

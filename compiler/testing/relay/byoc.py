@@ -14,13 +14,7 @@ _COMPILER = "ccompiler"
 
 
 def set_external_func_attr(func: Function, compile_name: str, symbol_name: str) -> Function:
-    """Return a function as one that an external compiler gets.
-
-    Parameters
-    ----------
-    symbol_name : str
-        Name of the function in its code.
-    """
+    """Return a function as one that an external compiler gets, with the name of the function in its code."""
     return func.with_attr({"Primitive": 1, "Compiler": compile_name, "global_symbol": symbol_name})
 
 

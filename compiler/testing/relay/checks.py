@@ -41,21 +41,11 @@ def check_grad(
     func : Function
         Of tensors, best of float64: the differences of smaller types have few digits.
     inputs : sequence of array, optional
-        Where the gradient is taken; random by default.
+        Where the gradient is taken; random by default, with the standard deviation ``scale``, or ``10 * eps``.
     test_inputs : sequence of array, optional
         Those of the inputs that it is taken with respect to, the very same objects; all of them by default.
     eps : float
         Half of the distance between the points of a difference.
-    atol, rtol : float
-        The tolerances of each element.
-    scale : float, optional
-        The standard deviation of random inputs; ``10 * eps`` by default.
-    mode : str
-        As in :func:`tvm.relay.transform.gradient`.
-    target_devices : sequence of tuple of str and Device, optional
-        On which it is run; ``enabled_targets()`` by default.
-    executor_kind : str
-        As in :func:`tvm.relay.create_executor`.
 
     Raises
     ------

@@ -33,16 +33,7 @@ def deconv2d(
     name: str,
     stride: Sequence[int] = (2, 2),
 ) -> Expr:
-    """Return a transposed convolution that makes images of a shape.
-
-    Parameters
-    ----------
-    ishape : sequence of int
-        Of an image of ``data``, in ``layout``; its batch left out.
-    layout : str
-        ``NCHW`` or ``NHWC``.
-    name : str
-        Stands before the name of the weight.
+    """Return a transposed convolution that makes images of a shape; shapes are those of one image, in ``layout``.
 
     Raises
     ------
@@ -83,15 +74,7 @@ def deconv2d_bn_relu(
     layout: str,
     eps: float = 1e-5 + 1e-12,
 ) -> Expr:
-    """Return a transposed convolution, normalised and activated.
-
-    Parameters
-    ----------
-    prefix : str
-        Stands before the names of the parameters.
-    ishape, oshape, kshape, layout
-        As in :func:`deconv2d`.
-    """
+    """Return :func:`deconv2d`, normalised and activated."""
     image = deconv2d(data, ishape, oshape, kshape, layout, f"{prefix}_deconv")
     name = f"{prefix}_batch_norm"
     return call_op(
@@ -108,28 +91,15 @@ def get_net(
     layout: str = "NCHW",
     dtype: str = "float32",
 ) -> Function:
-    """Return the generator of images of 64 pixels.
+    """Return the generator of images of 64 pixels, of numbers between -1 and 1.
 
-    Parameters
-    ----------
-    random_len : int
-        How many random numbers an image is made of.
-    oshape : sequence of int
-        Of an image: channels and two extents of 64, whatever the layout.
-    code : Expr, optional
-        The random numbers; the variable ``data`` by default.
-    layout : str
-        ``NCHW`` or ``NHWC``.
-
-    Returns
-    -------
-    Function
-        Its value are the images, of numbers between -1 and 1.
+    ``oshape`` is that of an image, channels and two extents of 64, whatever the layout; ``code`` has the ``random_len``
+    random numbers that it is made of, the variable ``data`` by default.
 
     Raises
     ------
     ArgumentError
-        If the images are of another extent, or the layout is another one.
+        If the images are of another extent, or the layout is neither ``NCHW`` nor ``NHWC``.
     """
     if tuple(oshape[-2:]) != (64, 64) or layout not in ("NCHW", "NHWC"):
         raise ArgumentError(f"dcgan: images must be 64 by 64 and NCHW or NHWC, got {tuple(oshape)} and {layout}")
@@ -158,11 +128,5 @@ def get_workload(
     layout: str = "NCHW",
     dtype: str = "float32",
 ) -> tuple[IRModule, dict[str, NDArray]]:
-    """Return the generator as a module, and first values of its parameters.
-
-    Parameters
-    ----------
-    batch_size, oshape, ngf, random_len, layout, dtype
-        As in :func:`get_net`.
-    """
+    """Return the generator as a module, and first values of its parameters."""
     return create_workload(get_net(batch_size, random_len, oshape, ngf, layout=layout, dtype=dtype))

@@ -87,12 +87,7 @@ def get_workload(
     image_shape: Sequence[int] = (3, 224, 224),
     dtype: str = "float32",
 ) -> tuple[IRModule, dict[str, NDArray]]:
-    """Return a network as a module, and first values of its parameters.
-
-    Parameters
-    ----------
-    densenet_size : int
-        How many layers with weights it has: 121, 161, 169 or 201.
+    """Return a network as a module, and first values of its parameters; its size is 121, 161, 169 or 201 layers.
 
     Raises
     ------

@@ -33,26 +33,12 @@ def get_net(
     dtype: str = "float32",
     layout: str = "NCHW",
 ) -> Function:
-    """Return three convolutions and two dense layers.
-
-    Parameters
-    ----------
-    batch_size : int
-        States of the game at a time.
-    image_shape : sequence of int
-        Of a state: the last four frames.
-    layout : str
-        ``NCHW`` or ``NHWC``.
-
-    Returns
-    -------
-    Function
-        Its value is the worth of each action, ``(batch_size, num_actions)``.
+    """Return three convolutions and two dense layers: the worth of each action, ``(batch_size, num_actions)``.
 
     Raises
     ------
     ArgumentError
-        If the layout is neither.
+        If the layout is neither ``NCHW`` nor ``NHWC``.
     """
     if layout not in ("NCHW", "NHWC"):
         expected("dqn", "layout", "'NCHW' or 'NHWC'", layout)
@@ -82,11 +68,5 @@ def get_workload(
     dtype: str = "float32",
     layout: str = "NCHW",
 ) -> tuple[IRModule, dict[str, NDArray]]:
-    """Return the network as a module, and first values of its parameters.
-
-    Parameters
-    ----------
-    batch_size, num_actions, image_shape, dtype, layout
-        As in :func:`get_net`.
-    """
+    """Return the network as a module, and first values of its parameters."""
     return create_workload(get_net(batch_size, num_actions, image_shape, dtype, layout))

@@ -168,11 +168,5 @@ def get_workload(
     image_shape: Sequence[int] = (3, 299, 299),
     dtype: str = "float32",
 ) -> tuple[IRModule, dict[str, NDArray]]:
-    """Return the network as a module, and first values of its parameters.
-
-    Parameters
-    ----------
-    batch_size, num_classes, image_shape, dtype
-        As in :func:`get_net`.
-    """
+    """Return the network as a module, and first values of its parameters."""
     return create_workload(get_net(batch_size, num_classes, image_shape, dtype))

@@ -20,12 +20,8 @@ Array = np.ndarray
 class Initializer:
     """Fills the array of a parameter by what its name ends with.
 
-    Biases, ``beta`` and means become 0, ``gamma`` and variances 1; what a weight becomes the derived classes say.
-
-    Parameters
-    ----------
-    **kwargs : object
-        Options of the derived class, kept as an attribute.
+    Biases, ``beta`` and means become 0, ``gamma`` and variances 1; what a weight becomes the derived classes say, whose
+    options are kept as an attribute.
     """
 
     def __init__(self, **kwargs: object) -> None:
@@ -81,19 +77,12 @@ class Xavier(Initializer):
         self.magnitude = float(magnitude)
 
     def fill_weight(self, name: str, arr: Array) -> None:
-        """Fill a weight of layout ``OI…``.
-
-        Parameters
-        ----------
-        name : str
-            The weights of depthwise convolutions, whose name says so, have their window alone as extent.
-        arr : numpy.ndarray
-            What is filled, of rank 2 at least.
+        """Fill a weight ``OI…``; those of depthwise convolutions, by their name, have their window alone as extent.
 
         Raises
         ------
         ArgumentError
-            If the rank is less.
+            If the rank is less than 2.
         """
         if arr.ndim < 2:
             raise ArgumentError(f"Xavier: the weight {name!r} must have two dimensions at least, got shape {arr.shape}")
@@ -124,14 +113,9 @@ class Constant(Initializer):
 def create_workload(
     net: Function, initializer: Initializer | None = None, seed: int = 0
 ) -> tuple[IRModule, dict[str, NDArray]]:
-    """Return a graph as a module, and first values of its parameters.
+    """Return a graph, whose parameter ``data`` is the input, as a module, and first values of the other parameters.
 
-    Parameters
-    ----------
-    net : Function
-        Its parameter ``data`` is the input; all others are parameters of the model.
-    initializer : Initializer, optional
-        ``Xavier()`` by default.
+    They are those of ``Xavier()`` by default.
     """
     mod = InferType()(IRModule.from_expr(net))
     np.random.seed(seed)

@@ -37,60 +37,24 @@ def _weighted(operation: str, data: Expr, weight: Expr | None, kwargs: Mapping[s
 
 
 def conv2d(data: Expr, weight: Expr | None = None, **kwargs: object) -> Call:
-    """Return a convolution.
-
-    Parameters
-    ----------
-    weight : Expr, optional
-        The variable ``{name}_weight`` by default.
-    **kwargs : object
-        ``name``, and the options of :func:`tvm.relay.nn.conv2d`.
-    """
+    """Return a convolution; its weight is the variable ``{name}_weight`` by default."""
     return _weighted("conv2d", data, weight, kwargs)
 
 
 def conv3d(data: Expr, weight: Expr | None = None, **kwargs: object) -> Call:
-    """Return a convolution over three dimensions.
-
-    Parameters
-    ----------
-    weight : Expr, optional
-        The variable ``{name}_weight`` by default.
-    **kwargs : object
-        ``name``, and the options of :func:`tvm.relay.nn.conv3d`.
-    """
+    """Return a convolution over three dimensions; its weight is the variable ``{name}_weight`` by default."""
     return _weighted("conv3d", data, weight, kwargs)
 
 
 def conv2d_transpose(data: Expr, weight: Expr | None = None, **kwargs: object) -> Call:
-    """Return a transposed convolution.
-
-    Parameters
-    ----------
-    weight : Expr, optional
-        The variable ``{name}_weight`` by default.
-    **kwargs : object
-        ``name``, and the options of :func:`tvm.relay.nn.conv2d_transpose`.
-    """
+    """Return a transposed convolution; its weight is the variable ``{name}_weight`` by default."""
     return _weighted("conv2d_transpose", data, weight, kwargs)
 
 
 def dense_add_bias(
     data: Expr, weight: Expr | None = None, bias: Expr | None = None, units: int | None = None, **kwargs: object
 ) -> Call:
-    """Return a dense layer with its bias.
-
-    Parameters
-    ----------
-    data : Expr
-        ``(batch, features)``.
-    weight : Expr, optional
-        ``(units, features)``; the variable ``{name}_weight`` by default.
-    bias : Expr, optional
-        ``(units,)``; the variable ``{name}_bias`` by default.
-    **kwargs : object
-        ``name``, and the other options of :func:`tvm.relay.nn.dense`.
-    """
+    """Return a dense layer with its bias; the variables ``{name}_weight`` and ``{name}_bias`` by default."""
     name, options = _named("dense_add_bias", kwargs)
     product = call_op("nn.dense", data, var(f"{name}_weight") if weight is None else weight, units=units, **options)
     return call_op("nn.bias_add", product, var(f"{name}_bias") if bias is None else bias, axis=-1)
@@ -104,15 +68,7 @@ def batch_norm_infer(
     moving_var: Expr | None = None,
     **kwargs: object,
 ) -> Expr:
-    """Return a batch normalisation's first result.
-
-    Parameters
-    ----------
-    gamma, beta, moving_mean, moving_var : Expr, optional
-        Of the extent of the normalised axis; the variables ``{name}_gamma``, … by default.
-    **kwargs : object
-        ``name``, and the options of :func:`tvm.relay.nn.batch_norm`.
-    """
+    """Return a batch normalisation's first result; its vectors are the variables ``{name}_gamma``, … by default."""
     name, options = _named("batch_norm_infer", kwargs)
     given = {"gamma": gamma, "beta": beta, "moving_mean": moving_mean, "moving_var": moving_var}
     parts = [var(f"{name}_{key}") if value is None else value for key, value in given.items()]
@@ -120,14 +76,7 @@ def batch_norm_infer(
 
 
 def conv_kernel_layout(data_layout: str, is_depthwise: bool = False) -> str:
-    """Return the usual layout of a convolution's weight.
-
-    Parameters
-    ----------
-    data_layout : str
-        ``NCHW``, ``NHWC`` or ``NCDHW``.
-    is_depthwise : bool
-        Whether each channel has a weight of its own.
+    """Return the usual layout of a convolution's weight, or with ``is_depthwise`` of one for each channel.
 
     Raises
     ------

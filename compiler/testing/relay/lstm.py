@@ -23,16 +23,8 @@ __all__ = ["get_net", "get_workload", "lstm_cell"]
 def lstm_cell(num_hidden: int, batch_size: int = 1, dtype: str = "float32", name: str = "") -> Function:
     """Return one step.
 
-    Parameters
-    ----------
-    name : str
-        Stands before the names of the variables.
-
-    Returns
-    -------
-    Function
-        From the input, the two states, and weight and bias of the input and of the state, to the output and the tuple
-        of output and memory.
+    The function takes the input, the two states, and weight and bias of the input and of the state, and returns the
+    output and the tuple of output and memory.
     """
     state = TensorType((batch_size, num_hidden), dtype)
     weight, bias = TensorType((4 * num_hidden, num_hidden), dtype), TensorType((4 * num_hidden,), dtype)
@@ -67,13 +59,7 @@ def lstm_cell(num_hidden: int, batch_size: int = 1, dtype: str = "float32", name
 
 
 def get_net(iterations: int, num_hidden: int, batch_size: int = 1, dtype: str = "float32") -> Function:
-    """Return a number of steps, each with weights and an input of its own.
-
-    Returns
-    -------
-    Function
-        Its value is the last step's output, ``(batch_size, num_hidden)``.
-    """
+    """Return a number of steps, each with weights and an input of its own, and the last one's output."""
     state = TensorType((batch_size, num_hidden), dtype)
     weight, bias = TensorType((4 * num_hidden, num_hidden), dtype), TensorType((4 * num_hidden,), dtype)
     builder = ScopeBuilder()
@@ -100,11 +86,5 @@ def get_net(iterations: int, num_hidden: int, batch_size: int = 1, dtype: str = 
 def get_workload(
     iterations: int, num_hidden: int, batch_size: int = 1, dtype: str = "float32"
 ) -> tuple[IRModule, dict[str, NDArray]]:
-    """Return the network as a module, and first values of its parameters.
-
-    Parameters
-    ----------
-    iterations, num_hidden, batch_size, dtype
-        As in :func:`get_net`.
-    """
+    """Return the network as a module, and first values of its parameters."""
     return create_workload(get_net(iterations, num_hidden, batch_size, dtype))

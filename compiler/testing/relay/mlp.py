@@ -20,13 +20,7 @@ __all__ = ["get_net", "get_workload"]
 def get_net(
     batch_size: int, num_classes: int = 10, image_shape: Sequence[int] = (1, 28, 28), dtype: str = "float32"
 ) -> Function:
-    """Return three dense layers, of 128, 64 and ``num_classes`` outputs.
-
-    Returns
-    -------
-    Function
-        Its value is the probability of each class, ``(batch_size, num_classes)``.
-    """
+    """Return three dense layers, of 128, 64 and ``num_classes`` outputs, and the probability of each class."""
     data = var("data", TensorType((batch_size, *image_shape), dtype))
     hidden: Expr = call_op("nn.batch_flatten", data)
     for index, units in enumerate((128, 64), 1):
@@ -38,11 +32,5 @@ def get_net(
 def get_workload(
     batch_size: int, num_classes: int = 10, image_shape: Sequence[int] = (1, 28, 28), dtype: str = "float32"
 ) -> tuple[IRModule, dict[str, NDArray]]:
-    """Return the network as a module, and first values of its parameters.
-
-    Parameters
-    ----------
-    batch_size, num_classes, image_shape, dtype
-        As in :func:`get_net`.
-    """
+    """Return the network as a module, and first values of its parameters."""
     return create_workload(get_net(batch_size, num_classes, image_shape, dtype))

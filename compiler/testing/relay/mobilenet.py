@@ -42,17 +42,7 @@ def conv_block(
     epsilon: float = 1e-5,
     layout: str = "NCHW",
 ) -> Expr:
-    """Return a convolution with its normalisation.
-
-    Parameters
-    ----------
-    name : str
-        What stands before the names of the parameters.
-    epsilon : float
-        What is added to variances.
-    layout : str
-        ``NCHW`` or ``NHWC``.
-    """
+    """Return a convolution with its normalisation."""
     conv = layers.conv2d(
         data,
         channels=channels,
@@ -78,22 +68,9 @@ def separable_conv_block(
     layout: str = "NCHW",
     dtype: str = "float32",
 ) -> Expr:
-    """Return a convolution of each channel, then one across channels, both normalised.
+    """Return a convolution of each channel, which halves the extents if ``downsample``, then one across channels.
 
-    Parameters
-    ----------
-    name : str
-        What stands before the names of the parameters.
-    depthwise_channels, pointwise_channels : int
-        Of the data, and of the result.
-    kernel_size, padding : tuple of two ints
-        Of the convolution of each channel.
-    downsample : bool
-        Whether it halves the height and width.
-    epsilon : float
-        What is added to variances.
-    layout : str
-        ``NCHW`` or ``NHWC``.
+    Both are normalised.
     """
     shape = (depthwise_channels, 1, *kernel_size) if layout == "NCHW" else (*kernel_size, depthwise_channels, 1)
     by_channel = layers.conv2d(
@@ -131,16 +108,7 @@ def mobile_net(
 ) -> Function:
     """Return the network.
 
-    Parameters
-    ----------
-    data_shape : sequence of int
-        Of the images, in the layout.
-    alpha : float
-        What the numbers of channels are multiplied by.
-    is_shallow : bool
-        Leave out the five blocks in the middle.
-    layout : str
-        ``NCHW`` or ``NHWC``.
+    The numbers of channels are multiplied by ``alpha``; if ``is_shallow``, the five blocks in the middle are left out.
     """
     data = var("data", TensorType(tuple(data_shape), dtype))
     before = round(32 * alpha)
@@ -162,13 +130,5 @@ def get_workload(
     dtype: str = "float32",
     layout: str = "NCHW",
 ) -> tuple[IRModule, dict[str, NDArray]]:
-    """Return the network as a module, and first values of its parameters.
-
-    Parameters
-    ----------
-    num_classes, dtype, layout
-        As in :func:`mobile_net`.
-    image_shape : sequence of int
-        Of an image, in the layout.
-    """
+    """Return the network as a module, and first values of its parameters."""
     return create_workload(mobile_net(num_classes, (batch_size, *image_shape), dtype, layout=layout))

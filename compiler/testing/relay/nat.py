@@ -23,8 +23,7 @@ def add_nat_definitions(prelude: Prelude) -> None:
 
 
 def define_nat(mod: IRModule) -> None:
-    """Add the type ``nat``, of ``Z`` and ``S(nat)``, and ``nat_double``, ``nat_add`` and ``nat_iterate`` to a module.
-    """
+    """Add the type ``nat``, of ``Z`` and ``S(nat)``, and the functions of it to a module."""
     if any(var.name_hint == "nat" for var in mod.type_definitions):
         return
     nat = GlobalTypeVar("nat")
@@ -66,15 +65,7 @@ def _constructors(prelude: Prelude) -> tuple[Constructor, Constructor]:
 
 
 def make_nat_value(prelude: Prelude, n: int) -> ConstructorValue:
-    """Return a number as a value of the interpreter.
-
-    Parameters
-    ----------
-    prelude : Prelude
-        Gets the type, unless it has it.
-    n : int
-        Not negative.
-    """
+    """Return a number that is not negative as a value of the interpreter; the prelude gets the type."""
     zero, successor = _constructors(prelude)
     value = ConstructorValue(zero.tag, (), zero)
     for _ in range(n):
@@ -83,12 +74,7 @@ def make_nat_value(prelude: Prelude, n: int) -> ConstructorValue:
 
 
 def make_nat_expr(prelude: Prelude, n: int) -> Call:
-    """Return a number as an expression: ``S(S(Z()))`` is 2.
-
-    Parameters
-    ----------
-    prelude : Prelude
-        Gets the type, unless it has it.
+    """Return a number as an expression: ``S(S(Z()))`` is 2; the prelude gets the type, unless it has it.
 
     Raises
     ------

@@ -19,19 +19,9 @@ __all__ = ["count_ops", "run_infer_type", "run_opt_pass"]
 
 
 def run_opt_pass(expr: RelayExpr, opt_pass: Pass | Sequence[Pass], import_prelude: bool = False) -> RelayExpr:
-    """Run a pass over an expression, as the ``main`` of a module.
+    """Run a pass over an expression, as the ``main`` of a module, perhaps with the prelude.
 
-    Parameters
-    ----------
-    expr : Expr
-        A function, or the body of one whose parameters are the free variables.
-    import_prelude : bool
-        Whether the module has the prelude's types and functions as well.
-
-    Returns
-    -------
-    Expr
-        The function, or its body where ``expr`` is none.
+    The expression is a function, or the body of one whose parameters are the free variables; so is what is returned.
     """
     mod = IRModule.from_expr(expr)
     if import_prelude:

@@ -32,16 +32,9 @@ _RESULT = "result"
 
 
 def to_python(expr: GraphExpr, mod: IRModule | None = None, target: object = None) -> ast.Module:
-    """Return a program as the syntax tree of a Python module.
+    """Return a program as the syntax tree of a Python module, which calls its value ``result``.
 
-    Parameters
-    ----------
-    expr : Expr
-        What the program computes; the Python module calls it ``result``.
-    mod : IRModule, optional
-        The functions and data types that ``expr`` names.
-    target : optional
-        Accepted as TVM does: operators are computed by NumPy.
+    ``mod`` has the functions and data types that it names; operators are computed by NumPy, whatever the target.
 
     Raises
     ------
@@ -52,15 +45,7 @@ def to_python(expr: GraphExpr, mod: IRModule | None = None, target: object = Non
 
 
 def run_as_python(expr: GraphExpr, mod: IRModule | None = None, target: object = None) -> Any:
-    """Return the value of an expression, computed by the Python program that it is converted to.
-
-    Parameters
-    ----------
-    mod : IRModule, optional
-        The functions and data types that ``expr`` names.
-    target : optional
-        Accepted as TVM does: operators are computed by NumPy.
-    """
+    """Return the value of an expression, computed by the Python program that :func:`to_python` makes of it."""
     module = mod or IRModule()
     names = environment(module)
     exec(compile(to_python(expr, module, target), "<relay>", "exec"), names)

@@ -20,13 +20,7 @@ EPSILON = 2e-5
 
 @dataclass(frozen=True)
 class Images:
-    """How images lie in memory.
-
-    Attributes
-    ----------
-    layout, kernel_layout : str
-        Of the data and of the weights.
-    """
+    """How images, and the weights of their convolutions, lie in memory."""
 
     rank: int
     layout: str

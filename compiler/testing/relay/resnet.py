@@ -45,16 +45,8 @@ def residual_unit(
 ) -> Expr:
     """Return a residual unit: convolutions, and what they are added to.
 
-    Parameters
-    ----------
-    dim_match : bool
-        Whether the shortcut is the data itself; else a convolution of extent 1.
-    name : str
-        Stands before the names of the parameters.
-    bottle_neck : bool
-        Three convolutions, the first two of a quarter of the channels, rather than two.
-    data_layout, kernel_layout : str
-        As in :func:`tvm.relay.nn.conv2d`.
+    That is the data itself if ``dim_match``, else a convolution of extent 1. A bottle neck has three convolutions, the
+    first two of a quarter of the channels, rather than two.
     """
     images = Images(2, data_layout, kernel_layout)
     return unit(images, data, num_filter, tuple(stride), dim_match, name, bottle_neck)
@@ -72,18 +64,7 @@ def resnet(
 ) -> Function:
     """Return a residual network.
 
-    Parameters
-    ----------
-    units : sequence of int
-        How many units each stage has.
-    filter_list : sequence of int
-        The channels before the first stage, and of each stage.
-    data_shape : sequence of int
-        Of the images, in ``layout``.
-    bottle_neck : bool
-        As in :func:`residual_unit`.
-    layout : str
-        ``NCHW`` or ``NHWC``.
+    ``filter_list`` has the channels before the first stage, and of each stage, ``units`` how many units a stage has.
 
     Raises
     ------
@@ -108,16 +89,8 @@ def get_net(
 ) -> Function:
     """Return a residual network of a number of layers.
 
-    Parameters
-    ----------
-    num_layers : int
-        For large images 18, 34, 50, 101, 152, 200 or 269; for small images 6 n + 2, or 9 n + 2 from 164 on.
-    image_shape : sequence of int
-        Of an image, in ``layout``.
-    layout : str
-        ``NCHW`` or ``NHWC``.
-    **kwargs : object
-        Accepted for compatibility; nothing else changes the network.
+    They are 18, 34, 50, 101, 152, 200 or 269 for large images; for small ones 6 n + 2, or 9 n + 2 from 164 on. Other
+    options are accepted for compatibility.
 
     Raises
     ------
@@ -156,11 +129,5 @@ def get_workload(
     dtype: str = "float32",
     **kwargs: object,
 ) -> tuple[IRModule, dict[str, NDArray]]:
-    """Return the network as a module, and first values of its parameters.
-
-    Parameters
-    ----------
-    batch_size, num_classes, num_layers, image_shape, layout, dtype, **kwargs
-        As in :func:`get_net`.
-    """
+    """Return the network as a module, and first values of its parameters."""
     return create_workload(get_net(batch_size, num_classes, num_layers, image_shape, layout, dtype, **kwargs))

@@ -34,19 +34,7 @@ def residual_unit(
     data_layout: str = "NCDHW",
     kernel_layout: str = "OIDHW",
 ) -> Expr:
-    """Return a residual unit: convolutions, and what they are added to.
-
-    Parameters
-    ----------
-    dim_match : bool
-        Whether the shortcut is the data itself; else a convolution of extent 1.
-    name : str
-        Stands before the names of the parameters.
-    bottle_neck : bool
-        Three convolutions, the first two of a quarter of the channels, rather than two.
-    data_layout, kernel_layout : str
-        As in :func:`tvm.relay.nn.conv3d`.
-    """
+    """Return a residual unit: convolutions, and what they are added to, as of the network for images."""
     images = Images(3, data_layout, kernel_layout)
     return unit(images, data, num_filter, tuple(stride), dim_match, name, bottle_neck)
 
@@ -61,20 +49,7 @@ def resnet(
     layout: str = "NCDHW",
     dtype: str = "float32",
 ) -> Function:
-    """Return a residual network over videos.
-
-    Parameters
-    ----------
-    units : sequence of int
-        How many units each stage has.
-    filter_list : sequence of int
-        The channels before the first stage, and of each stage.
-    data_shape : sequence of int
-        Of the videos, in ``layout``.
-    bottle_neck : bool
-        As in :func:`residual_unit`.
-    layout : str
-        ``NCDHW``.
+    """Return a residual network over videos of layout NCDHW, as the one for images is.
 
     Raises
     ------
@@ -97,18 +72,7 @@ def get_net(
     dtype: str = "float32",
     **kwargs: object,
 ) -> Function:
-    """Return a residual network of a number of layers.
-
-    Parameters
-    ----------
-    num_layers : int
-        18, 34, 50, 101, 152, 200 or 269.
-    image_shape : sequence of int
-        Of a video, in ``layout``.
-    layout : str
-        ``NCDHW``.
-    **kwargs : object
-        Accepted for compatibility; nothing else changes the network.
+    """Return a residual network of 18, 34, 50, 101, 152, 200 or 269 layers over videos.
 
     Raises
     ------
@@ -132,11 +96,5 @@ def get_workload(
     dtype: str = "float32",
     **kwargs: object,
 ) -> tuple[IRModule, dict[str, NDArray]]:
-    """Return the network as a module, and first values of its parameters.
-
-    Parameters
-    ----------
-    batch_size, num_classes, num_layers, image_shape, layout, dtype, **kwargs
-        As in :func:`get_net`.
-    """
+    """Return the network as a module, and first values of its parameters."""
     return create_workload(get_net(batch_size, num_classes, num_layers, image_shape, layout, dtype, **kwargs))

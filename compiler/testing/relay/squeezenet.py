@@ -49,12 +49,7 @@ def _fire(data: Expr, squeezed: int, expanded: int, name: str) -> Expr:
 
 
 def get_net(batch_size: int, image_shape: Sequence[int], num_classes: int, version: str, dtype: str) -> Function:
-    """Return the network.
-
-    Parameters
-    ----------
-    version : str
-        ``1.0`` or ``1.1``, which needs less time.
+    """Return the network, version ``1.0`` or ``1.1``, which needs less time.
 
     Raises
     ------
@@ -84,11 +79,5 @@ def get_workload(
     image_shape: Sequence[int] = (3, 224, 224),
     dtype: str = "float32",
 ) -> tuple[IRModule, dict[str, NDArray]]:
-    """Return the network as a module, and first values of its parameters.
-
-    Parameters
-    ----------
-    batch_size, num_classes, version, image_shape, dtype
-        As in :func:`get_net`.
-    """
+    """Return the network as a module, and first values of its parameters."""
     return create_workload(get_net(batch_size, image_shape, num_classes, version, dtype))

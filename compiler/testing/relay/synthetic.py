@@ -26,18 +26,7 @@ def _branches(block: Expr, data: Expr, dense_weight: Expr, conv_weight: Expr, co
 
 
 def get_net(input_shape: Sequence[int] = (1, 3, 24, 12), dtype: str = "float32", wtype: str | None = None) -> Function:
-    """Return the network.
-
-    Parameters
-    ----------
-    wtype : str, optional
-        Data type of the weights; that of the images by default.
-
-    Returns
-    -------
-    Function
-        Its value has the shape of the images.
-    """
+    """Return the network, whose value has the shape of the images; weights have the data type ``wtype``, or theirs."""
     channels, columns = input_shape[1], input_shape[3]
     weight = wtype or dtype
     dense_type = TensorType((columns, columns), weight)
@@ -53,11 +42,5 @@ def get_net(input_shape: Sequence[int] = (1, 3, 24, 12), dtype: str = "float32",
 def get_workload(
     input_shape: Sequence[int] = (1, 3, 24, 12), dtype: str = "float32", wtype: str | None = None
 ) -> tuple[IRModule, dict[str, NDArray]]:
-    """Return the network as a module, and first values of its parameters.
-
-    Parameters
-    ----------
-    input_shape, dtype, wtype
-        As in :func:`get_net`.
-    """
+    """Return the network as a module, and first values of its parameters."""
     return create_workload(get_net(input_shape, dtype, wtype))

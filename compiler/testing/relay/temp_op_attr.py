@@ -10,11 +10,6 @@ __all__ = ["TempOpAttr"]
 class TempOpAttr:
     """Sets an attribute of an operator within a ``with`` block.
 
-    Parameters
-    ----------
-    attr_key : str
-        E.g. ``FTVMLegalize``.
-
     Examples
     --------
     ::

@@ -36,12 +36,7 @@ class _Session(Protocol):
 
 
 def ProcessGraphDefParam(graph_def: Message) -> Any:  # TVM's name
-    """Return a copy of a graph, of TensorFlow's own class.
-
-    Parameters
-    ----------
-    graph_def : GraphDef
-        Or another message with the same fields.
+    """Return a copy of a graph, or of a message with the same fields, of TensorFlow's own class.
 
     Raises
     ------
@@ -69,17 +64,7 @@ def convert_to_list(x: object) -> list[Any]:
 
 
 def vmobj_to_list(o: object) -> list[Any]:
-    """Return the elements of a result of the virtual machine or the interpreter, in order.
-
-    Parameters
-    ----------
-    o : NDArray, ADT or ConstructorValue
-        An array, a tuple, or a value of a data type such as a list.
-
-    Returns
-    -------
-    list
-        Of nested lists of numbers; a list of the prelude is flattened.
+    """Return the elements of an array, a tuple or a value of a data type, nested as they are; lists are flattened.
 
     Raises
     ------
@@ -105,12 +90,8 @@ def _elements(o: object) -> Iterator[Any]:
 class NodeLookup:
     """What the numbers of ImageNet's classes are called.
 
-    Parameters
-    ----------
-    label_lookup_path : str
-        A file with ``target_class`` and ``target_class_string`` of each entry.
-    uid_lookup_path : str
-        A file with a class string and its names on each line.
+    The first file has ``target_class`` and ``target_class_string`` of each entry, the second a class string and its
+    names on each line.
     """
 
     def __init__(self, label_lookup_path: str, uid_lookup_path: str) -> None:

@@ -12,13 +12,7 @@ __all__ = ["rand"]
 
 
 def rand(dtype: str, *shape: int) -> NDArray:
-    """Return an array of random numbers.
-
-    Parameters
-    ----------
-    dtype : str
-        Floats are drawn from [0, 1), integers are 0.
-    """
+    """Return an array of random numbers: floats from [0, 1), integers are 0."""
     return array(np.random.rand(*shape).astype(dtype))
 
 

@@ -30,17 +30,7 @@ _FILTERS = (64, 128, 256, 512, 512)
 def get_feature(
     internal_layer: Expr, layers_per_stage: Sequence[int], filters: Sequence[int], batch_norm: bool = False
 ) -> Expr:
-    """Return the convolutions.
-
-    Parameters
-    ----------
-    layers_per_stage : sequence of int
-        Convolutions of each stage, which ends with pooling.
-    filters : sequence of int
-        Channels of each stage.
-    batch_norm : bool
-        Normalise after each convolution.
-    """
+    """Return the convolutions, so many of so many channels in each stage, which ends with pooling."""
     body = internal_layer
     for stage, (count, channels) in enumerate(zip(layers_per_stage, filters, strict=True), 1):
         for index in range(1, count + 1):
@@ -55,13 +45,7 @@ def get_feature(
 
 
 def get_classifier(input_data: Expr, num_classes: int) -> Expr:
-    """Return the three dense layers.
-
-    Returns
-    -------
-    Expr
-        ``(batch, num_classes)``.
-    """
+    """Return the three dense layers."""
     body: Expr = call_op("nn.batch_flatten", input_data)
     for name in ("fc6", "fc7"):
         body = call_op("nn.relu", layers.dense_add_bias(body, units=4096, name=name))
@@ -77,14 +61,7 @@ def get_net(
     num_layers: int = 11,
     batch_norm: bool = False,
 ) -> Function:
-    """Return the network.
-
-    Parameters
-    ----------
-    num_layers : int
-        11, 13, 16 or 19.
-    batch_norm : bool
-        Normalise after each convolution.
+    """Return the network of 11, 13, 16 or 19 layers, perhaps normalised after each convolution.
 
     Raises
     ------
@@ -107,11 +84,5 @@ def get_workload(
     num_layers: int = 11,
     batch_norm: bool = False,
 ) -> tuple[IRModule, dict[str, NDArray]]:
-    """Return the network as a module, and first values of its parameters.
-
-    Parameters
-    ----------
-    batch_size, num_classes, image_shape, dtype, num_layers, batch_norm
-        As in :func:`get_net`.
-    """
+    """Return the network as a module, and first values of its parameters."""
     return create_workload(get_net(batch_size, image_shape, num_classes, dtype, num_layers, batch_norm))

@@ -55,16 +55,10 @@ def batch_matmul(
 def nll_loss(
     predictions: Array, targets: Array, weights: Array, reduction: str = "mean", ignore_index: int = -100
 ) -> Array:
-    """Return the negative logarithms of the likelihood of the right classes.
+    """Return the negative logarithms of the likelihood of the right classes, but for ``ignore_index``.
 
-    Parameters
-    ----------
-    predictions : numpy.ndarray
-        Logarithms of probabilities, ``(N, C, …)``; targets are ``(N, …)``, weights ``(C,)``.
-    reduction : str
-        ``mean``, ``sum`` or ``none``.
-    ignore_index : int
-        A class that does not count.
+    ``predictions`` are logarithms of probabilities, ``(N, C, …)``; targets are ``(N, …)``, weights ``(C,)``. The losses
+    become their ``mean`` or ``sum``, or themselves with ``none``.
     """
     attrs = {"reduction": reduction, "ignore_index": ignore_index}
     return np.asarray(reference("nn.nll_loss", predictions, targets, weights, **attrs))
@@ -226,16 +220,7 @@ def conv2d_backward_weight_python(
     groups: int = 1,
     channels: int | None = None,
 ) -> Array:
-    """Return the gradient of a convolution with respect to its weight.
-
-    Parameters
-    ----------
-    layout : str
-        Of the data: ``NCHW``, with a weight ``OIHW``, or ``NHWC``, with a weight ``OHWI``.
-    groups : int
-        1 only.
-    channels : int, optional
-        Those of the result, which ``dy_np`` says.
+    """Return the gradient of a convolution with respect to its weight, OIHW of data NCHW or OHWI of NHWC.
 
     Raises
     ------
@@ -268,10 +253,7 @@ def deformable_conv2d_nchw_python(
 ) -> Array:
     """Return a convolution whose window has a place of its own for each element.
 
-    Parameters
-    ----------
-    offset_np : numpy.ndarray
-        Rows and columns that are added to the places, ``(N, 2 * deformable_groups * window, height, width)``.
+    The offsets are rows and columns to add, ``(N, 2 * deformable_groups * window, height, width)``.
     """
     attrs = {"deformable_groups": deformable_groups, "groups": groups, "data_layout": "NCHW", "kernel_layout": "OIHW"}
     return _deformable((a_np, offset_np, w_np), (stride, padding, dilation), attrs)
@@ -308,14 +290,9 @@ def correlation_nchw_python(
     padding: int,
     is_multiply: bool,
 ) -> Array:
-    """Return how windows of one image go with those around their places in another.
+    """Return how windows of one image go with those around their places, at steps of ``stride2``, in another.
 
-    Parameters
-    ----------
-    stride2 : int
-        Steps around the places in the second image.
-    is_multiply : bool
-        Add up products, rather than absolute differences.
+    If ``is_multiply``, products are added up, rather than absolute differences.
     """
     numbers = {"kernel_size": kernel_size, "max_displacement": max_displacement, "padding": padding}
     steps = {"stride1": stride1, "stride2": stride2, "is_multiply": is_multiply}
@@ -344,18 +321,10 @@ def poolnd_python(
     dtype: str = "float32",
     layout: str | None = None,
 ) -> Array:
-    """Return the greatest element, or the mean, of each window.
+    """Return the greatest element (``max``), or the mean (``avg``), of each window.
 
-    Parameters
-    ----------
-    pool_type : str
-        ``max`` or ``avg``.
-    count_include_pad : bool
-        Whether elements beyond the ends count in means.
-    ceil_mode : bool
-        Whether a last window may go beyond the end.
-    layout : str, optional
-        E.g. ``NHWC``; ``NCHW`` and the like by default.
+    In means, elements beyond the ends count if ``count_include_pad``; in ``ceil_mode`` a last window may go beyond the
+    end. The layout is ``NCHW`` and the like by default.
 
     Raises
     ------
@@ -380,15 +349,7 @@ def pool_grad_nchw(
     ceil_mode: bool,
     count_include_pad: bool = True,
 ) -> Array:
-    """Return the gradient of pooling with respect to its data.
-
-    Parameters
-    ----------
-    padding : sequence of int
-        Top, left, bottom and right.
-    pool_type : str
-        ``max`` or ``avg``.
-    """
+    """Return the gradient of ``max`` or ``avg`` pooling; ``padding`` is at the top, left, bottom and right."""
     kind = _pool_type("pool_grad_nchw", pool_type)
     attrs: dict[str, Any] = {"pool_size": pool_size, "strides": strides, "padding": padding, "ceil_mode": ceil_mode}
     attrs |= {"count_include_pad": count_include_pad} if kind == "avg" else {}
@@ -458,8 +419,6 @@ def grid_sample_python(
     ----------
     grid : numpy.ndarray
         The places, ``(N, 2, height, width)``: columns and rows between -1 and 1.
-    method : str
-        ``bilinear``, ``nearest`` or ``bicubic``.
     padding_mode : str
         What lies outside: ``zeros``, ``border`` or ``reflection``.
     align_corners : bool
@@ -485,14 +444,8 @@ def crop_and_resize_python(
 ) -> Array:
     """Return parts of images, resized.
 
-    Parameters
-    ----------
-    boxes : numpy.ndarray
-        Top, left, bottom and right of each part, between 0 and 1.
-    box_indices : numpy.ndarray
-        The image that each part is of.
-    method : str
-        ``bilinear`` or ``nearest_neighbor``.
+    ``boxes`` are top, left, bottom and right of each part, between 0 and 1, and ``box_indices`` the image that it is
+    of.
     """
     how = {"crop_size": crop_size, "layout": layout, "method": method, "extrapolation_value": extrapolation_value}
     return np.asarray(reference("image.crop_and_resize", image, boxes, box_indices, **how))
@@ -595,12 +548,8 @@ def strided_slice_python(
 ) -> Array:
     """Return a part of an array with steps.
 
-    Parameters
-    ----------
-    slice_mode : str
-        Whether ``end`` is ``end``, or the ``size`` of the part, where -1 is the rest; steps are 1 then.
-    axes : sequence of int, optional
-        Those that the numbers are for; the first ones by default.
+    ``slice_mode`` says whether ``end`` is ``end``, or the ``size`` of the part, where -1 is the rest; steps are 1 then.
+    ``axes`` are those that the numbers are for, by default the first ones.
     """
     bounds = {"begin": [int(n) for n in begin], "end": [int(n) for n in end]}
     steps = [1] if strides is None or len(strides) == 0 else [int(n) for n in strides]
@@ -639,10 +588,7 @@ def searchsorted_ref(sorted_sequence: Array, values: Array, right: bool, out_dty
 def depth_to_space_python(data: Array, block_size: int, mode: str = "DCR") -> Array:
     """Return images ``(N, C, H, W)`` whose channels have become blocks of pixels.
 
-    Parameters
-    ----------
-    mode : str
-        Whether the depth is the inner part of the channels, ``DCR``, or the outer one, ``CRD``.
+    The depth is the inner part of the channels, ``DCR``, or the outer one, ``CRD``.
     """
     return np.asarray(reference("nn.depth_to_space", data, block_size=block_size, mode=mode))
 
