@@ -13,7 +13,7 @@ import runpy
 import sys
 from types import TracebackType
 
-from compiler import alias
+from compiler.classic import alias
 from compiler.ir.error import TVMError
 
 _USAGE = "usage: python -m compiler SCRIPT [ARGUMENT ...]\n       python -m compiler -m MODULE [ARGUMENT ...]"

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
+import compiler.classic  # noqa: F401  (TVM's names beside those of the core)
 from compiler.ir.origin import current_ambient
 
 FRAMES = sys.getrecursionlimit()

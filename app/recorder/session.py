@@ -28,7 +28,7 @@ from app.recorder.script import Script
 from app.recorder.shell import system
 from app.recorder.watchdog import Watchdog
 from app.sandbox.crash_report import report_crashes
-from compiler import alias
+from compiler.classic import alias
 from compiler.ir.error import TVMError
 from compiler.ir.instrument import instrumented, uninstrumented
 from compiler.ir.origin import OriginTable, recording

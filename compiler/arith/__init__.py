@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from compiler.arith import _ffi_api, int_set  # noqa: F401  (tvm.arith._ffi_api is reached as an attribute)
+from compiler.arith import int_set
 from compiler.arith.analyzer import Analyzer, ProofStrength
 from compiler.arith.const_int_bound import ConstIntBound
 from compiler.arith.deduce_bound import deduce_bound

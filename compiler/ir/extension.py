@@ -2,7 +2,7 @@
 
 A package imports lower layers only, yet ``tvm.relay`` offers a function of the driver, ``tvm.topi`` what operators of
 graphs export, and the registry of passes those of all levels.  Whoever adds something says so here:
-:mod:`compiler.names`, above all layers, for the names and modules that it lists, a module for what it defines.
+:mod:`compiler.public_names`, above all layers, for the names and modules that it lists, a module for what it defines.
 Nothing is loaded before it is used.
 """
 
@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import importlib
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from compiler.ir.error import unknown_name
 
-__all__ = ["ExtensionPoint", "extension_point", "lazy_package", "public_module"]
+__all__ = ["ExtensionPoint", "complete", "extension_point", "lazy_package", "load", "places", "public_module"]
 
 Loader = Callable[[], object]
 
@@ -115,3 +116,39 @@ def lazy_package(
         return getattr(importlib.import_module(home), attribute)
 
     return load, list_names
+
+
+def places(modules: Mapping[str, str], definitions: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """Return what each public name stands for: a module, or ``module:attribute``.
+
+    Parameters
+    ----------
+    definitions : mapping of str to mapping of str to str
+        By module, the packages and the names that they offer of it, all separated by spaces; ``a=b`` offers ``b`` as
+        ``a``.
+    """
+    attributes = {
+        f"{package}.{name.partition('=')[0]}": f"{module}:{name.rpartition('=')[2]}"
+        for module, offers in definitions.items()
+        for packages, names in offers.items()
+        for package in packages.split()
+        for name in names.split()
+    }
+    return {**modules, **attributes}
+
+
+def load(place: str) -> object:
+    """Load a module, or the attribute of a module, ``module:attribute``."""
+    module, _, attribute = place.partition(":")
+    loaded = importlib.import_module(module)
+    return getattr(loaded, attribute) if attribute else loaded
+
+
+def complete(names: Mapping[str, str], modules: Mapping[str, Sequence[str]], *, unlisted: Collection[str] = ()) -> None:
+    """Add public names to their packages, and to public modules and registries the modules that extend them."""
+    for public, place in names.items():
+        parent, _, name = public.rpartition(".")
+        extension_point(parent).add(name, partial(load, place), listed=public not in unlisted)
+    for point, completing in modules.items():
+        for module in completing:
+            extension_point(point).add_module(partial(load, module))

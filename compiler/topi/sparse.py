@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from compiler.contrib.sparse import CSRPlaceholderOp
 from compiler.ir.error import ArgumentError, UnavailableError
 from compiler.ir.extension import public_module
 from compiler.ir.primexpr import PrimExpr, Var
@@ -13,6 +12,7 @@ from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.nn.sparse import sparse_dense_sp_lhs, sparse_dense_sp_rhs
 from compiler.topi.operands import dims
+from compiler.topi.sparse_tensors import CSRPlaceholderOp
 from compiler.topi.tag import Tag
 from compiler.topi.transform import transpose
 

@@ -145,7 +145,7 @@ def test_an_example_is_one_file(tmp_path: Path) -> None:
     [example] = load_gallery(tmp_path)
     assert (example.name, example.title) == ("scale", "Scale a vector")
     assert example.words.startswith("One loop")
-    from compiler import alias
+    from compiler.classic import alias
 
     alias.install()
     scope: dict[str, Any] = {}

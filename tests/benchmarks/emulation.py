@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 
 import compiler as tvm
-from compiler import alias, te
+from compiler import te
+from compiler.classic import alias
 from compiler.driver.emulate import emulate
 from compiler.runtime.module import Module
 from tests.benchmarks.matmul import CALLS, SCRIPT, turn

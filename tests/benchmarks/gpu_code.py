@@ -23,7 +23,7 @@ from typing import Any
 import compiler as tvm
 from app import create_app
 from app.gallery import load_gallery
-from compiler import alias
+from compiler.classic import alias
 from compiler.driver.device_pipeline import split_for_device
 from compiler.ir.origin import OriginTable, recording, user_line
 from compiler.ir.text import Line

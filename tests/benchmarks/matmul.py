@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from compiler import alias
+from compiler.classic import alias
 from compiler.runtime.native_code import host_cpu
 from compiler.runtime.ndarray import array, empty
 from compiler.runtime.threads import set_num_threads

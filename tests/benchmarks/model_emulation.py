@@ -18,7 +18,7 @@ import numpy as np
 
 import compiler as tvm
 from compiler import relay
-from compiler.driver.relay.emulate import emulate_graph
+from compiler.classic.relay.emulate import emulate_graph
 from compiler.runtime.graph_module import GraphModule
 from tests import models
 

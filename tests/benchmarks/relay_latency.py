@@ -25,7 +25,7 @@ from onnxruntime import quantization
 
 import compiler as tvm
 from compiler import relay
-from compiler.contrib import graph_executor
+from compiler.classic.contrib import graph_executor
 from compiler.driver.relay import vm
 from compiler.driver.relay.build import build
 from compiler.ir.transform import PassContext

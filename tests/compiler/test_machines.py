@@ -11,7 +11,7 @@ import pytest
 
 import compiler as tvm
 from compiler import relay, te
-from compiler.contrib import graph_executor
+from compiler.classic.contrib import graph_executor
 from compiler.ir.error import BuildError
 from compiler.runtime.machine import available_cores, this_machine
 from compiler.target.caches import machine_caches

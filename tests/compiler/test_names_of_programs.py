@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 import compiler as tvm
-from compiler import alias, relay, tir
-from compiler.contrib import graph_executor
-from compiler.driver.relay import quantize
-from compiler.driver.relay.backend import graph_executor_codegen
-from compiler.driver.relay.quantize import _annotate as annotation_rules
+from compiler import relay, tir
+from compiler.classic import alias
+from compiler.classic.contrib import graph_executor
+from compiler.classic.relay import quantize
+from compiler.classic.relay.backend import graph_executor_codegen
+from compiler.classic.relay.quantize import _annotate as annotation_rules
 from compiler.ir.error import ArgumentError
 from compiler.relay.function_devices import devices_of
 from compiler.tir.script import tir as T
@@ -104,7 +105,7 @@ def test_a_graph_is_lowered_by_hand_and_run():
 
 
 def test_programs_say_how_an_operator_is_annotated(monkeypatch):
-    monkeypatch.setattr("compiler.relay.transform.quantize_annotate._REGISTERED", {})
+    monkeypatch.setattr("compiler.classic.relay.transform.quantize_annotate._REGISTERED", {})
     calls = []
 
     @annotation_rules.register_annotate_function("nn.dense")

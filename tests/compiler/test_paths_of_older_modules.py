@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import compiler as tvm
-from compiler.alias import install
+from compiler.classic.alias import install
 from compiler.ir.error import DTypeError
 
 install()

@@ -17,17 +17,18 @@ from pathlib import Path
 import pytest
 
 import compiler
-from compiler import name_resolution, names
+from compiler.classic.names.resolution import PUBLIC
+from compiler.ir.extension import load
 from tests.contracts.measures.sources import parsed
 
 ROOT = Path(__file__).parents[2]
 TOP = (
     "compiler",
     "compiler.__main__",
-    "compiler.alias",
-    "compiler.name_resolution",
-    "compiler.names",
-    "compiler.unavailable",
+    "compiler.classic.alias",
+    "compiler.classic.names.resolution",
+    "compiler.classic.names.public",
+    "compiler.classic.names.unavailable",
 )
 """The library's entry: it may name every package."""
 DOTTED = re.compile(r"(compiler|app)(\.\w+)+(:\w+)?")
@@ -159,9 +160,9 @@ def test_a_circle_is_seen() -> None:
     assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}) == [["b", "c"]]
 
 
-@pytest.mark.parametrize("name", names.PUBLIC)
+@pytest.mark.parametrize("name", PUBLIC)
 def test_every_public_name_is_where_the_table_says(name: str) -> None:
     value: object = compiler
     for part in name.split(".")[1:]:
         value = getattr(value, part)
-    assert value is name_resolution.load(names.PUBLIC[name])
+    assert value is load(PUBLIC[name])

@@ -17,7 +17,7 @@ from onnx import TensorProto, helper
 
 import compiler
 from compiler import relay, te, topi
-from compiler.contrib import graph_executor
+from compiler.classic.contrib import graph_executor
 from compiler.ir import op as op_table
 from compiler.ir.error import TVMError
 from compiler.ir.extension import extension_point

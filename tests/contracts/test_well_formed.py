@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from compiler import alias
+from compiler.classic import alias
 from compiler.ir.functor import Visitor
 from compiler.ir.instrument import Instrument, instrumented
 from compiler.ir.module import IRModule

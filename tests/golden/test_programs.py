@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from compiler import alias
+from compiler.classic import alias
 
 HERE = Path(__file__).parent
 PROGRAMS = sorted(p for p in (HERE.parent / "programs").glob("*.py") if p.stem != "__init__")

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from compiler import cpu
-from compiler.contrib import graph_executor
+from compiler.classic.contrib import graph_executor
 from compiler.driver.build import build
 from compiler.driver.lower import lower
 from compiler.ir.error import TVMError

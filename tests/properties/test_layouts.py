@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from compiler import cpu as tvm_cpu
-from compiler.contrib import graph_executor
+from compiler.classic.contrib import graph_executor
 from compiler.ir import IRModule
 from compiler.ir.error import TVMError
 from compiler.ir.transform import PassContext

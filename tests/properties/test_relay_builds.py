@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from compiler import cpu
-from compiler.contrib import graph_executor
+from compiler.classic.contrib import graph_executor
 from compiler.ir.transform import PassContext
 from compiler.relay import build
 from tests.properties.graphs import evaluate, flat, random_inputs, random_module

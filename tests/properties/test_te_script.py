@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given, note, reject
 from hypothesis import strategies as st
 
-from compiler import alias
+from compiler.classic import alias
 from compiler.driver.lower import lower
 from compiler.ir.error import TVMError
 from compiler.ir.structural import structural_equal

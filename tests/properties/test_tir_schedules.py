@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from compiler.classic.tir.schedule_testing import verify_trace_roundtrip
 from compiler.driver.build import build
 from compiler.ir.error import BuildError, LoweringError
 from compiler.ir.module import IRModule
@@ -18,7 +19,6 @@ from compiler.runtime.ndarray import array
 from compiler.runtime.threads import num_threads, set_num_threads
 from compiler.tir.interpreter import interpret
 from compiler.tir.schedule import Schedule, ScheduleDebugMask
-from compiler.tir.schedule.testing import verify_trace_roundtrip
 from compiler.tir.script import from_source
 from tests.compiler.tir.schedule.programs import PROGRAMS
 from tests.properties.block_programs import BlockProgram

@@ -8,8 +8,6 @@ from typing import Any
 
 from compiler.driver.build_device import is_device
 from compiler.driver.relay.aot.factory import AOTExecutorFactoryModule, CompiledModel, require_interface
-from compiler.driver.relay.backend.options import as_executor, as_runtime
-from compiler.driver.relay.backend.utils import mangle_module_name
 from compiler.driver.relay.external import with_external_code
 from compiler.driver.relay.graph import GraphProgram, KernelCall, graph_program
 from compiler.driver.relay.groups import KernelNames, StructuralKey, hash_of, structural_key
@@ -17,6 +15,7 @@ from compiler.driver.relay.kernels import KernelCompiler, KernelModule, NamedKer
 from compiler.driver.relay.lower import LoweredKernel, lower_group
 from compiler.driver.relay.memory import MemoryPlan, plan_memory
 from compiler.driver.relay.metadata import FunctionInfo, function_metadata, main_info
+from compiler.driver.relay.options import as_executor, as_runtime, mangle_module_name
 from compiler.driver.relay.params import bind_params
 from compiler.ir.error import ArgumentError, BuildError, TargetError, expected, show
 from compiler.ir.instrument import active_instruments, uninstrumented

@@ -4,7 +4,6 @@ A family's file registers its operators; what this package exports follows from 
 """
 
 from compiler.ir.extension import extension_point
-from compiler.relay import op_attributes
 from compiler.relay.op_registry import find_public, load_operators
 from compiler.relay.operator import get
 
@@ -12,8 +11,6 @@ __all__ = ["get", *load_operators(globals(), "")]
 
 
 def __getattr__(name: str) -> object:
-    if name in op_attributes.__all__:
-        return getattr(op_attributes, name)
     if (load := extension_point("tvm.relay.op").find(name)) is not None:
         return load()
     return find_public("", name)

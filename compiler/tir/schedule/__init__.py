@@ -1,5 +1,8 @@
 """TensorIR schedules, under TVM's names: ``tvm.tir.schedule``."""
 
+from typing import TYPE_CHECKING
+
+from compiler.ir.extension import public_module
 from compiler.tir.schedule import analysis, primitives, transform  # noqa: F401  (importing primitives registers them)
 from compiler.tir.schedule.block_info import CachedFlags
 from compiler.tir.schedule.error import ScheduleError
@@ -27,3 +30,6 @@ __all__ = [
     "StmtSRef",
     "Trace",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_module("tvm.tir.schedule", __all__)

@@ -16,11 +16,11 @@ What is written is what is built: ``i + 0`` is an addition, so that programs can
 from typing import TYPE_CHECKING
 
 from compiler.ir.extension import public_module
-from compiler.tir.script import highlight, ir, ir_builder, parser, printer, tir
+from compiler.tir.script import highlight, ir, parser, tir
 from compiler.tir.script.functions import from_source, ir_module
 from compiler.tir.script.source import ScriptError
 
-__all__ = ["ScriptError", "from_source", "highlight", "ir", "ir_builder", "ir_module", "parser", "printer", "tir"]
+__all__ = ["ScriptError", "from_source", "highlight", "ir", "ir_module", "parser", "tir"]
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = public_module("tvm.script", __all__)

@@ -6,16 +6,12 @@ from compiler.ir.error import unknown_name
 from compiler.ir.extension import extension_point
 from compiler.tir.script.expression_words import Range
 from compiler.tir.script.functions import ir_module, module_attrs, module_global_infos
-from compiler.tir.script.ir_builder.ir import lookup_vdevice, module_get_attr, module_set_attr
 
 __all__ = [
     "Range",
     "ir_module",
-    "lookup_vdevice",
     "module_attrs",
-    "module_get_attr",
     "module_global_infos",
-    "module_set_attr",
 ]
 
 

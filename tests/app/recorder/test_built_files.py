@@ -12,7 +12,8 @@ import compiler as tvm
 from app.built_files import FILE_KINDS, FileSubject, read_part
 from app.recorder.built_files import make_file, send_file
 from app.recorder.recorder import Recorder
-from compiler import alias, relay, te
+from compiler import relay, te
+from compiler.classic import alias
 from compiler.ir.instrument import instrumented
 
 

@@ -5,11 +5,11 @@ import logging
 import pytest
 
 from compiler import autotvm, te
-from compiler.alias import install
 from compiler.autotvm.measure import MeasureResult, Runner
 from compiler.autotvm.task.record import encode, load_from_file, measure_str_key, split_workload
 from compiler.autotvm.task.task import FlopCalculationError, compute_flop
-from compiler.testing.autotvm import DummyRunner, get_sample_records, get_sample_task
+from compiler.classic.alias import install
+from compiler.classic.testing.autotvm import DummyRunner, get_sample_records, get_sample_task
 
 install()
 

@@ -12,7 +12,7 @@ import pytest
 import compiler as tvm
 from compiler import autotvm, relay, te, topi
 from compiler.autotvm.task.space import FallbackConfigEntity, InstantiationError, SplitEntity
-from compiler.testing.relay import run_infer_type
+from compiler.classic.testing.relay import run_infer_type
 
 
 @autotvm.template("test/matmul")

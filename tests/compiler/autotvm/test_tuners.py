@@ -8,7 +8,7 @@ import pytest
 import compiler as tvm
 from compiler import autotvm, te
 from compiler.autotvm import MeasureErrorNo
-from compiler.driver.autotvm.boosted_trees import BoostedTrees
+from compiler.classic.autotvm.boosted_trees import BoostedTrees
 
 _N = 96
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from compiler import te
-from compiler.driver import build_module
-from compiler.driver.relay.backend import name_transforms
-from compiler.driver.relay.backend.options import Executor, Runtime
-from compiler.driver.relay.backend.utils import mangle_module_name
+from compiler.classic import build_module
+from compiler.classic.relay.backend import name_transforms
+from compiler.classic.relay.backend.utils import mangle_module_name
+from compiler.driver.relay.options import Executor, Runtime
 from compiler.ir.error import ArgumentError
 
 

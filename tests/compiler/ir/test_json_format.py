@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from compiler import relay, te, tir
+from compiler.classic.testing.relay import mlp
 from compiler.ir import load_json, make_node, save_json
 from compiler.ir.error import ArgumentError, AttrsError, TVMError
 from compiler.ir.node import Node
@@ -19,7 +20,6 @@ from compiler.ir.structural import assert_structural_equal, structural_equal, st
 from compiler.runtime.ndarray import NDArray, array
 from compiler.runtime.packed_func import register_func
 from compiler.target.target import Target
-from compiler.testing.relay import mlp
 
 
 def _same_after_reading(thing: object) -> object:

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from compiler import relay
+from compiler.classic.relay.prelude import Prelude
 from compiler.ir.error import ArgumentError, TVMError
 from compiler.ir.module import IRModule
 from compiler.relay.interpreter import ConstructorValue, Interpreter, InterpreterError, RefValue
 from compiler.relay.operator import Input, RelayOp
-from compiler.relay.prelude import Prelude
 
 nn: Any = relay.op.nn
 rng = np.random.default_rng(7)

@@ -10,16 +10,16 @@ import pytest
 
 import compiler as tvm
 from compiler import relay, te, topi
-from compiler.driver.relay.backend import te_compiler
+from compiler.classic.relay import op_strategy as strategy
+from compiler.classic.relay.backend import te_compiler
+from compiler.classic.testing.relay.temp_op_attr import TempOpAttr
 from compiler.ir.attrs import Attrs
 from compiler.ir.error import ArgumentError, BuildError
 from compiler.ir.types import Type
 from compiler.relay.inference import infer_expr
-from compiler.relay.op import strategy
 from compiler.relay.op_strategy import program_strategy
 from compiler.target.target import Target
 from compiler.te.tensor import Tensor
-from compiler.testing.relay.temp_op_attr import TempOpAttr
 
 _op = relay.op
 DATA = np.array([[1, 2, 4], [8, 16, 32]], "float32")

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from compiler import relay, tir
+from compiler.classic.relay.prelude import Prelude
 from compiler.ir import assert_structural_equal, structural_equal, structural_hash
 from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
 from compiler.relay.inference import infer_module
-from compiler.relay.prelude import Prelude
 from tests.growth import assert_linear
 
 nn: Any = relay.op.nn

@@ -12,8 +12,8 @@ import pytest
 
 import compiler as tvm
 from compiler import relay, te
-from compiler.contrib import cc, graph_executor
-from compiler.contrib.debugger import debug_executor
+from compiler.classic.contrib import cc, graph_executor
+from compiler.classic.contrib.debugger import debug_executor
 from compiler.ir.error import ArgumentError
 from compiler.runtime.c_types import ArgTypeCode
 from compiler.runtime.graph_factory import GraphExecutorFactory

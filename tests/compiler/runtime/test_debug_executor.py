@@ -10,7 +10,7 @@ import pytest
 
 import compiler as tvm
 from compiler import relay
-from compiler.contrib.debugger import debug_executor
+from compiler.classic.contrib.debugger import debug_executor
 from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
 

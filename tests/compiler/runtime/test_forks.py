@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from compiler import cpu, relay, te
-from compiler.contrib import graph_executor
+from compiler.classic.contrib import graph_executor
 from compiler.driver.build import build
 from compiler.driver.relay import vm
 from compiler.ir.error import ArgumentError, TVMError

@@ -9,7 +9,7 @@ import pytest
 
 import compiler as tvm
 from compiler import relay
-from compiler.contrib import graph_executor
+from compiler.classic.contrib import graph_executor
 from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
 from compiler.runtime.graph import parse_graph

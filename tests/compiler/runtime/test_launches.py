@@ -8,7 +8,7 @@ import pytest
 
 import compiler as tvm
 from compiler import relay, te
-from compiler.contrib import graph_executor
+from compiler.classic.contrib import graph_executor
 from compiler.driver.build import build
 from compiler.ir.error import ArgumentError, LoweringError
 from compiler.runtime.launches import DeviceMemory, Launch, Launches, NoLaunches, decode_launches, encode_launches

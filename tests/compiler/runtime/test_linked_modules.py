@@ -5,7 +5,7 @@ import pytest
 
 import compiler as tvm
 from compiler import te
-from compiler.contrib import cc
+from compiler.classic.contrib import cc
 from compiler.ir.error import ArgumentError
 
 

@@ -9,11 +9,11 @@ import pytest
 
 import compiler as tvm
 from compiler import relay, te
+from compiler.classic.relay.backend import Executor
+from compiler.classic.testing.relay import mlp, resnet
 from compiler.driver.build import build
-from compiler.driver.relay.backend import Executor
 from compiler.runtime.aot_executor import AotModule
 from compiler.runtime.graph_module import GraphModule
-from compiler.testing.relay import mlp, resnet
 
 CC = next((command for command in ("cc", "gcc", "clang") if shutil.which(command)), None)
 pytestmark = pytest.mark.skipif(CC is None, reason="needs a C compiler")

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import compiler as tvm
+from compiler.classic.tir.intrinsics import dot_product_common
 from compiler.driver.emulate import emulate
 from compiler.driver.sanitize import sanitize
 from compiler.ir.module import IRModule
 from compiler.target.cuda_tools import compile_cuda, missing_tools
-from compiler.tir.intrinsics import dot_product_common
 from compiler.tir.schedule import Schedule
 from compiler.tir.script import from_source
 from compiler.tir.warp_access import explain_kernels

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import compiler as tvm
+from compiler.classic.tir.intrinsics import mfma, rocm
 from compiler.ir.error import ArgumentError, BuildError
 from compiler.ir.module import IRModule
 from compiler.tir.intrin_registry import TensorIntrin
-from compiler.tir.intrinsics import mfma, rocm
 from compiler.tir.schedule import Schedule
 from compiler.tir.script import from_source
 

@@ -9,13 +9,13 @@ import pytest
 
 import compiler as tvm
 from compiler import te
+from compiler.classic.tir.intrinsics import cuda
 from compiler.driver.emulate import emulate
 from compiler.driver.sanitize import sanitize
 from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
 from compiler.target.cuda_tools import compile_cuda, missing_tools
 from compiler.tir.intrin_registry import TensorIntrin
-from compiler.tir.intrinsics import cuda
 from compiler.tir.matrix_fragments import fragment_element, fragment_place
 from compiler.tir.schedule import Schedule
 

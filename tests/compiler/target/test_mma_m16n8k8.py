@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from compiler import te
+from compiler.classic.tir.intrinsics import cuda
 from compiler.driver.emulate import emulate
 from compiler.runtime.ndarray import array
 from compiler.tir.intrin_registry import TensorIntrin
-from compiler.tir.intrinsics import cuda
 from compiler.tir.schedule import Schedule
 
 

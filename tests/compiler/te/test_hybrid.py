@@ -7,10 +7,10 @@ import pytest
 
 import compiler as tvm
 from compiler import te
+from compiler.classic.te import hybrid
+from compiler.classic.te.hybrid import HybridError, HybridModule, script
+from compiler.classic.te.hybrid.runtime import HYBRID_GLOBALS
 from compiler.ir.error import ArgumentError, ScheduleError
-from compiler.te import hybrid
-from compiler.te.hybrid import HybridError, HybridModule, script
-from compiler.te.hybrid.runtime import HYBRID_GLOBALS
 from compiler.tir.interpreter import interpret
 
 SCALE = 3

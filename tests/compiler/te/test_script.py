@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import compiler as tvm
-from compiler import alias, relay, te, tir
+from compiler import relay, te, tir
+from compiler.classic import alias
 from compiler.driver.relay.lower import LoweredKernel
 from compiler.te.program import NotExpressible
 from compiler.te.script import write_script

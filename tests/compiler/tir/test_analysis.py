@@ -9,12 +9,11 @@ from types import SimpleNamespace
 import pytest
 
 from compiler import tir
+from compiler.classic.tir.memcpy import identify_memcpy
 from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
 from compiler.ir.primexpr import IntImm, IterVar, Var
-from compiler.ir.transform import Sequential
 from compiler.ir.types import PointerType, PrimType
-from compiler.tir.analysis.memcpy import identify_memcpy
 from compiler.tir.script import from_source
 
 i, j = Var("i"), Var("j")
@@ -161,26 +160,6 @@ def test_constants_take_multiples_of_an_alignment(alignment: int, size: int) -> 
         """
     )
     assert tir.analysis.calculate_constant_bytes(func, alignment) == size
-
-
-def test_memory_is_known_after_the_passes_of_compaction() -> None:
-    func = from_source(
-        """
-        @T.prim_func
-        def main(A: T.Buffer((16, 16), "float32"), C: T.Buffer((16, 16), "float32")):
-            for i in range(16):
-                with T.block():
-                    T.reads(A[i, 0:16])
-                    T.writes(C[i, 0:16])
-                    B = T.alloc_buffer((16, 16), "float32", scope="global.vtcm")
-                    for j in range(16):
-                        B[i, j] = A[i, j] * 2.0
-                    for j in range(16):
-                        C[i, j] = B[i, 15 - j]
-        """
-    )
-    mod = Sequential(tir.analysis.get_vtcm_compaction_passes())(IRModule({"main": func}))
-    assert tir.analysis.calculate_allocated_bytes(mod["main"])["main"]["global.vtcm"] == 16 * 4
 
 
 COPIES = {

@@ -1,7 +1,7 @@
 """The elements of buffers that statements read and write."""
 
 from compiler import tir
-from compiler.arith import _ffi_api
+from compiler.classic.arith import ffi_api as _ffi_api
 
 
 def nest(n):

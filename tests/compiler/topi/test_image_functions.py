@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from compiler import alias
+from compiler.classic import alias
 
 alias.install()
 
@@ -11,8 +11,8 @@ from tvm import topi  # noqa: E402
 
 import compiler as tvm  # noqa: E402
 from compiler import te  # noqa: E402
+from compiler.classic.testing import topi as reference  # noqa: E402
 from compiler.ir.error import ArgumentError  # noqa: E402
-from compiler.testing import topi as reference  # noqa: E402
 from tests.compiler.topi.test_nn_functions import check, data, run  # noqa: E402
 
 ROIS = np.array([[0, 1, 1, 6, 6], [1, 0, 2, 5, 7]], "float32")

@@ -5,8 +5,8 @@ import pytest
 
 import compiler as tvm
 from compiler import te, topi
+from compiler.classic.testing import topi as reference
 from compiler.ir.error import ArgumentError
-from compiler.testing import topi as reference
 
 RNG = np.random.default_rng(0)
 

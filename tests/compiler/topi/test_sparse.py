@@ -8,9 +8,9 @@ import pytest
 
 import compiler as tvm
 from compiler import te, topi
-from compiler.contrib import sparse
 from compiler.ir.error import ArgumentError, UnavailableError
 from compiler.te.tensor import Tensor
+from compiler.topi import sparse_tensors as sparse
 
 Matrix = npt.NDArray[np.float32]
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from docstring_parser import Docstring, DocstringStyle, parse
 
-from compiler import alias
+from compiler.classic import alias
 
 PACKAGE = "compiler"
 

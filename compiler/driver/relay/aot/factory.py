@@ -10,8 +10,6 @@ import msgspec
 
 from compiler.driver.narrow_floats import legalize_narrow_floats
 from compiler.driver.relay.aot.main_function import MainFunction, main_function
-from compiler.driver.relay.backend.options import Executor, Runtime
-from compiler.driver.relay.backend.utils import mangle_module_name
 from compiler.driver.relay.graph import GraphProgram
 from compiler.driver.relay.lower import LoweredKernel
 from compiler.driver.relay.memory import MemoryPlan
@@ -21,6 +19,7 @@ from compiler.driver.relay.metadata import (
     function_metadata,
     main_info,
 )
+from compiler.driver.relay.options import Executor, Runtime, mangle_module_name
 from compiler.ir.error import BuildError
 from compiler.ir.function import BaseFunc
 from compiler.ir.module import IRModule

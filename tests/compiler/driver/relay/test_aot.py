@@ -5,9 +5,9 @@ import pytest
 
 import compiler as tvm
 from compiler import relay, tir
-from compiler.contrib import utils
-from compiler.driver import tvmc
-from compiler.driver.relay.backend import Executor, Runtime
+from compiler.classic import tvmc
+from compiler.classic.contrib import utils
+from compiler.classic.relay.backend import Executor, Runtime
 from compiler.ir.error import ArgumentError, BuildError
 from compiler.runtime.aot_executor import AotModule
 from compiler.runtime.graph_module import GraphModule

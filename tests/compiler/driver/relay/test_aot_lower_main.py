@@ -5,9 +5,9 @@ import pytest
 
 import compiler as tvm
 from compiler import relay
-from compiler.driver.relay.backend import Executor
-from compiler.driver.relay.backend.aot import AOTLowerMain, CreateExecutorMetadata, CreateFunctionMetadata
-from compiler.driver.relay.backend.utils import CallType
+from compiler.classic.relay.backend import Executor
+from compiler.classic.relay.backend.aot import AOTLowerMain, CreateExecutorMetadata, CreateFunctionMetadata
+from compiler.classic.relay.backend.utils import CallType
 from compiler.ir.error import BuildError
 from compiler.tir.script import tir as T
 

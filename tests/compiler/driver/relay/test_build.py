@@ -14,7 +14,7 @@ import pytest
 
 import compiler as tvm
 from compiler import relay
-from compiler.contrib import graph_executor
+from compiler.classic.contrib import graph_executor
 from compiler.driver.relay import kernels
 from compiler.driver.relay.kernels import clear_cache
 from compiler.ir.error import ArgumentError, TargetError
@@ -176,7 +176,7 @@ def test_unpacks_as_graph_library_and_parameters() -> None:
 _LOAD = """\
 import sys, numpy as np
 import compiler as tvm
-from compiler.contrib import graph_executor
+from compiler.classic.contrib import graph_executor
 lib = tvm.runtime.load_module(sys.argv[1])
 executor = graph_executor.GraphModule(lib["default"](tvm.cpu(0)))
 executor.set_input("x", np.load(sys.argv[2]))

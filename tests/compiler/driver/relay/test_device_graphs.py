@@ -9,10 +9,10 @@ import pytest
 
 import compiler as tvm
 from compiler import relay
-from compiler.driver.relay.emulate import emulate_graph
+from compiler.classic.relay.emulate import emulate_graph
+from compiler.classic.testing.relay import mlp
 from compiler.ir.error import TargetError, UnavailableError
 from compiler.runtime.graph_module import GraphModule
-from compiler.testing.relay import mlp
 
 
 def _cnn() -> tuple[Any, dict[str, Any]]:

@@ -9,8 +9,8 @@ import pytest
 
 import compiler as tvm
 from compiler import relay
-from compiler.driver.relay.backend import Executor
-from compiler.driver.relay.backend.executor_factory import ExecutorFactoryModule
+from compiler.classic.relay.backend import Executor
+from compiler.classic.relay.backend.executor_factory import ExecutorFactoryModule
 from compiler.ir.error import ArgumentError, TVMError
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compiler import relay
-from compiler.driver.relay.backend.memory_plan import GraphPlanMemory
+from compiler.classic.relay.backend.memory_plan import GraphPlanMemory
 from compiler.ir import IRModule
 from compiler.relay.transform import FuseOps, InferType
 

@@ -11,7 +11,7 @@ import pytest
 
 import compiler as tvm
 from compiler import relay
-from compiler.contrib import graph_executor
+from compiler.classic.contrib import graph_executor
 from compiler.driver.relay.vm import VirtualMachine
 from compiler.ir.transform import PassContext
 from compiler.relay.frontend import from_onnx

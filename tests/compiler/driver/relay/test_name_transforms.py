@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.driver.relay.backend import name_transforms as names
+from compiler.classic.relay.backend import name_transforms as names
 from compiler.ir.error import ArgumentError
 
 

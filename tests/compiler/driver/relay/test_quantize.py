@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from compiler import relay
-from compiler.driver.relay import quantize as qtz
+from compiler.classic.relay import quantize as qtz
+from compiler.classic.relay.quantize.calibrate import find_scale_by_percentile
+from compiler.classic.relay.quantize.conversions import NotIntegralError
+from compiler.classic.relay.quantize.kl_divergence import find_scale_by_kl
 from compiler.driver.relay.executor import create_executor
-from compiler.driver.relay.quantize.calibrate import find_scale_by_percentile
-from compiler.driver.relay.quantize.conversions import NotIntegralError
-from compiler.driver.relay.quantize.kl_divergence import find_scale_by_kl
 from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
 from compiler.relay.analysis import list_op_freqs, post_order

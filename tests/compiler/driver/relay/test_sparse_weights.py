@@ -5,7 +5,7 @@ import pytest
 
 import compiler as tvm
 from compiler import relay
-from compiler.driver.relay.data_dep_optimization import bsr_conv2d, bsr_dense
+from compiler.classic.relay.data_dep_optimization import bsr_conv2d, bsr_dense
 from compiler.runtime.graph_module import GraphModule
 
 

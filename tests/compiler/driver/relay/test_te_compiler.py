@@ -4,7 +4,7 @@ import numpy as np
 
 import compiler as tvm
 from compiler import relay
-from compiler.driver.relay.backend import te_compiler
+from compiler.classic.relay.backend import te_compiler
 
 
 def _function(*shape):

@@ -9,12 +9,12 @@ import pytest
 
 import compiler as tvm
 from compiler import relay
+from compiler.classic.relay.prelude import Prelude
 from compiler.driver.relay import vm_kernels
 from compiler.driver.relay.vm import VirtualMachine
 from compiler.ir.error import ArgumentError, TVMError
 from compiler.ir.function import GlobalVar
 from compiler.ir.module import IRModule
-from compiler.relay.prelude import Prelude
 
 INT = relay.scalar_type("int32")
 RNG = np.random.default_rng(3)

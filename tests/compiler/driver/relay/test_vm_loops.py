@@ -9,10 +9,10 @@ import pytest
 
 import compiler as tvm
 from compiler import relay
+from compiler.classic.relay.loops import while_loop
 from compiler.driver.relay import vm_loops
 from compiler.driver.relay.vm import Executable, VirtualMachine
 from compiler.ir.module import IRModule
-from compiler.relay.loops import while_loop
 
 INT = relay.scalar_type("int64")
 

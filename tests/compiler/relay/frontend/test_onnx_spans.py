@@ -10,15 +10,16 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from compiler import relay
+from compiler.classic.frontend import common
+from compiler.classic.testing import disable_span_filling, enable_span_filling
 from compiler.ir import origin
 from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
 from compiler.ir.origin import OriginTable, named_origins, recording
 from compiler.ir.structural import assert_structural_equal, structural_equal
 from compiler.ir.transform import PassContext
-from compiler.relay.frontend import common, from_onnx
+from compiler.relay.frontend import from_onnx
 from compiler.relay.transform import AnnotateSpans, FoldConstant, FuseOps, InferType, SimplifyInference
-from compiler.testing import disable_span_filling, enable_span_filling
 
 
 def _value(name, shape):

@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 
 import compiler as tvm
-from compiler import alias, relay
+from compiler import relay
+from compiler.classic import alias
 from compiler.runtime import graph_module
 
 torch = pytest.importorskip("torch")

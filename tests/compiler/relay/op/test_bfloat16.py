@@ -12,7 +12,7 @@ import pytest
 
 import compiler
 from compiler import relay
-from compiler.contrib import graph_executor
+from compiler.classic.contrib import graph_executor
 from compiler.ir.module import IRModule
 from compiler.relay.interpreter import Interpreter
 from compiler.runtime.ndarray import numpy_dtype

@@ -9,7 +9,7 @@ import pytest
 
 import compiler as tvm
 from compiler import relay, te, topi
-from compiler.alias import install
+from compiler.classic.alias import install
 
 install()
 

@@ -9,10 +9,10 @@ import pytest
 
 import compiler as tvm
 from compiler import relay, te, topi
+from compiler.classic.relay import op_strategy as strategy_room
+from compiler.classic.relay.op_strategy.wrappers import HANDED_ON, SCHEDULED
 from compiler.ir.dict_attrs import DictAttrs
 from compiler.ir.error import UnknownNameError
-from compiler.relay.op import strategy as strategy_room
-from compiler.relay.op.strategy.wrappers import HANDED_ON, SCHEDULED
 from compiler.relay.operator import relay_ops
 from compiler.target.target import Target
 

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from compiler import relay
+from compiler.classic.relay.prelude import Prelude
 from compiler.ir import structural_equal
 from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
 from compiler.relay.interpreter import Interpreter
 from compiler.relay.parser import ParseError, fromtext, parse, parse_expr
-from compiler.relay.prelude import Prelude
 from compiler.relay.printer import astext
 from tests.growth import assert_linear
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 import compiler.relay
+from compiler.classic.relay.prelude import Prelude
 from compiler.ir import IRModule
-from compiler.relay.prelude import Prelude
 from compiler.relay.ty import TensorType, scalar_type
 
 relay: Any = compiler.relay

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from compiler.classic.testing.relay.temp_op_attr import TempOpAttr
 from compiler.ir.error import TVMError
 from compiler.ir.transform import PassContext
 from compiler.relay.analysis import list_op_freqs, post_order
 from compiler.relay.operator import op_name
 from compiler.target.target import Target
-from compiler.testing.relay.temp_op_attr import TempOpAttr
 from tests.compiler.relay.transform.reading import after, module_of, relay, shown, transform
 from tests.properties.graphs import evaluate, random_inputs
 

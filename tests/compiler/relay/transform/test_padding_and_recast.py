@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import compiler as tvm
-from compiler.driver.relay.data_dep_optimization import simplify_fc_transpose
+from compiler.classic.relay.data_dep_optimization import simplify_fc_transpose
 from compiler.ir.error import ArgumentError
 from compiler.relay.analysis import list_op_freqs
 from compiler.relay.transform.recast import RecastMutator

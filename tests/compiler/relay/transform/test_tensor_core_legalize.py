@@ -5,7 +5,7 @@ import pytest
 
 import compiler as tvm
 from compiler import relay, topi
-from compiler.testing.relay.temp_op_attr import TempOpAttr
+from compiler.classic.testing.relay.temp_op_attr import TempOpAttr
 
 
 def _legalized(op, function, expr, params, target="cuda"):

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from compiler import tir
+from compiler.classic.tir.schedule_testing import verify_trace_roundtrip
 from compiler.ir.error import ArgumentError
 from compiler.ir.structural import assert_structural_equal
 from compiler.tir.schedule import Schedule, ScheduleError
-from compiler.tir.schedule.testing import verify_trace_roundtrip
 from compiler.tir.script import from_source
 from compiler.tir.script import tir as T
 from tests.compiler.tir.schedule.programs import BLUR, CHAIN

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import compiler as tvm
+from compiler.classic.tir.schedule_testing import verify_trace_roundtrip
 from compiler.tir.schedule import Schedule, ScheduleError
-from compiler.tir.schedule.testing import verify_trace_roundtrip
 from compiler.tir.script import tir as T
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from compiler.classic.tir.schedule_testing import verify_trace_roundtrip
 from compiler.tir.schedule import ScheduleError
-from compiler.tir.schedule.testing import verify_trace_roundtrip
 from compiler.tir.script import tir as T
 from tests.compiler.tir.schedule.programs import MATMUL, Program
 

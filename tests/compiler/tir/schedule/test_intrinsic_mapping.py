@@ -10,9 +10,9 @@ import pytest
 
 import compiler as tvm
 from compiler import te
-from compiler.testing import te_workload
+from compiler.classic.testing import te_workload
+from compiler.classic.tir.intrinsics.cuda import WMMA_SYNC_16x16x16_f16f16f32_INTRIN as WMMA
 from compiler.tir import IndexMap, TensorIntrin
-from compiler.tir.intrinsics.cuda import WMMA_SYNC_16x16x16_f16f16f32_INTRIN as WMMA
 from compiler.tir.schedule.analysis import get_auto_tensorize_mapping_info
 
 HALF: dict[str, Any] = {"in_dtype": "float16", "out_dtype": "float32"}

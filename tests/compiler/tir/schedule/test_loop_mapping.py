@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from compiler.classic.tir.intrinsics.x86 import VNNI_DOT_16x4_INTRIN, dot_product_16x4_u8i8i32_desc
 from compiler.ir.primexpr import PrimExpr, Var, const
 from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.function import PrimFunc
 from compiler.tir.interpreter import interpret
-from compiler.tir.intrinsics.x86 import VNNI_DOT_16x4_INTRIN, dot_product_16x4_u8i8i32_desc
 from compiler.tir.schedule import Schedule
 from compiler.tir.schedule.analysis import TensorizeInfo, get_tensorize_loop_mapping, suggest_index_map
 from compiler.tir.schedule.transform import tile_with_tensor_intrin

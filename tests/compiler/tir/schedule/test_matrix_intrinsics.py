@@ -3,9 +3,9 @@
 import pytest
 
 import compiler as tvm
+from compiler.classic.tir.intrinsics import cuda, metal, rocm
 from compiler.ir.error import ArgumentError
 from compiler.tir.intrin_registry import TensorIntrin
-from compiler.tir.intrinsics import cuda, hexagon, metal, rocm
 from compiler.tir.schedule import Schedule
 from compiler.tir.script import from_source
 
@@ -68,22 +68,6 @@ def test_products_of_four_bits() -> None:
     sync = TensorIntrin.get(group["compute"])
     assert sync is not None
     assert "A[0:8, 0:32], B[0:8, 0:32]" in sync.desc.script()
-
-
-def test_copies_by_the_dma_of_hexagon() -> None:
-    source = """
-@T.prim_func
-def main(A: T.Buffer((256,), "int8")):
-    for i in range(256):
-        with T.block("copy"):
-            vi = T.axis.spatial(256, i)
-            T.evaluate(A[vi])
-"""
-    sch = Schedule(from_source(source))
-    copy = sch.cache_read(sch.get_block("copy"), 0, "global.vtcm")
-    _, inner = sch.split(sch.get_loops(copy)[0], [None, 128])
-    sch.tensorize(inner, hexagon.DMA_READ_128_i8)
-    assert "device_api.hexagon.dma_copy_dltensor" in sch.mod.script()
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from compiler.classic.tir.schedule_testing import verify_trace_roundtrip
 from compiler.ir.error import ArgumentError
 from compiler.tir.schedule import ScheduleError
-from compiler.tir.schedule.testing import verify_trace_roundtrip
 from compiler.tir.script import tir as T
 from compiler.tir.stmt import ForKind
 from tests.compiler.tir.schedule.programs import BLUR, CHAIN, MATMUL_RELU, Program

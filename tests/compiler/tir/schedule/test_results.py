@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import compiler as tvm
-from compiler.tir.schedule.testing import verify_trace_roundtrip
+from compiler.classic.tir.schedule_testing import verify_trace_roundtrip
 from compiler.tir.script import tir as T
 from tests.compiler.tir.schedule.programs import BLUR, CHAIN, MATMUL, MATMUL_RELU, PADDED, ROW_MAXIMUM, Program
 

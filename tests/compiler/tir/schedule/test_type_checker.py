@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from compiler.tir.schedule._type_checker import type_checked
+from compiler.classic.tir.schedule_type_checker import type_checked
 
 
 def checked(annotation: object) -> Callable[[object], str]:

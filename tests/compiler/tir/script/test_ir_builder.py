@@ -6,17 +6,17 @@ from collections.abc import Callable
 
 import pytest
 
+from compiler.classic.tir.script_builder import IRBuilder
+from compiler.classic.tir.script_builder import frame as frames
+from compiler.classic.tir.script_builder import ir as I
+from compiler.classic.tir.script_builder import tir as T
+from compiler.classic.tir.script_builder.frame import DETECT_ACCESS
 from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
 from compiler.ir.structural import assert_structural_equal
 from compiler.tir.block import BlockRealize
 from compiler.tir.function import PrimFunc
 from compiler.tir.script import from_source
-from compiler.tir.script.ir_builder import IRBuilder
-from compiler.tir.script.ir_builder import frame as frames
-from compiler.tir.script.ir_builder import ir as I
-from compiler.tir.script.ir_builder import tir as T
-from compiler.tir.script.ir_builder.frame import DETECT_ACCESS
 from compiler.tir.stmt import SeqStmt
 
 

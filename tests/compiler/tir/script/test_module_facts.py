@@ -3,11 +3,11 @@
 import pytest
 
 import compiler as tvm
+from compiler.classic.tir.script_builder import IRBuilder
+from compiler.classic.tir.script_builder import ir as builder
 from compiler.tir.script import from_source
 from compiler.tir.script import ir as I
 from compiler.tir.script import tir as T
-from compiler.tir.script.ir_builder import IRBuilder
-from compiler.tir.script.ir_builder import ir as builder
 
 
 @I.ir_module

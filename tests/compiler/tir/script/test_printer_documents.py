@@ -7,10 +7,8 @@ import random
 
 import pytest
 
-from compiler.ir.error import ArgumentError
-from compiler.ir.object_path import ObjectPath
-from compiler.tir.script.printer import to_python_script
-from compiler.tir.script.printer.doc import (
+from compiler.classic.tir.script_printer import to_python_script
+from compiler.classic.tir.script_printer.doc import (
     AssertDoc,
     AssignDoc,
     CallDoc,
@@ -36,6 +34,8 @@ from compiler.tir.script.printer.doc import (
     TupleDoc,
     WhileDoc,
 )
+from compiler.ir.error import ArgumentError
+from compiler.ir.object_path import ObjectPath
 
 UNARY = {OperationKind.USub: "-", OperationKind.Invert: "~", OperationKind.Not: "not "}
 BINARY = {

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from compiler import alias
+from compiler.classic import alias
 from compiler.driver.lower import lower
 from compiler.ir.error import TVMError
 from compiler.ir.instrument import Instrument, instrumented

@@ -7,7 +7,7 @@ import pytest
 
 import compiler as tvm
 from compiler import nd, te, tir
-from compiler.driver.build_module import schedule_to_module
+from compiler.classic.build_module import schedule_to_module
 from compiler.te.schedule import Schedule
 from compiler.te.tensor import Tensor
 

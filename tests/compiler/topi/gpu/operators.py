@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from compiler import relay
+from compiler.classic.testing import topi as references
 from compiler.relay.function import Function
-from compiler.testing import topi as references
 
 Array = np.ndarray[Any, Any]
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from compiler import te, topi
+from compiler.classic.testing.topi import get_injective_schedule, get_reduce_schedule
 from compiler.driver.emulate import emulate
 from compiler.ir.error import ArgumentError
 from compiler.target import Target
-from compiler.testing.topi import get_injective_schedule, get_reduce_schedule
 
 
 def test_schedules_by_name() -> None:

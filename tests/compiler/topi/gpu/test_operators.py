@@ -10,7 +10,7 @@ import pytest
 
 import compiler as tvm
 from compiler import relay
-from compiler.driver.relay.emulate import emulate_graph
+from compiler.classic.relay.emulate import emulate_graph
 from compiler.ir.error import BuildError
 from compiler.relay.function import Function
 from compiler.relay.operator import OpPattern

@@ -7,8 +7,8 @@ import pytest
 
 import compiler as tvm
 from compiler import relay, te, topi
+from compiler.classic.relay.emulate import emulate_graph
 from compiler.driver.emulate import emulate
-from compiler.driver.relay.emulate import emulate_graph
 from compiler.runtime.graph_module import GraphModule
 from compiler.target import Target
 from compiler.target.cuda_tools import compile_cuda, missing_tools

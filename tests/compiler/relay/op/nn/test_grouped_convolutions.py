@@ -9,7 +9,7 @@ import pytest
 
 import compiler.relay
 from compiler import cpu
-from compiler.contrib import graph_executor
+from compiler.classic.contrib import graph_executor
 from compiler.ir import IRModule
 from compiler.ir.transform import PassContext
 

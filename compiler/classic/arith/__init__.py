@@ -1,0 +1,1 @@
+"""Parts of TVM's arithmetic that no build needs."""

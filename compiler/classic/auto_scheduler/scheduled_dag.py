@@ -1,0 +1,58 @@
+"""``auto_scheduler.ComputeDAG``: operations with the schedules of their sketch."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+
+from compiler.classic.auto_scheduler.sketch import Sketch, State
+from compiler.classic.auto_scheduler.transform_steps import StepState
+from compiler.classic.auto_scheduler.workload import ComputeDAG
+from compiler.te.schedule import Schedule
+from compiler.te.tensor import Tensor
+
+__all__ = ["ScheduledDAG", "primitives_as_code"]
+
+_CACHE = re.compile(r"\W+")
+
+
+class ScheduledDAG(ComputeDAG):
+    """The operations that tensors are computed by, and how they are scheduled.
+
+    They are given by inputs and outputs, by a schedule that has none of its primitives applied, or by a workload's key.
+    """
+
+    @cached_property
+    def sketch(self) -> Sketch:
+        """The schedules that are searched."""
+        return Sketch(self)
+
+    def apply_steps_from_state(
+        self, state: State | StepState, layout_rewrite: object = None
+    ) -> tuple[Schedule, list[Tensor]]:
+        """Return the schedule of a state, with the parameters of the function."""
+        return state.schedule(self) if isinstance(state, StepState) else self.sketch.schedule(state)
+
+    def print_python_code_from_state(self, state: State | StepState) -> str:
+        """Return the schedule of a state as Python code."""
+        return primitives_as_code(self.apply_steps_from_state(state)[0])
+
+
+def primitives_as_code(schedule: Schedule) -> str:
+    """Return the primitives of a schedule as lines of Python."""
+    return "".join(_line(p.label, p.stage) + "\n" for p in schedule.primitives)
+
+
+def _line(label: str, stage: str) -> str:
+    call, _, results = label.partition(" -> ")
+    owner = f"s[{_identifier(stage)}]" if stage else "s"
+    made = ", ".join(_identifier(name) for name in results.split(", ")) if results else ""
+    name, bracket, arguments = call.partition("(")
+    written = re.sub(r"[A-Za-z_][\w.]*", lambda m: _identifier(m[0]), arguments)
+    if name == "compute_at":
+        written = re.sub(r"^\w+", lambda m: f"s[{m[0]}]", written)
+    return f"{made} = {owner}.{name}{bracket}{written}" if made else f"{owner}.{name}{bracket}{written}"
+
+
+def _identifier(name: str) -> str:
+    return _CACHE.sub("_", name)

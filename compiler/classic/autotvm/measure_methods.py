@@ -1,0 +1,142 @@
+"""Measurement of candidates: builders, runners and batches."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.autotvm.measure import Builder, BuildResult, MeasureErrorNo, MeasureInput, MeasureResult, Runner
+from compiler.autotvm.task import Task
+from compiler.autotvm.task.space import InstantiationError
+from compiler.classic.contrib.unavailable import UnavailableName
+from compiler.driver.build import build
+from compiler.ir.error import TVMError, expected
+from compiler.ir.instrument import uninstrumented
+from compiler.runtime.device import cpu
+from compiler.runtime.module import Module
+from compiler.runtime.ndarray import NDArray, array, numpy_dtype
+from compiler.te.tensor import Tensor
+
+__all__ = [
+    "BuildResult", "LocalBuilder", "LocalRunner", "MeasureBatch", "RPCRunner", "create_measure_batch", "measure_option",
+]  # fmt: skip
+
+MeasureBatch = Callable[[Sequence[MeasureInput]], list[MeasureResult]]
+RPCRunner = UnavailableName(
+    "tvm.autotvm.RPCRunner", "there is no RPC to other machines; LocalRunner measures on this one"
+)
+
+
+class LocalBuilder(Builder):
+    """Builds candidates in this process, one after the other; nothing is interrupted by a ``timeout``."""
+
+    def __init__(
+        self,
+        timeout: float = 10,
+        n_parallel: int | None = None,
+        build_kwargs: Mapping[str, object] | None = None,
+        **options: object,
+    ) -> None:
+        super().__init__(timeout, n_parallel, build_kwargs)
+
+    def build(self, measure_inputs: Sequence[MeasureInput]) -> list[BuildResult]:
+        """Build candidates; one that fails, or that its template refuses, has what is to be recorded of it."""
+        with uninstrumented():
+            return [_built(inp) for inp in measure_inputs]
+
+
+def _built(inp: MeasureInput) -> BuildResult:
+    started = time.time()
+    failed: TVMError
+    try:
+        with inp.target:
+            schedule, args = inp.task.instantiate(inp.config)
+            return BuildResult(build(schedule, list(args), inp.target), args, None, time.time() - started)
+    except InstantiationError as refused:
+        failed, error = refused, MeasureErrorNo.INSTANTIATION_ERROR
+    except TVMError as reported:
+        failed, error = reported, MeasureErrorNo.COMPILE_HOST
+    seconds = time.time() - started
+    return BuildResult(None, (), MeasureResult((failed,), int(error), seconds, time.time()), seconds)
+
+
+class LocalRunner(Runner):
+    """Runs candidates in this process on random numbers; nothing is interrupted by a ``timeout``.
+
+    A measurement lasts at least ``min_repeat_ms`` milliseconds; ``cooldown_interval`` seconds pass after each
+    candidate.
+    """
+
+    def __init__(
+        self,
+        timeout: float = 10,
+        number: int = 4,
+        repeat: int = 3,
+        min_repeat_ms: int = 0,
+        cooldown_interval: float = 0.0,
+        enable_cpu_cache_flush: bool = False,
+        module_loader: object = None,
+    ) -> None:
+        super().__init__(timeout, 1)
+        self.number = number
+        self.repeat = repeat
+        self.min_repeat_ms = min_repeat_ms
+        self.cooldown_interval = cooldown_interval
+        self.enable_cpu_cache_flush = enable_cpu_cache_flush
+        self.module_loader = module_loader
+
+    def run(self, measure_inputs: Sequence[MeasureInput], build_results: Sequence[BuildResult]) -> list[MeasureResult]:
+        """Measure candidates: seconds of a call, one for each measurement."""
+        with uninstrumented():
+            return [self._measured(built) for built in build_results]
+
+    def _measured(self, built: BuildResult) -> MeasureResult:
+        if built.module is None:
+            assert built.error is not None
+            return built.error
+        started = time.time()
+        costs: Sequence[float | Exception]
+        try:
+            costs, error = self.seconds(built.module, built.args), MeasureErrorNo.NO_ERROR
+        except TVMError as failed:
+            costs, error = (failed,), MeasureErrorNo.RUNTIME_DEVICE
+        return MeasureResult(costs, int(error), built.time_cost + time.time() - started, time.time())
+
+    def seconds(self, module: Module, args: Sequence[Tensor]) -> tuple[float, ...]:
+        """Measure one function."""
+        rng = np.random.default_rng(0)
+        arrays = [_random(rng, arg) for arg in args]
+        evaluate = module.time_evaluator(
+            module.entry_name, cpu(), self.number, self.repeat, min_repeat_ms=self.min_repeat_ms
+        )
+        seconds = evaluate(*arrays).results
+        time.sleep(self.cooldown_interval)
+        return tuple(seconds)
+
+
+def _random(rng: np.random.Generator, tensor: Tensor) -> NDArray:
+    shape = tuple(int(extent) for extent in tensor.shape)  # type: ignore[call-overload]
+    return array(rng.uniform(0, 8, shape).astype(numpy_dtype(tensor.dtype)))
+
+
+def measure_option(builder: Builder | str, runner: Runner | str) -> dict[str, Any]:
+    """Return how candidates are measured; ``local`` is a :class:`LocalBuilder` and a :class:`LocalRunner`."""
+    builder = LocalBuilder() if builder == "local" else builder
+    runner = LocalRunner() if runner == "local" else runner
+    if not isinstance(builder, Builder):
+        expected("measure_option", "builder", "a Builder or 'local'", builder)
+    if not isinstance(runner, Runner):
+        expected("measure_option", "runner", "a Runner or 'local'", runner)
+    return {"builder": builder, "runner": runner}
+
+
+def create_measure_batch(task: Task, option: Mapping[str, Any]) -> MeasureBatch:
+    """Return what measures candidates."""
+    builder: Builder = option["builder"]
+    runner: Runner = option["runner"]
+    runner.set_task(task)
+    builder.set_task(task, runner.get_build_kwargs())
+    return lambda inputs: runner.run(inputs, builder.build(inputs))

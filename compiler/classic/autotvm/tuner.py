@@ -1,0 +1,222 @@
+"""Tuners: decide which candidates to measure, and in which order."""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from compiler.autotvm.measure import MeasureInput, MeasureResult
+from compiler.autotvm.task import ConfigEntity, Task
+from compiler.classic.autotvm.measure_methods import create_measure_batch
+from compiler.ir.error import ArgumentError
+from compiler.ir.extension import public_module
+
+__all__ = ["GATuner", "GridSearchTuner", "RandomTuner", "Tuner"]
+
+Record = tuple[MeasureInput, MeasureResult]
+Callback = Callable[["Tuner", Sequence[MeasureInput], Sequence[MeasureResult]], None]
+
+_BATCH = 8
+MAX_ERRORS = 150
+"""Candidates that may fail before the log says all; ``set_error_threshold`` says another number."""
+
+
+class Tuner:
+    """Measures candidates of a task and remembers the best; ``best_flops`` are floating-point operations a second."""
+
+    def __init__(self, task: Task, **options: object) -> None:
+        if task.config_space is None or task.target is None:
+            raise ArgumentError("tuner: the task has no configuration space; create it with autotvm.task.create")
+        self.task = task
+        self.space = task.config_space
+        self.target = task.target
+        self.best_config: ConfigEntity | None = None
+        self.best_flops = 0.0
+        self.best_iter = 0
+        self.best_measure_pair: Record | None = None
+        self._visited: set[int] = set()
+        self._error_threshold = MAX_ERRORS
+        self._errors = 0
+
+    def set_error_threshold(self, threshold: int) -> None:
+        """Say how many candidates may fail before the logger ``autotvm`` turns to debugging."""
+        self._error_threshold = threshold
+
+    def has_next(self) -> bool:
+        """Return whether there are candidates that were not measured."""
+        return len(self._visited) < len(self.space)
+
+    def next_batch(self, batch_size: int) -> list[ConfigEntity]:
+        """Return the next candidates."""
+        made: list[ConfigEntity] = []
+        while len(made) < batch_size and self.has_next():
+            index = self.next_index()
+            self._visited.add(index)
+            made.append(self.space.get(index))
+        return made
+
+    def next_index(self) -> int:
+        """Return the number of a candidate that was not measured.
+
+        Raises
+        ------
+        NotImplementedError
+            In this class, which has no order.
+        """
+        raise NotImplementedError
+
+    def update(self, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
+        """Take notice of measurements."""
+
+    def load_history(self, data_set: Iterable[Record]) -> None:
+        """Take notice of records; what they measured is not measured again."""
+        own = [row for row in data_set if row[0].task.workload == self.task.workload]
+        self._visited.update(inp.config.index for inp, _ in own)
+        self.update([inp for inp, _ in own], [res for _, res in own])
+
+    def reset(self) -> None:
+        """Forget what was measured."""
+        self.best_config, self.best_flops, self.best_iter, self.best_measure_pair = None, 0.0, 0, None
+        self._visited.clear()
+
+    def tune(
+        self,
+        n_trial: int,
+        measure_option: Mapping[str, Any],
+        early_stopping: int | None = None,
+        callbacks: Sequence[Callback] = (),
+        si_prefix: str = "G",
+    ) -> None:
+        """Measure candidates.
+
+        Parameters
+        ----------
+        measure_option : mapping
+            What ``autotvm.measure_option`` returned.
+        early_stopping : int, optional
+            End when so many candidates in a row were no better.
+        callbacks : sequence of callable
+            Called with the tuner, the inputs and the results of each batch.
+        """
+        measure_batch = create_measure_batch(self.task, measure_option)
+        done = 0
+        while done < n_trial and self.has_next():
+            configs = self.next_batch(min(_BATCH, n_trial - done))
+            inputs = [MeasureInput(self.target, self.task, config) for config in configs]
+            results = measure_batch(inputs)
+            for at, record in enumerate(zip(inputs, results, strict=True), start=done):
+                self._compare(at, record)
+            done += len(inputs)
+            self._count_errors(results)
+            self.update(inputs, results)
+            for callback in callbacks:
+                callback(self, inputs, results)
+            if early_stopping is not None and done >= self.best_iter + early_stopping:
+                return
+
+    def _count_errors(self, results: Sequence[MeasureResult]) -> None:
+        before = self._errors
+        self._errors += sum(bool(result.error_no) for result in results)
+        if before <= self._error_threshold < self._errors:
+            logger = logging.getLogger("autotvm")
+            logger.warning("Too many errors happen in the tuning. Switching to debug mode.")
+            logger.setLevel(logging.DEBUG)
+
+    def _compare(self, at: int, record: Record) -> None:
+        speed = flops(record)
+        if speed > self.best_flops:
+            self.best_config, self.best_flops = record[0].config, speed
+            self.best_iter, self.best_measure_pair = at, record
+
+
+def flops(record: Record) -> float:
+    """Return the floating-point operations a second of a record, or calls a second where a task has none."""
+    inp, res = record
+    costs = [cost for cost in res.costs if not isinstance(cost, Exception)]
+    if res.error_no or not costs:
+        return 0.0
+    return (inp.task.flop or 1) * len(costs) / sum(costs)
+
+
+class _RangeTuner(Tuner):
+    """Measures candidates whose numbers are in a range."""
+
+    def __init__(self, task: Task, range_idx: tuple[int, int] | None = None) -> None:
+        super().__init__(task)
+        first, last = range_idx or (0, self.space.range_length - 1)
+        if not 0 <= first <= last < self.space.range_length:
+            raise ArgumentError(
+                f"tuner: range_idx must lie within 0 and {self.space.range_length - 1}, got {range_idx}"
+            )
+        self.begin_idx = first
+        self.end_idx = last + 1
+
+    def has_next(self) -> bool:
+        """Return whether there are candidates in the range that were not measured."""
+        done = sum(self.begin_idx <= index < self.end_idx for index in self._visited)
+        return done < self.space.subrange_length(self.begin_idx, self.end_idx)
+
+
+class RandomTuner(_RangeTuner):
+    """Measures candidates in random order, all or those from the first number to the last one of ``range_idx``."""
+
+    def next_index(self) -> int:
+        while (index := self.space.get_rand_index(self.begin_idx, self.end_idx)) in self._visited:
+            continue
+        return index
+
+
+class GridSearchTuner(_RangeTuner):
+    """Measures candidates in the order of the space, all or those from the first to the last one of ``range_idx``."""
+
+    def next_index(self) -> int:
+        numbers = range(self.begin_idx, self.end_idx)
+        return next(i for i in numbers if i not in self._visited and self.space.is_index_valid(i))
+
+
+class GATuner(Tuner):
+    """Measures what a genetic algorithm breeds: the knobs of good candidates, crossed and mutated.
+
+    ``elite_num`` of the best stay among the parents; ``mutation_prob`` is how likely each knob is to change.
+    """
+
+    def __init__(self, task: Task, pop_size: int = 100, elite_num: int = 3, mutation_prob: float = 0.1) -> None:
+        super().__init__(task)
+        self._elite_num = elite_num
+        self._pop_size = pop_size
+        self._mutation_prob = mutation_prob
+        self._parents: list[tuple[float, list[int]]] = []
+
+    def next_index(self) -> int:
+        if len(self._parents) >= 2:
+            for _ in range(self._pop_size):
+                index = self.space.knob2point(self._child())
+                if index not in self._visited and self.space.is_index_valid(index):
+                    return index
+        while (index := self.space.get_rand_index()) in self._visited:
+            continue
+        return index
+
+    def _child(self) -> list[int]:
+        """Cross two candidates, good ones rather than others, and mutate the result."""
+        weights = [speed + 1e-9 for speed, _ in self._parents]
+        (_, first), (_, second) = random.choices(self._parents, weights, k=2)
+        cut = random.randrange(len(first) + 1)
+        return [
+            random.randrange(size) if random.random() < self._mutation_prob else knob
+            for knob, size in zip(first[:cut] + second[cut:], self.space.dims, strict=True)
+        ]
+
+    def update(self, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
+        measured = [
+            (flops((inp, res)), self.space.point2knob(inp.config.index))
+            for inp, res in zip(inputs, results, strict=True)
+        ]
+        ranked = sorted([*self._parents, *measured], reverse=True)
+        self._parents = ranked[: max(self._elite_num, self._pop_size)]
+
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_module("tvm.autotvm.tuner", __all__)

@@ -1,0 +1,125 @@
+"""``tvm.rpc``: sessions in this process; there are none on other machines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from compiler.classic.contrib.unavailable import UnavailableName
+from compiler.classic.contrib.utils import tempdir
+from compiler.ir.error import ArgumentError
+from compiler.runtime.device import Device
+from compiler.runtime.device import cpu as cpu_device
+from compiler.runtime.device import device as as_device
+from compiler.runtime.library import load_module, system_lib
+from compiler.runtime.module import Module
+from compiler.runtime.packed_func import get_global_func
+
+__all__ = [
+    "LocalSession", "PopenSession", "RPCSession", "Server", "TrackerSession", "connect", "connect_tracker",
+    "with_minrpc",
+]  # fmt: skip
+
+_REASON = "there is no RPC to other machines; LocalSession is a session in this process"
+
+PopenSession, RPCSession, Server, TrackerSession, connect, connect_tracker, with_minrpc = (
+    UnavailableName(f"tvm.rpc.{name}", _REASON)
+    for name in (
+        "PopenSession", "RPCSession", "Server", "TrackerSession", "connect", "connect_tracker", "with_minrpc",
+    )
+)  # fmt: skip
+
+
+class LocalSession:
+    """A session in this process, with a folder of its own for the files that are sent to it."""
+
+    def __init__(self) -> None:
+        self._folder = tempdir()
+
+    def upload(self, data: bytearray | bytes | str | Path, target: str | None = None) -> None:
+        """Put content, or a file at a path, into the session's folder, under its own name by default.
+
+        Raises
+        ------
+        ArgumentError
+            If content has no name, or the file cannot be read.
+        """
+        if isinstance(data, (bytes, bytearray)):
+            if not target:
+                raise ArgumentError("upload: target must name the file to write when data is bytes")
+            content = bytes(data)
+        else:
+            target = target or Path(data).name
+            try:
+                content = Path(data).read_bytes()
+            except OSError as exc:
+                raise ArgumentError(f"upload: cannot read {str(data)!r}: {exc.strerror}") from None
+        self._path(target).write_bytes(content)
+
+    def download(self, path: str) -> bytearray:
+        """Return what a file of the session contains.
+
+        Raises
+        ------
+        ArgumentError
+            If there is none.
+        """
+        return bytearray(self._existing(path).read_bytes())
+
+    def remove(self, path: str) -> None:
+        """Remove a file of the session.
+
+        Raises
+        ------
+        ArgumentError
+            If there is none.
+        """
+        self._existing(path).unlink()
+
+    def listdir(self, path: str) -> list[str]:
+        """Return the names of the files of a folder, ``.`` for the session's own."""
+        return sorted(entry.name for entry in self._path(path).iterdir())
+
+    def load_module(self, path: str) -> Any:
+        """Return what a library contains that was sent to the session.
+
+        Raises
+        ------
+        ArgumentError
+            If there is none.
+        """
+        return load_module(self._existing(path))
+
+    def system_lib(self) -> Module:
+        """Return the functions of the libraries in this process; see :func:`tvm.runtime.system_lib`."""
+        return system_lib()
+
+    def get_function(self, name: str) -> Callable[..., Any]:
+        """Return a function that is registered under a name.
+
+        Raises
+        ------
+        ArgumentError
+            If there is none.
+        """
+        function = get_global_func(name)
+        assert function is not None
+        return function
+
+    def device(self, dev_type: str | int, dev_id: int = 0) -> Device:
+        """Return a device of this machine."""
+        return as_device(dev_type, dev_id)
+
+    def cpu(self, dev_id: int = 0) -> Device:
+        """Return the CPU."""
+        return cpu_device(dev_id)
+
+    def _path(self, name: str) -> Path:
+        return Path(self._folder.relpath(name))
+
+    def _existing(self, name: str) -> Path:
+        path = self._path(name)
+        if not path.is_file():
+            raise ArgumentError(f"LocalSession: there is no file {name!r}")
+        return path

@@ -1,0 +1,125 @@
+"""Converters of operators that TensorFlow and TensorFlow Lite define alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from compiler.classic.frontend.shared.nhwc import strided_slice
+from compiler.classic.frontend.shared.segments import segments
+from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.shared.folding import constant, dtype_of, ops, rank_of
+from compiler.relay.frontend.shared.tensors import bounded, expand, split, static_dims
+from compiler.relay.frontend.shared.tensors import transpose as transposed
+
+
+class Node(Protocol):
+    """A node of either format."""
+
+    @property
+    def inputs(self) -> Sequence[Any]:
+        """The inputs, as expressions."""
+
+    def ints(self, index: int, what: str) -> list[int]:
+        """Return the integers of an input that must be constant."""
+
+
+# Arithmetic
+
+
+def add_n(node: Node) -> Any:
+    """Convert ``AddN``."""
+    total = node.inputs[0]
+    for x in node.inputs[1:]:
+        total = ops.add(total, x)
+    return total
+
+
+def divide(a: RelayExpr, b: RelayExpr) -> Any:
+    """Divide, rounding quotients of integers towards zero."""
+    return ops.divide(a, b) if dtype_of(a).startswith("float") else ops.trunc_divide(a, b)
+
+
+def floor_divide(a: RelayExpr, b: RelayExpr) -> Any:
+    """Divide, rounding quotients down."""
+    return ops.floor(ops.divide(a, b)) if dtype_of(a).startswith("float") else ops.floor_divide(a, b)
+
+
+# Shape
+
+
+def broadcast_to(node: Node) -> Any:
+    """Convert ``BroadcastTo``."""
+    return expand(node.inputs[0], node.ints(1, "the shape"))
+
+
+def expand_dims(node: Node) -> Any:
+    """Convert ``ExpandDims``."""
+    (axis,) = node.ints(1, "the axis")
+    return ops.expand_dims(node.inputs[0], axis % (rank_of(node.inputs[0]) + 1))
+
+
+def fill(node: Node) -> Any:
+    """Convert ``Fill``."""
+    dims = node.ints(0, "the shape")
+    bounded(*dims)
+    return ops.full(node.inputs[1], dims, dtype=dtype_of(node.inputs[1]))
+
+
+def rank(node: Node) -> Any:
+    """Convert ``Rank``."""
+    return constant(rank_of(node.inputs[0]), "int32")
+
+
+def reverse(node: Node) -> Any:
+    """Convert ``ReverseV2``."""
+    x = node.inputs[0]
+    for axis in node.ints(1, "the axes"):
+        x = ops.reverse(x, axis % rank_of(x))
+    return x
+
+
+def slice_sizes(node: Node) -> Any:
+    """Convert ``Slice``, whose size -1 stands for the rest of an axis."""
+    x, begin, sizes = node.inputs[0], node.ints(1, "the begin"), node.ints(2, "the sizes")
+    dims = static_dims(x, "the input")
+    ends = [d if s == -1 else b + s for b, s, d in zip(begin, sizes, dims, strict=True)]
+    return strided_slice(x, begin, ends, [1] * len(dims), {})
+
+
+def split_sizes(node: Node) -> Any:
+    """Convert ``SplitV``, whose size -1 stands for the rest of the axis."""
+    x, sizes = node.inputs[0], node.ints(1, "the sizes")
+    (axis,) = (a % rank_of(x) for a in node.ints(2, "the axis"))
+    whole = static_dims(x, "the input")[axis]
+    sizes = [whole - sum(s for s in sizes if s >= 0) if s == -1 else s for s in sizes]
+    return split(x, sizes, axis)
+
+
+def tile(node: Node) -> Any:
+    """Convert ``Tile``."""
+    return ops.tile(node.inputs[0], node.ints(1, "how often"))
+
+
+def transpose(node: Node) -> Any:
+    """Convert ``Transpose``."""
+    return transposed(node.inputs[0], node.ints(1, "the order of the axes"))
+
+
+# Reduction
+
+
+def top_k(node: Node) -> Any:
+    """Convert ``TopKV2``."""
+    (count,) = node.ints(1, "the number of elements")
+    return list(ops.topk(node.inputs[0], k=count, axis=-1, ret_type="both", dtype="int32"))
+
+
+def unsorted_segments(reduction: str) -> Callable[[Node], Any]:
+    """Return a converter of ``UnsortedSegment…`` operators with a reduction."""
+
+    def convert(node: Node) -> Any:
+        (count,) = node.ints(2, "the number of segments")
+        return segments(node.inputs[0], node.inputs[1], count, reduction)
+
+    return convert

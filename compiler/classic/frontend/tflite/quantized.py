@@ -1,0 +1,68 @@
+"""Quantization, dequantization and requantization by ``qnn`` operators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from compiler.classic.frontend.tflite.reader import Quantization, TensorInfo
+from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.shared.errors import ModelError
+from compiler.relay.frontend.shared.folding import constant, ops
+
+__all__ = ["is_quantized", "parameters_of", "quantization_of", "quantized", "real", "requantized"]
+
+
+def is_quantized(tensor: TensorInfo) -> bool:
+    """Return whether a tensor is quantized."""
+    return tensor.quantization is not None and tensor.dtype.startswith(("int", "uint"))
+
+
+def quantization_of(tensor: TensorInfo | None) -> Quantization:
+    """Return the quantization parameters of a tensor."""
+    if tensor is None or tensor.quantization is None:
+        raise ModelError(f"tensor {'' if tensor is None else tensor.name!r} must be quantized")
+    return tensor.quantization
+
+
+def _parameter(values: np.ndarray[Any, Any]) -> RelayExpr:
+    """Convert scales or zero points to a constant, a scalar if all are equal."""
+    first = values.reshape(-1)[:1]
+    number: RelayExpr = constant(first.reshape(()) if (values == first).all() else values)
+    return number
+
+
+def parameters_of(tensor: TensorInfo | None) -> tuple[RelayExpr, RelayExpr]:
+    """Return the scale and the zero point of a quantized tensor."""
+    q = quantization_of(tensor)
+    return _parameter(q.scale), _parameter(q.zero_point)
+
+
+def real(x: RelayExpr, tensor: TensorInfo) -> RelayExpr:
+    """Dequantize a tensor."""
+    numbers: RelayExpr = ops.qnn.dequantize(x, *parameters_of(tensor), axis=quantization_of(tensor).axis)
+    return numbers
+
+
+def quantized(x: RelayExpr, tensor: TensorInfo) -> RelayExpr:
+    """Quantize a tensor."""
+    axis = quantization_of(tensor).axis
+    integers: RelayExpr = ops.qnn.quantize(
+        ops.cast(x, "float32"), *parameters_of(tensor), axis=axis, out_dtype=tensor.dtype
+    )
+    return integers
+
+
+def requantized(x: RelayExpr, scale: np.ndarray[Any, Any], zero: RelayExpr, tensor: TensorInfo) -> RelayExpr:
+    """Requantize integers to the scale and zero point of a result.
+
+    Parameters
+    ----------
+    scale : np.ndarray
+        The scale of ``x``, or one scale per slice along its last axis.
+    """
+    integers: RelayExpr = ops.qnn.requantize(
+        x, _parameter(scale), zero, *parameters_of(tensor), axis=-1, out_dtype=tensor.dtype
+    )
+    return integers

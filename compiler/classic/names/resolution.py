@@ -1,0 +1,61 @@
+"""Resolution of public names by the tables of :mod:`compiler.classic.names.public`."""
+
+from __future__ import annotations
+
+import importlib
+from functools import partial
+
+from compiler import public_names
+from compiler.classic.names.older import OLDER, OLDER_MODULES
+from compiler.classic.names.package_modules import MODULES_OF_PACKAGES
+from compiler.classic.names.public import COMPLETED_BY, DEFINITIONS, MODULES, STANDARD_MODULES
+from compiler.classic.names.unavailable import UNAVAILABLE, unavailable_module
+from compiler.ir.deprecation import deprecated
+from compiler.ir.extension import complete, extension_point, load, places
+
+__all__ = ["PUBLIC", "extend", "module_of", "note_older"]
+
+_OWN = places(MODULES, DEFINITIONS)
+PUBLIC = {**places(public_names.MODULES, public_names.DEFINITIONS), **_OWN}
+"""What each public name of TVM stands for that is not found by its path: a module, or ``module:attribute``."""
+
+
+def module_of(name: str) -> str:
+    """Return the module that a public name stands for, e.g. ``compiler.runtime.ndarray`` for ``tvm.nd``."""
+    head, tail = name, ""
+    while head:
+        if head in OLDER:
+            return module_of(OLDER[head] + tail)
+        place = PUBLIC.get(head)
+        if place is not None and ":" not in place:
+            return place + tail
+        head, _, last = head.rpartition(".")
+        if not tail and last in MODULES_OF_PACKAGES.get(head, "").split():
+            continue
+        tail = f".{last}{tail}"
+    return "compiler" + name.removeprefix("tvm")
+
+
+def note_older(name: str) -> None:
+    """Issue a deprecation warning if a name belongs to an older release."""
+    if name in OLDER:
+        deprecated(name, OLDER[name])
+
+
+def _load_older(name: str) -> object:
+    note_older(name)
+    parent, _, attribute = OLDER[name].rpartition(".")
+    return getattr(importlib.import_module(module_of(parent)), attribute)
+
+
+def extend() -> None:
+    """Register the tables with the extension points of all layers."""
+    for older in OLDER:
+        parent, _, name = older.rpartition(".")
+        extension_point(parent).add(name, partial(_load_older, older), listed=False)
+    complete(_OWN, COMPLETED_BY, unlisted=OLDER_MODULES)
+    for name, place in STANDARD_MODULES.items():
+        extension_point("standard modules").add(name, partial(load, place))
+    for public in UNAVAILABLE:
+        parent, _, name = public.rpartition(".")
+        extension_point(parent).add(name, partial(unavailable_module, public), listed=False)

@@ -1,0 +1,1 @@
+"""Parts of TVM's Relay that no build needs."""

@@ -1,0 +1,1 @@
+"""Parts of TVM's tensor expressions that no build needs."""

@@ -1,0 +1,122 @@
+"""Residual networks over images of any number of dimensions: what ``resnet`` and ``resnet_3d`` share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from compiler.classic.testing.relay import layers
+from compiler.relay.analysis import free_vars
+from compiler.relay.expr import Expr, var
+from compiler.relay.function import Function
+from compiler.relay.operator import call_op
+from compiler.relay.ty import TensorType
+
+__all__ = ["Images", "network", "unit"]
+
+EPSILON = 2e-5
+"""Of the batch normalisations."""
+
+
+@dataclass(frozen=True)
+class Images:
+    """How images, and the weights of their convolutions, lie in memory."""
+
+    rank: int
+    layout: str
+    kernel_layout: str
+
+    @staticmethod
+    def of_layout(layout: str) -> Images:
+        """Return the images of a layout, with its usual weights."""
+        return Images(len(layout) - 2, layout, layers.conv_kernel_layout(layout))
+
+    def convolution(self, data: Expr, channels: int, extent: Sequence[int], strides: Sequence[int], name: str) -> Expr:
+        """Return a convolution that keeps the image's extents, but for its strides."""
+        operation = layers.conv2d if self.rank == 2 else layers.conv3d
+        return operation(
+            data,
+            channels=channels,
+            kernel_size=tuple(extent),
+            strides=tuple(strides),
+            padding=tuple(n // 2 for n in extent),
+            name=name,
+            data_layout=self.layout,
+            kernel_layout=self.kernel_layout,
+        )
+
+    def normed(self, data: Expr, name: str, scale: bool = True) -> Expr:
+        """Return the batch normalisation of the channels."""
+        return layers.batch_norm_infer(data, epsilon=EPSILON, axis=self.layout.index("C"), scale=scale, name=name)
+
+    def all(self, n: int) -> tuple[int, ...]:
+        """Return a number for each spatial dimension."""
+        return (n,) * self.rank
+
+
+def unit(
+    images: Images,
+    data: Expr,
+    num_filter: int,
+    strides: Sequence[int],
+    dim_match: bool,
+    name: str,
+    bottle_neck: bool,
+) -> Expr:
+    """Return convolutions, normalised and activated before, added to the data or to a convolution of extent 1."""
+    inner = int(num_filter * 0.25) if bottle_neck else num_filter
+    # channels and extent of each convolution
+    convolutions = ((inner, 1), (inner, 3), (num_filter, 1)) if bottle_neck else ((inner, 3), (num_filter, 3))
+    result, first = data, data
+    for index, (channels, extent) in enumerate(convolutions, 1):
+        active = call_op("nn.relu", images.normed(result, f"{name}_bn{index}"))
+        if index == 1:
+            first = active
+        step = strides if index == 1 else images.all(1)
+        result = images.convolution(active, channels, images.all(extent), step, f"{name}_conv{index}")
+    if dim_match:
+        return call_op("add", result, data)
+    return call_op("add", result, images.convolution(first, num_filter, images.all(1), strides, f"{name}_sc"))
+
+
+def network(
+    images: Images,
+    units: Sequence[int],
+    filters: Sequence[int],
+    num_classes: int,
+    shape: tuple[int, ...],
+    bottle_neck: bool,
+    dtype: str,
+    small: bool,
+) -> Function:
+    """Return a residual network; for small images its first convolution is small as well."""
+    data = var("data", TensorType(shape, dtype))
+    body = images.normed(data, "bn_data", scale=False)
+    body = _stem(images, body, filters[0], small)
+    for stage, count in enumerate(units, 1):
+        for index in range(1, count + 1):
+            halved = index == 1 and stage > 1
+            strides = images.all(2 if halved else 1)
+            name = f"stage{stage}_unit{index}"
+            body = unit(images, body, filters[stage], strides, index > 1, name, bottle_neck)
+    body = call_op("nn.relu", images.normed(body, "bn1"))
+    pooled = (
+        call_op("nn.global_avg_pool2d", body, layout=images.layout)
+        if images.rank == 2
+        else call_op("nn.adaptive_avg_pool3d", body, output_size=(1, 1, 1), layout=images.layout)
+    )
+    flat = call_op("nn.batch_flatten", pooled)
+    result = call_op("nn.softmax", layers.dense_add_bias(flat, units=num_classes, name="fc1"))
+    return Function(tuple(free_vars(result)), result)
+
+
+def _stem(images: Images, body: Expr, channels: int, small: bool) -> Expr:
+    if small:
+        return images.convolution(body, channels, images.all(3), images.all(1), "conv0")
+    over_time = (3, 1) if images.rank == 3 else None
+    extent = (over_time[0], 7, 7) if over_time else (7, 7)
+    strides = (over_time[1], 2, 2) if over_time else (2, 2)
+    body = call_op("nn.relu", images.normed(images.convolution(body, channels, extent, strides, "conv0"), "bn0"))
+    if over_time:
+        return body
+    return call_op("nn.max_pool2d", body, pool_size=(3, 3), strides=(2, 2), padding=(1, 1), layout=images.layout)

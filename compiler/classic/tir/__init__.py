@@ -1,0 +1,1 @@
+"""Parts of TVM's TIR that no build needs."""

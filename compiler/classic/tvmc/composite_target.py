@@ -1,0 +1,19 @@
+"""Composite targets: none are registered."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.classic.tvmc.errors import TVMCException
+
+__all__ = ["get_codegen_by_target", "get_codegen_names"]
+
+
+def get_codegen_names() -> list[str]:
+    """Return the names of the compilers that ``--target "NAME, llvm"`` gives parts of a model to."""
+    return []
+
+
+def get_codegen_by_target(name: str) -> dict[str, Any]:
+    """Return what is known about another compiler."""
+    raise TVMCException(f"Composite target {name} is not defined in TVMC.")

@@ -1,0 +1,19 @@
+"""Formats the results of a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from compiler.classic.tvmc.model import TVMCResult
+
+__all__ = ["get_top_results"]
+
+
+def get_top_results(result: TVMCResult, max_results: int) -> npt.NDArray[Any]:
+    """Return the largest numbers of the first output."""
+    values = np.asarray(result.outputs["output_0"])
+    order = np.argsort(values, axis=None)[::-1][:max_results]
+    return np.vstack([order, values.ravel()[order]])

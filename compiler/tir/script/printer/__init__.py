@@ -1,6 +1,0 @@
-"""Docs, the syntax trees of printed scripts: ``tvm.script.printer``."""
-
-from compiler.tir.script.printer import doc, doc_printer
-from compiler.tir.script.printer.doc_printer import to_python_script
-
-__all__ = ["doc", "doc_printer", "to_python_script"]

@@ -1,0 +1,118 @@
+"""``import tvm`` means this package, module by module the very same objects."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+
+import pytest
+
+import compiler
+from compiler.classic import alias
+from compiler.ir.deprecation import deprecated
+from compiler.ir.error import UnavailableError
+
+
+@pytest.fixture(autouse=True)
+def _installed() -> None:
+    alias.install()
+
+
+@pytest.mark.parametrize(
+    ("public", "real"),
+    [
+        ("tvm", "compiler"),
+        ("tvm.te", "compiler.te"),
+        ("tvm.tir.stmt_functor", "compiler.tir.stmt_functor"),
+        ("tvm.tir.transform", "compiler.tir.transform"),
+        ("tvm.transform", "compiler.ir.transform"),
+        ("tvm.ir.transform", "compiler.ir.transform"),
+        ("tvm.ir.instrument", "compiler.ir.instrument"),
+        ("tvm.testing", "compiler.classic.testing"),
+        ("tvm.runtime", "compiler.runtime"),
+        ("tvm.nd", "compiler.runtime.ndarray"),
+        ("tvm._ffi.base", "compiler.runtime.ffi_base"),
+        ("tvm.relay.testing", "compiler.classic.testing.relay"),
+        ("tvm.parser", "compiler.relay.parser"),
+    ],
+)
+def test_modules_are_the_same(public: str, real: str) -> None:
+    assert importlib.import_module(public) is importlib.import_module(real)
+    assert importlib.import_module(real).__spec__.name == real  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("name", dir(compiler))
+def test_every_public_name_exists(name: str) -> None:
+    assert getattr(compiler, name) is not None
+
+
+def test_installing_twice_changes_nothing() -> None:
+    before = list(sys.meta_path)
+    alias.install()
+    assert sys.meta_path == before
+
+
+@pytest.mark.parametrize(
+    ("statement", "error", "message"),
+    [
+        (
+            "import tvm.auto_scheduler as a; a.RPCRunner()",
+            UnavailableError,
+            "tvm.auto_scheduler.RPCRunner is not available: there is no RPC",
+        ),
+        (
+            "from tvm.contrib import cudnn; cudnn.softmax(1)",
+            UnavailableError,
+            "cudnn.softmax is not available: vendor GPU",
+        ),
+        (
+            "from tvm.meta_schedule.tune_context import TuneContext as T; T()",
+            UnavailableError,
+            "TuneContext is not available: TensorIR schedules are not searched",
+        ),
+        (
+            "from tvm.script import relax as R; R.function(1)",
+            UnavailableError,
+            "script.relax.function is not available: Relax is not part",
+        ),
+        (
+            "from tvm.runtime.profiling import PAPIMetricCollector as P; P()",
+            UnavailableError,
+            "PAPIMetricCollector is not available: hardware counters",
+        ),
+        ("from tvm.autotvm.tuner import RandomTunr", ModuleNotFoundError, "has no attribute 'RandomTunr'; did you"),
+        ("from tvm import tensors", ModuleNotFoundError, "tvm has no attribute 'tensors'"),
+        ("import tvm; tvm.meta_schedule.tune()", UnavailableError, "tvm.meta_schedule.tune is not available: TensorIR"),
+        ("import tvm; tvm.lowr", AttributeError, "did you mean 'lower'"),
+        ("import tvm; tvm.tir.Fro", AttributeError, "did you mean 'For'"),
+        ("import tvm; tvm.tir.fro", AttributeError, "did you mean 'For'"),
+        ("from tvm import te; te.plaecholder((1,))", AttributeError, "tvm.te has no attribute 'plaecholder'; did you"),
+        ("import tvm; tvm.target.Targte", AttributeError, "did you mean 'Target'"),
+        ("from tvm.tir import Fro", ModuleNotFoundError, "did you mean 'For'"),
+        ("import tvm.nowhere.at_all", ModuleNotFoundError, "tvm has no attribute 'nowhere'"),
+    ],
+)
+def test_unknown_names_are_explained(statement: str, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        exec(statement, {})
+
+
+def test_a_package_that_stood_beside_tvm_is_loaded_once() -> None:
+    deprecated.cache_clear()
+    with pytest.warns(DeprecationWarning, match=r"topi is deprecated: use tvm\.topi"):
+        topi = importlib.import_module("topi")
+    assert topi is importlib.import_module("tvm.topi")
+    assert importlib.import_module("topi.nn") is importlib.import_module("tvm.topi.nn")
+
+
+def test_a_program_may_have_a_package_of_that_name_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "topi").mkdir()
+    (tmp_path / "topi" / "__init__.py").write_text("")
+    (tmp_path / "topi" / "nn.py").write_text("own = True")
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in [n for n in sys.modules if n.partition(".")[0] == "topi"]:
+        monkeypatch.delitem(sys.modules, name)
+    assert importlib.import_module("topi.nn").own
+    monkeypatch.delitem(sys.modules, "topi.nn")
+    monkeypatch.delitem(sys.modules, "topi")
