@@ -7,7 +7,7 @@ child, and for the JSON schema of the API description.
 from __future__ import annotations
 
 import hashlib
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 from msgspec import Meta, Struct
@@ -127,6 +127,38 @@ def listing_key(listing: Listing) -> str:
     """Return the content hash that is a listing's key; servers verify the keys that children send."""
     content = [listing.level, listing.name, listing.language, listing.lines, listing.summary, listing.loop_summary]
     return hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:24]
+
+
+def make_listing(
+    level: Level,
+    name: str,
+    language: str,
+    lines: list[Line],
+    summary: dict[str, int | float | str],
+    loop_summary: dict[str, int | float | str] | None = None,
+) -> Listing:
+    """Create a listing with its content hash and the share of linked lines."""
+    substantial = [line for line in lines if line.text.strip()]
+    linked = sum(1 for line in substantial if line.origins) / len(substantial) if substantial else 0.0
+    listing = Listing(
+        key="",
+        level=level,
+        name=name,
+        language=language,
+        lines=lines,
+        summary=summary,
+        loop_summary=loop_summary or {},
+        linked=round(linked, 4),
+    )
+    return msgspec.structs.replace(listing, key=listing_key(listing))
+
+
+class DeviceListing(NamedTuple):
+    """A listing of kernels, with its step."""
+
+    group: Group
+    title: str
+    listing: Listing
 
 
 HEIGHTS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+/"

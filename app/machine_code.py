@@ -6,6 +6,8 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+CUBIN = "kernels.cubin"
+"""The file in the working directory that a job disassembles."""
 MAX_SOURCE = 1 << 20
 """Maximum length of a CUDA C program, in characters."""
 MAX_CODE_BYTES = 8 << 20

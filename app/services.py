@@ -35,7 +35,6 @@ from app.lessons import Library
 from app.lessons.classes import Classes
 from app.machine_code import CompiledKernels
 from app.memory import Budget, Memory
-from app.recorder.environment import CPU
 from app.sandbox import Outcome, RemoteRunner, Runner
 from app.store.byte_semaphore import ByteSemaphore
 from app.store.links import Links
@@ -46,6 +45,7 @@ from app.store.uploads import Uploads
 from app.store.workspace_limits import WorkspaceLimits
 from app.web.rates import Rate
 from app.workers.tasks import Assemble, Packed, Renderer
+from compiler.runtime.machine import this_machine
 
 EXTENSION = "strata"
 MAX_MISSING = 120
@@ -160,7 +160,7 @@ def _links(config: Config, limits: WorkspaceLimits) -> Links:
     return Links(
         config.links_database,
         compiler.__version__,
-        CPU,
+        this_machine().processor,
         content_bytes=limits.content_bytes,
         backups=config.data_dir / "backups",
     )
@@ -188,7 +188,9 @@ def _cache(memory: Memory, runner: Runner, results: SharedResults | None) -> Ans
         return AnswerCache(memory.cache)
 
     def processors() -> list[str]:
-        return [machine.cpu for machine in runner.machines] if isinstance(runner, RemoteRunner) else [CPU]
+        if isinstance(runner, RemoteRunner):
+            return [machine.cpu for machine in runner.machines]
+        return [this_machine().processor]
 
     return SharedAnswerCache(memory.cache, results, processors)
 

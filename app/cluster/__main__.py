@@ -19,10 +19,10 @@ from app.cluster.host import Host, become
 from app.cluster.messages import COMPILE, FACTS, MEASURE, Facts
 from app.config import Config, ConfigurationError
 from app.jobs.local_runner import start_local_runner
-from app.recorder.environment import CPU
 from app.sandbox import Machine
 from app.store.shared_files import SharedFiles
 from app.store.uploads import Uploads
+from compiler.runtime.machine import this_machine
 
 log = logging.getLogger(__name__)
 JOIN_SECONDS = 60.0
@@ -82,7 +82,7 @@ def make_host(config: Config) -> Host:
         config.reserve_bytes,
         SharedFiles(config.store),
     )
-    machine = Machine(host=config.machine or socket.gethostname(), cpu=CPU)
+    machine = Machine(host=config.machine or socket.gethostname(), cpu=this_machine().processor)
     facts = Facts(machine=machine, version=compiler.__version__, tier=runner.tier, compiling=config.compiling)
     return Host(runner, uploads, facts)
 

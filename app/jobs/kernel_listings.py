@@ -9,12 +9,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-from app.artifacts import Answer, Console, Listing, Step, Unit
+from app.artifacts import Answer, Console, DeviceListing, Line, Listing, Region, Step, Unit, make_listing
 from app.jobs.assembly import listing_excess
 from app.kernel_reports import KernelReport
 from app.machine_code import CompiledKernels
-from app.recorder.device_listings import DeviceListing, compiled_listings
-from compiler.target.cuda_tools import CudaReport, report
+from compiler.target.cuda_tools import CodeLine, CudaReport, report
 
 
 def with_kernels(answer: Answer, compiled: Sequence[CompiledKernels]) -> Answer:
@@ -73,3 +72,63 @@ def _with_occupancy(device: KernelReport, made: CudaReport) -> KernelReport:
         msgspec.structs.replace(launch, resident_blocks=blocks.get(launch.name, 0)) for launch in device.launches
     ]
     return msgspec.structs.replace(device, launches=launches)
+
+
+def compiled_listings(report: CudaReport, source: Listing) -> list[DeviceListing]:
+    """Create the listings of the code from NVIDIA's compilers.
+
+    Parameters
+    ----------
+    source : Listing
+        The program.
+    """
+    facts = resource_facts(report)
+    return [
+        DeviceListing(group, f"{title}, {report.arch}", from_device_code(lines, source, group, facts))
+        for group, title, lines in (("ptx", "PTX", report.ptx), ("sass", "SASS", report.sass))
+        if lines
+    ]
+
+
+def from_device_code(
+    lines: Sequence[CodeLine], source: Listing, language: str, facts: dict[str, int | float | str]
+) -> Listing:
+    """Create the listing of PTX or SASS, whose instructions link to what their source lines link to.
+
+    Parameters
+    ----------
+    source : Listing
+        The program that they were compiled from.
+    language : str
+        ``ptx`` or ``sass``.
+    facts : dict
+        Statistics for the title.
+    """
+    made = [_code_line(line, source) for line in lines]
+    instructions = sum(line.is_instruction for line in lines)
+    return make_listing("asm", source.name, language, made, {"instructions": instructions, **facts})
+
+
+def _code_line(line: CodeLine, source: Listing) -> Line:
+    text = line.text.expandtabs(4)
+    number = line.source_line or 0
+    origins = source.lines[number - 1].origins if 0 < number <= len(source.lines) else []
+    start = len(text) - len(text.lstrip())
+    return Line(text, origins, [Region(start, len(text), origins)] if origins else [])
+
+
+def resource_facts(report: CudaReport) -> dict[str, int | float | str]:
+    """Return registers, shared memory, spills and occupancy of the kernel with the most registers."""
+    if not report.kernels:
+        return {}
+    kernel = max(report.kernels, key=lambda kernel: kernel.resources.registers)
+    used = kernel.resources
+    facts: dict[str, int | float | str] = {
+        "registers": used.registers,
+        "shared bytes": used.shared_bytes,
+        "spilled bytes": used.spill_store_bytes + used.spill_load_bytes,
+    }
+    if kernel.occupancy is not None:
+        limiters = " and ".join(kernel.occupancy.limiters)
+        facts["occupancy"] = f"occupancy {kernel.occupancy.share:.0%}, limited by {limiters}"
+    return facts

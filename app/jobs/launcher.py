@@ -11,10 +11,9 @@ from app.built_files import PART_BYTES, PART_HEAD, FileSubject
 from app.config import Config
 from app.errors import Unavailable
 from app.jobs.cores import Cores
-from app.machine_code import CudaProgram
+from app.machine_code import CUBIN, CudaProgram
 from app.proposals import Subject
 from app.protocol import Request
-from app.recorder.cuda_jobs import CUBIN
 from app.sandbox import Job, Limits, Runner, SandboxError
 from app.sandbox.wire import FRAME_BYTES
 from app.store.workspace_limits import WorkspaceLimits

@@ -9,7 +9,7 @@ from app.config import Config, ConfigurationError
 from app.sandbox import NoSandbox, Runner, SandboxError, Shared, UnsafeLocal
 
 log = logging.getLogger(__name__)
-HANDLER = "app.recorder:handle"
+HANDLER = "app.recorder.handler:handle"
 
 
 def start_local_runner(config: Config) -> Runner:
@@ -27,7 +27,10 @@ def start_local_runner(config: Config) -> Runner:
 
         try:
             runner = Sandbox(
-                HANDLER, preload=["app.recorder"], pool=config.pool, shared=Shared(memory_bytes=config.scripts_memory)
+                HANDLER,
+                preload=["app.recorder.handler"],
+                pool=config.pool,
+                shared=Shared(memory_bytes=config.scripts_memory),
             )
         except NoSandbox as error:
             raise ConfigurationError(f"{error}; --unsafe-local runs your own scripts without one") from error

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from itertools import groupby
 from typing import NamedTuple
 
 from markupsafe import Markup, escape
-from pygments.lexer import Lexer, RegexLexer
-from pygments.lexers.asm import GasLexer, LlvmLexer
-from pygments.lexers.c_cpp import CLexer, CppLexer
-from pygments.lexers.c_like import CudaLexer
-from pygments.lexers.ptx import PtxLexer
-from pygments.lexers.python import PythonLexer
-from pygments.lexers.wgsl import WgslLexer
-from pygments.token import Comment, Keyword, Name, Number, String, Text, _TokenType, is_token_subtype
-
-from compiler.relay.parser.token_table import DTYPE, KEYWORDS, TOKEN_FLAGS, TOKENS
+from pygments.lexer import Lexer
+from pygments.token import Comment, Keyword, Name, Number, String, _TokenType, is_token_subtype
 
 MAX_LINE = 4_000
 """Maximum length of a line to highlight."""
@@ -30,54 +23,37 @@ CLOCK_TOKENS = 16
 """Number of tokens between checks of the time limit."""
 
 
-def _relay_name(_lexer: Lexer, match: re.Match[str], _context: object = None) -> Iterator[tuple[int, _TokenType, str]]:
-    """Yield a name of Relay's text format as a token."""
-    word = match[0]
-    kind = Keyword if word in KEYWORDS else Keyword.Type if DTYPE.fullmatch(word) else Name
-    yield match.start(), kind, word
-
-
-_RELAY_STYLES = {
-    "space": Text,
-    "comment": Comment,
-    "string": String,
-    "local": Name.Variable,
-    "global": Name.Variable,
-    "number": Number,
-    "name": _relay_name,
-    "sign": Text,
-}
-"""Styles by token kind of the parser."""
-
-
-class RelayLexer(RegexLexer):
-    """A lexer for Relay's text format, from the token table of the parser."""
-
-    flags = TOKEN_FLAGS
-    tokens = {"root": [*((pattern, _RELAY_STYLES[kind]) for kind, pattern in TOKENS), (r".", Text)]}
-
-
 class Language(NamedTuple):
     """A language of listings."""
 
-    lexer: type[Lexer]
+    lexer: str
+    """Its lexer, a class of a module that is imported when a text is first highlighted."""
     suffix: str
     """File name suffix of its listings."""
 
 
 LANGUAGES: Mapping[str, Language] = {
-    "relay": Language(RelayLexer, ".relay"),
-    "python": Language(PythonLexer, ".py"),
-    "llvm": Language(LlvmLexer, ".ll"),
-    "gas": Language(GasLexer, ".s"),
-    "c": Language(CLexer, ".c"),
-    "cuda": Language(CudaLexer, ".cu"),
-    "opencl": Language(CLexer, ".cl"),
-    "metal": Language(CppLexer, ".metal"),
-    "webgpu": Language(WgslLexer, ".wgsl"),
-    "ptx": Language(PtxLexer, ".ptx"),
-    "sass": Language(PtxLexer, ".sass"),
+    "relay": Language("app.panes.relay_lexer:RelayLexer", ".relay"),
+    "python": Language("pygments.lexers.python:PythonLexer", ".py"),
+    "llvm": Language("pygments.lexers.asm:LlvmLexer", ".ll"),
+    "gas": Language("pygments.lexers.asm:GasLexer", ".s"),
+    "c": Language("pygments.lexers.c_cpp:CLexer", ".c"),
+    "cuda": Language("pygments.lexers.c_like:CudaLexer", ".cu"),
+    "opencl": Language("pygments.lexers.c_cpp:CLexer", ".cl"),
+    "metal": Language("pygments.lexers.c_cpp:CppLexer", ".metal"),
+    "webgpu": Language("pygments.lexers.wgsl:WgslLexer", ".wgsl"),
+    "ptx": Language("pygments.lexers.ptx:PtxLexer", ".ptx"),
+    "sass": Language("pygments.lexers.ptx:PtxLexer", ".sass"),
 }
+
+
+@cache
+def lexer_of(language: str) -> type[Lexer]:
+    """Import the lexer of a language."""
+    module, _, name = LANGUAGES[language].lexer.partition(":")
+    lexer: type[Lexer] = getattr(importlib.import_module(module), name)
+    return lexer
+
 
 STYLES: tuple[tuple[_TokenType, str], ...] = (
     (Comment, "c"),
@@ -146,7 +122,7 @@ def _lexed(texts: list[str], language: str) -> list[Markup]:
 def _tokens(text: str, language: str, end: float) -> list[tuple[_TokenType, str]] | None:
     """Return the tokens of a text, or None if the lexer is not done by ``end`` of the thread's CPU clock."""
     tokens: list[tuple[_TokenType, str]] = []
-    lexer = LANGUAGES[language].lexer(stripnl=False, ensurenl=False)
+    lexer = lexer_of(language)(stripnl=False, ensurenl=False)
     for token in lexer.get_tokens(text):
         if not len(tokens) % CLOCK_TOKENS and time.thread_time() > end:
             return None

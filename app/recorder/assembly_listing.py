@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
-from app.artifacts import AssemblyFilter, Line, Listing
-from app.recorder.listings import FinalListing, Place, linked, make_listing
+from app.artifacts import AssemblyFilter, Line, Listing, make_listing
+from app.recorder.listings import FinalListing, Place, linked
 from compiler.target.assembly_summary import assembly_summary, is_spill
 from compiler.target.control_flow import control_flow, hot_loop
 from compiler.target.instruction_kinds import architecture_of

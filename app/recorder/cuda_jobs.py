@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from app.machine_code import MachineCode
+from app.machine_code import CUBIN, MachineCode
 from app.protocol import Message, Request
 from app.recorder.failures import clean
 from app.sandbox.handler import Execute
@@ -13,8 +13,6 @@ from compiler.ir.error import TVMError
 from compiler.target.cuda_tools import DISASSEMBLER, translate
 from compiler.target.cuda_tools.tools import find_tool
 
-CUBIN = "kernels.cubin"
-"""The file in the working directory that a job disassembles."""
 MAX_CHARACTERS = 4_000
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from functools import partial
 
-from app.artifacts import AssemblyFilter, Group, Listing, Stage, Step, Unit
+from app.artifacts import AssemblyFilter, DeviceListing, Group, Listing, Stage, Step, Unit
 from app.recorder.assembly_listing import from_assembly
 from app.recorder.block_tree import block_stages
 from app.recorder.device_code import DeviceCode
-from app.recorder.device_listings import DeviceListing, device_listings
+from app.recorder.device_listings import device_listings
 from app.recorder.failures import brief, clean
 from app.recorder.listings import FinalListing, from_builder, from_drawing, from_llvm
 from app.recorder.origins import OriginRows

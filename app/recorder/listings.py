@@ -6,9 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-import msgspec
-
-from app.artifacts import Level, Line, Listing, Region, listing_key
+from app.artifacts import Level, Line, Listing, Region, make_listing
 from app.recorder.origins import OriginRows
 from compiler.ir.node import Node
 from compiler.ir.primexpr import Var
@@ -20,30 +18,6 @@ from compiler.tir.stmt import For
 
 Place = tuple[int, int]
 """Line and column, both 1-based."""
-
-
-def make_listing(
-    level: Level,
-    name: str,
-    language: str,
-    lines: list[Line],
-    summary: dict[str, int | float | str],
-    loop_summary: dict[str, int | float | str] | None = None,
-) -> Listing:
-    """Create a listing with its content hash and the share of linked lines."""
-    substantial = [line for line in lines if line.text.strip()]
-    linked = sum(1 for line in substantial if line.origins) / len(substantial) if substantial else 0.0
-    listing = Listing(
-        key="",
-        level=level,
-        name=name,
-        language=language,
-        lines=lines,
-        summary=summary,
-        loop_summary=loop_summary or {},
-        linked=round(linked, 4),
-    )
-    return msgspec.structs.replace(listing, key=listing_key(listing))
 
 
 def from_builder(

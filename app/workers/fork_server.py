@@ -19,6 +19,7 @@ import msgspec
 
 from app import logs
 from app.artifacts import Options
+from app.panes.highlighting import LANGUAGES, lexer_of
 from app.panes.selection import View
 from app.workers.frames import MAX_RESULT, Channel, of_process_ids
 from app.workers.process import serve
@@ -66,6 +67,8 @@ def warm_up() -> None:
     """Import modules, compile templates and fill caches before forking."""
     perform(RenderPage("", Options(), compiled=False), [])
     perform(RenderPanes(View(), Options()), [EMPTY])
+    for language in LANGUAGES:
+        lexer_of(language)
     gc.collect()
     gc.freeze()
 

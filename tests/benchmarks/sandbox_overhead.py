@@ -18,11 +18,11 @@ from collections.abc import Callable
 import msgspec
 
 from app.protocol import Request
-from app.recorder import handle
+from app.recorder.handler import handle
 from app.sandbox import Mechanism, Sandbox, Tier
 from app.sandbox.probe import probe
 
-HANDLER = "app.recorder:handle"
+HANDLER = "app.recorder.handler:handle"
 SCRIPT = 'print("hello")\n'
 GOAL_MILLISECONDS = 30.0
 TIERS = {
@@ -56,7 +56,7 @@ def main() -> None:
     processor: dict[str, list[float]] = {name: [] for name in TIERS}
     for name, mechanisms in TIERS.items():
         started = time.perf_counter()
-        sandboxes[name] = Sandbox(HANDLER, preload=["app.recorder"], tier=Tier(mechanisms=mechanisms & offered))
+        sandboxes[name] = Sandbox(HANDLER, preload=["app.recorder.handler"], tier=Tier(mechanisms=mechanisms & offered))
         booted[name] = time.perf_counter() - started
 
     def here() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from app.protocol import Message, Request
-from app.recorder import WITHOUT_SCRIPT, handle
+from app.recorder.handler import WITHOUT_SCRIPT, handle
 from app.recorder.session import Session
 
 __all__ = ["served"]

@@ -37,7 +37,7 @@ IMPORT = (
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
-    with Sandbox("app.recorder:handle", preload=["app.recorder"]) as sandbox:
+    with Sandbox("app.recorder.handler:handle", preload=["app.recorder.handler"]) as sandbox:
         yield sandbox
 
 

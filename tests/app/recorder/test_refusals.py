@@ -15,11 +15,11 @@ import msgspec
 import numpy as np
 import pytest
 
-from app import recorder
+from app import machine_code
 from app.built_files import FileSubject
 from app.protocol import Request
 from app.recorder import allowance as allowance_module
-from app.recorder import block_text, cuda_jobs, measured_program
+from app.recorder import block_text, cuda_jobs, handler, measured_program
 from app.recorder import integrity as integrity_module
 from app.recorder.allowance import Allowance
 from app.recorder.block_text import read_blocks, write_blocks
@@ -76,10 +76,10 @@ def test_a_process_that_a_script_damaged_ends_as_such(damaged: bool, monkeypatch
     def fail(*_: object) -> None:
         raise KeyError("stages")
 
-    monkeypatch.setattr(recorder, "_warm_integrity", SimpleNamespace(violated=lambda: damaged))
-    monkeypatch.setattr(recorder, "Session", lambda *_: SimpleNamespace(run=fail))
+    monkeypatch.setattr(handler, "_warm_integrity", SimpleNamespace(violated=lambda: damaged))
+    monkeypatch.setattr(handler, "Session", lambda *_: SimpleNamespace(run=fail))
     with pytest.raises(SystemExit if damaged else KeyError) as ended:
-        recorder.handle(msgspec.json.encode(Request(mode="compile", script="")), lambda _: None)
+        handler.handle(msgspec.json.encode(Request(mode="compile", script="")), lambda _: None)
     assert ended.value.args == ((EXIT_DAMAGED,) if damaged else ("stages",))
 
 
@@ -231,7 +231,7 @@ def test_a_job_without_a_script_becomes_the_disassembler(monkeypatch: pytest.Mon
     monkeypatch.setattr(cuda_jobs, "find_tool", lambda name: f"/opt/{name}")
     with pytest.raises(Execute) as execute:
         cuda_jobs.disassemble(Request(mode="sass", script=""), lambda _: None)
-    assert execute.value.command == ("/opt/bin/nvdisasm", "-gi", "-c", cuda_jobs.CUBIN)
+    assert execute.value.command == ("/opt/bin/nvdisasm", "-gi", "-c", machine_code.CUBIN)
 
 
 def test_what_was_not_built_for_the_graph_executor_is_no_file_of_a_model() -> None:

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from app.recorder import modules, warm_up
+from app.recorder import modules
+from app.recorder.handler import warm_up
 from compiler.ir.instrument import active_instruments
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -33,7 +34,7 @@ def test_it_needs_no_optional_extra() -> None:
     program = (
         "import sys\n"
         f"sys.modules.update(dict.fromkeys({absent!r}))\n"
-        "from app.recorder import warm_up\n"
+        "from app.recorder.handler import warm_up\n"
         "assert warm_up() == []\n"
         "from app.editor.completions import completions\n"
         "assert completions('tvm.testing')\n"

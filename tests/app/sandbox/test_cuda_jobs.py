@@ -10,9 +10,8 @@ import pytest
 
 from app import create_app
 from app.artifacts import Options
-from app.machine_code import MachineCode
+from app.machine_code import CUBIN, MachineCode
 from app.protocol import Request
-from app.recorder.cuda_jobs import CUBIN
 from app.sandbox import Job, Limits, Outcome, Sandbox
 from compiler.target.cuda_tools.tools import find_tool, missing_tools
 from tests.app.recorder.test_device_code import MATMUL
@@ -27,7 +26,7 @@ SECONDS = Limits(wall_seconds=60, cpu_seconds=3)
 
 @pytest.fixture(scope="module")
 def recorder() -> Iterator[Sandbox]:
-    with Sandbox("app.recorder:handle") as sandbox:
+    with Sandbox("app.recorder.handler:handle") as sandbox:
         yield sandbox
 
 

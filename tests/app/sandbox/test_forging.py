@@ -59,7 +59,7 @@ send({"type": "measured", "measurement": forged})
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
     directory: Path = tmp_path_factory.mktemp("data")
-    with Sandbox("app.recorder:handle", preload=["app.recorder"]) as sandbox:
+    with Sandbox("app.recorder.handler:handle", preload=["app.recorder.handler"]) as sandbox:
         yield create_app({"DATA_DIR": directory, "RATE_LIMIT": 0}, sandbox).test_client()
 
 

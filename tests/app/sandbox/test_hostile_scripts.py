@@ -92,7 +92,7 @@ EXITS = {
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
-    with Sandbox("app.recorder:handle", preload=["app.recorder"]) as sandbox:
+    with Sandbox("app.recorder.handler:handle", preload=["app.recorder.handler"]) as sandbox:
         yield sandbox
 
 

@@ -43,7 +43,7 @@ print([list(map(int, p.checked_type.shape)) for p in mod["main"].params if p.nam
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
-    with Sandbox("app.recorder:handle", preload=["app.recorder"]) as sandbox:
+    with Sandbox("app.recorder.handler:handle", preload=["app.recorder.handler"]) as sandbox:
         yield sandbox
 
 

@@ -52,13 +52,13 @@ UNLIKE = [name for name in OFFERED if name not in {"nobody in a container", "no 
 @pytest.fixture(scope="module", params=UNLIKE)
 def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
     tier = Tier(mechanisms=OFFERED[request.param])
-    with Sandbox("app.recorder:handle", preload=["app.recorder"], tier=tier) as sandbox:
+    with Sandbox("app.recorder.handler:handle", preload=["app.recorder.handler"], tier=tier) as sandbox:
         yield sandbox
 
 
 @pytest.fixture(scope="module")
 def strongest() -> Iterator[Sandbox]:
-    with Sandbox("app.recorder:handle", preload=["app.recorder"]) as sandbox:
+    with Sandbox("app.recorder.handler:handle", preload=["app.recorder.handler"]) as sandbox:
         yield sandbox
 
 

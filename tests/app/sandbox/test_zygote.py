@@ -34,7 +34,7 @@ THE_SERVERS = {"flask", "werkzeug", "sqlalchemy", "sqlite3", "h11", "jinja2", "s
 
 
 def test_it_holds_nothing_of_the_server() -> None:
-    with Sandbox(f"{HANDLERS}:run_script", preload=["app.recorder", "json"], readable=[TESTS]) as sandbox:
+    with Sandbox(f"{HANDLERS}:run_script", preload=["app.recorder.handler", "json"], readable=[TESTS]) as sandbox:
         (message,) = sandbox.start(IMPORTED).messages()
     imported = set(json.loads(message))
     assert {"numpy", "llvmlite", "compiler"} <= imported
