@@ -12,14 +12,11 @@ from collections.abc import Sequence
 
 from compiler.classic.testing.relay import layers
 from compiler.classic.testing.relay.init import create_workload
+from compiler.classic.testing.relay.network import Workload, closed, network_input
 from compiler.ir.error import ArgumentError
-from compiler.ir.module import IRModule
-from compiler.relay.analysis import free_vars
 from compiler.relay.expr import Expr, var
 from compiler.relay.function import Function
 from compiler.relay.operator import call_op
-from compiler.relay.ty import TensorType
-from compiler.runtime.ndarray import NDArray
 
 __all__ = ["deconv2d", "deconv2d_bn_relu", "get_net", "get_workload"]
 
@@ -107,7 +104,7 @@ def get_net(
     def image(channels: int, extent: int) -> tuple[int, int, int]:
         return (channels, extent, extent) if layout == "NCHW" else (extent, extent, channels)
 
-    numbers = var("data", TensorType((batch_size, random_len), dtype)) if code is None else code
+    numbers = network_input(batch_size, (random_len,), dtype) if code is None else code
     wide = ngf * 8
     body: Expr = call_op("nn.dense", numbers, var("dense_weight"), units=4 * 4 * wide)
     body = call_op("reshape", call_op("nn.relu", body), newshape=(-1, *image(wide, 4)))
@@ -117,7 +114,7 @@ def get_net(
         )
     body = deconv2d(body, image(ngf, 32), image(oshape[0], 64), (4, 4), layout, "g5_deconv")
     result = call_op("tanh", body)
-    return Function(tuple(free_vars(result)), result)
+    return closed(result)
 
 
 def get_workload(
@@ -127,6 +124,6 @@ def get_workload(
     random_len: int = 100,
     layout: str = "NCHW",
     dtype: str = "float32",
-) -> tuple[IRModule, dict[str, NDArray]]:
+) -> Workload:
     """Return the generator as a module, and first values of its parameters."""
     return create_workload(get_net(batch_size, random_len, oshape, ngf, layout=layout, dtype=dtype))

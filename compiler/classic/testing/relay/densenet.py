@@ -12,14 +12,10 @@ from collections.abc import Sequence
 
 from compiler.classic.testing.relay import layers
 from compiler.classic.testing.relay.init import create_workload
+from compiler.classic.testing.relay.network import Workload, closed, convolution, network_input
 from compiler.ir.error import expected
-from compiler.ir.module import IRModule
-from compiler.relay.analysis import free_vars
-from compiler.relay.expr import Expr, Tuple, var
-from compiler.relay.function import Function
+from compiler.relay.expr import Expr, Tuple
 from compiler.relay.operator import call_op
-from compiler.relay.ty import TensorType
-from compiler.runtime.ndarray import NDArray
 
 __all__ = ["get_workload"]
 
@@ -38,20 +34,9 @@ def _activated(data: Expr, name: str) -> Expr:
     return call_op("nn.relu", layers.batch_norm_infer(data, name=name))
 
 
-def _convolution(data: Expr, channels: int, extent: int, name: str, padding: int = 0, stride: int = 1) -> Expr:
-    return layers.conv2d(
-        data,
-        channels=channels,
-        kernel_size=(extent, extent),
-        strides=(stride, stride),
-        padding=(padding, padding),
-        name=name,
-    )
-
-
 def _layer(data: Expr, growth: int, name: str) -> Expr:
-    body = _convolution(_activated(data, f"batch_1_{name}"), _BOTTLENECK * growth, 1, f"conv2d_1_{name}")
-    return _convolution(_activated(body, f"batch_2_{name}"), growth, 3, f"conv2d_2_{name}", padding=1)
+    body = convolution(_activated(data, f"batch_1_{name}"), _BOTTLENECK * growth, 1, f"conv2d_1_{name}")
+    return convolution(_activated(body, f"batch_2_{name}"), growth, 3, f"conv2d_2_{name}", padding=1)
 
 
 def _block(data: Expr, count: int, growth: int, index: int) -> Expr:
@@ -62,13 +47,13 @@ def _block(data: Expr, count: int, growth: int, index: int) -> Expr:
 
 
 def _transition(data: Expr, channels: int, index: int) -> Expr:
-    body = _convolution(_activated(data, f"batch_t_{index}"), channels, 1, f"conv_t_{index}")
+    body = convolution(_activated(data, f"batch_t_{index}"), channels, 1, f"conv_t_{index}")
     return call_op("nn.avg_pool2d", body, pool_size=(2, 2), strides=(2, 2))
 
 
 def _network(data: Expr, size: tuple[int, int, tuple[int, ...]], classes: int) -> Expr:
     channels, growth, blocks = size
-    body = _activated(_convolution(data, channels, 7, "conv1", padding=3, stride=2), "batch1")
+    body = _activated(convolution(data, channels, 7, "conv1", padding=3, stride=2), "batch1")
     body = call_op("nn.max_pool2d", body, pool_size=(3, 3), strides=(2, 2), padding=(1, 1))
     for index, count in enumerate(blocks):
         body = _block(body, count, growth, index)
@@ -86,7 +71,7 @@ def get_workload(
     batch_size: int = 4,
     image_shape: Sequence[int] = (3, 224, 224),
     dtype: str = "float32",
-) -> tuple[IRModule, dict[str, NDArray]]:
+) -> Workload:
     """Return a network as a module, and first values of its parameters; its size is 121, 161, 169 or 201 layers.
 
     Raises
@@ -96,6 +81,6 @@ def get_workload(
     """
     if densenet_size not in _SIZES:
         expected("densenet", "densenet_size", " or ".join(map(str, _SIZES)), densenet_size)
-    data = var("data", TensorType((batch_size, *image_shape), dtype))
-    body = _network(data, _SIZES[densenet_size], classes)
-    return create_workload(Function(tuple(free_vars(body)), body))
+    images = network_input(batch_size, image_shape, dtype)
+    body = _network(images, _SIZES[densenet_size], classes)
+    return create_workload(closed(body))

@@ -11,14 +11,11 @@ from collections.abc import Sequence
 
 from compiler.classic.testing.relay import layers
 from compiler.classic.testing.relay.init import create_workload
+from compiler.classic.testing.relay.network import Workload, closed, network_input
 from compiler.ir.error import expected
-from compiler.ir.module import IRModule
-from compiler.relay.analysis import free_vars
 from compiler.relay.expr import Expr, var
 from compiler.relay.function import Function
 from compiler.relay.operator import call_op
-from compiler.relay.ty import TensorType
-from compiler.runtime.ndarray import NDArray
 
 __all__ = ["get_net", "get_workload"]
 
@@ -42,7 +39,7 @@ def get_net(
     """
     if layout not in ("NCHW", "NHWC"):
         expected("dqn", "layout", "'NCHW' or 'NHWC'", layout)
-    body: Expr = var("data", TensorType((batch_size, *image_shape), dtype))
+    body: Expr = network_input(batch_size, image_shape, dtype)
     for index, (channels, extent, stride) in enumerate(_CONVOLUTIONS, 1):
         body = layers.conv2d(
             body,
@@ -58,7 +55,7 @@ def get_net(
     body = call_op("nn.batch_flatten", body)
     body = call_op("nn.relu", layers.dense_add_bias(body, units=512, name="dense1"))
     body = layers.dense_add_bias(body, units=num_actions, name="dense2")
-    return Function(tuple(free_vars(body)), body)
+    return closed(body)
 
 
 def get_workload(
@@ -67,6 +64,6 @@ def get_workload(
     image_shape: Sequence[int] = (4, 84, 84),
     dtype: str = "float32",
     layout: str = "NCHW",
-) -> tuple[IRModule, dict[str, NDArray]]:
+) -> Workload:
     """Return the network as a module, and first values of its parameters."""
     return create_workload(get_net(batch_size, num_actions, image_shape, dtype, layout))

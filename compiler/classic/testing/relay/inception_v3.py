@@ -12,13 +12,10 @@ from dataclasses import dataclass
 
 from compiler.classic.testing.relay import layers
 from compiler.classic.testing.relay.init import create_workload
-from compiler.ir.module import IRModule
-from compiler.relay.analysis import free_vars
+from compiler.classic.testing.relay.network import Workload, closed, network_input
 from compiler.relay.expr import Expr, Tuple, var
 from compiler.relay.function import Function
 from compiler.relay.operator import call_op
-from compiler.relay.ty import TensorType
-from compiler.runtime.ndarray import NDArray
 
 __all__ = ["get_net", "get_workload"]
 
@@ -149,7 +146,7 @@ def _block(data: Expr, pool: str, towers: Sequence[Tower], name: str) -> Expr:
 
 def get_net(batch_size: int, num_classes: int, image_shape: Sequence[int], dtype: str) -> Function:
     """Return the network."""
-    body: Expr = var("data", TensorType((batch_size, *image_shape), dtype))
+    body: Expr = network_input(batch_size, image_shape, dtype)
     index = 0
     for conv in _STEM:
         body = _halved(body) if conv is None else conv(body, _numbered("conv", index))
@@ -159,7 +156,7 @@ def get_net(batch_size: int, num_classes: int, image_shape: Sequence[int], dtype
     body = call_op("nn.avg_pool2d", body, pool_size=(8, 8), strides=(1, 1), count_include_pad=True)
     scores = call_op("nn.dense", call_op("nn.batch_flatten", body), var("fc1_weight"), units=num_classes)
     result = call_op("nn.softmax", call_op("nn.bias_add", scores, var("fc2_bias"), axis=-1))
-    return Function(tuple(free_vars(result)), result)
+    return closed(result)
 
 
 def get_workload(
@@ -167,6 +164,6 @@ def get_workload(
     num_classes: int = 1000,
     image_shape: Sequence[int] = (3, 299, 299),
     dtype: str = "float32",
-) -> tuple[IRModule, dict[str, NDArray]]:
+) -> Workload:
     """Return the network as a module, and first values of its parameters."""
     return create_workload(get_net(batch_size, num_classes, image_shape, dtype))

@@ -7,15 +7,14 @@ S. Hochreiter and J. Schmidhuber, "Long Short-Term Memory", Neural Computation 9
 
 from __future__ import annotations
 
-from compiler.classic.relay.scope_builder import ScopeBuilder
 from compiler.classic.testing.relay import layers
 from compiler.classic.testing.relay.init import create_workload
-from compiler.ir.module import IRModule
+from compiler.classic.testing.relay.network import Workload
 from compiler.relay.expr import Expr, Tuple, TupleGetItem, Var, var
 from compiler.relay.function import Function
 from compiler.relay.operator import call_op
+from compiler.relay.scope_builder import ScopeBuilder
 from compiler.relay.ty import TensorType, TupleType
-from compiler.runtime.ndarray import NDArray
 
 __all__ = ["get_net", "get_workload", "lstm_cell"]
 
@@ -83,8 +82,6 @@ def get_net(iterations: int, num_hidden: int, batch_size: int = 1, dtype: str = 
     return Function(tuple(params), builder.get(), state)
 
 
-def get_workload(
-    iterations: int, num_hidden: int, batch_size: int = 1, dtype: str = "float32"
-) -> tuple[IRModule, dict[str, NDArray]]:
+def get_workload(iterations: int, num_hidden: int, batch_size: int = 1, dtype: str = "float32") -> Workload:
     """Return the network as a module, and first values of its parameters."""
     return create_workload(get_net(iterations, num_hidden, batch_size, dtype))

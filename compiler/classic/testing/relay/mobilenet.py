@@ -11,13 +11,11 @@ from collections.abc import Sequence
 
 from compiler.classic.testing.relay import layers
 from compiler.classic.testing.relay.init import create_workload
-from compiler.ir.module import IRModule
-from compiler.relay.analysis import free_vars
+from compiler.classic.testing.relay.network import Workload, closed
 from compiler.relay.expr import Expr, var
 from compiler.relay.function import Function
 from compiler.relay.operator import call_op
 from compiler.relay.ty import TensorType
-from compiler.runtime.ndarray import NDArray
 
 __all__ = ["conv_block", "get_workload", "mobile_net", "separable_conv_block"]
 
@@ -120,7 +118,7 @@ def mobile_net(
     flat = call_op("nn.batch_flatten", call_op("nn.global_avg_pool2d", body, layout=layout))
     fc = call_op("nn.dense", flat, var("fc_weight"), units=num_classes)
     result = call_op("nn.softmax", call_op("nn.bias_add", fc, var("fc_bias")))
-    return Function(tuple(free_vars(result)), result)
+    return closed(result)
 
 
 def get_workload(
@@ -129,6 +127,6 @@ def get_workload(
     image_shape: Sequence[int] = (3, 224, 224),
     dtype: str = "float32",
     layout: str = "NCHW",
-) -> tuple[IRModule, dict[str, NDArray]]:
+) -> Workload:
     """Return the network as a module, and first values of its parameters."""
     return create_workload(mobile_net(num_classes, (batch_size, *image_shape), dtype, layout=layout))

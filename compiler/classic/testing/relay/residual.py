@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from compiler.classic.testing.relay import layers
-from compiler.relay.analysis import free_vars
-from compiler.relay.expr import Expr, var
+from compiler.classic.testing.relay.network import closed, network_input
+from compiler.relay.expr import Expr
 from compiler.relay.function import Function
 from compiler.relay.operator import call_op
-from compiler.relay.ty import TensorType
 
 __all__ = ["Images", "network", "unit"]
 
@@ -22,14 +21,13 @@ EPSILON = 2e-5
 class Images:
     """How images, and the weights of their convolutions, lie in memory."""
 
-    rank: int
     layout: str
     kernel_layout: str
 
-    @staticmethod
-    def of_layout(layout: str) -> Images:
-        """Return the images of a layout, with its usual weights."""
-        return Images(len(layout) - 2, layout, layers.conv_kernel_layout(layout))
+    @property
+    def rank(self) -> int:
+        """How many spatial dimensions there are."""
+        return len(self.layout) - 2
 
     def convolution(self, data: Expr, channels: int, extent: Sequence[int], strides: Sequence[int], name: str) -> Expr:
         """Return a convolution that keeps the image's extents, but for its strides."""
@@ -90,7 +88,7 @@ def network(
     small: bool,
 ) -> Function:
     """Return a residual network; for small images its first convolution is small as well."""
-    data = var("data", TensorType(shape, dtype))
+    data = network_input(shape[0], shape[1:], dtype)
     body = images.normed(data, "bn_data", scale=False)
     body = _stem(images, body, filters[0], small)
     for stage, count in enumerate(units, 1):
@@ -107,7 +105,7 @@ def network(
     )
     flat = call_op("nn.batch_flatten", pooled)
     result = call_op("nn.softmax", layers.dense_add_bias(flat, units=num_classes, name="fc1"))
-    return Function(tuple(free_vars(result)), result)
+    return closed(result)
 
 
 def _stem(images: Images, body: Expr, channels: int, small: bool) -> Expr:

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compiler.classic.testing.relay.init import create_workload
+from compiler.classic.testing.relay.layers import conv_kernel_layout
+from compiler.classic.testing.relay.network import Workload
 from compiler.classic.testing.relay.residual import Images, network, unit
 from compiler.ir.error import ArgumentError, expected
-from compiler.ir.module import IRModule
 from compiler.relay.expr import Expr
 from compiler.relay.function import Function
-from compiler.runtime.ndarray import NDArray
 
 __all__ = ["get_net", "get_workload", "residual_unit", "resnet"]
 
@@ -48,7 +48,7 @@ def residual_unit(
     That is the data itself if ``dim_match``, else a convolution of extent 1. A bottle neck has three convolutions, the
     first two of a quarter of the channels, rather than two.
     """
-    images = Images(2, data_layout, kernel_layout)
+    images = Images(data_layout, kernel_layout)
     return unit(images, data, num_filter, tuple(stride), dim_match, name, bottle_neck)
 
 
@@ -73,7 +73,7 @@ def resnet(
     """
     if len(units) != num_stages or len(filter_list) != num_stages + 1:
         raise ArgumentError(f"resnet: {num_stages} stages need as many units and one more filter")
-    images = Images.of_layout(layout)
+    images = Images(layout, conv_kernel_layout(layout))
     small = data_shape[layout.index("H")] <= MAX_SMALL_IMAGE
     return network(images, units, filter_list, num_classes, tuple(data_shape), bottle_neck, dtype, small)
 
@@ -99,16 +99,18 @@ def get_net(
     """
     if layout not in ("NCHW", "NHWC"):
         expected("resnet", "layout", "'NCHW' or 'NHWC'", layout)
-    height = image_shape[layout.index("H") - 1]
-    if height <= 28:
-        units, bottle_neck, filters = _small(num_layers)
-    elif num_layers in UNITS:
-        units, bottle_neck = UNITS[num_layers], num_layers >= 50
-        filters = (64, 256, 512, 1024, 2048) if bottle_neck else (64, 64, 128, 256, 512)
-    else:
-        expected("resnet", "num_layers", f"one of {', '.join(map(str, UNITS))}", num_layers)
+    is_small = image_shape[layout.index("H") - 1] <= 28
+    units, bottle_neck, filters = _small(num_layers) if is_small else large("resnet", num_layers)
     shape = (batch_size, *image_shape)
     return resnet(units, len(units), filters, num_classes, shape, bottle_neck, layout, dtype)
+
+
+def large(network: str, num_layers: int) -> tuple[tuple[int, ...], bool, tuple[int, ...]]:
+    """Return units, bottle neck and filters of a network for large images."""
+    if num_layers not in UNITS:
+        expected(network, "num_layers", f"one of {', '.join(map(str, UNITS))}", num_layers)
+    bottle_neck = num_layers >= 50
+    return UNITS[num_layers], bottle_neck, (64, 256, 512, 1024, 2048) if bottle_neck else (64, 64, 128, 256, 512)
 
 
 def _small(num_layers: int) -> tuple[tuple[int, ...], bool, tuple[int, ...]]:
@@ -128,6 +130,6 @@ def get_workload(
     layout: str = "NCHW",
     dtype: str = "float32",
     **kwargs: object,
-) -> tuple[IRModule, dict[str, NDArray]]:
+) -> Workload:
     """Return the network as a module, and first values of its parameters."""
     return create_workload(get_net(batch_size, num_classes, num_layers, image_shape, layout, dtype, **kwargs))

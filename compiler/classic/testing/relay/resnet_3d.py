@@ -9,19 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from compiler.classic.testing.relay import resnet as images
 from compiler.classic.testing.relay.init import create_workload
-from compiler.classic.testing.relay.residual import Images, network, unit
-from compiler.classic.testing.relay.resnet import UNITS
-from compiler.ir.error import ArgumentError, expected
-from compiler.ir.module import IRModule
+from compiler.classic.testing.relay.network import Workload
 from compiler.relay.expr import Expr
 from compiler.relay.function import Function
-from compiler.runtime.ndarray import NDArray
 
 __all__ = ["get_net", "get_workload", "residual_unit", "resnet"]
-
-MAX_SMALL_IMAGE = 32
-"""The extent up to which an image counts as small: no large convolution before the stages."""
 
 
 def residual_unit(
@@ -35,8 +29,7 @@ def residual_unit(
     kernel_layout: str = "OIDHW",
 ) -> Expr:
     """Return a residual unit: convolutions, and what they are added to, as of the network for images."""
-    images = Images(3, data_layout, kernel_layout)
-    return unit(images, data, num_filter, tuple(stride), dim_match, name, bottle_neck)
+    return images.residual_unit(data, num_filter, stride, dim_match, name, bottle_neck, data_layout, kernel_layout)
 
 
 def resnet(
@@ -56,11 +49,7 @@ def resnet(
     ArgumentError
         If there are not as many stages as ``units`` and ``filter_list`` say.
     """
-    if len(units) != num_stages or len(filter_list) != num_stages + 1:
-        raise ArgumentError(f"resnet: {num_stages} stages need as many units and one more filter")
-    images = Images.of_layout(layout)
-    small = data_shape[layout.index("H")] <= MAX_SMALL_IMAGE
-    return network(images, units, filter_list, num_classes, tuple(data_shape), bottle_neck, dtype, small)
+    return images.resnet(units, num_stages, filter_list, num_classes, data_shape, bottle_neck, layout, dtype)
 
 
 def get_net(
@@ -79,12 +68,8 @@ def get_net(
     ArgumentError
         If there is no such network.
     """
-    if num_layers not in UNITS:
-        expected("resnet_3d", "num_layers", f"one of {', '.join(map(str, UNITS))}", num_layers)
-    bottle_neck = num_layers >= 50
-    filters = (64, 256, 512, 1024, 2048) if bottle_neck else (64, 64, 128, 256, 512)
-    shape = (batch_size, *image_shape)
-    return resnet(UNITS[num_layers], 4, filters, num_classes, shape, bottle_neck, layout, dtype)
+    units, bottle_neck, filters = images.large("resnet_3d", num_layers)
+    return resnet(units, 4, filters, num_classes, (batch_size, *image_shape), bottle_neck, layout, dtype)
 
 
 def get_workload(
@@ -95,6 +80,6 @@ def get_workload(
     layout: str = "NCDHW",
     dtype: str = "float32",
     **kwargs: object,
-) -> tuple[IRModule, dict[str, NDArray]]:
+) -> Workload:
     """Return the network as a module, and first values of its parameters."""
     return create_workload(get_net(batch_size, num_classes, num_layers, image_shape, layout, dtype, **kwargs))

@@ -10,16 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compiler.classic.testing.relay import layers
 from compiler.classic.testing.relay.init import create_workload
+from compiler.classic.testing.relay.network import Workload, closed, convolution, network_input
 from compiler.ir.error import expected
-from compiler.ir.module import IRModule
-from compiler.relay.analysis import free_vars
 from compiler.relay.expr import Expr, Tuple, TupleGetItem, var
 from compiler.relay.function import Function
 from compiler.relay.operator import call_op
-from compiler.relay.ty import TensorType
-from compiler.runtime.ndarray import NDArray
 
 __all__ = ["get_net", "get_workload"]
 
@@ -30,14 +26,7 @@ _VERSIONS = {"1.0": (96, 7, 3, (0, 3, 7)), "1.1": (64, 3, 1, (0, 2, 4))}
 
 
 def _convolution(data: Expr, channels: int, extent: int, name: str, padding: int = 0, stride: int = 1) -> Expr:
-    body = layers.conv2d(
-        data,
-        channels=channels,
-        kernel_size=(extent, extent),
-        strides=(stride, stride),
-        padding=(padding, padding),
-        name=name,
-    )
+    body = convolution(data, channels, extent, name, padding, stride)
     return call_op("nn.relu", call_op("nn.bias_add", body, var(f"{name}_bias")))
 
 
@@ -59,7 +48,7 @@ def get_net(batch_size: int, image_shape: Sequence[int], num_classes: int, versi
     if version not in _VERSIONS:
         expected("squeezenet", "version", " or ".join(map(repr, _VERSIONS)), version)
     channels, extent, padding, pooled = _VERSIONS[version]
-    body: Expr = var("data", TensorType((batch_size, *image_shape), dtype))
+    body: Expr = network_input(batch_size, image_shape, dtype)
     body = _convolution(body, channels, extent, "conv1", padding, stride=2)
     for index, (squeezed, expanded) in enumerate(_FIRES):
         if index in pooled:
@@ -69,7 +58,7 @@ def get_net(batch_size: int, image_shape: Sequence[int], num_classes: int, versi
     body = _convolution(body, num_classes, 1, "conv_final")
     flat = call_op("nn.batch_flatten", call_op("nn.global_avg_pool2d", body))
     result = call_op("nn.softmax", flat)
-    return Function(tuple(free_vars(result)), result)
+    return closed(result)
 
 
 def get_workload(
@@ -78,6 +67,6 @@ def get_workload(
     version: str = "1.0",
     image_shape: Sequence[int] = (3, 224, 224),
     dtype: str = "float32",
-) -> tuple[IRModule, dict[str, NDArray]]:
+) -> Workload:
     """Return the network as a module, and first values of its parameters."""
     return create_workload(get_net(batch_size, image_shape, num_classes, version, dtype))

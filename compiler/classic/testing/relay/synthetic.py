@@ -6,13 +6,11 @@ from collections.abc import Sequence
 
 from compiler.classic.testing.relay import layers
 from compiler.classic.testing.relay.init import create_workload
-from compiler.ir.module import IRModule
-from compiler.relay.analysis import free_vars
+from compiler.classic.testing.relay.network import Workload, closed
 from compiler.relay.expr import Expr, var
 from compiler.relay.function import Function
 from compiler.relay.operator import call_op
 from compiler.relay.ty import TensorType
-from compiler.runtime.ndarray import NDArray
 
 __all__ = ["get_net", "get_workload"]
 
@@ -36,11 +34,11 @@ def get_net(input_shape: Sequence[int] = (1, 3, 24, 12), dtype: str = "float32",
     biased = call_op("nn.bias_add", first, var("bias", TensorType((channels,), weight)))
     middle = layers.batch_norm_infer(biased, name="batch_norm")
     result = _branches(middle, data, var("dense2_weight", dense_type), var("conv2_weight", conv_type), columns)
-    return Function(tuple(free_vars(result)), result)
+    return closed(result)
 
 
 def get_workload(
     input_shape: Sequence[int] = (1, 3, 24, 12), dtype: str = "float32", wtype: str | None = None
-) -> tuple[IRModule, dict[str, NDArray]]:
+) -> Workload:
     """Return the network as a module, and first values of its parameters."""
     return create_workload(get_net(input_shape, dtype, wtype))

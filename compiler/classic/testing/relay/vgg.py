@@ -11,14 +11,11 @@ from collections.abc import Sequence
 
 from compiler.classic.testing.relay import layers
 from compiler.classic.testing.relay.init import create_workload
+from compiler.classic.testing.relay.network import Workload, closed, network_input
 from compiler.ir.error import expected
-from compiler.ir.module import IRModule
-from compiler.relay.analysis import free_vars
 from compiler.relay.expr import Expr, TupleGetItem, var
 from compiler.relay.function import Function
 from compiler.relay.operator import call_op
-from compiler.relay.ty import TensorType
-from compiler.runtime.ndarray import NDArray
 
 __all__ = ["get_classifier", "get_feature", "get_net", "get_workload"]
 
@@ -70,10 +67,10 @@ def get_net(
     """
     if num_layers not in _STAGES:
         expected("vgg", "num_layers", f"one of {', '.join(map(str, _STAGES))}", num_layers)
-    data = var("data", TensorType((batch_size, *image_shape), dtype))
-    features = get_feature(data, _STAGES[num_layers], _FILTERS, batch_norm)
+    images = network_input(batch_size, image_shape, dtype)
+    features = get_feature(images, _STAGES[num_layers], _FILTERS, batch_norm)
     result = call_op("nn.softmax", get_classifier(features, num_classes))
-    return Function(tuple(free_vars(result)), result)
+    return closed(result)
 
 
 def get_workload(
@@ -83,6 +80,6 @@ def get_workload(
     dtype: str = "float32",
     num_layers: int = 11,
     batch_norm: bool = False,
-) -> tuple[IRModule, dict[str, NDArray]]:
+) -> Workload:
     """Return the network as a module, and first values of its parameters."""
     return create_workload(get_net(batch_size, image_shape, num_classes, dtype, num_layers, batch_norm))
