@@ -72,9 +72,9 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     compiling: int = msgspec.field(default_factory=lambda: max(3, 2 * available_cores()))
     """Number of scripts compiled concurrently, plus half as many in overtime, since sleeping needs no core."""
     waiting: int = 128
-    """Maximum number of requests waiting in a queue."""
+    """Maximum number of requests waiting in a queue, besides one for each student who is in a class."""
     waiting_per_client: int = 64
-    """Maximum per client address, which a classroom may share; addresses get equal shares of the slots."""
+    """The same per client address; addresses get equal shares of the slots."""
     body_bytes: int = 104 * MIB
     files_bytes: int = 32 * MIB
     """Maximum total size of the attached files of a workspace."""

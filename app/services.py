@@ -100,7 +100,13 @@ class Services:
 
 def build_services(config: Config, runner: Runner, renderer: Renderer) -> Services:
     """Create the services of an application from a script runner and a renderer."""
-    queue = partial(FairQueue, waiting=config.waiting, waiting_per_client=config.waiting_per_client)
+    classes = Classes(config.links_database)
+    queue = partial(
+        FairQueue,
+        waiting=config.waiting,
+        waiting_per_client=config.waiting_per_client,
+        seats=classes.seats.at,
+    )
     compiling = queue(config.compiling, overtime=config.compiling // 2)
     measuring = queue(1, typical_seconds=15.0, quantum_seconds=MEASURING_QUANTUM_SECONDS)
     memory = Memory(config.memory)
@@ -140,7 +146,7 @@ def build_services(config: Config, runner: Runner, renderer: Renderer) -> Servic
         link_bytes=ByteSemaphore(memory.links, OPENING_SECONDS),
         gallery=load_gallery(),
         lessons=Library(config.lessons_dir),
-        classes=Classes(config.links_database),
+        classes=classes,
         compiling=compiling,
         measuring=measuring,
     )

@@ -5,6 +5,8 @@ fewest slots and has used least slot time lately, then of its tabs the one of wh
 that came first.  What counts is the time a slot is held: a script that sleeps counts like one that computes.
 
 - One address never holds all slots: the last one is for whoever comes.
+- How many of one address may wait, and how many of its tabs compete, is bounded.  An address with a class behind it has
+  as many places more as students sit there, and those places count for nobody else.
 - A request that has held its slot for a quantum, and belongs to somebody who has used far more than one who waits, goes
   on in overtime: its slot is granted to the other.  Once the places for overtime are taken, it is asked to make way.
   Somebody who has waited for long may make anyone past the quantum do so.  Demoting long jobs is what multi-level
@@ -38,7 +40,7 @@ FRESH_TAB_SECONDS = 30.0
 MAX_REMEMBERED = 4096
 """The maximum number of addresses and of tabs whose use is remembered."""
 MAX_TABS_PER_CLIENT = 48
-"""The maximum number of competing tabs per address, more than a class has; further ones share a place."""
+"""The maximum number of competing tabs per address, besides one for each seat; further ones share a place."""
 TAB_MEMORY_SECONDS = 600.0
 """The time after which an idle tab no longer counts among those of its address."""
 _SMOOTHING = 0.2
@@ -120,15 +122,17 @@ class FairQueue:
     capacity : int
         The number of slots.
     waiting : int
-        The maximum number of waiting requests.
+        The maximum number of waiting requests, besides those that have a seat.
     waiting_per_client : int
-        The maximum number of waiting requests per client.
+        The same for one client.
     typical_seconds : float
         The initial estimate of the holding time, which determines the retry time of rejected requests.
     quantum_seconds : float
         The guaranteed holding time.
     overtime : int
         The number of requests past the quantum that may run in addition to those with slots.
+    seats : callable
+        Returns how many students of classes a client brings; each has a seat, a place for one waiting request.
     clock : callable
         Returns seconds; replaced in tests.
     """
@@ -142,6 +146,7 @@ class FairQueue:
         typical_seconds: float = 1.0,
         quantum_seconds: float = 2.0,
         overtime: int = 0,
+        seats: Callable[[str], int] = lambda client: 0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.capacity = capacity
@@ -151,6 +156,7 @@ class FairQueue:
         self._max_waiting = waiting
         self._max_waiting_per_client = waiting_per_client
         self._typical = typical_seconds
+        self._seats = seats
         self._clock = clock
         self._clients: OrderedDict[str, SlotTime] = OrderedDict()
         self._tabs: OrderedDict[Flow, SlotTime] = OrderedDict()
@@ -193,12 +199,7 @@ class FairQueue:
             If too many requests of this client or in total are waiting; includes the retry time.
         """
         with self._changed:
-            mine = sum(ticket.flow.client == client for ticket in self._queue)
-            retry = max(1, math.ceil(self._typical * (len(self._queue) + 1) / self.capacity))
-            if mine >= self._max_waiting_per_client:
-                raise Busy(f"{mine} of your requests are waiting already", retry_after=retry)
-            if len(self._queue) >= self._max_waiting:
-                raise Busy(f"the server is busy: {len(self._queue)} requests are waiting", retry_after=retry)
+            self._check_places(client)
             ticket = Ticket(self, self._flow_of(client, tab), tab, self._clock())
             self._remember(ticket.flow)
             self._queue.append(ticket)
@@ -262,6 +263,18 @@ class FairQueue:
 
     # who goes next
 
+    def _check_places(self, client: str) -> None:
+        """Refuse a request if all seats of its client are taken, and there are too many without one."""
+        waiting = Counter(ticket.flow.client for ticket in self._queue)
+        mine, seats = waiting[client], self._seats(client)
+        if mine < seats:
+            return
+        retry = max(1, math.ceil(self._typical * (len(self._queue) + 1) / self.capacity))
+        if mine - seats >= self._max_waiting_per_client:
+            raise Busy(f"{mine} of your requests are waiting already", retry_after=retry)
+        if sum(max(0, count - self._seats(name)) for name, count in waiting.items()) >= self._max_waiting:
+            raise Busy(f"the server is busy: {len(self._queue)} requests are waiting", retry_after=retry)
+
     def _flow_of(self, client: str, tab: str) -> Flow:
         """Return the flow of a request: its tab, unless its address has too many.
 
@@ -271,7 +284,7 @@ class FairQueue:
         if flow in self._tabs:
             return flow
         tabs = [other for other in self._tabs if other.client == client]
-        if len(tabs) < MAX_TABS_PER_CLIENT:
+        if len(tabs) < MAX_TABS_PER_CLIENT + self._seats(client):
             return flow
         now, present = self._clock(), self._present()
         absent = [other for other in tabs if other not in present and self._tabs[other].idle(now) > TAB_MEMORY_SECONDS]

@@ -7,6 +7,7 @@ each step that they passed.
 Whoever has the students' link may join, a classroom behind one address as well.  The teacher can renew the link, and
 with it clear the class of those who have no result; who is in the class stays.  From one address come at most
 :data:`MAX_PER_ADDRESS` until the teacher lets more in.  In a full class, whoever is away and has no result makes room.
+Who is there has a place in the server's queues (:mod:`app.lessons.seats`).
 
 The database has the state of a class, so that it outlives a restart and its students may come to different servers.
 Whoever follows a class hears at once of what is done through their own server, and within :data:`LOOK_SECONDS` of what
@@ -36,6 +37,7 @@ from app.artifacts import Options
 from app.errors import Busy, Forbidden, InvalidBody, NotFound, RequestError
 from app.lessons import class_rows
 from app.lessons.class_rows import Attending, BoardRow
+from app.lessons.seats import Seats
 from app.store.database import database_errors, open_database
 from app.store.tables import CLASSES
 
@@ -173,15 +175,15 @@ class LessonClass:
         digest, now = _digest(key), self._school.clock()
         origin = hmac.new(self._secret, address.encode(), hashlib.sha256).hexdigest()[:32]
         with self._changing() as connection:
-            name = class_rows.note_step(connection, self.id, digest, step, now)
-            if name is not None:
-                return name
-            refusal = self._refusal(connection, entry, origin)
-            joined = "" if refusal else self._join(connection, digest, step, origin)
+            known = class_rows.note_step(connection, self.id, digest, step, now)
+            refusal = None if known else self._refusal(connection, entry, origin)
+            name = known or ("" if refusal else self._join(connection, digest, step, origin))
         if refusal is not None:
             raise refusal
-        self._publish()
-        return joined
+        self._school.seats.take(self.id, digest, address)
+        if not known:
+            self._publish()
+        return name
 
     def _join(self, connection: Connection, key: bytes, step: int, origin: str) -> str:
         """Add a student, and return their name."""
@@ -420,6 +422,7 @@ class Classes:
     def __init__(self, url: str | URL, clock: Clock = time.time) -> None:
         self.engine: Engine = open_database(url)
         self.clock = clock
+        self.seats = Seats(clock, AWAY_SECONDS, MAX_STUDENTS)
         self._owners: dict[str, str] = {}
         """The clients that created classes on this server."""
         self._open: WeakValueDictionary[str, LessonClass] = WeakValueDictionary()

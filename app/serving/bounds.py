@@ -42,9 +42,10 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     working: int = 6
     """Requests that threads work on at one time; those that wait for a job do not count."""
     working_per_client: int = 4
-    waiting: int = 512
+    waiting: int = 800
     """Requests whose threads wait for a job."""
-    waiting_per_client: int = 192
+    waiting_per_client: int = 264
+    """The same for one address: all students of the largest class, and what the queues let others of it wait."""
     streams: int = 1024
     """Responses that go on as there is news."""
     streams_per_client: int = 256

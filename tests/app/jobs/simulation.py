@@ -40,16 +40,20 @@ class Simulation:
     capacity: int = 4
     overtime: int = 2
     quantum: float = 2.0
+    waiting: int = 10_000
+    waiting_per_client: int = 10_000
+    seats: int = 0
     now: float = 0.0
     sent: list[Sent] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.queue = FairQueue(
             self.capacity,
-            waiting=10_000,
-            waiting_per_client=10_000,
+            waiting=self.waiting,
+            waiting_per_client=self.waiting_per_client,
             quantum_seconds=self.quantum,
             overtime=self.overtime,
+            seats=lambda client: self.seats,
             clock=lambda: self.now,
         )
         self._events: list[tuple[float, int, Callable[[], None]]] = []

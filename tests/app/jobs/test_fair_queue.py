@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.config import Config
 from app.errors import Busy, Superseded
 from app.jobs.fair_queue import MAX_TABS_PER_CLIENT, REVIEW_SECONDS, TAB_MEMORY_SECONDS, FairQueue, Ticket
 from app.jobs.slot_time import HALF_LIFE_SECONDS, SlotTime
@@ -66,6 +67,35 @@ def test_too_many_are_sent_away_with_a_time() -> None:
     queue.enter("b")
     with pytest.raises(Busy, match="3 requests are waiting"):
         queue.enter("c")
+
+
+def test_a_class_waits_in_seats_of_its_own() -> None:
+    students = {"school": 5}
+    queue = FairQueue(1, waiting=3, waiting_per_client=2, seats=lambda client: students.get(client, 0))
+    queue.enter("attacker")
+    for _ in range(2):
+        queue.enter("attacker")
+    queue.enter("another attacker")
+    with pytest.raises(Busy, match="3 requests are waiting"):
+        queue.enter("visitor")
+    seated = [queue.enter("school", f"student {number}") for number in range(5)]
+    assert queue.waiting == 8
+    with pytest.raises(Busy, match="8 requests are waiting"):
+        queue.enter("school", "a guest")
+    seated[0].end()
+    queue.enter("school", "student 0")
+    students.clear()  # they left: those who wait stay, nobody follows
+    with pytest.raises(Busy, match="5 of your requests"):
+        queue.enter("school", "student 1")
+
+
+def test_a_class_brings_no_more_than_its_students_and_the_bound_of_an_address() -> None:
+    queue = FairQueue(1, waiting=100, waiting_per_client=2, seats=lambda client: 3)
+    queue.enter("other")
+    for _ in range(5):
+        queue.enter("school")
+    with pytest.raises(Busy, match="5 of your requests"):
+        queue.enter("school")
 
 
 def test_giving_up_frees_the_place_and_tells_the_waiter() -> None:
@@ -220,6 +250,34 @@ def test_tabs_beyond_those_of_a_class_compete_as_one() -> None:
     waiting = {tab: queue.enter("class", tab) for tab in (*forged, *pupils)}
     places = {tab: place for place, tab in enumerate(_order_of(holder, waiting), 1)}
     assert max(places[tab] for tab in pupils) <= len(pupils) + 1
+
+
+def test_a_class_of_a_hundred_behind_one_address_is_served_in_turn() -> None:
+    """Each sends the next script six seconds after the last has ended; all waiting at once is nothing special."""
+    config = Config()
+    simulation = Simulation(seats=100, waiting=config.waiting, waiting_per_client=config.waiting_per_client)
+
+    def work(student: str, when: float) -> None:
+        simulation.send("school", when, 1.0, student, then=lambda: work(student, simulation.now + 6.0))
+
+    for number in range(100):
+        work(f"student {number}", number / 100)
+    simulation.run(120.0)
+    waited = sorted(script.waited for script in simulation.sent if script.ticket is not None and script.ticket.granted)
+    assert len(waited) > 300
+    assert waited[-1] < 1.5 * waited[len(waited) // 2], "nobody waits much longer than the others"
+
+
+def test_every_student_behind_an_address_competes_on_their_own() -> None:
+    queue = FairQueue(1, waiting=8, waiting_per_client=8, seats=lambda client: 60)
+    tabs = [f"student {number}" for number in range(MAX_TABS_PER_CLIENT + 60)]
+    flows = []
+    for tab in tabs:
+        with queue.enter("school", tab) as ticket:
+            flows.append(ticket.flow.tab)
+    assert flows == tabs
+    with queue.enter("school", "one more") as ticket:
+        assert ticket.flow.tab == ""
 
 
 def test_tabs_of_which_nothing_came_for_long_make_room_for_others() -> None:

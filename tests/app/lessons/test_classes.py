@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import threading
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from flask.testing import FlaskClient
 
 from app.artifacts import Measurement
 from app.errors import Busy, Forbidden, InvalidBody, NotFound
+from app.jobs.fair_queue import FairQueue
 from app.lessons import classes
 from app.lessons.classes import Classes, LessonClass, News, Presented
 from app.protocol import Defined, Measured, Recorded
@@ -314,6 +316,30 @@ def test_students_who_come_at_once_have_different_names(one: LessonClass, there:
 def make(client: FlaskClient, lesson: str = "cache-write") -> tuple[str, dict[str, str]]:
     made = client.post("/api/classes", json={"lesson": lesson}).get_json()
     return f"/api/classes/{made['id']}", {"X-Class-Secret": made["secret"]}
+
+
+def waiting_at_most(queue: FairQueue) -> int:
+    """Return how many requests of one address a queue lets wait."""
+    tickets = []
+    with pytest.raises(Busy):
+        for number in itertools.count():
+            tickets.append(queue.enter("127.0.0.1", str(number)))
+    waiting = queue.waiting
+    for ticket in tickets:
+        ticket.end()
+    return waiting
+
+
+def test_every_student_of_an_address_may_have_a_request_more_waiting(client: FlaskClient) -> None:
+    address, _ = make(client)
+    services = services_of(client.application)
+    queues = (services.compiling, services.measuring)
+    before = [waiting_at_most(queue) for queue in queues]
+    for student in (MARY, JOHN, MARY):
+        client.post(f"{address}/students", json={"student": student, "step": 1})
+    refused = client.post(f"{address}/students", json={"student": "c" * 32, "step": 1, "join": "an old link"})
+    assert refused.status_code == 403
+    assert [waiting_at_most(queue) for queue in queues] == [count + 2 for count in before]
 
 
 def test_only_the_teacher_presents_and_sees_the_list(client: FlaskClient) -> None:

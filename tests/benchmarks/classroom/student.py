@@ -1,9 +1,10 @@
-"""A student: loads the page, edits, compiles what others have compiled, a model, climbs a ladder, shares a link."""
+"""A student: joins a class, edits, compiles what others have compiled, and a model, climbs a ladder, shares a link."""
 
 from __future__ import annotations
 
 import http.client
 import random
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +24,8 @@ PATIENCE_SECONDS = 60.0
 LADDER_PATIENCE_SECONDS = 180.0
 EDITED = ("matmul-scheduled", "vector-add", "conv2d", "reduction-rfactor", "softmax", "blur-compute-at", "argmax")
 """Examples that students edit."""
+ATTEND_SECONDS = 30.0
+"""How often a student's page reports that they are there."""
 CLIMBED = "reduction-rfactor"
 """The example whose schedule is measured prefix by prefix."""
 
@@ -51,15 +54,19 @@ class Student:
     port : int
     model : bytes
         The model that the class looks at.
+    school : str
+        The path of the class that they join.
     one_address : bool
         Whether all share an address, as behind a school's router.
     """
 
-    def __init__(self, number: int, port: int, model: bytes, one_address: bool = False) -> None:
+    def __init__(self, number: int, port: int, model: bytes, school: str, one_address: bool = False) -> None:
         self.number = number
         self.actions: list[Action] = []
         self._port = port
         self._model = model
+        self._school = school
+        self._left = threading.Event()
         self._address = "127.0.1.1" if one_address else f"127.0.1.{number + 1}"
         self._random = random.Random(number)
         self._edits = 0
@@ -74,13 +81,23 @@ class Student:
         kinds |= {"ladder": self._climb, "link": self._share}
         time.sleep(self._random.uniform(0, THINK_SECONDS))
         self._do("page", self._load)
+        page = threading.Thread(target=self._attend)
+        page.start()
         while True:
             pause = self._random.expovariate(1 / THINK_SECONDS)
             time.sleep(min(max(pause, 0.5), 4 * THINK_SECONDS))
             if time.monotonic() > until:
-                return
+                break
             kind = self._random.choices(list(MIX), list(MIX.values()))[0]
             self._do(kind, kinds[kind])
+        self._left.set()
+        page.join()
+
+    def _attend(self) -> None:
+        """Report to the class until the student leaves, as their page does whatever they wait for."""
+        while not self._left.is_set():
+            self._do("class", self._report)
+            self._left.wait(ATTEND_SECONDS)
 
     def _do(self, kind: str, action: Callable[[], None]) -> None:
         began, failure = time.monotonic(), ""
@@ -92,6 +109,10 @@ class Student:
 
     def _load(self) -> None:
         self._expect(200, exchange(self._port, "GET", "/", address=self._address, timeout=PATIENCE_SECONDS))
+
+    def _report(self) -> None:
+        body = json_body({"student": f"{self.number:032x}", "step": 1})
+        self._ask("POST", f"{self._school}/students", 200, body, JSON)
 
     def _edit(self) -> None:
         self._edits += 1
