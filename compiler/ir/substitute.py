@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from compiler.ir import dtype as dt
 from compiler.ir.functor import Mutator
 from compiler.ir.node import Node, duplicate, same_items, structure
 from compiler.ir.primexpr import BinaryOp, FloatImm, IntImm, PrimExpr, Var, binary
@@ -21,6 +22,17 @@ def substitute(n: N, vmap: VarMap, fold: bool = False) -> N:
     callable ``vmap`` returns None.  Buffers whose pointer, shape or offset changed are replaced consistently.
     """
     return (_Folding if fold else _Substitution)(vmap).apply(n)  # type: ignore[no-any-return]
+
+
+def values_of(pairs: Iterable[tuple[Var, PrimExpr]]) -> dict[Var, PrimExpr]:
+    """Return what :func:`substitute` puts in the place of variables: their values, in the variables' data types.
+
+    An index may be of another integer type than the axis that it is a value of.
+    """
+    return {
+        var: value if value.dtype == var.dtype or dt.lanes(value.dtype) != 1 else value.astype(var.dtype)
+        for var, value in pairs
+    }
 
 
 class _Substitution(Mutator):

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Set
 from compiler.ir.error import ScheduleError
 from compiler.ir.functor import Mutator
 from compiler.ir.primexpr import Let, PrimExpr, ProducerLoad, Var
+from compiler.ir.substitute import values_of
 from compiler.te.compute_body import map_body
 from compiler.te.operation import ComputeOp
 from compiler.te.sharing import shared_values_named
@@ -60,7 +61,7 @@ class _Inliner(Mutator):
         value = self._expansions.get(key)
         if value is None:
             op: ComputeOp = n.producer.op
-            at = dict(zip((a.var for a in op.axis), indices, strict=True))
+            at = values_of(zip((a.var for a in op.axis), indices, strict=True))
             inner = _Inliner(self._inlined, at, self._expansions)
             value = self._expansions[key] = inner.visit(op.body[n.producer.value_index])
         return value

@@ -42,7 +42,7 @@ from compiler.ir.primexpr import (
     Sub,
     Var,
 )
-from compiler.ir.substitute import substitute
+from compiler.ir.substitute import substitute, values_of
 from compiler.te.numpy_program import Array, NumPyProgram, Tape, strided_view
 from compiler.te.operation import ComputeOp, PlaceholderOp, domain
 from compiler.te.tensor import Operation, Tensor
@@ -232,7 +232,7 @@ class _Evaluation(Functor):
     def _through_copies(self, n: ProducerLoad) -> ProducerLoad:
         """Return the read of what a copy was made from: packing is for speed, and NumPy packs by itself."""
         while (original := _copied(n.producer.op)) is not None:
-            here = dict(zip((axis.var for axis in n.producer.op.axis), n.indices, strict=True))
+            here = values_of(zip((axis.var for axis in n.producer.op.axis), n.indices, strict=True))
             indices = [self._analyzer.simplify(substitute(index, here)) for index in original.indices]
             n = ProducerLoad(original.producer, tuple(indices))
         return n

@@ -78,7 +78,7 @@ def _tensor_expressions(draw: Any, target: str, times: PassTimes) -> None:
     found = [without_contents([int(d) for d in t.shape], t.dtype) for t in outputs]
     with refusing(), PassContext(instruments=[times]), times.section("schedule to loops"):
         func = lower(schedule, [*program.inputs, *outputs])["main"]
-    with PassContext(instruments=[times]), times.section(CODE):
+    with refusing(), PassContext(instruments=[times]), times.section(CODE):
         arguments = run(func, [*inputs.values(), *found], draw, target)
     for result, expected in zip(arguments[len(inputs) :], evaluate_tensors(outputs, inputs), strict=False):
         assert_same(result.array, expected)

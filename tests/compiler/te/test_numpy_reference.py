@@ -49,6 +49,14 @@ def test_a_packed_operand_is_read_where_it_came_from(monkeypatch: pytest.MonkeyP
     np.testing.assert_allclose(value_of(c, A=data, B=y), data @ y, rtol=1e-5)
 
 
+def test_a_copy_may_be_read_at_places_of_another_integer_type() -> None:
+    places = te.placeholder((4,), "int64", name="places")
+    flat = te.compute((48,), lambda i: A[i // 8, i % 8], name="flat")
+    read = te.compute((4,), lambda i: flat[places[i]], name="read")
+    where = np.array([40, 3, 17, 8])
+    np.testing.assert_array_equal(value_of(read, A=data, places=where), data.ravel()[where])
+
+
 def test_a_transposed_intermediate_is_read_in_its_order() -> None:
     turned = te.compute((8, 6), lambda i, j: A[j, i], name="turned")
     total = te.compute((8,), lambda i: te.sum(turned[i, m], axis=m), name="total")

@@ -224,6 +224,25 @@ def test_a_tensor_may_be_read_at_places_that_it_holds() -> None:
         np.testing.assert_array_equal(result, [4, 2, 1, 0, 0])
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint32", "int64", "uint64"])
+@pytest.mark.parametrize("way", ["te", "tir"])
+def test_a_tensor_may_be_inlined_where_it_is_read_at_places_of_another_integer_type(dtype: str, way: str) -> None:
+    a, places = te.placeholder((12,), name="A"), te.placeholder((4,), dtype, name="places")
+    doubled = te.compute((12,), lambda i: a[i // 2] * 2.0, name="doubled")
+    read = te.compute((4,), lambda i: doubled[places[i]], name="read")
+    data, where = np.arange(12, dtype="float32"), np.array([1, 3, 5, 7], dtype)
+    result = np.zeros(4, "float32")
+    if way == "te":
+        s = te.create_schedule(read.op)
+        s[doubled].compute_inline()
+        run(s, [a, places, read], data, where, result)
+    else:
+        sch = tir.Schedule(te.create_prim_func([a, places, read]))
+        sch.compute_inline("doubled")
+        interpret(sch.mod["main"], [data, where, result])
+    np.testing.assert_array_equal(result, [0, 2, 4, 6])
+
+
 def test_reads_from_both_ends_of_a_symbolic_size_with_copies() -> None:
     """Differences of nested minima and maxima were once simplified without an end here."""
     size = te.var("n")

@@ -9,7 +9,7 @@ from compiler.arith import Analyzer, IterMapLevel, detect_iter_map, eval_set, in
 from compiler.ir.node import Node, rebuild
 from compiler.ir.primexpr import And, IntImm, PrimExpr, Range, Var, is_const_int
 from compiler.ir.structural import structural_equal
-from compiler.ir.substitute import free_vars, post_order_visit, substitute
+from compiler.ir.substitute import free_vars, post_order_visit, substitute, values_of
 from compiler.tir.analysis.block_access import get_block_read_write_region
 from compiler.tir.block import Block, BlockRealize, MatchBufferRegion
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
@@ -292,7 +292,7 @@ class _InlineLoads(_Inline):
                 self._refuse_opaque()
             return rebuild(n, indices=indices)
         given = zip(self._variables, indices, strict=True)
-        return substitute(self._value, {var: index for var, index in given if var is not None})
+        return substitute(self._value, values_of((var, index) for var, index in given if var is not None))
 
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
         """Reject stores to the same memory by another name."""
