@@ -7,13 +7,13 @@ S. Hochreiter and J. Schmidhuber, "Long Short-Term Memory", Neural Computation 9
 
 from __future__ import annotations
 
+from compiler.classic.relay.scope_builder import ScopeBuilder
 from compiler.classic.testing.relay import layers
 from compiler.classic.testing.relay.init import create_workload
 from compiler.classic.testing.relay.network import Workload
 from compiler.relay.expr import Expr, Tuple, TupleGetItem, Var, var
 from compiler.relay.function import Function
 from compiler.relay.operator import call_op
-from compiler.relay.scope_builder import ScopeBuilder
 from compiler.relay.ty import TensorType, TupleType
 
 __all__ = ["get_net", "get_workload", "lstm_cell"]
