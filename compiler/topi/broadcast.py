@@ -211,26 +211,14 @@ greater_equal = _broadcast(
 
 
 def broadcast_to(data: Tensor, shape: Sequence[Extent]) -> Tensor:
-    """Return ``data`` repeated to a shape.
-
-    Raises
-    ------
-    ArgumentError
-        If the shapes cannot be broadcast together.
-    """
+    """Return ``data`` repeated to a shape."""
     new = tuple(shape)
     broadcast_shape(dims(data), new)
     return compute(new, lambda *i: at_broadcast(data, i, new), name="broadcast_to", tag=Tag.BROADCAST)
 
 
 def where(condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    """Return ``x`` where ``condition``, of truth values or numbers, is not zero, ``y`` elsewhere; all are broadcast.
-
-    Raises
-    ------
-    ArgumentError
-        If the shapes cannot be broadcast together.
-    """
+    """Return ``x`` where ``condition``, of truth values or numbers, is not zero, ``y`` elsewhere; all are broadcast."""
     shape = broadcast_shape(dims(condition), dims(x), dims(y))
 
     def element(*i: Var) -> PrimExpr:

@@ -71,11 +71,6 @@ def take(a: Tensor, indices: Tensor, axis: int | None = None, batch_dims: int = 
         How many first axes ``a`` and ``indices`` have in common.
     mode : {"clip", "wrap", "fast"}
         Whether an index that is outside counts as the nearest one inside, wraps around, or must not be there.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such axis or mode.
     """
     old, new = dims(a), dims(indices)
     if axis is None:
@@ -127,11 +122,6 @@ def gather_nd(a: Tensor, indices: Tensor, batch_dims: int = 0) -> Tensor:
         negative ones count from the end.
     batch_dims : int
         How many first axes ``a`` and the points have in common.
-
-    Raises
-    ------
-    ArgumentError
-        If the number of coordinates is not a constant.
     """
     old, new = dims(a), dims(indices)
     count, points = constant(new[0], "gather_nd"), new[1:]
@@ -149,11 +139,6 @@ def adv_index(data: Tensor, indices: Sequence[Tensor]) -> Tensor:
 
     They are the coordinates along the first axes, negative ones counted from the end; the result has the points' shape,
     then that of ``data`` without these axes.
-
-    Raises
-    ------
-    ArgumentError
-        If the shapes of the indices cannot be broadcast together.
     """
     old = dims(data)
     points = broadcast_shape(*[dims(i) for i in indices])
@@ -195,13 +180,7 @@ def strided_set(a: Tensor, v: Tensor, begin: Tensor, end: Tensor, strides: Tenso
 def one_hot(
     indices: Tensor, on_value: Scalar | Tensor, off_value: Scalar | Tensor, depth: int, axis: int, dtype: str
 ) -> Tensor:
-    """Return ``on_value`` where the place along a new axis is the index, ``off_value`` elsewhere.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no place for such an axis.
-    """
+    """Return ``on_value`` where the place along a new axis is the index, ``off_value`` elsewhere."""
     old = dims(indices)
     at = axis_of(axis, len(old) + 1, "one_hot")
 

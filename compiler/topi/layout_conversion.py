@@ -23,13 +23,7 @@ __all__ = [
 
 
 def layout_transform(array: Tensor, src_layout: str, dst_layout: str) -> Tensor:
-    """Convert a tensor to another layout of the same dimensions, padding partial blocks with zeros.
-
-    Raises
-    ------
-    ArgumentError
-        If the dimensions of the layouts differ, or the shape does not fit the source layout.
-    """
+    """Convert a tensor to another layout of the same dimensions, padding partial blocks with zeros."""
     source, result = layout(src_layout), layout(dst_layout)
     extents = source.extents(dims(array))
     shape = transformed_shape(dims(array), src_layout, dst_layout)

@@ -54,11 +54,6 @@ def simple_reduction(name: str, reducer: Reducer, doc: str, operand: str = "of a
         """Return {doc} over some axes, or all, of a tensor {operand}.
 
         Negative axes count from the end; with ``keepdims`` those that are reduced stay, with extent 1.
-
-        Raises
-        ------
-        ArgumentError
-            If there is no such axis, or one is given twice.
         """
 
         def function(element: PrimExpr, ks: ReducedAxes) -> PrimExpr:
@@ -160,11 +155,6 @@ def _arg_function(name: str, doc: str) -> Reduction:
         ----------
         select_last_index : bool
             Whether of equal elements the last one counts, else the first.
-
-        Raises
-        ------
-        ArgumentError
-            If there is no such axis, or one is given twice.
         """
         return arg_reduce(data, axis, keepdims, name, _ARG[name, select_last_index])
 

@@ -49,11 +49,6 @@ def scatter_elements(
 
     Negative indices count from the end.  ``reduction`` says how several values at one place, and the one of ``data``,
     become one: ``update`` for the last update, ``add``, ``mul``, ``min``, ``max`` or ``mean``.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such axis or reduction.
     """
     old, new = dims(data), dims(indices)
     at = axis_of(axis, len(old), "scatter_elements")
@@ -79,11 +74,6 @@ def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str = "upda
         The points' shape, then that of ``data`` without its first ``M`` axes.
     mode : {"update", "add", "mul", "min", "max", "mean"}
         As the reduction of :func:`scatter_elements`.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such mode, or the number of coordinates is not a constant.
     """
     old, new = dims(data), dims(indices)
     count, points = constant(new[0], "scatter_nd"), new[1:]

@@ -26,24 +26,12 @@ def __getattr__(name: str) -> Any:
 
 
 def csrmv(a: CSRPlaceholderOp, x: Tensor, y: Tensor | None = None) -> Tensor:
-    """Return the product of a sparse matrix ``(m, k)`` and a vector ``(k, 1)``, plus ``y``, ``(m,)``.
-
-    Raises
-    ------
-    ArgumentError
-        If ``x`` is not a matrix, or ``y`` no vector.
-    """
+    """Return the product of a sparse matrix ``(m, k)`` and a vector ``(k, 1)``, plus ``y``, ``(m,)``."""
     return _product("csrmv", a, x, y)
 
 
 def csrmm(a: CSRPlaceholderOp, b: Tensor, c: Tensor | None = None) -> Tensor:
-    """Return the product of a sparse matrix ``(m, k)`` and a dense one, plus a number for each row, ``(m,)``.
-
-    Raises
-    ------
-    ArgumentError
-        If ``b`` is not a matrix, or ``c`` no vector.
-    """
+    """Return the product of a sparse matrix ``(m, k)`` and a dense one, plus a number for each row, ``(m,)``."""
     return _product("csrmm", a, b, c)
 
 

@@ -47,11 +47,6 @@ class PopenWorker:
     """A process that makes calls, one after another; it is started by the first one.
 
     ``initializer`` is called in each new process first; a new one takes over after ``maximum_uses`` calls.
-
-    Raises
-    ------
-    ArgumentError
-        If the initializer cannot be called.
     """
 
     def __init__(

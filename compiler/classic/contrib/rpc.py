@@ -58,23 +58,11 @@ class LocalSession:
         self._path(target).write_bytes(content)
 
     def download(self, path: str) -> bytearray:
-        """Return what a file of the session contains.
-
-        Raises
-        ------
-        ArgumentError
-            If there is none.
-        """
+        """Return what a file of the session contains."""
         return bytearray(self._existing(path).read_bytes())
 
     def remove(self, path: str) -> None:
-        """Remove a file of the session.
-
-        Raises
-        ------
-        ArgumentError
-            If there is none.
-        """
+        """Remove a file of the session."""
         self._existing(path).unlink()
 
     def listdir(self, path: str) -> list[str]:
@@ -82,13 +70,7 @@ class LocalSession:
         return sorted(entry.name for entry in self._path(path).iterdir())
 
     def load_module(self, path: str) -> Any:
-        """Return what a library contains that was sent to the session.
-
-        Raises
-        ------
-        ArgumentError
-            If there is none.
-        """
+        """Return what a library contains that was sent to the session."""
         return load_module(self._existing(path))
 
     def system_lib(self) -> Module:
@@ -96,13 +78,7 @@ class LocalSession:
         return system_lib()
 
     def get_function(self, name: str) -> Callable[..., Any]:
-        """Return a function that is registered under a name.
-
-        Raises
-        ------
-        ArgumentError
-            If there is none.
-        """
+        """Return a function that is registered under a name."""
         function = get_global_func(name)
         assert function is not None
         return function

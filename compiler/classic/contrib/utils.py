@@ -25,11 +25,6 @@ class TempDirectory:
 
     ``custom_path`` is a folder to be used instead, which must not exist yet. ``TEMPDIRS`` has those that will be
     removed.
-
-    Raises
-    ------
-    ArgumentError
-        If ``custom_path`` exists.
     """
 
     TEMPDIRS: ClassVar[set[str]] = set()

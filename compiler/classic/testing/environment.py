@@ -18,13 +18,7 @@ _FALSE = ("n", "no", "f", "false", "off", "0")
 
 
 def strtobool(val: str) -> bool:
-    """Return what ``y``, ``yes``, ``t``, ``true``, ``on``, ``1`` or their opposites mean, in any case.
-
-    Raises
-    ------
-    ArgumentError
-        If it is not one of these.
-    """
+    """Return what ``y``, ``yes``, ``t``, ``true``, ``on``, ``1`` or their opposites mean, in any case."""
     word = val.lower()
     if word not in _TRUE + _FALSE:
         expected("strtobool", "val", f"one of {', '.join(_TRUE + _FALSE)}", val)

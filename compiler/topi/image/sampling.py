@@ -27,11 +27,6 @@ def grid_sample(
         Of the data and of the result.
     align_corners : bool
         Whether -1 and 1 are the centres of the outermost elements, else their outer edges.
-
-    Raises
-    ------
-    ArgumentError
-        If the layout is another one, or a spatial extent is symbolic.
     """
     if layout not in ("NCHW", "NCDHW"):
         expected("grid_sample", "layout", "'NCHW' or 'NCDHW'", layout)

@@ -166,11 +166,6 @@ def matmul(
 
     Products are summed in ``out_dtype``, that of ``tensor_a`` by default. No scheduler changes the layout of weights,
     so that the last two arguments must be left out.
-
-    Raises
-    ------
-    ArgumentError
-        If a changed layout of weights is given.
     """
     _refuse_rewritten("matmul", auto_scheduler_rewritten_layout, meta_schedule_original_shape)
     dtype = out_dtype or tensor_a.dtype
@@ -221,11 +216,6 @@ def dense(
 
     Products are summed in ``out_dtype``, that of ``data`` by default.  No scheduler changes the layout of weights, so
     that the last two arguments must be left out.
-
-    Raises
-    ------
-    ArgumentError
-        If a changed layout of weights is given.
     """
     _refuse_rewritten("dense", auto_scheduler_rewritten_layout, meta_schedule_original_shape)
     dtype = out_dtype or data.dtype
@@ -249,11 +239,6 @@ def dense_pack(data: Tensor, weight: Tensor, bias: Tensor | None = None, out_dty
 
     The weight is ``(N / n, K, n)``; with pairs of rows side by side, for narrow integers, ``(N / n, K / 2, n, 2)``.
     Products are summed in ``out_dtype``, that of ``data`` by default.
-
-    Raises
-    ------
-    ArgumentError
-        If the width of the panels is not a constant.
     """
     depth = dims(data)[1]
     panels, _, lanes, *pair = dims(weight)

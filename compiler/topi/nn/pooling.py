@@ -136,13 +136,7 @@ def pool_grad(
     count_include_pad: bool = True,
     layout: str = "NCHW",
 ) -> Tensor:
-    """Return the gradient of the data of :func:`pool2d`, whose windows are not dilated.
-
-    Raises
-    ------
-    ArgumentError
-        If ``pool_type`` is neither ``avg`` nor ``max``.
-    """
+    """Return the gradient of the data of :func:`pool2d`, whose windows are not dilated."""
     _check_type("pool_grad", pool_type)
     spec = _spec("pool_grad", data, kernel, stride, 1, padding, ceil_mode, layout)
     if pool_type == "max":
@@ -157,13 +151,7 @@ def _kind(function: str, pool_type: str) -> str:
 
 
 def global_pool(data: Tensor, pool_type: str, layout: str = "NCHW") -> Tensor:
-    """Return the mean or the largest element of each channel of each image of a layout such as ``NCHW`` or ``NHWC``.
-
-    Raises
-    ------
-    ArgumentError
-        If ``pool_type`` is neither ``avg`` nor ``max``.
-    """
+    """Return the mean or the largest element of each channel of each image of a layout such as ``NCHW`` or ``NHWC``."""
     return pool.global_pool(data, layout, _kind("global_pool", pool_type))
 
 

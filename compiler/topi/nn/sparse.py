@@ -113,11 +113,6 @@ def sparse_conv2d(
         ``(O, I * H * W)`` in NCHW.  Data of two dimensions are blocks of one column.
     kernel_size : int
         The odd extent of the window, which is centred on each pixel; beyond the borders are zeros.
-
-    Raises
-    ------
-    ArgumentError
-        If the layout is another one, or the extent of the window even.
     """
     if layout not in ("NHWC", "NCHW"):
         expected("sparse_conv2d", "layout", "'NHWC' or 'NCHW'", layout)

@@ -60,11 +60,6 @@ def upsampling(
 
     ``output_shape`` is the height and width of the result, where they do not follow from the scales; if
     ``align_corners``, the corners of both images are the same points.
-
-    Raises
-    ------
-    ArgumentError
-        If the method is another one, or an extent is symbolic.
     """
     mode = "align_corners" if align_corners else "asymmetric"
     return _enlarged("upsampling", data, (scale_h, scale_w), layout, method, mode, output_shape)
@@ -84,11 +79,6 @@ def upsampling3d(
 
     ``output_shape`` are these extents of the result, where they do not follow from the scales; coordinates become those
     of the data in one of :data:`~compiler.topi.nn.resize.MODES`.
-
-    Raises
-    ------
-    ArgumentError
-        If the method is another one, or an extent is symbolic.
     """
     scales, mode = (scale_d, scale_h, scale_w), coordinate_transformation_mode
     return _enlarged("upsampling3d", data, scales, layout, method, mode, output_shape)

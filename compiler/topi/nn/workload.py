@@ -51,13 +51,7 @@ def get_workload(
     out_dtype: str,
     data_layout: str = "NCHW",
 ) -> Workload:
-    """Return the numbers of a convolution by a weight OIHW, or HWIO for data whose channels are last.
-
-    Raises
-    ------
-    ArgumentError
-        If the layout is not ``NCHW``, ``NHWC`` or ``HWCN``, or an extent is symbolic.
-    """
+    """Return the numbers of a convolution by a weight OIHW, or HWIO for data whose channels are last."""
     if data_layout not in ("NCHW", "NHWC", "HWCN"):
         expected("_get_workload", "data_layout", "'NCHW', 'NHWC' or 'HWCN'", data_layout)
     extents = {axis: get_const_int(n) for axis, n in zip(data_layout, data.shape, strict=True)}

@@ -45,11 +45,6 @@ def all_class_non_max_suppression(
         One number: share of their union that two chosen boxes may have in common.
     score_threshold : Tensor
         One number: score that a chosen box must exceed.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such format.
     """
     if output_format not in ("onnx", "tensorflow"):
         expected("all_class_non_max_suppression", "output_format", "'onnx' or 'tensorflow'", output_format)

@@ -57,11 +57,6 @@ def multibox_prior(
         Where the first place is, in steps.
     clip : bool
         Whether coordinates are brought into the image, from 0 to 1.
-
-    Raises
-    ------
-    ArgumentError
-        If the height or width is symbolic.
     """
     height, width = (constant(e, "multibox_prior") for e in dims(data)[2:])
     halves = half_sizes(sizes, ratios, height, width)

@@ -40,11 +40,6 @@ class RelayVisualizer:
     """Draws the functions of a module.
 
     Variables of ``relay_param`` are marked; plotter and parser are those of the terminal where left out.
-
-    Raises
-    ------
-    ArgumentError
-        If ``relay_mod`` is neither module nor expression.
     """
 
     def __init__(

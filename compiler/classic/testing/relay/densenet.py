@@ -72,13 +72,7 @@ def get_workload(
     image_shape: Sequence[int] = (3, 224, 224),
     dtype: str = "float32",
 ) -> Workload:
-    """Return a network as a module, and first values of its parameters; its size is 121, 161, 169 or 201 layers.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no network of this size.
-    """
+    """Return a network as a module, and first values of its parameters; its size is 121, 161, 169 or 201 layers."""
     if densenet_size not in _SIZES:
         expected("densenet", "densenet_size", " or ".join(map(str, _SIZES)), densenet_size)
     images = network_input(batch_size, image_shape, dtype)

@@ -30,13 +30,7 @@ def get_net(
     dtype: str = "float32",
     layout: str = "NCHW",
 ) -> Function:
-    """Return three convolutions and two dense layers: the worth of each action, ``(batch_size, num_actions)``.
-
-    Raises
-    ------
-    ArgumentError
-        If the layout is neither ``NCHW`` nor ``NHWC``.
-    """
+    """Return three convolutions and two dense layers: the worth of each action, ``(batch_size, num_actions)``."""
     if layout not in ("NCHW", "NHWC"):
         expected("dqn", "layout", "'NCHW' or 'NHWC'", layout)
     body: Expr = network_input(batch_size, image_shape, dtype)

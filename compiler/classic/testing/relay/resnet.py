@@ -91,11 +91,6 @@ def get_net(
 
     They are 18, 34, 50, 101, 152, 200 or 269 for large images; for small ones 6 n + 2, or 9 n + 2 from 164 on. Other
     options are accepted for compatibility.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such network.
     """
     if layout not in ("NCHW", "NHWC"):
         expected("resnet", "layout", "'NCHW' or 'NHWC'", layout)

@@ -42,13 +42,7 @@ def resnet(
     layout: str = "NCDHW",
     dtype: str = "float32",
 ) -> Function:
-    """Return a residual network over videos of layout NCDHW, as the one for images is.
-
-    Raises
-    ------
-    ArgumentError
-        If there are not as many stages as ``units`` and ``filter_list`` say.
-    """
+    """Return a residual network over videos of layout NCDHW, as the one for images is."""
     return images.resnet(units, num_stages, filter_list, num_classes, data_shape, bottle_neck, layout, dtype)
 
 
@@ -61,13 +55,7 @@ def get_net(
     dtype: str = "float32",
     **kwargs: object,
 ) -> Function:
-    """Return a residual network of 18, 34, 50, 101, 152, 200 or 269 layers over videos.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such network.
-    """
+    """Return a residual network of 18, 34, 50, 101, 152, 200 or 269 layers over videos."""
     units, bottle_neck, filters = images.large("resnet_3d", num_layers)
     return resnet(units, 4, filters, num_classes, (batch_size, *image_shape), bottle_neck, layout, dtype)
 

@@ -38,13 +38,7 @@ def _fire(data: Expr, squeezed: int, expanded: int, name: str) -> Expr:
 
 
 def get_net(batch_size: int, image_shape: Sequence[int], num_classes: int, version: str, dtype: str) -> Function:
-    """Return the network, version ``1.0`` or ``1.1``, which needs less time.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such version.
-    """
+    """Return the network, version ``1.0`` or ``1.1``, which needs less time."""
     if version not in _VERSIONS:
         expected("squeezenet", "version", " or ".join(map(repr, _VERSIONS)), version)
     channels, extent, padding, pooled = _VERSIONS[version]

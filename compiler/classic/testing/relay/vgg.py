@@ -58,13 +58,7 @@ def get_net(
     num_layers: int = 11,
     batch_norm: bool = False,
 ) -> Function:
-    """Return the network of 11, 13, 16 or 19 layers, perhaps normalised after each convolution.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no network of that many layers.
-    """
+    """Return the network of 11, 13, 16 or 19 layers, perhaps normalised after each convolution."""
     if num_layers not in _STAGES:
         expected("vgg", "num_layers", f"one of {', '.join(map(str, _STAGES))}", num_layers)
     images = network_input(batch_size, image_shape, dtype)

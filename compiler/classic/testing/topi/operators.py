@@ -325,11 +325,6 @@ def poolnd_python(
 
     In means, elements beyond the ends count if ``count_include_pad``; in ``ceil_mode`` a last window may go beyond the
     end. The layout is ``NCHW`` and the like by default.
-
-    Raises
-    ------
-    ArgumentError
-        If ``pool_type`` is neither.
     """
     rank, kind = np_data.ndim - 2, _pool_type("poolnd_python", pool_type)
     attrs: dict[str, Any] = {"pool_size": kernel, "strides": strides, "dilation": dilation, "ceil_mode": ceil_mode}
