@@ -66,14 +66,8 @@ class RowVectors(ComputeAttrs):
 class PanelProduct(ComputeAttrs):
     """Of a product of matrices whose columns stand in panels (``Tag.MATMUL_PANELS``).
 
-    Attributes
-    ----------
-    width : int
-        Columns of a panel; it divides the extent of the last axis.
-    is_shared : bool
-        Whether all matrices of a batch are multiplied with the same panels.
-    is_cut : bool
-        Whether the last panel has more columns than the product.
+    A panel has ``width`` columns, a divisor of the extent of the last axis. If ``is_shared``, all matrices of a batch
+    are multiplied with the same panels; if ``is_cut``, the last panel has more columns than the product.
     """
 
     width: int

@@ -74,13 +74,9 @@ def label_extents(labels: Labels, shapes: Sequence[Sequence[Extent]]) -> dict[st
 def einsum(subscripts: str, *operand: Tensor) -> Tensor:
     """Return the sum of products that an equation describes, as ``numpy.einsum`` does.
 
-    Parameters
-    ----------
-    subscripts : str
-        Such as ``ij,jk->ik``: the names of each operand's axes, then those of the result; ``...`` stands for any
-        further axes.  Without ``->`` the result has the names that occur once, in alphabetical order.
-    *operand : Tensor
-        Of one data type; an axis of extent 1 is broadcast.
+    ``subscripts`` such as ``ij,jk->ik`` name each operand's axes, then those of the result; ``...`` stands for any
+    further axes. Without ``->`` the result has the names that occur once, in alphabetical order. An axis of extent 1 is
+    broadcast.
 
     Raises
     ------

@@ -31,14 +31,8 @@ def stft(
 ) -> Tensor:
     """Return the short-time Fourier transform of signals ``(batch, length)``: ``(batch, frequencies, frames, 2)``.
 
-    Parameters
-    ----------
-    n_fft : int
-        Number of frequencies, of which ``onesided`` keeps the first half.
-    window : Tensor
-        What the elements of a frame are multiplied with, ``win_length`` of them.
-    normalized : bool
-        Whether to divide by the root of ``n_fft``.
+    There are ``n_fft`` frequencies, of which ``onesided`` keeps the first half. The elements of a frame are multiplied
+    with the ``win_length`` of the window; if ``normalized``, the result is divided by the root of ``n_fft``.
 
     References
     ----------

@@ -65,12 +65,8 @@ def _into(index: PrimExpr, extent: Extent, mode: str) -> PrimExpr:
 def take(a: Tensor, indices: Tensor, axis: int | None = None, batch_dims: int = 0, mode: str = "clip") -> Tensor:
     """Return the slices of ``a`` at indices of an axis, or of all axes as one.
 
-    Parameters
-    ----------
-    batch_dims : int
-        How many first axes ``a`` and ``indices`` have in common.
-    mode : {"clip", "wrap", "fast"}
-        Whether an index that is outside counts as the nearest one inside, wraps around, or must not be there.
+    ``a`` and ``indices`` have their first ``batch_dims`` axes in common. An index that is outside counts as the nearest
+    one inside in mode ``clip``, wraps around in ``wrap``, and must not be there in ``fast``.
     """
     old, new = dims(a), dims(indices)
     if axis is None:
@@ -111,17 +107,10 @@ def gather(data: Tensor, axis: int, indices: Tensor) -> Tensor:
 
 
 def gather_nd(a: Tensor, indices: Tensor, batch_dims: int = 0) -> Tensor:
-    """Return the slices of ``a`` at points.
+    """Return the slices of ``a`` at points: their shape, then that of ``a`` without its first ``batch_dims + M`` axes.
 
-    The result has the points' shape, then that of ``a`` without its first ``batch_dims + M`` axes.
-
-    Parameters
-    ----------
-    indices : Tensor
-        ``(M, …)`` of an integer type: the coordinates of each point stand along the first axis, ``M`` is a constant;
-        negative ones count from the end.
-    batch_dims : int
-        How many first axes ``a`` and the points have in common.
+    ``indices`` are ``(M, …)``: the coordinates of each point stand along the first axis, whose extent is a constant;
+    negative ones count from the end. ``a`` and the points have their first ``batch_dims`` axes in common.
     """
     old, new = dims(a), dims(indices)
     count, points = constant(new[0], "gather_nd"), new[1:]
@@ -233,16 +222,9 @@ def invert_permutation(data: Tensor) -> Tensor:
 
 
 def searchsorted(sorted_sequence: Tensor, values: Tensor, right: bool = False, out_dtype: str = "int64") -> Tensor:
-    """Return how many elements of a sorted sequence stand before each value.
+    """Return how many elements of a sorted sequence, ``(…, n)``, stand before each value.
 
-    Parameters
-    ----------
-    sorted_sequence : Tensor
-        ``(…, n)``, sorted along the last axis.
-    values : Tensor
-        The other axes of ``sorted_sequence``, then any; of its data type.
-    right : bool
-        Whether equal elements stand before a value.
+    The values have the other axes of the sequence, then any; if ``right``, equal elements stand before a value.
     """
     k = te.reduce_axis((0, sorted_sequence.shape[-1]), name="k")
     outer = len(sorted_sequence.shape) - 1

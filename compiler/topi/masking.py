@@ -19,14 +19,9 @@ _ALIGNMENTS = ("RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT")
 def matrix_set_diag(data: Tensor, diagonal: Tensor, k: int | tuple[int, int] = 0, align: str = "RIGHT_LEFT") -> Tensor:
     """Return matrices with some of their diagonals replaced.
 
-    Parameters
-    ----------
-    diagonal : Tensor
-        ``(…, length)``, or ``(…, count, longest length)`` of several, the highest diagonal first.
-    k : int or (int, int)
-        The diagonal, or the lowest and the highest one; positive ones lie above the main one.
-    align : {"RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT"}
-        At which end of their row the diagonals above, and those below, the main one stand.
+    ``k`` is the diagonal, or the lowest and the highest one, positive above the main one; ``diagonal`` is ``(…,
+    length)``, or ``(…, count, longest length)`` of several, the highest first. ``align``, such as ``RIGHT_LEFT``, says
+    at which end of their row the diagonals above, and those below, the main one stand.
 
     Raises
     ------

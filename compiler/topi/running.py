@@ -28,14 +28,8 @@ def scanop(
 ) -> Tensor:
     """Return the combination of all elements up to each one along an axis, or along all axes as one.
 
-    Parameters
-    ----------
-    binop : callable
-        Of what was combined so far and an element; devices combine in another order, so that it must be associative.
-    identity_value : PrimExpr or number
-        What is first, where the element itself is left out.
-    exclusive : bool, optional
-        Whether the element itself is left out.
+    ``binop`` takes what was combined so far and an element; devices combine in another order, so that it must be
+    associative. If ``exclusive``, the element itself is left out, and ``identity_value`` is first.
     """
     x = reshape(data, (product(dims(data)),)) if axis is None and len(data.shape) != 1 else data
     shape, of_type = dims(x), dtype or data.dtype

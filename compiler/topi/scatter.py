@@ -63,17 +63,11 @@ def scatter_elements(
 
 
 def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str = "update") -> Tensor:
-    """Return ``data`` with slices put at points.
+    """Return ``data`` with slices put at points; ``mode`` is as the reduction of :func:`scatter_elements`.
 
-    Parameters
-    ----------
-    indices : Tensor
-        ``(M, …)`` of an integer type: the coordinates of each point stand along the first axis, ``M`` is a constant;
-        negative ones count from the end.
-    updates : Tensor
-        The points' shape, then that of ``data`` without its first ``M`` axes.
-    mode : {"update", "add", "mul", "min", "max", "mean"}
-        As the reduction of :func:`scatter_elements`.
+    ``indices`` are ``(M, …)``: the coordinates of each point stand along the first axis, whose extent is a constant;
+    negative ones count from the end. The slices have the points' shape, then that of ``data`` without its first ``M``
+    axes.
     """
     old, new = dims(data), dims(indices)
     count, points = constant(new[0], "scatter_nd"), new[1:]
@@ -90,12 +84,8 @@ def sparse_to_dense(
 ) -> Tensor:
     """Return a tensor with values at indices, and a default elsewhere.
 
-    Parameters
-    ----------
-    sparse_indices : Tensor
-        One index, ``(count,)`` of them, or ``(count, len(output_shape))`` points.
-    sparse_values : Tensor
-        ``(count,)``, or without dimensions: one for all indices.
+    There is one index, ``(count,)`` of them, or ``(count, len(output_shape))`` points; a value without dimensions is
+    for all.
     """
     points, indices, values = dims(sparse_indices), sparse_indices, sparse_values
     value = default_value() if isinstance(default_value, Tensor) else number(default_value, values.dtype)

@@ -25,14 +25,8 @@ def sparse_reshape(
 ) -> list[Tensor]:
     """Return the coordinates that the elements of a sparse tensor have in another shape, and that shape without -1.
 
-    Parameters
-    ----------
-    sparse_indices : Tensor
-        Coordinates, ``(count, rank)`` integers.
-    new_shape : Tensor
-        A vector, as ``prev_shape`` is; one extent may be -1, and follows from the others.
-    new_sparse_indices_shape, new_shape_shape : sequence of int, optional
-        The shapes of the results, which follow from the others: accepted for compatibility with TVM.
+    Coordinates are ``(count, rank)``; one extent of the other shape may be -1, and follows from the others. The last
+    two arguments, shapes of the results, are not read: they follow.
     """
     old_rank, new_rank = (constant(dims(t)[0], "sparse_reshape") for t in (prev_shape, new_shape))
 

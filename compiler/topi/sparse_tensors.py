@@ -27,8 +27,7 @@ _CSR = "csr"
 class CSRNDArray:
     """A sparse matrix: its nonzero elements row by row, the column of each, and where each row begins.
 
-    It is made of a dense matrix, or of ``(data, indices, indptr)`` and a shape; ``indptr`` says where the last row
-    ends, too.
+    It is made of a dense matrix, or of ``(data, indices, indptr)`` and a shape.
 
     Raises
     ------

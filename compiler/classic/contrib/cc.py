@@ -38,18 +38,10 @@ def create_shared(
     cwd: str | None = None,
     ccache_env: Mapping[str, str] | None = None,
 ) -> None:
-    """Link object files, or compile sources, to a shared library.
+    """Link object files, or compile sources, to a shared library, by :func:`get_cc` by default.
 
-    Where there is no compiler, one object file is linked as ``export_library`` does it.
-
-    Parameters
-    ----------
-    cc : str, optional
-        The compiler; :func:`get_cc` by default.
-    cwd : str, optional
-        The folder that relative paths begin at; the current one by default.
-    ccache_env : mapping of str to str, optional
-        Variables of the environment for ccache, through which the compiler is called then.
+    Where there is no compiler, one object file is linked as ``export_library`` does it. ``cwd`` is the folder that
+    relative paths begin at; with variables of ``ccache_env`` the compiler is called through ccache.
 
     Raises
     ------

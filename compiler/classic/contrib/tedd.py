@@ -47,15 +47,7 @@ _PORTS = {"parent": "Input", "iter": "Iter"}
 def viz_dataflow_graph(
     sch: Schedule, show_svg: bool = False, dot_file_path: str = "", output_dot_string: bool = False
 ) -> str | None:
-    """Draw which stages read and write which tensors, to a file where ``dot_file_path`` names one.
-
-    Raises
-    ------
-    UnavailableError
-        If ``show_svg`` is true: no picture is made here.
-    ArgumentError
-        If ``sch`` is not a schedule.
-    """
+    """Draw which stages read and write which tensors, with the arguments of :func:`viz_schedule_tree`."""
     _check(sch, show_svg, "viz_dataflow_graph")
     return _written(digraph("Dataflow Graph", _dataflow(sch)), dot_file_path, output_dot_string)
 
@@ -83,14 +75,7 @@ def viz_itervar_relationship_graph(
 ) -> str | None:
     """Draw how the loops of each stage come from its axes: the splits and fusions between them.
 
-    Ranges are shown where bounds can be inferred, as for ``schedule.normalize()``.
-
-    Raises
-    ------
-    UnavailableError
-        If ``show_svg`` is true: no picture is made here.
-    ArgumentError
-        If ``sch`` is not a schedule.
+    The arguments and errors are those of :func:`viz_schedule_tree`.
     """
     _check(sch, show_svg, "viz_itervar_relationship_graph")
     return _written(digraph("IterVar Relationship Graph", _relations(sch)), dot_file_path, output_dot_string)

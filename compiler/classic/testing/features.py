@@ -60,18 +60,8 @@ class Feature:
     """Something that a test needs; a decorator of tests.
 
     A test, or a class of tests, gets the mark of the feature's name, by which it can be selected with ``pytest -m``,
-    and is skipped where the feature or one that it builds on is missing.
-
-    Parameters
-    ----------
-    cmake_flag : str, optional
-        The option with which TVM is compiled with it; nothing here is compiled in, it is kept for the marks.
-    target_kind_enabled, target_kind_hardware : str, optional
-        The kinds of target that code is generated for, and whose code must run here.
-    compile_time_check, run_time_check : callable, optional
-        Returns whether code can be generated, or run, here, or a str that says why not.
-    parent_features : str or sequence of str, optional
-        Names of the features that it builds on.
+    and is skipped where the feature or one of its parents is missing. The checks return whether code can be generated,
+    or run, here, or a str that says why not. No flags of CMake are there; they are kept for the marks.
 
     Examples
     --------

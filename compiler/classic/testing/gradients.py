@@ -22,23 +22,12 @@ def check_numerical_grads(
     atol: float = 1e-2,
     rtol: float = 0.1,
 ) -> None:
-    """Compare the gradients of a function with central differences.
+    """Compare the gradients of a function with central differences of points ``2 * delta`` apart.
 
-    Parameters
-    ----------
-    function : callable
-        From the inputs, by position or by name as ``input_values`` has them, to a number.
-    grad_values : sequence of array, or mapping of str to array
-        The gradient with respect to each input, of its shape; by position there may be fewer than inputs, of which the
-        others are not differentiated.
-    function_value : float, optional
-        The value of the function there; central differences do not need it.
-    delta : float
-        Half of the distance between the points of a difference.
-    atol : float
-        How far the gradient may be away from the differences, as the root mean square over its elements.
-    rtol : float
-        How far it may be away in addition, as a share of its Euclidean length.
+    The function goes from the inputs, by position or by name as ``input_values`` has them, to a number, its
+    ``function_value``, which is not needed. By position there may be fewer gradients than inputs. A gradient may be
+    ``atol`` away from the differences, as the root mean square over its elements, and in addition ``rtol`` of its
+    Euclidean length.
 
     Raises
     ------

@@ -50,12 +50,7 @@ def parameter(
 ) -> Fixture:
     """Return a fixture with several values: each test that has an argument of its name runs once for each of them.
 
-    Parameters
-    ----------
-    ids : sequence of str, optional
-        How the values are called in the names of tests.
-    by_dict : mapping of str to object, optional
-        The values by those names, in place of ``values`` and ``ids``.
+    ``ids`` is how the values are called in the names of tests; ``by_dict`` has the values by these names.
 
     Raises
     ------

@@ -53,18 +53,10 @@ def mma_schedule(
 ) -> Schedule:
     """Return a schedule of a product of matrices for the tensor cores of NVIDIA's GPUs.
 
-    Operands go by way of shared memory, its rows padded, into the registers of a warp.
-
-    Parameters
-    ----------
-    workload : PrimFunc
-        With the block ``C`` in loops over rows, columns and the reduction.
-    b_transposed : bool
-        Whether the second operand has a row for each column of the result.
-    i_factors, j_factors : sequence of int
-        The five loops over tiles of rows and columns: two of blocks, one of warps, two of each warp.
-    k_factors : sequence of int
-        The three loops over tiles of the reduction: what is fetched to shared memory, to registers, and the rest.
+    Operands go by way of shared memory, its rows padded, into the registers of a warp. The workload has a block ``C``
+    in loops over rows, columns and the reduction; if ``b_transposed``, the second operand has a row for each column of
+    the result. The factors are those of the five loops over tiles of rows and columns (two of blocks, one of warps, two
+    of each warp), and of the three of the reduction: what is fetched to shared memory, to registers, and the rest.
     """
     tiling = _Tiling(k_inner, in_dtype, b_transposed, i_factors, j_factors, k_factors, shared_scope)
     maps = (index_map_A, index_map_B, index_map_C)

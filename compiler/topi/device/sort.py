@@ -27,16 +27,8 @@ __all__ = ["sorted_rows"]
 def sorted_rows(data: Tensor, axis: int, is_ascend: bool, valid_count: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """Return the elements in their order along an axis, and the places that they had (int32), by kernels for a device.
 
-    Parameters
-    ----------
-    data : Tensor
-        Its extents are numbers, none of them zero.
-    axis : int
-        Not negative.
-    is_ascend : bool
-        Whether the smallest comes first; of equal elements the one that stands first does.
-    valid_count : Tensor, optional
-        How many elements are sorted, of the shape of ``data`` without the axis; those after stay in their places.
+    Extents are numbers, none of them zero. Of equal elements the one that stands first comes first. ``valid_count``
+    says how many are sorted, in the shape of ``data`` without the axis; those after stay in their places.
     """
     rows = Rows.of(data, axis)
     inputs = [data] if valid_count is None else [data, valid_count]

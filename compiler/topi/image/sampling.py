@@ -17,16 +17,10 @@ def grid_sample(
     padding_mode: str = "zeros",
     align_corners: bool = True,
 ) -> Tensor:
-    """Return ``data`` of a float type at the places of a grid.
+    """Return ``data`` of layout NCHW or NCDHW, of a float type and with constant extents, at the places of a grid.
 
-    Parameters
-    ----------
-    grid : Tensor
-        ``(N, rank, out…)``: coordinates from -1 to 1, those of the last dimension first.
-    layout : {"NCHW", "NCDHW"}
-        Of the data and of the result.
-    align_corners : bool
-        Whether -1 and 1 are the centres of the outermost elements, else their outer edges.
+    The grid is ``(N, rank, out…)``: coordinates from -1 to 1, those of the last dimension first. Where
+    ``align_corners``, they span the centres of the outermost elements, else their outer edges.
     """
     if layout not in ("NCHW", "NCDHW"):
         expected("grid_sample", "layout", "'NCHW' or 'NCDHW'", layout)

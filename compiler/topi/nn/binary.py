@@ -86,14 +86,8 @@ def bitserial_dense(
 ) -> Tensor:
     """Return the product of ``(rows, K)`` and the transpose of ``(units, K)``, integers, bit by bit.
 
-    Parameters
-    ----------
-    data_bits, weight_bits : int
-        Bits of each number that count.
-    pack_dtype : str
-        The words that bits are packed into.
-    unipolar : bool
-        Whether a bit of the weight means 1 or -1, else 1 or 0.
+    ``data_bits`` and ``weight_bits`` of each number count, and are packed into words of ``pack_dtype``. If
+    ``unipolar``, a bit of the weight means 1 or -1, else 1 or 0.
     """
     spec = BitSpec(data_bits, weight_bits, pack_dtype, out_dtype, bool(unipolar))
     return bitserial.bitserial_dense(data, weight, spec)
@@ -126,14 +120,7 @@ def bitserial_conv2d_nchw(
 ) -> Tensor:
     """Return a convolution of data of layout NCHW and a weight OIHW, integers, bit by bit.
 
-    Parameters
-    ----------
-    stride, padding
-        As in :func:`~compiler.topi.nn.convolutions.conv`.
-    activation_bits, weight_bits : int
-        Bits of each number of the data and of the weight that count.
-    pack_dtype, out_dtype, unipolar
-        As in :func:`bitserial_dense`.
+    Stride and padding are as in :func:`~compiler.topi.nn.convolutions.conv`, the rest as in :func:`bitserial_dense`.
     """
     spec = BitSpec(activation_bits, weight_bits, pack_dtype, out_dtype, bool(unipolar))
     return _conv2d("bitserial_conv2d_nchw", (data, kernel), (stride, padding), ("NCHW", "OIHW"), spec)

@@ -26,17 +26,7 @@ __all__ = ["BitSpec", "bitpack", "bitserial_conv2d", "bitserial_dense"]
 
 @dataclass(frozen=True, slots=True)
 class BitSpec:
-    """How numbers are taken apart.
-
-    Attributes
-    ----------
-    data_bits, weight_bits : int
-        Bits of each number that count.
-    pack_dtype : str
-        The words that bits are packed into.
-    unipolar : bool
-        Whether a bit of the weight means 1 or -1, else 1 or 0.
-    """
+    """How numbers are taken apart, as of :func:`compiler.topi.nn.binary.bitserial_dense`."""
 
     data_bits: int
     weight_bits: int
@@ -46,16 +36,10 @@ class BitSpec:
 
 
 def bitpack(data: Tensor, bits: int, pack_axis: int, bit_axis: int, pack_type: str, name: str = "bitpack") -> Tensor:
-    """Return the bits of numbers packed into words, with an axis more than the data.
+    """Return ``bits`` bits of numbers, from the lowest one on, packed into words, with an axis more than the data.
 
-    Parameters
-    ----------
-    bits : int
-        How many bits of each number, from the lowest one on.
-    pack_axis : int
-        Axis of the data whose neighbours share a word; the first one has the highest bit.
-    bit_axis : int
-        Axis of the result that counts the bits of a number.
+    Neighbours along ``pack_axis`` share a word, of which the first one has the highest bit; ``bit_axis`` of the result
+    counts the bits of a number.
 
     Raises
     ------

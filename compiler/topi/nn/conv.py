@@ -25,16 +25,8 @@ E = TypeVar("E", int, Extent)
 class ConvSpec:
     """The attributes of a convolution.
 
-    Attributes
-    ----------
-    before, after : tuple of int
-        Zeros around the data, for each spatial dimension.
-    groups : int
-        Groups of channels that are convolved by themselves.
-    data_layout, kernel_layout, out_layout : str
-        The kernel's dimensions are ``O`` and ``I`` and the spatial ones.
-    out_dtype : str
-        The data type that products are summed in.
+    ``before`` and ``after`` are the zeros around the data, for each spatial dimension; the kernel's dimensions are
+    ``O`` and ``I`` and the spatial ones; products are summed in ``out_dtype``.
     """
 
     strides: tuple[int, ...]
@@ -74,13 +66,9 @@ def pad_spatial(data: Tensor, spec: ConvSpec, channels: int = 0) -> Tensor:
 def conv(data: Tensor, kernel: Tensor, spec: ConvSpec, in_vectors: bool = True) -> Tensor:
     """Return the convolution of ``data`` with ``kernel``, which is not reversed (a cross-correlation).
 
-    Every output element is one sum, over the input channels of its group and over the window.
-
-    Parameters
-    ----------
-    in_vectors : bool
-        Whether rows may be computed in full vectors and cut off, where the target's schedules want that.  A schedule of
-        one's own wants the definition in one stage: the sums are the result then.
+    Every output element is one sum, over the input channels of its group and over the window. If ``in_vectors``, rows
+    may be computed in full vectors and cut off, where the target's schedules want that. A schedule of one's own wants
+    the definition in one stage: the sums are the result then.
     """
     source, weights, result = (layout(n) for n in (spec.data_layout, spec.kernel_layout, spec.out_layout))
     x, w = source.extents(dims(data)), weights.extents(dims(kernel))

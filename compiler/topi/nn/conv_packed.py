@@ -27,14 +27,9 @@ def _out(data: Tensor, kernel: Tensor, spec: ConvSpec) -> list[Extent]:
 def conv2d_nchwc(data: Tensor, kernel: Tensor, spec: ConvSpec) -> Tensor:
     """Return a convolution of images whose channels stand in blocks, ``(N, O / o, out_h, out_w, o)``.
 
-    Parameters
-    ----------
-    data : Tensor
-        ``(N, C / i, H, W, i)``.
-    kernel : Tensor
-        ``(O / o, C / g / i, kh, kw, i, o)``, for ``g`` groups; no block of channels, neither of the data nor of the
-        result, belongs to two groups.  With pairs of channels side by side, for narrow integers,
-        ``(O / o, C / g / i, kh, kw, i / 2, o, 2)``.
+    Data are ``(N, C / i, H, W, i)``, the kernel is ``(O / o, C / g / i, kh, kw, i, o)``, for ``g`` groups; no block of
+    channels, neither of the data nor of the result, belongs to two groups. With pairs of channels side by side, for
+    narrow integers, the kernel is ``(O / o, C / g / i, kh, kw, i / 2, o, 2)``.
 
     References
     ----------

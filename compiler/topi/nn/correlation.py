@@ -22,17 +22,7 @@ __all__ = ["CorrelationSpec", "correlation"]
 
 @dataclass(frozen=True, slots=True)
 class CorrelationSpec:
-    """The attributes of a correlation.
-
-    Attributes
-    ----------
-    max_displacement : int
-        How far apart the places of two windows are at most, along each dimension.
-    stride1, stride2 : int
-        How far apart windows of the first image are, and the displacements.
-    is_multiply : bool
-        Whether products are added up, else absolute differences.
-    """
+    """The attributes of a correlation, as of ``topi.nn.correlation_nchw``."""
 
     kernel_size: int
     max_displacement: int

@@ -59,14 +59,9 @@ def depthwise_conv2d_nhwc(
 ) -> Tensor:
     """Return the convolution of each channel of data of layout NHWC with its own kernels.
 
-    Parameters
-    ----------
-    Filter : Tensor
-        ``(H, W, C, multiplier)``, or ``(H, W, multiplier, C)`` where ``kernel_layout`` is ``HWIO``.
-    stride, padding, dilation, out_dtype
-        As in :func:`~compiler.topi.nn.convolutions.conv`.
-    kernel_layout : {"HWOI", "HWIO"}
-        A data type is taken as ``out_dtype``, which was the sixth argument up to TVM 0.12.
+    The weight is ``(H, W, C, multiplier)``, or ``(H, W, multiplier, C)`` where ``kernel_layout`` is ``HWIO``; a data
+    type in its place is taken as ``out_dtype``, which was the sixth argument up to TVM 0.12. The other arguments are
+    those of :func:`~compiler.topi.nn.convolutions.conv`.
     """
     if kernel_layout not in ("HWOI", "HWIO"):
         kernel_layout, out_dtype = "HWOI", out_dtype or dt.canonical(kernel_layout)

@@ -131,14 +131,8 @@ def deformable_conv2d_nchw(
 ) -> Tensor:
     """Return the convolution of data NCHW by a weight OIHW, read at places that are moved by offsets.
 
-    Parameters
-    ----------
-    offset : Tensor
-        ``(N, 2 * deformable_groups * window, H, W)``: how far each element of each window is moved.
-    strides, padding, dilation, groups, out_dtype
-        As in :func:`~compiler.topi.nn.convolutions.conv`.
-    deformable_groups : int
-        Groups of channels that are moved together.
+    ``offset``, ``(N, 2 * deformable_groups * window, H, W)``, is how far each element of each window is moved, for each
+    group of channels. The other arguments are those of :func:`~compiler.topi.nn.convolutions.conv`.
     """
     numbers, parts = (strides, padding, dilation), (int(deformable_groups), int(groups))
     tensors = (data, offset, kernel)
@@ -174,18 +168,9 @@ def correlation_nchw(
 ) -> Tensor:
     """Return how windows of one image go with windows around the same places of another.
 
-    The result, ``(N, displacements, H, W)``, is the mean over the window and the channels.
-
-    Parameters
-    ----------
-    max_displacement : int
-        How far apart the places of two windows are at most, along each dimension.
-    stride1, stride2 : int
-        How far apart windows of the first image are, and the displacements.
-    padding : int or sequence of int
-        Zeros around both images, the same on all sides.
-    is_multiply : bool
-        Whether products are added up, else absolute differences.
+    The result, ``(N, displacements, H, W)``, is the mean of products, or of absolute differences, over the window and
+    the channels. Windows of the first image are ``stride1`` apart, displacements ``stride2``, up to
+    ``max_displacement`` along each dimension.
     """
     around = padding if isinstance(padding, int) else int(padding[0])
     spec = CorrelationSpec(kernel_size, max_displacement, stride1, stride2, around, bool(is_multiply))

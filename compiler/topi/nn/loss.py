@@ -35,14 +35,9 @@ def cross_entropy(predictions: Tensor, targets: Tensor, logits: bool) -> Tensor:
 def nll_loss(predictions: Tensor, targets: Tensor, weights: Tensor, reduction: str, ignore_index: int) -> Tensor:
     """Return the negative logarithms of the likelihood of the right classes, weighted by class.
 
-    Parameters
-    ----------
-    predictions : Tensor
-        Logarithms of probabilities, ``(N, C, …)``; the classes in ``targets`` are ``(N, …)``, ``weights`` ``(C,)``.
-    reduction : {"mean", "sum", "none"}
-        What becomes of the losses; the mean is weighted.
-    ignore_index : int
-        A class that does not count.
+    ``predictions`` are logarithms of probabilities, ``(N, C, …)``; the classes in ``targets`` are ``(N, …)``,
+    ``weights`` ``(C,)``; ``ignore_index`` is a class that does not count. The losses become their ``mean``, which is
+    weighted, or ``sum``, or themselves with ``none``.
     """
     shape, zero = dims(targets), tir.const(0, predictions.dtype)
 

@@ -116,24 +116,11 @@ def lstm(
 ) -> tuple[Tensor, Tensor]:
     """Return the states and the memories of long short-term memory over a sequence, ``(steps, batch, …)``.
 
-    Parameters
-    ----------
-    Xs : Tensor
-        The inputs, ``(steps, batch, features)``.
-    Wi, Wh, Bi, Bh : Tensor
-        ``(4 * hidden, features)``, ``(4 * hidden, state)``, and offsets of the gates, ``(4 * hidden,)``.
-    h_init, c_init : Tensor, optional
-        What state and memory begin with, ``(batch, state)`` and ``(batch, hidden)``; zeros by default.
-    proj : Tensor, optional
-        By which the state is multiplied, ``(state, hidden)``.
-    p_i, p_f, p_o : Tensor, optional
-        What input, forget and output gate see of the memory, ``(batch, hidden)``.
-    f_act, g_act, h_act : callable
-        Of the gates, of what is put into the memory, and of what it gives.
-    reverse : bool
-        Whether to begin with the last input; results are in the order in which they are computed.
-    weight_layout : str
-        The order of input, forget, memory and output gate in the weights.
+    The inputs are ``(steps, batch, features)``, their weights ``(4 * hidden, features)``, in the order
+    ``weight_layout`` of input, forget, memory and output gate. State and memory begin with ``h_init`` and ``c_init``,
+    or zeros; the state may be multiplied by ``proj``, ``(state, hidden)``; ``p_i``, ``p_f`` and ``p_o`` are what the
+    gates see of the memory. ``f_act`` is of the gates, ``g_act`` of what is put into the memory, ``h_act`` of what it
+    gives. If ``reverse``, the last input is the first; results are in the order in which they are computed.
 
     Raises
     ------

@@ -35,19 +35,10 @@ Element: TypeAlias = Callable[..., PrimExpr]
 
 @dataclass(frozen=True, slots=True)
 class _Product:
-    """The product of ``left(*outer, row, k)`` and ``right(*outer, k, column)``.
+    """The product of ``left(*outer, row, k)`` and ``right(*outer, k, column)``, summed in ``out_dtype``.
 
-    Attributes
-    ----------
-    outer : tuple of (int or PrimExpr)
-        Extents of the axes before rows and columns.
-    is_shared : bool
-        Whether ``right`` is the same for all of ``outer``.
-    is_depth_contiguous : bool
-        Whether elements of ``right`` with consecutive ``k`` are neighbours in memory, else those with consecutive
-        columns.
-    out_dtype : str
-        The data type that products are summed in.
+    ``right`` may be the same for all of ``outer``, ``is_shared``. If ``is_depth_contiguous``, its elements with
+    consecutive ``k`` are neighbours in memory, else those with consecutive columns.
     """
 
     outer: tuple[Extent, ...]

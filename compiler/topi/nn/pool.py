@@ -29,12 +29,8 @@ Counter: TypeAlias = Callable[[Sequence[Index]], PrimExpr]
 class PoolSpec:
     """The attributes of a pooling; one number for each spatial dimension in each field.
 
-    Attributes
-    ----------
-    kernel, strides, dilation : tuple of int
-        The extents of the window, and how far windows and the elements of one are apart.
-    before, after : tuple of int
-        Padding; a last window that is not full may reach further.
+    ``strides`` and ``dilation`` are how far windows and the elements of one are apart; a last window that is not full
+    may reach further than the padding, ``before`` and ``after``.
     """
 
     kernel: tuple[int, ...]

@@ -136,7 +136,7 @@ def pool_grad(
     count_include_pad: bool = True,
     layout: str = "NCHW",
 ) -> Tensor:
-    """Return the gradient of the data of :func:`pool2d`, whose windows are not dilated."""
+    """Return the gradient of the data of :func:`pool2d`, ``avg`` or ``max``, whose windows are not dilated."""
     _check_type("pool_grad", pool_type)
     spec = _spec("pool_grad", data, kernel, stride, 1, padding, ceil_mode, layout)
     if pool_type == "max":
@@ -151,20 +151,15 @@ def _kind(function: str, pool_type: str) -> str:
 
 
 def global_pool(data: Tensor, pool_type: str, layout: str = "NCHW") -> Tensor:
-    """Return the mean or the largest element of each channel of each image of a layout such as ``NCHW`` or ``NHWC``."""
+    """Return the mean (``avg``) or the largest element (``max``) of each channel, of a layout such as ``NCHW``."""
     return pool.global_pool(data, layout, _kind("global_pool", pool_type))
 
 
 def _adaptive(name: str, default: str) -> Pool:
     def build(data: Tensor, output_size: Numbers, pool_type: str, layout: str = default) -> Tensor:
-        """Return the mean or the largest element of as many windows as a result of a given size has elements.
+        """Return the mean (``avg``) or the largest element (``max``) of as many windows as there are to be elements.
 
-        Parameters
-        ----------
-        data : Tensor
-            Of a layout such as ``{layout}`` and a float type; spatial extents are constants.
-        pool_type : str
-            ``avg`` or ``max``.
+        The data, of a layout such as ``{layout}``, have constant extents.
 
         Raises
         ------

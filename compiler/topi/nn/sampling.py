@@ -128,18 +128,10 @@ def _taps(place: Tensor, extent: int, method: str, mode: str, align: bool) -> li
 class RoiSpec:
     """The attributes of an alignment of regions.
 
-    Attributes
-    ----------
-    pooled : tuple of int
-        Rows and columns of parts of each region.
-    scale : float
-        Elements of the data for one unit of the regions' coordinates.
-    ratio : int
-        Places along each side of a part; where it is not positive about one for each element.
-    mode : str
-        ``avg`` or ``max`` of what is interpolated, or ``max_weighted`` of the weighted elements that make it up.
-    aligned : bool
-        Whether coordinates are shifted by half an element; regions are then as small as they are given.
+    A region has ``pooled`` rows and columns of parts, with ``ratio`` places along each side of a part, or where it is
+    not positive about one for each element; ``scale`` is elements of the data for one unit of the regions' coordinates.
+    Mode ``avg`` or ``max`` is of what is interpolated, ``max_weighted`` of the weighted elements that make it up. If
+    ``aligned``, coordinates are shifted by half an element; regions are then as small as they are given.
     """
 
     pooled: tuple[int, int]

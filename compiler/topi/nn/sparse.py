@@ -47,16 +47,8 @@ def sparse_dense(
 ) -> Tensor:
     """Return the product of a dense matrix ``(rows, K)`` and the transpose of a sparse one, ``(N, K)``.
 
-    Parameters
-    ----------
-    sparse_data : Tensor
-        ``(elements,)``, or ``(blocks, rows, columns)``.
-    sparse_indices : Tensor
-        The column of each element or block.
-    sparse_indptr : Tensor
-        Where each row of elements or blocks begins, and where the last one ends.
-    sparse_lhs : bool
-        Whether to return the transposed result, ``sparse @ dense.T``.
+    The sparse one has ``(elements,)``, or ``(blocks, rows, columns)``, the column of each element or block, and where
+    each row of them begins and the last one ends. If ``sparse_lhs``, the result is transposed: ``sparse @ dense.T``.
     """
     block = block_shape(sparse_data)
     rows, lines = dims(dense_data)[0], dims(sparse_indptr)[0] - 1
@@ -106,13 +98,9 @@ def sparse_conv2d(
 ) -> Tensor:
     """Return a convolution by a sparse weight, with results of the extents of the data.
 
-    Parameters
-    ----------
-    sparse_data, sparse_indices, sparse_indptr : Tensor
-        The parts of a sparse weight, as of :func:`sparse_dense`: ``(O, H * W * I)`` in the layout NHWC,
-        ``(O, I * H * W)`` in NCHW.  Data of two dimensions are blocks of one column.
-    kernel_size : int
-        The odd extent of the window, which is centred on each pixel; beyond the borders are zeros.
+    The parts of the weight are as of :func:`sparse_dense`: ``(O, H * W * I)`` in the layout NHWC, ``(O, I * H * W)`` in
+    NCHW; data of two dimensions are blocks of one column. The extent of the window is odd, so that it is centred on
+    each pixel; beyond the borders are zeros.
     """
     if layout not in ("NHWC", "NCHW"):
         expected("sparse_conv2d", "layout", "'NHWC' or 'NCHW'", layout)

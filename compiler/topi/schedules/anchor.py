@@ -70,15 +70,8 @@ def tiled_group(
     """Make the schedule of a group, with all steps inlined but its outputs, reductions and what is stored.
 
     An output with the axes of the anchor is the ``result`` of the group; else the anchor itself is, from a copy in
-    registers.
-
-    Parameters
-    ----------
-    may_be_cut : bool
-        Whether the anchor may be computed at an output that is smaller: tiles at its end are then stored with a
-        condition.
-    elements : callable
-        Schedules the stage of a further output, which is computed from what is stored: in vectors by default.
+    registers. If ``may_be_cut``, the output may be smaller: tiles at its end are then stored with a condition.
+    ``elements`` schedules the stage of a further output, which is computed from what is stored.
     """
     ops = output_operations(outputs)
     schedule = _inlined(ops, anchor, stored)

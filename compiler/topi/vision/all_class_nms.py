@@ -31,20 +31,12 @@ def all_class_non_max_suppression(
 ) -> list[Tensor]:
     """Choose for each image and class the boxes with the best scores that do not overlap.
 
+    Boxes are two opposite corners, ``(N, B, 4)``, their scores ``(N, classes, B)``. At most so many are chosen, or all
+    if the number is negative; two may have ``iou_threshold`` of their union in common; scores must exceed a threshold.
+
     The rows of the result, of int64, are for ``onnx`` (image, class, box), ``(N * classes * B, 3)``, with zeros after
     the last one, and how many there are, ``(1,)``; for ``tensorflow`` (class, box) of each image, ``(N, classes * B,
     2)``, their scores, and how many there are, ``(N,)``.
-
-    Parameters
-    ----------
-    boxes : Tensor
-        Two opposite corners of each box, ``(N, B, 4)``; their scores are ``(N, classes, B)``.
-    max_output_boxes_per_class : Tensor
-        One integer; all if it is negative.
-    iou_threshold : Tensor
-        One number: share of their union that two chosen boxes may have in common.
-    score_threshold : Tensor
-        One number: score that a chosen box must exceed.
     """
     if output_format not in ("onnx", "tensorflow"):
         expected("all_class_non_max_suppression", "output_format", "'onnx' or 'tensorflow'", output_format)

@@ -41,7 +41,7 @@ def multibox_prior(
     offsets: Sequence[float] = (0.5, 0.5),
     clip: bool = False,
 ) -> Tensor:
-    """Return the anchor boxes (left, top, right, bottom) around each place of a feature map NCHW.
+    """Return the anchor boxes (left, top, right, bottom) around each place of a feature map NCHW of constant extents.
 
     The result is ``(1, H * W * (len(sizes) + len(ratios) - 1), 4)``.
 
@@ -178,14 +178,8 @@ def multibox_detection(
 ) -> Tensor:
     """Return the best of the boxes in which a network sees an object, as :func:`multibox_transform_loc` moves them.
 
-    Parameters
-    ----------
-    nms_threshold : float
-        Boxes that overlap by more are one.
-    force_suppress : bool
-        Whether boxes of different classes are one too.
-    nms_topk : int
-        How many boxes are compared; all if it is negative.
+    Boxes that overlap by more than ``nms_threshold`` are one, with ``force_suppress`` also those of different classes;
+    ``nms_topk`` of them are compared, or all if it is negative.
     """
     boxes, count = multibox_transform_loc(cls_prob, loc_pred, anchor, clip, threshold, variances)
     best = non_max_suppression(boxes, count, count, -1, nms_threshold, force_suppress, nms_topk, return_indices=False)

@@ -34,18 +34,11 @@ def check_grad(
     target_devices: Sequence[tuple[str, Device]] | None = None,
     executor_kind: str = "debug",
 ) -> None:
-    """Compare the gradient of a function of a graph with central differences.
+    """Compare the gradient of a function of a graph with central differences of points ``2 * eps`` apart.
 
-    Parameters
-    ----------
-    func : Function
-        Of tensors, best of float64: the differences of smaller types have few digits.
-    inputs : sequence of array, optional
-        Where the gradient is taken; random by default, with the standard deviation ``scale``, or ``10 * eps``.
-    test_inputs : sequence of array, optional
-        Those of the inputs that it is taken with respect to, the very same objects; all of them by default.
-    eps : float
-        Half of the distance between the points of a difference.
+    The function is best of float64: the differences of smaller types have few digits. Inputs are random by default,
+    with the standard deviation ``scale``, or ``10 * eps``; the gradient is taken with respect to those that are
+    ``test_inputs`` too, the very same objects.
 
     Raises
     ------

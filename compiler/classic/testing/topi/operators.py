@@ -370,16 +370,9 @@ def _resize(name: str, layout_default: str) -> Function:
         method: str = "nearest_neighbor",
         coordinate_transformation_mode: str = "align_corners",
     ) -> Array:
-        """Return arrays resized; extents are multiplied by ``scale`` and rounded.
+        """Return arrays resized, of a layout such as ``{layout}``; extents are multiplied by ``scale`` and rounded.
 
-        Parameters
-        ----------
-        layout : str
-            E.g. ``{layout}``, or with the channels last.
-        method : str
-            ``nearest_neighbor``, ``linear`` or ``cubic``.
-        coordinate_transformation_mode : str
-            How places in the result are places in the data: ``align_corners``, ``half_pixel`` or ``asymmetric``.
+        Places in the result are places in the data by ``align_corners``, ``half_pixel`` or ``asymmetric`` coordinates.
         """
         extents = [extent for extent, letter in zip(data.shape, layout, strict=True) if letter not in "NC"]
         attrs = {"size": [round(extent * factor) for extent, factor in zip(extents, scale, strict=True)]}
@@ -408,16 +401,10 @@ def grid_sample_python(
     padding_mode: str = "zeros",
     align_corners: bool = True,
 ) -> Array:
-    """Return images sampled at places.
+    """Return images sampled at places: columns and rows between -1 and 1, ``(N, 2, height, width)``.
 
-    Parameters
-    ----------
-    grid : numpy.ndarray
-        The places, ``(N, 2, height, width)``: columns and rows between -1 and 1.
-    padding_mode : str
-        What lies outside: ``zeros``, ``border`` or ``reflection``.
-    align_corners : bool
-        Whether -1 and 1 are the centres of the outermost pixels, rather than their edges.
+    What lies outside are ``zeros``, the ``border`` or its ``reflection``. Where ``align_corners``, -1 and 1 are the
+    centres of the outermost pixels, else their edges.
     """
     how = {"method": method, "layout": layout, "padding_mode": padding_mode, "align_corners": align_corners}
     return np.asarray(reference("image.grid_sample", data, grid, **how))
@@ -457,16 +444,8 @@ def _roi_align(name: str, layout: str) -> Function:
     ) -> Array:
         """Return regions of images of layout {layout} as images of one size, interpolated.
 
-        Parameters
-        ----------
-        rois_np : numpy.ndarray
-            The image, left, top, right and bottom of each region.
-        spatial_scale : float
-            By which the edges of regions are multiplied.
-        sample_ratio : int
-            Samples along each dimension of a window; as many as it has pixels where not positive.
-        mode : bytes or str
-            ``avg`` or ``max``.
+        A region is image, left, top, right and bottom; its edges are multiplied by ``spatial_scale``. A window has
+        ``sample_ratio`` samples along each dimension, or as many as it has pixels where that is not positive.
         """
         attrs = {"pooled_size": pooled_size, "spatial_scale": spatial_scale, "sample_ratio": sample_ratio}
         kind = "max" if mode in (b"max", "max", 1) else "avg"
@@ -558,17 +537,7 @@ def strided_set_python(data: Array, v: Array, begin: Ints, end: Ints, strides: I
 
 
 def matrix_set_diag(input_np: Array, diagonal: Array, k: Numbers = 0, align: str = "RIGHT_LEFT") -> Array:
-    """Return matrices with diagonals set.
-
-    Parameters
-    ----------
-    diagonal : numpy.ndarray
-        The elements of one diagonal, or of each from the highest one on, padded to one length.
-    k : int or sequence of int
-        The diagonal, or the lowest and the highest one: 0 is the main one, positive ones are above it.
-    align : str
-        On which side the elements of those above, and of those below, are put.
-    """
+    """Return matrices with diagonals set, as ``topi.matrix_set_diag`` does."""
     low, high = (k, k) if isinstance(k, int) else (k[0], k[-1])
     above, below = (side == "RIGHT" for side in align.split("_"))
     sides = {"super_diag_right_align": above, "sub_diag_right_align": below}

@@ -39,20 +39,10 @@ def lstm_python(
 ) -> tuple[Array, Array]:
     """Return the states and the memories of a network of long short-term memory.
 
-    Parameters
-    ----------
-    Xs : numpy.ndarray
-        The inputs, ``(steps, batch, features)``; the weights of them are ``(4 * hidden, features)``.
-    h_init, c_init : numpy.ndarray, optional
-        The first state and the first memory; 0 by default.
-    p_i, p_f, p_o : numpy.ndarray, optional
-        What the gates for input, forgetting and output see of the memory.
-    f_act, g_act, h_act : str
-        The functions of the gates, of what is put into the memory, and of what the memory gives.
-    reverse : bool
-        Begin with the last input; the results are in the order in which they are computed.
-    weight_layout : str
-        The order of input, forget, memory and output gate in the weights.
+    The inputs are ``(steps, batch, features)``, their weights ``(4 * hidden, features)``, in the order
+    ``weight_layout`` of input, forget, memory and output gate. State and memory begin with ``h_init`` and ``c_init``,
+    or zeros; ``p_i``, ``p_f`` and ``p_o`` are what the gates see of the memory. If ``reverse``, the last input is the
+    first; the results are in the order in which they are computed.
     """
     steps, batch = Xs.shape[:2]
     hidden = Wi.shape[0] // 4
@@ -85,20 +75,11 @@ def attention_python(
     window_size: int | None = None,
     layout: str = "BSNH",
 ) -> Array:
-    """Return the attention of queries to keys, summed over values, all ``(batch, length, heads, size)``.
+    """Return the attention of queries to keys, summed over values, all ``(batch, length, heads, size)`` or in BNSH.
 
-    Parameters
-    ----------
-    bias : numpy.ndarray, optional
-        Added to the products, ``(batch, heads, queries, keys)``.
-    qk_scale : float, optional
-        Of the products; one by the square root of the size by default.
-    causal : str
-        Which keys a query sees: ``none`` for all; those up to its own, from the ``TopLeft`` or ``BottomRight``.
-    window_size : int, optional
-        How many keys a query sees at most.
-    layout : str
-        ``BSNH`` or ``BNSH``.
+    Products are multiplied by ``qk_scale``, one by the square root of the size by default, and ``bias`` is added to
+    them. A query sees all keys (``none``), or those up to its own, counted from the ``TopLeft`` or ``BottomRight``, at
+    most ``window_size`` of them.
 
     Raises
     ------

@@ -39,16 +39,9 @@ def intrin_wmma_load_matrix_A(
 ) -> TensorIntrin:
     """Return the copy of a tile of the first operand from shared memory to a fragment.
 
-    Parameters
-    ----------
-    strides_dst, strides_from : sequence of int
-        Strides of the fragments' tensor and of the tile in shared memory, in elements.
-    shape : tuple of int
-        The extents ``m``, ``n`` and ``k`` of a product.
-    layout : str
-        ``row_major`` or ``col_major``: how the tile lies in shared memory.
-    A_shape, C_shape : sequence of int
-        Shapes of the tile and of its fragment.
+    Strides are those of the fragments' tensor and of the tile, in elements; ``shape`` are the extents ``m``, ``n`` and
+    ``k`` of a product; the tile, of the shape ``A_shape``, lies in shared memory in ``row_major`` or ``col_major``;
+    ``C_shape`` is that of the fragment.
     """
     m, _, k = shape
     return _load("wmma.matrix_a", (m, k), strides_dst, strides_from, shape, layout, A_shape, C_shape, in_dtype)
