@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import field
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from compiler.ir.error import ArgumentError, expected, show
 from compiler.ir.node import Node, node
 from compiler.ir.primexpr import EQ, And, ExprLike, IntImm, IterVar, PrimExpr, Var, as_exprs, const, convert
 from compiler.tir.buffer import Buffer, BufferRegion, compact_strides
-from compiler.tir.statement import Stmt
+from compiler.tir.statement import Annotations, Stmt
 
 __all__ = [
     "ALIGNMENTS",
@@ -100,7 +100,7 @@ class Block(Stmt):
     init: Stmt | None = None
     alloc_buffers: tuple[Buffer, ...] = ()
     match_buffers: tuple[MatchBufferRegion, ...] = ()
-    annotations: Mapping[str, Any] = field(default_factory=dict)
+    annotations: Annotations = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in ("iter_vars", "reads", "writes", "alloc_buffers", "match_buffers"):
@@ -162,7 +162,7 @@ def reduction_begins(block: Block) -> PrimExpr | None:
 
 def contains_block(stmt: Stmt) -> bool:
     """Return whether there is a block in a statement."""
-    todo: list[Any] = [stmt]
+    todo: list[object] = [stmt]
     while todo:
         item = todo.pop()
         if isinstance(item, (Block, BlockRealize)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
@@ -201,7 +201,7 @@ class Buffer(Node):
             return indices
         return indices if count == 1 else (*indices[:-1], Ramp(indices[-1], const(1, indices[-1].dtype), count))
 
-    def __getitem__(self, indices: Any) -> BufferLoad | BufferRegion:
+    def __getitem__(self, indices: object) -> BufferLoad | BufferRegion:
         parts = indices if isinstance(indices, (tuple, list)) else (indices,)
         if any(isinstance(part, slice) and part.step is not None for part in parts):
             return BufferLoad(self, tuple([_part_index(part, d) for part, d in zip(parts, self.shape, strict=True)]))
@@ -232,7 +232,7 @@ def moved_index(index: PrimExpr, shift: PrimExpr) -> PrimExpr:
     return index + (Broadcast(shift, lanes_of_count(dt.lanes(index.dtype))) if dt.is_vector(index.dtype) else shift)
 
 
-def _part_index(part: Any, dim: PrimExpr) -> PrimExpr:
+def _part_index(part: object, dim: PrimExpr) -> PrimExpr:
     """Convert one part of a subscript with steps to an index, which is a vector if it selects several elements."""
     if not isinstance(part, slice):
         return convert(part)
@@ -243,7 +243,7 @@ def _part_index(part: Any, dim: PrimExpr) -> PrimExpr:
     return low if count.value == 1 else Ramp(low, convert(step), count.value)
 
 
-def _part_range(part: Any, dim: PrimExpr) -> Range:
+def _part_range(part: object, dim: PrimExpr) -> Range:
     """Convert one part of a subscript to a range."""
     if not isinstance(part, slice):
         return Range.from_min_extent(part, 1)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from compiler.ir.error import expected
 from compiler.ir.node import node
 from compiler.ir.primexpr import IntImm, PrimExpr, Var, as_exprs
 from compiler.runtime.ndarray import NDArray
-from compiler.tir.statement import Stmt
+from compiler.tir.statement import Annotations, Stmt
 
 __all__ = ["AllocateConst"]
 
@@ -35,7 +34,7 @@ class AllocateConst(Stmt):
     extents: tuple[PrimExpr, ...]
     data: NDArray | None
     body: Stmt
-    annotations: Mapping[str, Any] = field(default_factory=dict)
+    annotations: Annotations = field(default_factory=dict)
     irmod_storage_idx: int | None = None
 
     def __post_init__(self) -> None:

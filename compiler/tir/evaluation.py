@@ -7,23 +7,27 @@ its type, a vector a NumPy array.  Integers wrap around.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError, DTypeError, TVMError
-from compiler.ir.primexpr import BinaryOp, Div, FloorDiv, FloorMod, Max, Min, Mod, trunc_div, trunc_mod, wrap_int
+from compiler.ir.primexpr import BinaryOp, Div, FloorDiv, FloorMod, Max, Min, Mod, Var, trunc_div, trunc_mod, wrap_int
 from compiler.runtime import ndarray
 
-Value = Any
+Value: TypeAlias = Any
+"""What an expression is worth in a run: a number of Python or NumPy, or an array with an element for each lane."""
+Array: TypeAlias = np.ndarray[Any, Any]
+ElementType: TypeAlias = np.dtype[Any]
+Values: TypeAlias = dict[Var, Value]
 
 
 class DivisionByZero(TVMError):
     """An integer was divided by zero."""
 
 
-def numpy_dtype(dtype: str) -> np.dtype[Any]:
+def numpy_dtype(dtype: str) -> ElementType:
     """Return NumPy's type of one element."""
     element = dt.element(dtype)
     try:
@@ -63,7 +67,7 @@ def cast_value(value: Value, source: str, target: str) -> Value:
     return numpy_dtype(target).type(value)
 
 
-def _float_to_int(value: Any, target: str) -> int:
+def _float_to_int(value: Value, target: str) -> int:
     return wrap_int(int(value), target) if np.isfinite(value) else 0
 
 
@@ -112,7 +116,7 @@ def operation(kind: type[BinaryOp], dtype: str) -> Callable[[Value, Value], Valu
 
 
 def _of_lanes(kind: type[BinaryOp]) -> Callable[[Value, Value], Value]:
-    functions: dict[type[BinaryOp], Callable[[Any, Any], Any]] = {
+    functions: dict[type[BinaryOp], Callable[[Array, Array], Array]] = {
         Div: _by_lane(trunc_div),
         Mod: _by_lane(trunc_mod),
         FloorDiv: np.floor_divide,
@@ -120,7 +124,7 @@ def _of_lanes(kind: type[BinaryOp]) -> Callable[[Value, Value], Value]:
     }
     function = functions[kind]
 
-    def divide(a: Any, b: Any) -> Any:
+    def divide(a: Array, b: Array) -> Array:
         if not b.all():
             raise DivisionByZero(f"{kind.__name__}: a lane of {a} was divided by zero")
         return function(a, b)
@@ -128,8 +132,8 @@ def _of_lanes(kind: type[BinaryOp]) -> Callable[[Value, Value], Value]:
     return divide
 
 
-def _by_lane(function: Callable[[int, int], int]) -> Callable[[Any, Any], Any]:
-    def apply(a: Any, b: Any) -> Any:
+def _by_lane(function: Callable[[int, int], int]) -> Callable[[Array, Array], Array]:
+    def apply(a: Array, b: Array) -> Array:
         return np.array([function(int(x), int(y)) for x, y in zip(a, b, strict=True)], a.dtype)
 
     return apply

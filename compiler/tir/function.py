@@ -87,7 +87,7 @@ class PrimFunc(BaseFunc):
         """Return this function with another body; the function itself if that is its body already."""
         return self if new_body is self.body else self._changed("body", new_body)
 
-    def with_attr(self, attr_key_or_dict: str | Mapping[str, Any], attr_value: Any = None) -> PrimFunc:
+    def with_attr(self, attr_key_or_dict: str | Mapping[str, object], attr_value: object = None) -> PrimFunc:
         """Return this function with an attribute, or several of a mapping, in place of those that it has."""
         if isinstance(attr_key_or_dict, Mapping):
             return self._changed("attrs", {**self.attrs, **attr_key_or_dict})
@@ -116,7 +116,7 @@ class PrimFunc(BaseFunc):
         with derived_from(self.span):
             return rebuild(self, params=params, body=body, buffer_map=buffers)
 
-    def _changed(self, field_name: str, value: Any) -> PrimFunc:
+    def _changed(self, field_name: str, value: object) -> PrimFunc:
         with derived_from(self.span):
             return rebuild(self, **{field_name: value})
 

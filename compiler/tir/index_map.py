@@ -6,7 +6,7 @@ import ast
 import inspect
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from compiler.ir.primexpr import (
     convert,
 )
 from compiler.runtime.ndarray import NDArray, array
-from compiler.tir.evaluation import operation
+from compiler.tir.evaluation import Value, operation
 from compiler.tir.index_map_inverse import bijective_inverse, image, image_ranges, image_shape, injective_inverse
 
 __all__ = ["AXIS_SEPARATOR", "IndexMap"]
@@ -62,9 +62,9 @@ class IndexMap(Node):
 
     @staticmethod
     def from_func(
-        mapping_function: Callable[..., Any],
+        mapping_function: Callable[..., object],
         ndim: int | None = None,
-        inverse_index_map: Callable[..., Any] | IndexMap | None = None,
+        inverse_index_map: Callable[..., object] | IndexMap | None = None,
         *,
         index_dtype: str = "int64",
     ) -> IndexMap:
@@ -81,9 +81,9 @@ class IndexMap(Node):
 
     @staticmethod
     def from_func_with_separators(
-        mapping_function: Callable[..., Any],
+        mapping_function: Callable[..., object],
         ndim: int | None = None,
-        inverse_index_map: Callable[..., Any] | IndexMap | None = None,
+        inverse_index_map: Callable[..., object] | IndexMap | None = None,
         *,
         index_dtype: str = "int64",
     ) -> tuple[IndexMap, list[int]]:
@@ -277,7 +277,7 @@ def _call(n: ast.expr, name: str, arguments: Sequence[ast.expr], variables: Mapp
     raise ArgumentError(f"IndexMap: {ast.unparse(n)!r} is not integer arithmetic")
 
 
-def _variables(function: Callable[..., Any], ndim: int | None, dtype: str) -> list[Var]:
+def _variables(function: Callable[..., object], ndim: int | None, dtype: str) -> list[Var]:
     """Return a variable for each parameter of a function."""
     names: list[str] = []
     variadic = None
@@ -316,14 +316,14 @@ def _shown(domains: Mapping[Var, Range]) -> str:
 class _Evaluate(Functor):
     """Evaluates an index for arrays of values of its variables."""
 
-    def __init__(self, values: Mapping[Var, Any]) -> None:
+    def __init__(self, values: Mapping[Var, Value]) -> None:
         self._values = values
 
-    def visit_Var(self, n: Var) -> Any:
+    def visit_Var(self, n: Var) -> Value:
         return self._values[n]
 
     def visit_IntImm(self, n: IntImm) -> int:
         return n.value
 
-    def visit_BinaryOp(self, n: BinaryOp) -> Any:
+    def visit_BinaryOp(self, n: BinaryOp) -> Value:
         return operation(type(n), n.dtype)(self.visit(n.a), self.visit(n.b))

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from compiler.ir.error import ArgumentError, counted
 from compiler.ir.primexpr import PrimExpr, Var
 from compiler.tir.buffer import Buffer
-from compiler.tir.evaluation import DivisionByZero, cast_value, numpy_dtype
+from compiler.tir.evaluation import Array, DivisionByZero, Value, Values, cast_value, numpy_dtype
 from compiler.tir.function import PrimFunc
 from compiler.tir.memory import OutOfBounds, UninitializedRead, compact
 from compiler.tir.python_expression import AssertionFailed, PythonExpression, Returned
@@ -37,12 +37,12 @@ class BoundArray(NamedTuple):
     """An array that is an argument: the parameter's buffer, the array, and its flat copy, which a run changes."""
 
     buffer: Buffer
-    array: np.ndarray[Any, Any]
-    flat: np.ndarray[Any, Any]
+    array: Array
+    flat: Array
 
 
 def interpret(
-    func: PrimFunc, arrays: Sequence[Any], source_of: Callable[[dict[Var, Any]], PythonSource] = PythonSource
+    func: PrimFunc, arrays: Sequence[object], source_of: Callable[[Values], PythonSource] = PythonSource
 ) -> None:
     """Run a function on arrays, which it changes in place.
 
@@ -63,11 +63,11 @@ def interpret(
                 array[...] = flat.reshape(array.shape)
 
 
-def bind_arguments(func: PrimFunc, arrays: Sequence[Any], operation: str) -> tuple[dict[Var, Any], list[BoundArray]]:
+def bind_arguments(func: PrimFunc, arrays: Sequence[object], operation: str) -> tuple[Values, list[BoundArray]]:
     """Return the values of a function's variables, and its memory, for some arguments."""
     if len(arrays) != len(func.params):
         raise ArgumentError(f"{operation}: expected {counted(len(func.params), 'argument')}, got {len(arrays)}")
-    values: dict[Var, Any] = {}
+    values: Values = {}
     memories: list[BoundArray] = []
     for position, (param, value) in enumerate(zip(func.params, arrays, strict=True)):
         buffer = func.buffer_map.get(param)
@@ -75,24 +75,29 @@ def bind_arguments(func: PrimFunc, arrays: Sequence[Any], operation: str) -> tup
             values[param] = _scalar(f"{operation}: argument {position} ({param.name})", param, value)
         else:
             what = f"{operation}: argument {position} ({buffer.name})"
-            memories.append(BoundArray(buffer, value, _bind_array(values, what, buffer, value)))
+            array = _checked(what, buffer, value)
+            memories.append(BoundArray(buffer, array, _bind_array(values, what, buffer, array)))
     return values, memories
 
 
-def _scalar(what: str, param: Var, value: Any) -> Any:
+def _scalar(what: str, param: Var, value: object) -> Value:
     if isinstance(value, np.ndarray) and value.ndim:
         raise ArgumentError(f"{what} must be a {param.dtype}, got an array")
     return cast_value(value, "float64" if isinstance(value, (float, np.floating)) else "int64", param.dtype)
 
 
-def _bind_array(values: dict[Var, Any], what: str, buffer: Buffer, value: Any) -> np.ndarray[Any, Any]:
-    """Check an array against its buffer, give values to the variables of its shape, and return a flat copy of it."""
+def _checked(what: str, buffer: Buffer, value: object) -> Array:
     if not isinstance(value, np.ndarray):
         raise ArgumentError(f"{what} must be an array, got {type(value).__name__}")
     if value.dtype != numpy_dtype(buffer.dtype):
         raise ArgumentError(f"{what} must be of type {buffer.dtype}, got {value.dtype}")
     if value.ndim != len(buffer.shape):
         raise ArgumentError(f"{what} must have {len(buffer.shape)} dimensions, got {value.ndim}")
+    return value
+
+
+def _bind_array(values: Values, what: str, buffer: Buffer, value: Array) -> Array:
+    """Give values to the variables of a buffer's shape, and return a flat copy of its array."""
     for expected, actual in (*zip(buffer.shape, value.shape, strict=True), (buffer.elem_offset, 0)):
         _bind(values, expected, actual, what)
     for expected, actual in zip(buffer.strides, compact(value.shape), strict=False):
@@ -100,7 +105,7 @@ def _bind_array(values: dict[Var, Any], what: str, buffer: Buffer, value: Any) -
     return np.array(value, order="C").reshape(-1)
 
 
-def _bind(values: dict[Var, Any], expected: PrimExpr, actual: int, what: str) -> None:
+def _bind(values: Values, expected: PrimExpr, actual: int, what: str) -> None:
     """Let a variable have a value; anything else must have it already."""
     if isinstance(expected, Var) and expected not in values:
         values[expected] = actual

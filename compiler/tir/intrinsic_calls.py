@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from compiler.ir.primexpr import Broadcast, Call, IntImm, Max, PrimExpr, cast, c
 from compiler.tir import device_ops, tensor_core_ops  # noqa: F401  (register their operators)
 from compiler.tir.arithmetic import shift_left, shift_right
 from compiler.tir.call_types import call_dtype
+from compiler.tir.evaluation import Value
 
 _FRAGMENTS = "fragment_d, index_d, fragment_a, index_a, fragment_b, index_b, fragment_c, index_c"
 _MATRICES = "multiplicand_a, a_index, multiplicand_b, b_index, accumulator, c_index"
@@ -144,22 +144,24 @@ _MEANINGS = {
 }
 
 
-def _product(x: Any, y: Any, left: Any, right: Any) -> Any:
+def _product(x: Value, y: Value, left: Value, right: Value) -> Value:
     """Return ``x * 2**left * y / 2**right`` rounded half up, of NumPy integers."""
     wide = np.left_shift(np.asarray(x, "int64"), left) * np.asarray(y, "int64")
     right = np.asarray(right, "int64")
     return np.right_shift(wide + np.left_shift(np.int64(1), right - 1), right).astype(np.asarray(x).dtype)
 
 
-def _shift_reference(x: Any, y: Any, q: Any, s: Any) -> Any:
+def _shift_reference(x: Value, y: Value, q: Value, s: Value) -> Value:
     return _product(x, y, np.maximum(s, 0), q + np.maximum(-np.asarray(s), 0))
 
 
-def _per_axis_reference(x: Any, y: Any, ls: Any, rs: Any, q: Any, shifted_left: Any, shifted_right: Any) -> Any:
+def _per_axis_reference(
+    x: Value, y: Value, ls: Value, rs: Value, q: Value, shifted_left: Value, shifted_right: Value
+) -> Value:
     return _product(x, y, np.where(shifted_left, ls, 0), q + np.where(shifted_right, rs, 0))
 
 
-_REFERENCES: dict[str, Callable[..., Any]] = {
+_REFERENCES: dict[str, Callable[..., Value]] = {
     "q_multiply_shift": _shift_reference,
     "q_multiply_shift_per_axis": _per_axis_reference,
 }
@@ -195,7 +197,7 @@ def _builder(name: str, parameters: str) -> Callable[..., PrimExpr]:
     op = Op.get(_OPERATORS.get(name, f"tir.{name}"))
     signature = _signature(parameters)
 
-    def build(*args: Any, **options: Any) -> PrimExpr:
+    def build(*args: object, **options: object) -> PrimExpr:
         options.pop("span", None)
         given = signature.bind(*args, **options)
         given.apply_defaults()

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from compiler.ir.error import ArgumentError, counted, show
 from compiler.ir.primexpr import ExprLike, IntImm, PrimExpr, StringImm, Var, as_exprs, const, convert
@@ -75,7 +74,7 @@ class BufferVar:
         stored = BufferLoad(self.buffer, indices).dtype
         self._builder.emit(BufferStore(self.buffer, convert(value).astype(stored), indices))
 
-    def _indices(self, index: Any) -> tuple[PrimExpr, ...]:
+    def _indices(self, index: object) -> tuple[PrimExpr, ...]:
         indices = as_exprs(index if isinstance(index, tuple) else (index,))
         dims = len(self.buffer.shape)
         if len(indices) == 1 and dims > 1:
@@ -101,7 +100,7 @@ class IRBuilder:
         self._blocks: list[list[Stmt | Callable[[Stmt], Stmt]]] = [[]]
         self._unnamed_loops = 0
 
-    def emit(self, stmt: Any) -> None:
+    def emit(self, stmt: object) -> None:
         """Add a statement, an expression to evaluate, or a function that wraps all that follows in the block.
 
         A function takes what follows it in the block as one statement, and returns a statement around that. Raises
@@ -192,7 +191,7 @@ class IRBuilder:
 
     # what holds for the rest of the block
 
-    def scope_attr(self, node: Any, attr_key: str, value: ExprLike) -> None:
+    def scope_attr(self, node: object, attr_key: str, value: ExprLike) -> None:
         """State a fact, e.g. ``thread_extent``, about an axis, pointer or buffer for the rest of the block."""
         fact = StringImm(value) if isinstance(value, str) else convert(value)
         subject = StringImm(node) if isinstance(node, str) else node.data if isinstance(node, Buffer) else node

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -32,6 +31,7 @@ from compiler.ir.primexpr import (
     convert,
     match_types,
 )
+from compiler.tir.evaluation import Value
 
 _erf = np.vectorize(math.erf, otypes=[np.float64])
 
@@ -50,7 +50,7 @@ def _exact_call(op: Op, e: PrimExpr) -> PrimExpr:
     return Call(e.dtype, op, (e,))
 
 
-def _unary(name: str, reference: Callable[..., Any], doc: str) -> Callable[[ExprLike], PrimExpr]:
+def _unary(name: str, reference: Callable[..., object], doc: str) -> Callable[[ExprLike], PrimExpr]:
     op = register_op("tir." + name, reference=reference, doc=doc)
 
     def build(x: ExprLike) -> PrimExpr:
@@ -64,7 +64,7 @@ def _unary(name: str, reference: Callable[..., Any], doc: str) -> Callable[[Expr
     return build
 
 
-def _rounding(name: str, reference: Callable[..., Any], doc: str) -> Callable[[ExprLike], PrimExpr]:
+def _rounding(name: str, reference: Callable[..., object], doc: str) -> Callable[[ExprLike], PrimExpr]:
     """Integers are their own rounding; constants are rounded at once."""
     op = register_op("tir." + name, reference=reference, doc=doc)
 
@@ -78,7 +78,7 @@ def _rounding(name: str, reference: Callable[..., Any], doc: str) -> Callable[[E
     return build
 
 
-def _binary(name: str, reference: Callable[..., Any], doc: str) -> Callable[[ExprLike, ExprLike], PrimExpr]:
+def _binary(name: str, reference: Callable[..., object], doc: str) -> Callable[[ExprLike, ExprLike], PrimExpr]:
     op = register_op("tir." + name, reference=reference, doc=doc)
 
     def build(x: ExprLike, y: ExprLike) -> PrimExpr:
@@ -90,7 +90,7 @@ def _binary(name: str, reference: Callable[..., Any], doc: str) -> Callable[[Exp
     return build
 
 
-def _numbered(name: str, reference: Callable[..., Any], doc: str) -> Callable[[ExprLike, ExprLike], PrimExpr]:
+def _numbered(name: str, reference: Callable[..., object], doc: str) -> Callable[[ExprLike, ExprLike], PrimExpr]:
     """A binary function whose operands are called ``x1`` and ``x2``."""
     combined = _binary(name, reference, doc)
 
@@ -114,7 +114,7 @@ def _document(build: Callable[..., PrimExpr], name: str, doc: str, parameters: d
     )
 
 
-def _round_half_away(x: Any) -> Any:
+def _round_half_away(x: Value) -> Value:
     truncated = np.trunc(x)
     return truncated + np.copysign(np.abs(x - truncated) >= 0.5, x)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -16,9 +16,9 @@ from compiler.ir.primexpr import wrap_int
 from compiler.runtime.device import cpu
 from compiler.runtime.ndarray import NDArray
 from compiler.tir.buffer import Buffer
-from compiler.tir.evaluation import numpy_dtype
+from compiler.tir.evaluation import Array, ElementType, Value, numpy_dtype
 
-Array = np.ndarray[Any, Any]
+Indices: TypeAlias = tuple[Value, ...]
 
 
 class OutOfBounds(BoundError):
@@ -54,7 +54,7 @@ def box(low: tuple[int, ...], extent: tuple[int, ...]) -> View:
     return View(low, extent, compact(extent))
 
 
-def new_memory(size: int, kind: np.dtype[Any]) -> tuple[Array, bytearray]:
+def new_memory(size: int, kind: ElementType) -> tuple[Array, bytearray]:
     """Return memory, and for each element that it was not written."""
     size = max(size, 0)
     return np.zeros(size, kind), bytearray(size)
@@ -88,7 +88,7 @@ class Access:
     index_dtypes: tuple[str, ...]
     text: str
 
-    def read(self, data: Array, written: bytearray | None, view: View, indices: tuple[Any, ...]) -> Any:
+    def read(self, data: Array, written: bytearray | None, view: View, indices: Indices) -> Value:
         """Return the element or elements."""
         data, written = self.typed(data, written)
         flat = self.place("read", data, view, indices)
@@ -102,7 +102,7 @@ class Access:
             return data.item(flat)
         return data[flat]
 
-    def write(self, data: Array, written: bytearray | None, view: View, indices: tuple[Any, ...], value: Any) -> None:
+    def write(self, data: Array, written: bytearray | None, view: View, indices: Indices, value: Value) -> None:
         """Set the element or elements."""
         data, written = self.typed(data, written)
         flat = self.place("write", data, view, indices)
@@ -111,9 +111,7 @@ class Access:
             for i in flat.tolist() if isinstance(flat, np.ndarray) else (flat,):
                 written[i] = 1
 
-    def read_where(
-        self, data: Array, written: bytearray | None, view: View, indices: tuple[Any, ...], mask: Array
-    ) -> Any:
+    def read_where(self, data: Array, written: bytearray | None, view: View, indices: Indices, mask: Array) -> Value:
         """Return the elements of the lanes that a mask says; the others are 0."""
         result = np.zeros(len(mask), data.dtype)
         if mask.any():
@@ -121,13 +119,13 @@ class Access:
         return result
 
     def write_where(
-        self, data: Array, written: bytearray | None, view: View, indices: tuple[Any, ...], mask: Array, value: Array
+        self, data: Array, written: bytearray | None, view: View, indices: Indices, mask: Array, value: Array
     ) -> None:
         """Set the elements of the lanes that a mask says."""
         if mask.any():
             self.write(data, written, view, _lanes_where(indices, mask), value[mask])
 
-    def read_row(self, data: Array, written: bytearray | None, view: View, first: int, count: int) -> Any:
+    def read_row(self, data: Array, written: bytearray | None, view: View, first: int, count: int) -> Value:
         """Return neighbouring elements of a vector in memory."""
         last = first + count
         if (
@@ -139,7 +137,9 @@ class Access:
             return data[first:last].copy()
         return self.read(data, written, view, (np.arange(first, last),))
 
-    def write_row(self, data: Array, written: bytearray | None, view: View, first: int, count: int, value: Any) -> None:
+    def write_row(
+        self, data: Array, written: bytearray | None, view: View, first: int, count: int, value: Value
+    ) -> None:
         """Set neighbouring elements of a vector in memory."""
         last = first + count
         if first >= 0 and last <= view.extent[0] and last <= data.size:
@@ -156,8 +156,8 @@ class Access:
             return data, written
         return data.view(kind), written if data.dtype.itemsize == kind.itemsize else None
 
-    def place(self, access: str, data: Array, view: View, indices: tuple[Any, ...]) -> Any:
-        flat: Any = view.offset
+    def place(self, access: str, data: Array, view: View, indices: Indices) -> Value:
+        flat: Value = view.offset
         wrapped = tuple(self._wrapped(i, dtype) for i, dtype in zip(indices, self.index_dtypes, strict=True))
         for index, low, extent, stride in zip(wrapped, view.low, view.extent, view.stride, strict=True):
             if isinstance(index, int):
@@ -179,10 +179,10 @@ class Access:
         return flat
 
     @staticmethod
-    def _wrapped(index: Any, dtype: str) -> Any:
+    def _wrapped(index: Value, dtype: str) -> Value:
         return index.astype(np.int64) if isinstance(index, np.ndarray) else wrap_int(int(index), dtype)
 
-    def _outside(self, access: str, indices: tuple[Any, ...], view: View) -> OutOfBounds:
+    def _outside(self, access: str, indices: Indices, view: View) -> OutOfBounds:
         shown = ", ".join(str(i.tolist() if isinstance(i, np.ndarray) else i) for i in indices)
         limits = ", ".join(
             f"{low}:{low + extent}" if low else str(extent) for low, extent in zip(view.low, view.extent, strict=True)
@@ -190,5 +190,5 @@ class Access:
         return OutOfBounds(f"{access} of {self.buffer.name}[{shown}] is outside of its shape ({limits})")
 
 
-def _lanes_where(indices: tuple[Any, ...], mask: Array) -> tuple[Any, ...]:
+def _lanes_where(indices: Indices, mask: Array) -> Indices:
     return tuple([np.broadcast_to(np.asarray(index), mask.shape)[mask] for index in indices])

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.node import Node, node
+from compiler.ir.primexpr import ExprLike
 from compiler.runtime.packed_func import get_global_func
 
 __all__ = ["MemoryInfo", "is_storage_scope", "is_tagged", "memory_info"]
@@ -25,7 +24,7 @@ class MemoryInfo(Node):
     unit_bits: int
     max_num_bits: int
     max_simd_bits: int  # the size of the largest vector; what is allocated begins at multiples of it
-    head_address: Any = None
+    head_address: ExprLike = None
 
 
 def is_storage_scope(scope: str) -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.op import Op
 from compiler.ir.primexpr import Call, ExprLike, PrimExpr, StringImm, const, convert
@@ -76,7 +74,7 @@ def _intrinsic(operation: str, name: str) -> str:
     return name
 
 
-def _named_call(op: Op, dtype: str, name: str, args: tuple[Any, ...]) -> PrimExpr:
+def _named_call(op: Op, dtype: str, name: str, args: tuple[object, ...]) -> PrimExpr:
     if not isinstance(name, str):
         raise ArgumentError(f"{op.name.removeprefix('tir.')}: func_name must be a string, got {show(name)}")
     return Call(checked_dtype(dtype or "void"), op, (StringImm(name), *(convert(a) for a in args)))

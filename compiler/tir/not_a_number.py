@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+
+from compiler.tir.evaluation import Value
 
 __all__ = ["RULES", "Rule", "table"]
 
@@ -22,7 +23,7 @@ class Rule:
     operations: str
     rule: str
     places: str
-    functions: dict[str, Callable[..., Any]]  # the operations on arrays of NumPy, by the names of nodes and operators
+    functions: dict[str, Callable[..., Value]]  # the operations on arrays of NumPy, by the names of nodes and operators
 
 
 RULES = (

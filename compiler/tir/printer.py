@@ -7,7 +7,6 @@ This is the one printer of loop IR.  Whoever wants to know where a node stands i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.memory import ALIGNMENT
@@ -126,7 +125,7 @@ def _module(out: TextBuilder, mod: IRModule, options: ScriptOptions) -> None:
             out.line("pass")
 
 
-def _statement(out: TextBuilder, word: str, facts: Mapping[str, Any]) -> None:
+def _statement(out: TextBuilder, word: str, facts: Mapping[str, object]) -> None:
     out.write(f"{word}(")
     ExprPrinter(out).value(facts)
     out.write(")")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError
@@ -56,11 +55,11 @@ from compiler.ir.primexpr import (
 )
 from compiler.ir.scriptable import ScriptOptions
 from compiler.ir.text import TextBuilder
-from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
+from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
 from compiler.tir.call_types import call_dtype
 from compiler.tir.index_map import IndexMap
 from compiler.tir.printer_literals import float_text, int_text, string_text
-from compiler.tir.printer_scope import Names
+from compiler.tir.printer_scope import Named, Names
 
 DEFAULT_OPTIONS = ScriptOptions()
 
@@ -104,7 +103,7 @@ class ExprPrinter(Functor):
         self.out = out  # what is written to
         self.names = names or Names()
 
-    def expr(self, e: Any, level: int = 0) -> None:
+    def expr(self, e: Node, level: int = 0) -> None:
         """Write ``e`` where operators looser than ``level`` need parentheses."""
         if isinstance(e, (Var, *_IMMEDIATES)):
             self.visit(e, level)
@@ -112,7 +111,7 @@ class ExprPrinter(Functor):
             with self.out.at(e):
                 self.visit(e, level)
 
-    def sequence(self, items: Sequence[Any], separator: str = ", ") -> None:
+    def sequence(self, items: Sequence[Node], separator: str = ", ") -> None:
         """Write expressions one after the other."""
         for index, item in enumerate(items):
             if index:
@@ -125,11 +124,11 @@ class ExprPrinter(Functor):
         self.sequence(dims)
         self.out.write(",)" if len(dims) == 1 else ")")
 
-    def name_of(self, n: Any) -> str:
+    def name_of(self, n: Named) -> str:
         """Return the name of a variable, buffer or tensor."""
         return self.names.undeclared(n)
 
-    def _call(self, function: str, *args: Any) -> None:
+    def _call(self, function: str, *args: str | Node) -> None:
         """Write a call; strings are written as they stand."""
         self.out.write(function + "(")
         for index, arg in enumerate(args):
@@ -221,7 +220,8 @@ class ExprPrinter(Functor):
             function = "T." + _OPERATOR_NAMES.get(op.name, op.name.removeprefix("tir."))
             if op.prints_dtype:
                 dtype = f'"{n.dtype}"'
-                self._call(function, *((*n.args, dtype) if op.dtype_is_last else (dtype, *n.args)))
+                args: tuple[str | Node, ...] = (*n.args, dtype) if op.dtype_is_last else (dtype, *n.args)
+                self._call(function, *args)
             else:
                 stated = () if _has_usual_dtype(n, op) else (f'dtype="{n.dtype}"',)
                 self._call(function, *n.args, *stated)
@@ -237,7 +237,7 @@ class ExprPrinter(Functor):
         else:
             self.vector_access("vload", n)
 
-    def vector_access(self, method: str, n: Any, *values: PrimExpr) -> None:
+    def vector_access(self, method: str, n: BufferLoad | BufferStore, *values: PrimExpr) -> None:
         """Write ``buffer.vload([indices], predicate=…)``, or a store of values by ``vstore``."""
         self.out.write(f"{self.name_of(n.buffer)}.{method}([")
         self.sequence(n.indices)
@@ -246,10 +246,11 @@ class ExprPrinter(Functor):
             self.out.write(", ")
             self.expr(value)
         self.out.write(", predicate=")
+        assert n.predicate is not None
         self.expr(n.predicate)
         self.out.write(")")
 
-    def element(self, buffer: Any, indices: Sequence[PrimExpr]) -> None:
+    def element(self, buffer: Named, indices: Sequence[PrimExpr]) -> None:
         """Write ``buffer[indices]``, contiguous and strided vectors of indices as slices."""
         self.out.write(self.name_of(buffer) + "[")
         if not indices:
@@ -281,7 +282,7 @@ class ExprPrinter(Functor):
             if stride != 1:
                 self.out.write(f":{stride}")
 
-    def region(self, buffer: Any, bounds: Sequence[Range], points: bool = False) -> None:
+    def region(self, buffer: Named, bounds: Sequence[Range], points: bool = False) -> None:
         """Write ``buffer[begin:end, …]``; with ``points``, a range of one element as an index."""
         self.out.write(self.name_of(buffer) + "[")
         if not bounds:
@@ -378,7 +379,7 @@ class ExprPrinter(Functor):
 
     # what is not an expression
 
-    def value(self, v: Any) -> None:
+    def value(self, v: object) -> None:
         """Write the value of an attribute or annotation: a number, a string, a node, or a container of them."""
         if isinstance(v, Node):
             self.expr(v)
@@ -415,7 +416,7 @@ def _slice_step(index: PrimExpr) -> int:
     return index.stride.value if index.stride.value == 1 or not dt.is_scalable(index.dtype) else 0
 
 
-def _lanes(lanes: Lanes) -> Any:
+def _lanes(lanes: Lanes) -> str | PrimExpr:
     """Return a number of lanes as what :meth:`ExprPrinter._call` writes."""
     return str(lanes) if isinstance(lanes, int) else lanes
 

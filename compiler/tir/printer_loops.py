@@ -6,14 +6,14 @@ for it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 
 from compiler.ir import dtype as dt
 from compiler.ir.module import IRModule
+from compiler.ir.node import Node
 from compiler.ir.op import Op
 from compiler.ir.primexpr import (
     And,
@@ -34,9 +34,11 @@ from compiler.ir.primexpr import (
     Mul,
     Not,
     Or,
+    PrimExpr,
     Ramp,
     Range,
     Select,
+    StringImm,
     Var,
 )
 from compiler.ir.text import TextBuilder
@@ -44,6 +46,7 @@ from compiler.tir.buffer import Buffer
 from compiler.tir.function import PrimFunc
 from compiler.tir.printer_expr import PRECEDENCE, PRODUCT, ExprPrinter
 from compiler.tir.printer_literals import string_text
+from compiler.tir.printer_scope import Named
 from compiler.tir.producer_stmt import BufferRealize, Prefetch
 from compiler.tir.stmt import (
     Allocate,
@@ -92,13 +95,13 @@ def loops(mod: IRModule) -> TextBuilder:
 class LoopPrinter(ExprPrinter):
     """Writes statements and expressions in loop notation; all views of one memory have one name."""
 
-    def name_of(self, n: Any) -> str:
+    def name_of(self, n: Named) -> str:
         if isinstance(n, Buffer):
             return self.names.define(n.data, n.name)
         return self.names.define(n, n.name)
 
     @contextmanager
-    def braces(self, n: Any) -> Iterator[None]:
+    def braces(self, n: Node) -> Iterator[None]:
         """Write a header, then ``{``; the block and ``}`` follow in :meth:`block`."""
         with self.out.at(n):
             yield
@@ -113,7 +116,7 @@ class LoopPrinter(ExprPrinter):
             self.out.line(end)
 
     @contextmanager
-    def line(self, n: Any) -> Iterator[None]:
+    def line(self, n: Node) -> Iterator[None]:
         """Write one line for ``n``."""
         with self.out.at(n):
             yield
@@ -254,7 +257,7 @@ class LoopPrinter(ExprPrinter):
         name = n.op.name.removeprefix("tir.") if isinstance(n.op, Op) else str(n.op)
         self._call(name, *n.args)
 
-    def element(self, buffer: Any, indices: Any) -> None:
+    def element(self, buffer: Named, indices: Sequence[PrimExpr]) -> None:
         self.out.write(self.name_of(buffer) + "[")
         self.sequence(indices)
         self.out.write("]")
@@ -269,5 +272,5 @@ class LoopPrinter(ExprPrinter):
     def visit_IterVar(self, n: IterVar, level: int) -> None:
         self.out.write(f"iter_var({self.name_of(n.var)}, {n.thread_tag or string_text('')})")
 
-    def visit_StringImm(self, n: Any, level: int) -> None:
+    def visit_StringImm(self, n: StringImm, level: int) -> None:
         self.out.write(string_text(n.value))

@@ -61,7 +61,7 @@ def _with_prefixes(text: str, options: ScriptOptions) -> str:
     return "\n".join(imports.get(line, line) for line in lines)
 
 
-def _at_paths(out: TextBuilder, root: object, paths: Iterable[ObjectPath]) -> Iterator[Any]:
+def _at_paths(out: TextBuilder, root: object, paths: Iterable[ObjectPath]) -> Iterator[object]:
     """Yield the parts of a program at the ends of some paths; what has no text of its own stands in what has."""
     printed = {region.node for line in out.lines for region in line.regions} if paths else set()
     for path in paths:
@@ -78,7 +78,7 @@ def _at_paths(out: TextBuilder, root: object, paths: Iterable[ObjectPath]) -> It
         yield shown
 
 
-def _part_at(thing: Any, step: ObjectPath) -> Any:
+def _part_at(thing: Any, step: ObjectPath) -> object:
     """Return the part of a thing that the last step of a path leads to."""
     if isinstance(step, AttributeAccessPath):
         is_number = isinstance(thing, (int, float)) and step.attr_key == "value"  # a constant of TVM's
@@ -88,7 +88,7 @@ def _part_at(thing: Any, step: ObjectPath) -> Any:
     return thing[step.key] if isinstance(step, MapValuePath) else thing
 
 
-def _underlined(out: TextBuilder, parts: Iterable[Any]) -> dict[int, tuple[int, int]]:
+def _underlined(out: TextBuilder, parts: Iterable[object]) -> dict[int, tuple[int, int]]:
     """Return the columns of each line that are underlined, by the number of the line from 0."""
     columns: dict[int, tuple[int, int]] = {}
     for part in parts:

@@ -11,7 +11,7 @@ import keyword
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Protocol
 
 from compiler.ir.functor import Visitor
 from compiler.ir.node import Node
@@ -41,20 +41,27 @@ _RESERVED = frozenset((*keyword.kwlist, "range"))
 """What no variable can be called in Python's syntax."""
 
 
+class Named(Protocol):
+    """A variable, buffer or tensor."""
+
+    @property
+    def name(self) -> str: ...
+
+
 class Names:
     """Names of nodes, unique among those that are visible."""
 
     def __init__(self, reserved: Iterable[str] = ("T", "I"), with_addresses: bool = False) -> None:
-        self._of: dict[Any, str] = {}
+        self._of: dict[object, str] = {}
         self._reserved = frozenset((*reserved, *_RESERVED))
         self._taken: set[str] = set(self._reserved)
         self._with_addresses = with_addresses
 
-    def get(self, n: Any) -> str | None:
+    def get(self, n: object) -> str | None:
         """Return the name that ``n`` has, or None."""
         return self._of.get(n)
 
-    def define(self, n: Any, hint: str) -> str:
+    def define(self, n: object, hint: str) -> str:
         """Give ``n`` a free name like ``hint``, unless it has one."""
         name = self._of.get(n)
         if name is None:
@@ -63,7 +70,7 @@ class Names:
             self._taken.add(name)
         return name
 
-    def undeclared(self, n: Any) -> str:
+    def undeclared(self, n: Named) -> str:
         """Return the name of what the text does not define: its own, unless something else in the text has it."""
         name = self._of.get(n)
         if name is None:
@@ -71,7 +78,7 @@ class Names:
             self._taken.add(name)
         return name
 
-    def alias(self, n: Any, text: str) -> None:
+    def alias(self, n: object, text: str) -> None:
         """Let ``n`` be written as ``text``, which needs no definition: a field of something that has a name."""
         self._of.setdefault(n, text)
 
@@ -96,12 +103,12 @@ class Definitions(Visitor):
     """Finds what has to be declared, and before which statement."""
 
     def __init__(self) -> None:
-        self.before: dict[Stmt, list[Any]] = {}  # for a statement, what its block declares right before it
-        self.at_top: list[Any] = []  # what is declared before the first statement of a function
+        self.before: dict[Stmt, list[Var | Buffer]] = {}  # for a statement, what its block declares right before it
+        self.at_top: list[Var | Buffer] = []  # what is declared before the first statement of a function
         self._path: list[Stmt] = []
-        self._bound: dict[Any, int] = {}
-        self._first: dict[Any, list[Stmt]] = {}
-        self._depth: dict[Any, int] = {}
+        self._bound: dict[object, int] = {}
+        self._first: dict[Var | Buffer, list[Stmt]] = {}
+        self._depth: dict[object, int] = {}
 
     def of_function(self, func: PrimFunc) -> None:
         """Find the definitions of a function, its buffers included."""
@@ -127,7 +134,7 @@ class Definitions(Visitor):
         self.visit(n)
         self.at_top.extend(self._first)
 
-    def _place(self, n: Any, path: list[Stmt], depth: int) -> None:
+    def _place(self, n: Var | Buffer, path: list[Stmt], depth: int) -> None:
         """Choose the innermost scope that holds the last common ancestor of all uses, and the first use in it."""
         inside = depth - 1
         while inside >= 0 and not _has_scope(path, inside):
@@ -206,7 +213,7 @@ class Definitions(Visitor):
         self.visit(n.value)
         self._statement(n.body)
 
-    def _subject(self, subject: Any) -> None:
+    def _subject(self, subject: object) -> None:
         """Note the use of what an attribute is about."""
         if isinstance(subject, Buffer):
             self._use_buffer(subject)
@@ -268,22 +275,22 @@ class Definitions(Visitor):
         self.visit(n.condition)
         self._release(*axes)
 
-    def _within(self, body: Stmt, defined: Any) -> None:
+    def _within(self, body: Stmt, defined: object) -> None:
         self._bind(defined)
         self._statement(body)
         self._release(defined)
 
-    def _bind(self, *nodes: Any) -> None:
+    def _bind(self, *nodes: object) -> None:
         for n in nodes:
             self._bound[n] = self._bound.get(n, 0) + 1
 
-    def _release(self, *nodes: Any) -> None:
+    def _release(self, *nodes: object) -> None:
         for n in nodes:
             self._bound[n] -= 1
             if not self._bound[n]:
                 del self._bound[n]
 
-    def _use_all(self, items: tuple[Any, ...]) -> None:
+    def _use_all(self, items: tuple[object, ...]) -> None:
         for item in items:
             self.visit(item)
 
@@ -293,7 +300,7 @@ class Definitions(Visitor):
         self._use_all(buffer.shape)
         self._use(buffer)
 
-    def _use(self, n: Any) -> None:
+    def _use(self, n: Var | Buffer) -> None:
         """Note a use, and shorten the common path of all uses of ``n`` to what this one shares."""
         if n in self._bound:
             return
@@ -326,7 +333,7 @@ def layout_fields(buffer: Buffer) -> dict[Var, str]:
     return layout
 
 
-def _defined_by(buffer: Buffer) -> list[Any]:
+def _defined_by(buffer: Buffer) -> list[Var | Buffer]:
     """Return what begins to exist where a buffer is matched: itself, its pointer, variables of its layout."""
     return [buffer, buffer.data, *layout_fields(buffer)]
 
@@ -345,7 +352,7 @@ _SCOPES = (
 )
 
 
-def _allocates(stmt: Stmt, n: Any) -> bool:
+def _allocates(stmt: Stmt, n: object) -> bool:
     """Return whether a statement allocates the memory that a buffer views."""
     return isinstance(stmt, (Allocate, AllocateConst)) and isinstance(n, Buffer) and n.data is stmt.buffer_var
 

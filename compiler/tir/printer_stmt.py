@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import TypeVar
 
 from compiler.ir.memory import ALIGNMENT
+from compiler.ir.node import Node
 from compiler.ir.primexpr import Call, IntImm, IterVar, StringImm, Var, is_const_int
 from compiler.ir.scriptable import ScriptOptions
 from compiler.ir.structural import structural_equal
@@ -18,7 +19,7 @@ from compiler.tir.buffer import DEFAULT, Buffer
 from compiler.tir.builtin import RET
 from compiler.tir.printer_expr import DEFAULT_OPTIONS, ExprPrinter
 from compiler.tir.printer_literals import declaration_text, float_text, handle_text, string_text
-from compiler.tir.printer_scope import Definitions, Names, layout_fields
+from compiler.tir.printer_scope import Definitions, Named, Names, layout_fields
 from compiler.tir.producer_stmt import BufferRealize, Prefetch, ProducerRealize, ProducerStore
 from compiler.tir.stmt import (
     REALIZE_SCOPE,
@@ -46,6 +47,11 @@ _LOOPS = {
     ForKind.UNROLLED: "T.unroll",
     ForKind.THREAD_BINDING: "T.thread_binding",
 }
+
+
+Holding = TypeVar(
+    "Holding", LetStmt, Allocate, AllocateConst, AttrStmt, AssertStmt, BufferRealize, ProducerRealize, DeclBuffer
+)
 
 
 class StmtPrinter(ExprPrinter):
@@ -82,7 +88,7 @@ class StmtPrinter(ExprPrinter):
         self.visit(stmt, last and stmt not in self.options.obj_to_annotate)
 
     @contextmanager
-    def line(self, n: Any) -> Iterator[None]:
+    def line(self, n: Node) -> Iterator[None]:
         """Write one line for ``n``."""
         with self.out.at(n):
             yield
@@ -90,7 +96,7 @@ class StmtPrinter(ExprPrinter):
 
     # definitions
 
-    def definition(self, n: Any) -> None:
+    def definition(self, n: Var | Buffer) -> None:
         """Declare a buffer or a variable that no statement defines."""
         if self.names.get(n) is not None:
             return  # a field of a buffer that is declared already
@@ -201,7 +207,7 @@ class StmtPrinter(ExprPrinter):
         self._annotations(n.annotations)
         self.out.write(")")
 
-    def _annotations(self, annotations: Mapping[str, Any]) -> None:
+    def _annotations(self, annotations: Mapping[str, object]) -> None:
         if annotations:
             self.out.write(", annotations=")
             self.value(annotations)
@@ -236,7 +242,7 @@ class StmtPrinter(ExprPrinter):
     def visit_ProducerStore(self, n: ProducerStore, last: bool) -> None:
         self._store(n, n.producer)
 
-    def _store(self, n: BufferStore | ProducerStore, target: Any) -> None:
+    def _store(self, n: BufferStore | ProducerStore, target: Named) -> None:
         with self.line(n):
             self.element(target, n.indices)
             self.out.write(" = ")
@@ -262,7 +268,9 @@ class StmtPrinter(ExprPrinter):
 
     # statements that hold for a body
 
-    def _hold(self, n: Any, last: bool, header: Callable[[Any], None], define: Any = None) -> None:
+    def _hold(
+        self, n: Holding, last: bool, header: Callable[[Holding], None], define: Var | Buffer | None = None
+    ) -> None:
         """Write ``define = header`` above the rest of the block, or a block ``with header as define:``."""
         if last:
             with self.line(n):
@@ -336,7 +344,7 @@ class StmtPrinter(ExprPrinter):
         if isinstance(n.node, IterVar) and n.attr_key in THREAD_KEYS:
             tag = string_text(n.node.thread_tag)
             self._hold(n, last, lambda attr: self._call("T.launch_thread", tag, attr.value), n.node.var)
-        elif (scope := _scope_of_realized(n)) is not None:
+        elif (scope := _scope_of_realized(n)) is not None and isinstance(n.body, BufferRealize):
             self._hold(n.body, last, lambda realize: self._realization("T.realize(", realize.buffer, realize, scope))
         else:
             self._hold(n, last, self._attribute)
@@ -364,7 +372,7 @@ class StmtPrinter(ExprPrinter):
         self._hold(n, last, lambda realize: self._realization("T.ProducerRealize(", realize.producer, realize))
 
     def _realization(
-        self, function: str, target: Any, n: BufferRealize | ProducerRealize, scope: str | None = None
+        self, function: str, target: Named, n: BufferRealize | ProducerRealize, scope: str | None = None
     ) -> None:
         self.out.write(function)
         self.region(target, n.bounds)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -42,7 +41,7 @@ from compiler.ir.primexpr import (
 )
 from compiler.runtime import packed_call
 from compiler.tir import builtin, evaluation, memory
-from compiler.tir.evaluation import numpy_dtype
+from compiler.tir.evaluation import Value, Values, numpy_dtype
 from compiler.tir.trace import CALL_TRACE_PACKED
 
 ACTIVE_LANES = Op.get("tir.get_active_lane_mask")
@@ -59,7 +58,7 @@ class AssertionFailed(TVMError):
     """The condition of an assertion did not hold."""
 
 
-def _leave(value: Any) -> None:
+def _leave(value: object) -> None:
     raise Returned
 
 
@@ -67,7 +66,7 @@ def _fail(message: str) -> None:
     raise AssertionFailed(f"assertion failed: {message}")
 
 
-_LIBRARY: dict[str, Any] = {
+_LIBRARY: dict[str, object] = {
     "box": memory.box,
     "cast_value": evaluation.cast_value,
     "fail": _fail,
@@ -102,9 +101,9 @@ class PythonExpression(Functor):
     ``constants`` holds the objects that the source names.  ``fixed`` are variables whose value is known beforehand.
     """
 
-    def __init__(self, fixed: dict[Var, Any]) -> None:
+    def __init__(self, fixed: Values) -> None:
         self.lines: list[str] = []
-        self.constants: dict[str, Any] = dict(_LIBRARY)
+        self.constants: dict[str, Value] = dict(_LIBRARY)
         self._fixed = fixed
         self._names: dict[Var, str] = {}
         self._indent = 1
@@ -112,7 +111,7 @@ class PythonExpression(Functor):
         self._count = 0
         self._lets: list[str] = []
 
-    def value(self, e: PrimExpr) -> Any:
+    def value(self, e: PrimExpr) -> Value:
         """Return the value of an expression of fixed variables."""
         return eval(self.visit(e), self.constants)
 
@@ -120,7 +119,7 @@ class PythonExpression(Functor):
         self._count += 1
         return f"{prefix}{self._count}"
 
-    def _constant(self, value: Any) -> str:
+    def _constant(self, value: object) -> str:
         name = self._fresh("k")
         self.constants[name] = value
         return name
@@ -128,16 +127,18 @@ class PythonExpression(Functor):
     def _line(self, text: str) -> None:
         self.lines.append(" " * self._indent + text)
 
-    def visit(self, n: Any, *args: Any) -> Any:
+    def visit(self, n: object, *args: object) -> str:
         if not isinstance(n, PrimExpr):
-            return super().visit(n)
+            other: str = super().visit(n)
+            return other
         logic = of_truth_values(n) if isinstance(n, BinaryOp) else None
         n = n if logic is None else logic
         self._depth += 1
         try:
             if self._depth > _DEEPEST:
                 return self._as_function(n)
-            return super().visit(n)
+            source: str = super().visit(n)
+            return source
         finally:
             self._depth -= 1
 
@@ -203,7 +204,7 @@ class PythonExpression(Functor):
     def _sum(self, n: PrimExpr) -> str:
         """Write a tree of ``+``, ``-`` and ``*`` that is wrapped around, if at all, as a whole."""
         if not isinstance(n, (Add, Sub, Mul)):
-            return self.visit(n)  # type: ignore[no-any-return]
+            return self.visit(n)
         terms: list[str] = []
         e: PrimExpr = n
         while isinstance(e, (Add, Sub)):  # a long chain is not a deep expression
@@ -294,7 +295,7 @@ class PythonExpression(Functor):
         return f"({base} + {self._constant(np.arange(_fixed_lanes(n)))} < {limit})"
 
     def _likely(self, n: Call) -> str:
-        return self.visit(n.args[0])  # type: ignore[no-any-return]
+        return self.visit(n.args[0])
 
     def _return(self, n: Call) -> str:
         return f"leave({self.visit(n.args[0])})"
@@ -336,14 +337,14 @@ class PythonExpression(Functor):
             return f"packed_array({memory_of}, {layout_of})"
         if a.dtype.startswith("handle"):
             raise BuildError(f"interpret: a called function is passed the pointer {a}; pass a buffer instead")
-        return self.visit(a)  # type: ignore[no-any-return]
+        return self.visit(a)
 
     def memory_of(self, pointer: PrimExpr) -> str:
         """Return the memory behind a pointer, and what was written of it, as source."""
         raise BuildError(f"interpret: the memory of {pointer} cannot be used in an expression")
 
 
-_CALLS: dict[Any, Callable[[PythonExpression, Call], str]] = {
+_CALLS: dict[object, Callable[[PythonExpression, Call], str]] = {
     builtin.IF_THEN_ELSE: PythonExpression._if_then_else,
     ACTIVE_LANES: PythonExpression._active_lanes,
     builtin.LIKELY: PythonExpression._likely,

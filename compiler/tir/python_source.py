@@ -9,9 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
-
-import numpy as np
+from typing import TypeVar
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BoundError, BuildError, counted
@@ -28,7 +26,7 @@ from compiler.tir.block import (
     reduction_begins,
 )
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
-from compiler.tir.evaluation import numpy_dtype
+from compiler.tir.evaluation import Array, ElementType, Values, numpy_dtype
 from compiler.tir.producer_stmt import BufferRealize, Prefetch
 from compiler.tir.python_expression import PythonExpression
 from compiler.tir.stmt import (
@@ -56,9 +54,9 @@ MAX_NESTED_LOOPS = 15
 class PythonSource(PythonExpression):
     """The source of one function, written statement by statement."""
 
-    def __init__(self, fixed: dict[Var, Any]) -> None:
+    def __init__(self, fixed: Values) -> None:
         super().__init__(fixed)
-        self._memory: dict[Var, tuple[str, np.dtype[Any], int | None, bool]] = {}
+        self._memory: dict[Var, tuple[str, ElementType, int | None, bool]] = {}
         """The memory behind each pointer: its name, element type, size if known, and whether it is local."""
         self._boxes: dict[Buffer, str] = {}
         """The buffers that hold a box of their elements, by the name of their memory."""
@@ -73,7 +71,7 @@ class PythonSource(PythonExpression):
             raise BuildError(f"interpret: {pointer} does not point to memory of this function")
         return f"D{name}, W{name}"
 
-    def add_memory(self, pointer: Var, data: np.ndarray[Any, Any]) -> None:
+    def add_memory(self, pointer: Var, data: Array) -> None:
         """Let a pointer stand for an array all of whose elements are written."""
         name = self._fresh("m")
         self.constants[f"D{name}"], self.constants[f"W{name}"] = data, None
@@ -84,7 +82,7 @@ class PythonSource(PythonExpression):
         self.visit(body)
         head = f"def program({', '.join(self.constants)}):\n"
         source = head + "\n".join(self.lines or [" pass"])
-        scope: dict[str, Any] = {}
+        scope: dict[str, Callable[..., None]] = {}
         exec(compile(source, "<interpreted program>", "exec"), scope)
         return lambda: scope["program"](**self.constants)
 
@@ -104,7 +102,7 @@ class PythonSource(PythonExpression):
         source = self._matched.get(n.buffer)
         if source is not None:
             load = rebuild(n, buffer=source.buffer, indices=element_of(source, n.indices))
-            return self.visit(load)  # type: ignore[no-any-return]
+            return self.visit(load)
         data, written, view, access = self._place(n.buffer, n.indices, str(n))
         if n.predicate is not None:
             mask = self._mask(n)
@@ -165,7 +163,7 @@ class PythonSource(PythonExpression):
         assert n.predicate is not None
         if dt.lanes(n.buffer.dtype) != 1 or dt.lanes(n.predicate.dtype) < 2:
             raise BuildError(f"interpret: only vectors of scalar elements have predicates, got {n}")
-        return self.visit(n.predicate)  # type: ignore[no-any-return]
+        return self.visit(n.predicate)
 
     def _place(self, buffer: Buffer, indices: tuple[PrimExpr, ...], text: str) -> tuple[str, str, str, str]:
         """Return Python for the memory, what was written of it, the view, and the access."""
@@ -201,7 +199,7 @@ class PythonSource(PythonExpression):
             return None
         if buffer in self._boxes or not self._is_plain(buffer):
             return None
-        return self.visit(index.base)  # type: ignore[no-any-return]
+        return self.visit(index.base)
 
     def _is_plain(self, buffer: Buffer) -> bool:
         """Return whether the layout is known here, and all of it lies in memory of the buffer's type."""
@@ -386,7 +384,11 @@ def _constant_view(buffer: Buffer) -> memory.View | None:
     return memory.layout(values[:rank], values[rank:-1], values[-1])
 
 
-def _restore(table: dict[Any, Any], key: Any, outer: Any) -> None:
+_Key = TypeVar("_Key")
+_Entry = TypeVar("_Entry")
+
+
+def _restore(table: dict[_Key, _Entry], key: _Key, outer: _Entry | None) -> None:
     if outer is None:
         del table[key]
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 
@@ -67,7 +67,9 @@ def _limit(name: str, dtype: str, which: int) -> PrimExpr:
     raise DTypeError(f"{name}: {dtype} has no smallest and largest value")
 
 
-def comm_reducer(fcombine: Callable[..., Any], fidentity: Callable[..., Any], name: str = "reduce") -> Any:
+def comm_reducer(
+    fcombine: Callable[..., object], fidentity: Callable[..., object], name: str = "reduce"
+) -> Callable[..., Any]:
     """Make a commutative reduction.
 
     Parameters
@@ -93,7 +95,7 @@ def comm_reducer(fcombine: Callable[..., Any], fidentity: Callable[..., Any], na
     >>> multiply = comm_reducer(lambda x, y: x * y, lambda dtype: const(1, dtype), name="multiply")
     """
 
-    def reducer(expr: Any, axis: Any, where: Any = None, init: Any = None, *more: Any) -> Any:
+    def reducer(expr: object, axis: object, where: object = None, init: object = None, *more: object) -> object:
         if _is_axes(axis):
             if more:
                 raise ArgumentError(f"{name}: expected (expr, axis, where, init), got {4 + len(more)} arguments")
@@ -133,15 +135,21 @@ def comm_reducer(fcombine: Callable[..., Any], fidentity: Callable[..., Any], na
     return reducer
 
 
-def _is_axes(axis: Any) -> bool:
+def _is_axes(axis: object) -> TypeGuard[IterVar | Sequence[IterVar]]:
     if isinstance(axis, IterVar):
         return True
     return isinstance(axis, Sequence) and not isinstance(axis, str) and all(isinstance(a, IterVar) for a in axis)
 
 
 def _reduce(
-    fcombine: Callable[..., Any], fidentity: Callable[..., Any], name: str, expr: Any, axis: Any, where: Any, init: Any
-) -> Any:
+    fcombine: Callable[..., object],
+    fidentity: Callable[..., object],
+    name: str,
+    expr: ExprLike,
+    axis: IterVar | Sequence[IterVar],
+    where: ExprLike,
+    init: ExprLike,
+) -> PrimExpr | tuple[PrimExpr, ...]:
     axes = (axis,) if isinstance(axis, IterVar) else tuple(axis)
     for a in axes:
         if a.iter_type != IterVar.CommReduce:
@@ -162,8 +170,8 @@ def _reduce(
 
 
 def _combiner(
-    fcombine: Callable[..., Any],
-    fidentity: Callable[..., Any],
+    fcombine: Callable[..., object],
+    fidentity: Callable[..., object],
     name: str,
     source: tuple[PrimExpr, ...],
     several: bool,

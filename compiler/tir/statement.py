@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
 from compiler.ir.error import DTypeError, show
 from compiler.ir.node import Node, node
 from compiler.ir.text_format import text_of
 
-__all__ = ["Stmt", "check_statements"]
+__all__ = ["Annotations", "Stmt", "check_statements"]
+
+
+Annotations: TypeAlias = Mapping[str, Any]
+"""Hints for passes and back ends, by their names; values are expressions, or what Python has for numbers and lists."""
 
 
 @node

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import field
 from enum import IntEnum
 from typing import Any, ClassVar, SupportsIndex, overload
@@ -30,7 +30,7 @@ from compiler.ir.primexpr import (
 from compiler.tir.block import Block, BlockRealize, MatchBufferRegion
 from compiler.tir.buffer import Buffer, BufferStore
 from compiler.tir.constant_memory import AllocateConst
-from compiler.tir.statement import Stmt, check_statements
+from compiler.tir.statement import Annotations, Stmt, check_statements
 
 __all__ = [
     "COPROC_UOP_SCOPE",
@@ -154,7 +154,7 @@ class Allocate(Stmt):
     extents: tuple[PrimExpr, ...]
     condition: PrimExpr
     body: Stmt
-    annotations: Mapping[str, Any] = field(default_factory=dict)
+    annotations: Annotations = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if type(self.extents) is not tuple:
@@ -263,7 +263,7 @@ class For(Stmt):
     kind: ForKind
     body: Stmt
     thread_binding: IterVar | None = None
-    annotations: Mapping[str, Any] = field(default_factory=dict)
+    annotations: Annotations = field(default_factory=dict)
 
     Serial: ClassVar[ForKind] = ForKind.SERIAL
     Parallel: ClassVar[ForKind] = ForKind.PARALLEL

@@ -6,7 +6,7 @@ Passes of this package subclass the visitors of ``compiler.ir.functor``; a user'
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.extension import public_module
@@ -47,14 +47,14 @@ class _TypedMutator(Mutator):
     if TYPE_CHECKING:
 
         @overload
-        def visit(self, n: Block, *args: Any) -> Block: ...
+        def visit(self, n: Block, *args: object) -> Block: ...
         @overload
-        def visit(self, n: Stmt, *args: Any) -> Stmt: ...
+        def visit(self, n: Stmt, *args: object) -> Stmt: ...
         @overload
-        def visit(self, n: PrimExpr, *args: Any) -> PrimExpr: ...
+        def visit(self, n: PrimExpr, *args: object) -> PrimExpr: ...
         @overload
-        def visit(self, n: Any, *args: Any) -> Any: ...
-        def visit(self, n: Any, *args: Any) -> Any: ...
+        def visit(self, n: Any, *args: object) -> Any: ...
+        def visit(self, n: object, *args: object) -> Any: ...
 
 
 class StmtMutator(_TypedMutator):
@@ -69,17 +69,17 @@ class StmtExprMutator(_TypedMutator):
     """Rebuilds statements and the expressions in them; override ``visit_<Class>``."""
 
 
-def post_order_visit(stmt: Any, fvisit: Callable[[Any], Any]) -> None:
+def post_order_visit(stmt: object, fvisit: Callable[[Stmt | PrimExpr], object]) -> None:
     """Call ``fvisit`` on every statement and expression in ``stmt``, each one after its children."""
     _check_ir("post_order_visit", stmt)
     seen: set[Node] = set()
-    todo: list[tuple[Any, bool]] = [(stmt, False)]
+    todo: list[tuple[object, bool]] = [(stmt, False)]
     while todo:
         item, children_done = todo.pop()
-        if children_done:
-            fvisit(item)
-        elif isinstance(item, tuple):
+        if isinstance(item, tuple):
             todo.extend([(part, False) for part in reversed(item)])
+        elif children_done and isinstance(item, (Stmt, PrimExpr)):
+            fvisit(item)
         elif isinstance(item, Node) and item not in seen:
             seen.add(item)
             if isinstance(item, (Stmt, PrimExpr)):
@@ -87,14 +87,14 @@ def post_order_visit(stmt: Any, fvisit: Callable[[Any], Any]) -> None:
             todo.extend([(part, False) for part in reversed(_used_parts(item))])
 
 
-def pre_order_visit(stmt: Any, fvisit: Callable[[Any], Any]) -> None:
+def pre_order_visit(stmt: object, fvisit: Callable[[Stmt | PrimExpr], object]) -> None:
     """Call ``fvisit`` on every statement and expression in ``stmt``, each one before its children.
 
     ``fvisit`` returns whether to go on to the children.
     """
     _check_ir("pre_order_visit", stmt)
     seen: set[Node] = set()
-    todo: list[Any] = [stmt]
+    todo: list[object] = [stmt]
     while todo:
         item = todo.pop()
         if isinstance(item, tuple):
@@ -105,17 +105,17 @@ def pre_order_visit(stmt: Any, fvisit: Callable[[Any], Any]) -> None:
                 todo.extend(reversed(_used_parts(item)))
 
 
-def _used_parts(n: Node) -> list[Any]:
+def _used_parts(n: Node) -> list[object]:
     """Return what a node is made of, without the variables that begin to exist there; of reductions, their extents."""
-    domains = [axis.dom for axis in n.axis] if isinstance(n, Reduce) else []
+    domains: list[object] = [axis.dom for axis in n.axis] if isinstance(n, Reduce) else []
     fields = [(name, getattr(n, name)) for name in n.children]
     return domains + [part for name, part in fields if not (name in n.defines and isinstance(part, Var))]
 
 
 def ir_transform(
     stmt: Stmt,
-    preorder: Callable[[Any], Any] | None,
-    postorder: Callable[[Any], Any] | None,
+    preorder: Callable[[Node], object] | None,
+    postorder: Callable[[Node], object] | None,
     only_enable: Sequence[str] | None = None,
 ) -> Stmt:
     """Rebuild a statement, with functions that may replace its nodes.
@@ -140,8 +140,8 @@ def ir_transform(
 class _Transform(Mutator):
     def __init__(
         self,
-        preorder: Callable[[Any], Any] | None,
-        postorder: Callable[[Any], Any] | None,
+        preorder: Callable[[Node], object] | None,
+        postorder: Callable[[Node], object] | None,
         classes: frozenset[str] | None,
     ) -> None:
         self._pre = preorder
@@ -149,7 +149,7 @@ class _Transform(Mutator):
         self._classes = classes
         self._origin = mint_source("ir_transform")
 
-    def visit_Node(self, n: Node) -> Any:
+    def visit_Node(self, n: Node) -> Any:  # what a function puts there
         wanted = self._classes is None or type(n).__name__ in self._classes
         if wanted and self._pre is not None:
             replaced = self._replaced(self._pre, n)
@@ -162,14 +162,14 @@ class _Transform(Mutator):
                 return replaced
         return result
 
-    def _replaced(self, f: Callable[[Any], Any], n: Node) -> Any:
+    def _replaced(self, f: Callable[[Node], object], n: Node) -> object:
         """Return what ``f`` puts in place of ``n``: it comes from ``n`` and from the transformation."""
         with derived_from(n.span | self._origin):
             after = f(n)
             return None if after is None else _same_sort(n, after)
 
 
-def _same_sort(before: Node, after: Any) -> Any:
+def _same_sort(before: Node, after: object) -> object:
     """Check that ``after`` can stand where ``before`` did: a statement for one, an expression for one."""
     if isinstance(before, PrimExpr):
         return convert(after)
@@ -196,13 +196,20 @@ def _node_classes() -> set[str]:
     return names
 
 
-def substitute(node: Any, vmap: Mapping[Any, ExprLike]) -> Any:
+Substitution: TypeAlias = Mapping[Var, ExprLike] | Mapping[IterVar, ExprLike] | Mapping[Var | IterVar, ExprLike]
+
+
+@overload
+def substitute(node: Stmt, vmap: Substitution) -> Stmt: ...
+@overload
+def substitute(node: PrimExpr, vmap: Substitution) -> PrimExpr: ...
+def substitute(node: Stmt | PrimExpr, vmap: Substitution) -> Stmt | PrimExpr:
     """Replace variables by expressions, or numbers of their types; return the very same object where none is used."""
     _check_ir("substitute", node)
     return _substitute(node, {_variable(key): _replacement(_variable(key), value) for key, value in vmap.items()})
 
 
-def _variable(key: Any) -> Var:
+def _variable(key: object) -> Var:
     var = key.var if isinstance(key, IterVar) else key
     if not isinstance(var, Var):
         raise ArgumentError(f"substitute: vmap must map variables, got {type(key).__name__} {show(key)}")
@@ -214,7 +221,7 @@ def _replacement(var: Var, value: ExprLike) -> PrimExpr:
     return e if isinstance(value, PrimExpr) else e.astype(var.dtype)
 
 
-def _check_ir(operation: str, n: Any) -> None:
+def _check_ir(operation: str, n: object) -> None:
     if not isinstance(n, (Stmt, PrimExpr)):
         raise ArgumentError(f"{operation}: expected a statement or an expression, got {type(n).__name__} {show(n)}")
 

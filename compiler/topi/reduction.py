@@ -116,7 +116,7 @@ def arg_reducer(
         left = tir.any(before(lhs[1], rhs[1]), tir.all(same(lhs[1], rhs[1]), tie))
         return Select(left, lhs[0], rhs[0]), Select(left, lhs[1], rhs[1])
 
-    return te.comm_reducer(combine, lambda i, t: (tir.const(-1, i), worst(t)), name=name)  # type: ignore[no-any-return]
+    return te.comm_reducer(combine, lambda i, t: (tir.const(-1, i), worst(t)), name=name)
 
 
 _ARG = {

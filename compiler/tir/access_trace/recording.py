@@ -6,7 +6,6 @@ import math
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from compiler.ir.primexpr import IntImm, PrimExpr, Var
 from compiler.ir.text import Line
 from compiler.tir import memory, printer
 from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
+from compiler.tir.evaluation import Array, Value
 from compiler.tir.function import PrimFunc
 from compiler.tir.interpreter import interpret
 from compiler.tir.python_source import PythonSource
@@ -84,7 +84,7 @@ class _Full(Exception):
     """There is no room for more events."""
 
 
-def record_accesses(func: PrimFunc, arrays: Sequence[Any], limit: int) -> AccessTrace:
+def record_accesses(func: PrimFunc, arrays: Sequence[object], limit: int) -> AccessTrace:
     """Run a function as the interpreter does, and record what it reads and writes.
 
     Iterations of parallel loops and threads run one after the other.
@@ -94,7 +94,7 @@ def record_accesses(func: PrimFunc, arrays: Sequence[Any], limit: int) -> Access
     recorder = _Recorder(trace, limit)
     lines = _lines_of(text)
 
-    def source(fixed: dict[Var, Any]) -> PythonSource:
+    def source(fixed: dict[Var, object]) -> PythonSource:
         made = _RecordingSource(fixed, trace, recorder, lines)
         made.declare(func)
         return made
@@ -135,7 +135,7 @@ class _Recorder:
         codes.append(code)
         self._trace.values.append(value)
 
-    def access(self, site: int, single: int, flat: Any) -> None:
+    def access(self, site: int, single: int, flat: Value) -> None:
         """Add the access of one element, of evenly spaced ones as one event, or of any others one by one."""
         if isinstance(flat, int):
             self.add(site, flat)
@@ -156,7 +156,7 @@ class _RecordedAccess(memory.Access):
     site: int
     single: int
 
-    def place(self, access: str, data: Any, view: memory.View, indices: tuple[Any, ...]) -> Any:
+    def place(self, access: str, data: Array, view: memory.View, indices: memory.Indices) -> Value:
         flat = memory.Access.place(self, access, data, view, indices)
         self.recorder.access(self.site, self.single, flat)
         return flat
@@ -166,7 +166,7 @@ class _RecordingSource(PythonSource):
     """Source in which every access goes through the recorder, and every iteration says that it begins."""
 
     def __init__(
-        self, fixed: dict[Var, Any], trace: AccessTrace, recorder: _Recorder, lines: dict[int, list[int]]
+        self, fixed: dict[Var, object], trace: AccessTrace, recorder: _Recorder, lines: dict[int, list[int]]
     ) -> None:
         super().__init__(fixed)
         self._trace = trace
@@ -192,7 +192,7 @@ class _RecordingSource(PythonSource):
         self._trace.memories.append(made)
         return len(self._trace.memories) - 1
 
-    def visit(self, n: Any, *args: Any) -> Any:
+    def visit(self, n: object, *args: object) -> str:
         if isinstance(n, Stmt) and self._lines_left.get(id(n)):
             self._at = self._lines_left[id(n)].pop()  # statements are visited in the order of the text
         return super().visit(n, *args)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from compiler.ir.functor import Visitor
 from compiler.tir.buffer import BufferLoad
@@ -11,7 +11,7 @@ from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, For, IfThenElse
 
 __all__ = ["Structure", "loop_structure"]
 
-Structure: TypeAlias = tuple[Any, ...]
+Structure: TypeAlias = tuple[object, ...]
 """Nested tuples: loops, conditions and stores in their order."""
 
 
@@ -29,7 +29,7 @@ class _Structure(Visitor):
     def __init__(self) -> None:
         self.parts: list[Structure] = []
 
-    def _nested(self, head: tuple[Any, ...], *bodies: Any) -> None:
+    def _nested(self, head: tuple[object, ...], *bodies: object) -> None:
         outer, nested = self.parts, []
         for body in bodies:
             self.parts = []

@@ -71,7 +71,7 @@ def undefined_vars(node: PrimExpr | Stmt | PrimFunc, defs: list[Var] | None = No
     """
     defined = list(defs or [])
 
-    def launched(n: Any) -> None:
+    def launched(n: object) -> None:
         if isinstance(n, AttrStmt) and isinstance(n.node, IterVar) and n.attr_key in THREAD_KEYS:
             defined.append(n.node.var)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import Any
 
 from compiler.arith.analyzer import Analyzer
 from compiler.arith.int_set import IntervalSet, IntSet, union
@@ -268,6 +267,6 @@ class _AllAccesses(_Accesses):
 
 
 def _depends_on_memory(index: PrimExpr) -> bool:
-    loads: list[Any] = []
+    loads: list[BufferLoad] = []
     post_order_visit(index, lambda n: loads.append(n) if isinstance(n, BufferLoad) else None)
     return bool(loads)

@@ -8,6 +8,7 @@ from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
+from compiler.ir.node import Node
 from compiler.ir.primexpr import BinaryOp, IntImm, PrimExpr, Select
 from compiler.tir.block import Block, BlockRealize
 from compiler.tir.function import PrimFunc
@@ -38,7 +39,7 @@ def _number(said: Any) -> float:
     return float(getattr(said, "value", said))
 
 
-def _operations(n: Any) -> float:
+def _operations(n: Node) -> float:
     """Return the operations of a statement."""
     annotations = getattr(n, "annotations", None) or {}
     if ESTIMATED in annotations:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.ir import dtype as dt
 from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
@@ -87,7 +85,7 @@ class _Constants(StmtVisitor):
         self.visit(n.body)
 
 
-def _live_at_most(stmt: Any, alignment: int) -> int:
+def _live_at_most(stmt: Stmt, alignment: int) -> int:
     """Allocations live together only if one encloses the other; each iteration of a parallel loop has its own."""
     if isinstance(stmt, SeqStmt):
         return max(_live_at_most(s, alignment) for s in stmt.seq)

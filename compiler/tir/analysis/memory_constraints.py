@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any
 
 from compiler.ir.error import ArgumentError, InternalError, counted
 from compiler.ir.node import rebuild
@@ -74,7 +73,7 @@ def _buffers(func: PrimFunc, kind: FuncType) -> Iterator[list[Buffer]]:
         yield [func.buffer_map[param] for param in group if param in func.buffer_map]
 
 
-def _tensors(kind: Any) -> Iterator[Any]:
+def _tensors(kind: object) -> Iterator[object]:
     """Yield the tensors of a type, those of tuples one by one."""
     fields = getattr(kind, "fields", None)
     if fields is None:

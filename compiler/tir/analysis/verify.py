@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.ir.functor import Visitor
 from compiler.ir.node import Node
 from compiler.ir.primexpr import IterVar, Let, PrimExpr, Var
@@ -105,7 +103,7 @@ class _SingleDefinition(Visitor):
         self.visit(n.value)
         self.visit(n.body)
 
-    def visit_Var(self, n: Any) -> None:
+    def visit_Var(self, n: object) -> None:
         """A use."""
 
 

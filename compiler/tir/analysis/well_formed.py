@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from compiler.ir.error import ArgumentError
 from compiler.ir.functor import Visitor
@@ -40,7 +39,7 @@ class _Scopes(Visitor):
 
     def __init__(self) -> None:
         self.fault = ""
-        self._defined: dict[Any, bool] = {}
+        self._defined: dict[Var | Buffer, bool] = {}
         self._threads: set[Var] = set()
         self._loops: dict[Var, Block | None] = {}
         self._block: Block | None = None
@@ -56,7 +55,7 @@ class _Scopes(Visitor):
     def _complain(self, fault: str) -> None:
         self.fault = self.fault or fault
 
-    def _define(self, variables: Iterable[Any]) -> None:
+    def _define(self, variables: Iterable[Var | Buffer]) -> None:
         for var in variables:
             if var in self._defined and var not in self._threads:
                 again = "within its own scope again" if self._defined[var] else "twice"
@@ -64,7 +63,7 @@ class _Scopes(Visitor):
             self._defined[var] = True
 
     @contextmanager
-    def _scope(self, *variables: Any) -> Iterator[None]:
+    def _scope(self, *variables: Var | Buffer) -> Iterator[None]:
         self._define(variables)
         yield
         for var in variables:

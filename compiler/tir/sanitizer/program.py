@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from itertools import product
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from compiler.ir.primexpr import Var
 from compiler.ir.substitute import free_vars
 from compiler.tir.analysis.memory import used_buffers
 from compiler.tir.analysis.thread_axes import launch_of
-from compiler.tir.evaluation import numpy_dtype
+from compiler.tir.evaluation import Array, Value, numpy_dtype
 from compiler.tir.function import PrimFunc
 from compiler.tir.interpreter import bind_arguments
 from compiler.tir.python_expression import PythonExpression, Returned
@@ -37,7 +36,7 @@ MAX_ACCESSES = 2_000_000
 
 def sanitize(
     func: PrimFunc,
-    arrays: Sequence[Any],
+    arrays: Sequence[object],
     warp_size: int = 32,
     max_accesses: int = MAX_ACCESSES,
 ) -> Sanitized:
@@ -67,7 +66,7 @@ def sanitize(
 class _HostSource(PythonSource):
     """The source of the host's part, which launches kernels."""
 
-    def __init__(self, fixed: dict[Var, Any], warp_size: int, max_accesses: int) -> None:
+    def __init__(self, fixed: dict[Var, object], warp_size: int, max_accesses: int) -> None:
         super().__init__(fixed)
         self._warp_size = warp_size
         self._max_accesses = max_accesses
@@ -122,7 +121,7 @@ class _Launch:
         source = ThreadSource([*(self._kernel.variables[tag] for tag in self._tags), *scalars])
         self._program = source.generator(code)
 
-    def run(self, memories: Sequence[tuple[Any, bytearray | None]], scalars: Sequence[Any]) -> None:
+    def run(self, memories: Sequence[tuple[Array, bytearray | None]], scalars: Sequence[Value]) -> None:
         """Run all blocks, one after the other; what several of them write is compared nevertheless."""
         values = dict(zip(self._scalars, scalars, strict=True))
         extents = {

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import NamedTuple
 
 from compiler.ir.node import Node
 from compiler.ir.origin import user_line
+from compiler.tir.evaluation import Array, ElementType
 from compiler.tir.memory import Access
 from compiler.tir.sanitizer.reports import Site
 
@@ -84,18 +83,18 @@ class ShadowMemory:
     A unit is an element, or a byte where the memory is one of bytes.
     """
 
-    def __init__(self, data: np.ndarray[Any, Any], written: bytearray | None, shared: bool) -> None:
+    def __init__(self, data: Array, written: bytearray | None, shared: bool) -> None:
         self.data = data
         self.written = written  # for each unit, whether it was written; None if all of them were
         self._cells: dict[int, _Cell] | None = {} if shared else None
 
-    def units(self, kind: np.dtype[Any], element: int) -> range:
+    def units(self, kind: ElementType, element: int) -> range:
         """Return the units of an element of a data type."""
         size = self.data.itemsize
         first = element * kind.itemsize // size
         return range(first, max(first + kind.itemsize // size, first + 1))
 
-    def typed(self, kind: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    def typed(self, kind: ElementType) -> Array:
         """Return the memory as elements of a data type."""
         if self.data.dtype == kind:
             return self.data

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -12,8 +11,8 @@ from compiler.ir import dtype as dt
 from compiler.ir.primexpr import IntImm, Var, is_const_int
 from compiler.tir.allocations import pointer_scope
 from compiler.tir.buffer import Buffer
-from compiler.tir.evaluation import numpy_dtype
-from compiler.tir.memory import OutOfBounds, View
+from compiler.tir.evaluation import Array, ElementType, Value, numpy_dtype
+from compiler.tir.memory import Indices, OutOfBounds, View
 from compiler.tir.sanitizer.reports import Fault, Report, Sanitized
 from compiler.tir.sanitizer.shadow_memory import Event, Place, ShadowMemory, Timeline
 from compiler.tir.stmt import Allocate
@@ -74,7 +73,7 @@ class Thread:
         elif n.buffer_var not in common:
             common[n.buffer_var] = ShadowMemory(np.zeros(size, kind), bytearray(size), shared=True)
 
-    def read(self, place: Place, view: View, indices: tuple[Any, ...]) -> Any:
+    def read(self, place: Place, view: View, indices: Indices) -> Value:
         """Return the elements that indices name; zeros where they are outside of the buffer."""
         plain = self._plain(place, indices)
         if plain is not None:
@@ -92,7 +91,7 @@ class Thread:
             return data.item(elements)
         return data[elements]
 
-    def _check_read(self, place: Place, memory: ShadowMemory, kind: np.dtype[Any], elements: Any) -> None:
+    def _check_read(self, place: Place, memory: ShadowMemory, kind: ElementType, elements: Value) -> None:
         event = Event.now(self._timeline, place)
         for element in _each(elements):
             units = memory.units(kind, element)
@@ -102,7 +101,7 @@ class Thread:
             if rival is not None:
                 self._report_race(rival, event, element)
 
-    def write(self, place: Place, view: View, indices: tuple[Any, ...], value: Any) -> None:
+    def write(self, place: Place, view: View, indices: Indices, value: Value) -> None:
         """Set the elements that indices name; none outside of the buffer."""
         plain = self._plain(place, indices)
         if plain is not None:
@@ -119,15 +118,15 @@ class Thread:
         self._check_write(place, memory, kind, elements, before != data[elements])
 
     def _check_write(
-        self, place: Place, memory: ShadowMemory, kind: np.dtype[Any], elements: Any, changes: Any
+        self, place: Place, memory: ShadowMemory, kind: ElementType, elements: Value, changes: Value
     ) -> None:
         event = Event.now(self._timeline, place)
         for element, changed in zip(_each(elements), _each(changes), strict=True):
-            rival = memory.write(memory.units(kind, element), event, changed)
+            rival = memory.write(memory.units(kind, element), event, bool(changed))
             if rival is not None:
                 self._report_race(rival, event, element)
 
-    def _plain(self, place: Place, indices: tuple[Any, ...]) -> _Elements | None:
+    def _plain(self, place: Place, indices: Indices) -> _Elements | None:
         """Return the elements that a place accesses, if they are units of memory, and this one of them is there."""
         elements = self._elements_of.get(place, _UNKNOWN)
         if elements is _UNKNOWN:
@@ -158,7 +157,7 @@ class Thread:
             count = min(count, extent.value) if isinstance(extent, IntImm) else 0
         return _Elements(memory, count, dt.is_integral(buffer.dtype))
 
-    def _read_element(self, elements: _Elements, place: Place, index: int) -> Any:
+    def _read_element(self, elements: _Elements, place: Place, index: int) -> Value:
         memory = elements.memory
         if memory.written is not None and not memory.written[index]:
             self._report_uninitialized(place, index)
@@ -169,7 +168,7 @@ class Thread:
                 self._report_race(rival, elements.event, index)
         return memory.data.item(index) if elements.is_integral else memory.data[index]
 
-    def _write_element(self, elements: _Elements, index: int, value: Any) -> None:
+    def _write_element(self, elements: _Elements, index: int, value: Value) -> None:
         memory, data = elements.memory, elements.memory.data
         before = data.item(index)
         data[index] = value
@@ -190,8 +189,8 @@ class Thread:
         return next(memory[pointer] for memory in self._memories if pointer in memory)
 
     def _elements(
-        self, kind: str, place: Place, memory: ShadowMemory, data: Any, view: View, indices: tuple[Any, ...]
-    ) -> Any:
+        self, kind: str, place: Place, memory: ShadowMemory, data: Array, view: View, indices: Indices
+    ) -> Value:
         """Return the places in memory of the elements; None, and a report, where some are outside."""
         self._count()
         if _is_part(place.access.buffer, memory, data):
@@ -224,10 +223,10 @@ class Thread:
         self._result.add((Fault.DATA_RACE, first.place, second.place), Report(Fault.DATA_RACE, message, sites))
 
 
-def _is_part(buffer: Buffer, memory: ShadowMemory, data: np.ndarray[Any, Any]) -> bool:
+def _is_part(buffer: Buffer, memory: ShadowMemory, data: Array) -> bool:
     """Return whether a buffer lies in merged memory, whose places its indices name."""
     return len(buffer.shape) == 1 and (memory.data.dtype != data.dtype or buffer.storage_scope == DYNAMIC)
 
 
-def _each(elements: Any) -> Iterable[Any]:
+def _each(elements: Value) -> Iterable[int]:
     return elements.tolist() if isinstance(elements, np.ndarray) else (elements,)

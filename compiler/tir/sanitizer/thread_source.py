@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
@@ -13,6 +12,7 @@ from compiler.tir import memory
 from compiler.tir.analysis.uniformity import is_barrier
 from compiler.tir.buffer import BufferLoad, BufferStore
 from compiler.tir.device_ops import ATOMIC_ADD
+from compiler.tir.evaluation import Value
 from compiler.tir.python_source import MAX_NESTED_LOOPS, PythonSource
 from compiler.tir.sanitizer.shadow_memory import Place
 from compiler.tir.stmt import Allocate, Evaluate, Stmt
@@ -38,7 +38,7 @@ class ThreadSource(PythonSource):
         self.visit(code)
         head = f"def program({', '.join([*self.constants, 'thread', *self._parameters])}):\n"
         source = head + "\n".join([*self.lines, " return", " yield"])
-        scope: dict[str, Any] = {}
+        scope: dict[str, Callable[..., Value]] = {}
         exec(compile(source, "<thread>", "exec"), scope)
         constants = tuple(self.constants.values())
         return lambda *values: scope["program"](*constants, *values)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TypeVar
 
 from compiler.ir.node import rebuild
 from compiler.ir.origin import derived_from
@@ -39,6 +39,9 @@ class BlockMutator(StmtExprMutator):
         return self.visit_Node(n)
 
 
+_Access = TypeVar("_Access", BufferLoad, BufferStore, BufferRegion)
+
+
 class ReplaceBuffers(BlockMutator):
     """Replaces buffers in all accesses, regions and uses of their pointers."""
 
@@ -57,17 +60,17 @@ class ReplaceBuffers(BlockMutator):
 
     def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
         """Replace the buffer of a load."""
-        return self._accessed(n, indices=self._visit_tuple(n.indices))  # type: ignore[no-any-return]
+        return self._accessed(n, indices=self._visit_tuple(n.indices))
 
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
         """Replace the buffer of a store."""
-        return self._accessed(n, value=self.visit(n.value), indices=self._visit_tuple(n.indices))  # type: ignore[no-any-return]
+        return self._accessed(n, value=self.visit(n.value), indices=self._visit_tuple(n.indices))
 
     def visit_BufferRegion(self, n: BufferRegion) -> BufferRegion:
         """Replace the buffer of a region."""
-        return self._accessed(n, region=self._visit_tuple(n.region))  # type: ignore[no-any-return]
+        return self._accessed(n, region=self._visit_tuple(n.region))
 
-    def _accessed(self, n: Any, **changes: Any) -> Any:
+    def _accessed(self, n: _Access, **changes: object) -> _Access:
         return rebuild(n, buffer=self._replaced(n.buffer), **changes)
 
     def _replaced(self, buffer: Buffer) -> Buffer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from compiler.ir import error as base
 from compiler.ir.module import IRModule
@@ -111,7 +111,7 @@ def _belongs_to(line: Line, nodes: set[Node], place: Node) -> bool:
 def _parts(place: Node) -> set[Node]:
     """Return all nodes of a part of the program."""
     nodes: set[Node] = set()
-    todo: list[Any] = [place]
+    todo: list[object] = [place]
     while todo:
         item = todo.pop()
         if isinstance(item, (tuple, list)):

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Instruction", "InstructionKind"]
 
-Spelling = Callable[[Sequence[Any], Sequence[Any], Callable[[Any], str], Any], str]
+Spelling = Callable[[Sequence[object], Sequence[object], Callable[[object], str], object], str]
 """Writes the arguments of a call: from its inputs, its attributes, what writes one of them, and its decision."""
-Application = Callable[["Schedule", Sequence[Any], Sequence[Any], Any], Sequence[Any]]
+Application = Callable[["Schedule", Sequence[object], Sequence[object], object], Sequence[Any]]
 """Applies a step to a schedule: to its inputs, its attributes and its decision; returns its outputs."""
 
 _KINDS: dict[str, InstructionKind] = {}
@@ -75,7 +75,7 @@ class Instruction:
     __slots__ = ("attrs", "inputs", "kind", "outputs")
 
     def __init__(
-        self, kind: InstructionKind, inputs: Sequence[Any], attrs: Sequence[Any], outputs: Sequence[Any]
+        self, kind: InstructionKind, inputs: Sequence[object], attrs: Sequence[object], outputs: Sequence[object]
     ) -> None:
         self.kind = kind
         self.inputs = list(inputs)
@@ -86,7 +86,7 @@ class Instruction:
         """Return whether ``other`` is this very step."""
         return self is other
 
-    def python(self, names: Mapping[Any, str], decision: Any = None) -> str:
+    def python(self, names: Mapping[object, str], decision: object = None) -> str:
         """Return the step as a line of Python; inputs and outputs without a name are called ``_``."""
         arguments = self.kind.spelling(self.inputs, self.attrs, lambda value: value_text(value, names), decision)
         call = f"sch.{self.kind.primitive}({arguments})"
@@ -101,7 +101,7 @@ class Instruction:
     __repr__ = __str__
 
 
-def value_text(value: Any, names: Mapping[Any, str]) -> str:
+def value_text(value: object, names: Mapping[object, str]) -> str:
     """Return an input, an attribute or a decision as Python."""
     if isinstance(value, tuple):
         return f"({', '.join(value_text(item, names) for item in value)})"

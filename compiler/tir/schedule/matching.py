@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from compiler.arith import Analyzer
 from compiler.ir.node import Node, structure
@@ -96,7 +95,7 @@ class Matching:
         names, _ = structure(type(own))
         return all(self._part(getattr(own, name), getattr(described, name)) for name in names)
 
-    def _part(self, own: Any, described: Any) -> bool:
+    def _part(self, own: object, described: object) -> bool:
         if isinstance(own, Stmt) and isinstance(described, Stmt):
             return self.matches(own, described)
         if isinstance(own, PrimExpr) and isinstance(described, PrimExpr):

@@ -33,8 +33,8 @@ _ROLES_BY_NAME = {"storage_scope": STORAGE_SCOPE}
 class Chosen:
     """What a sampling primitive returns."""
 
-    values: Any
-    decision: Any  # from which it can choose the same again
+    values: object
+    decision: object  # from which it can choose the same again
 
 
 class Primitive:
@@ -49,7 +49,7 @@ class Primitive:
     """
 
     def __init__(
-        self, function: Callable[..., Any], kind: str, is_pure: bool, gives_list: bool, roles: Mapping[str, Role]
+        self, function: Callable[..., object], kind: str, is_pure: bool, gives_list: bool, roles: Mapping[str, Role]
     ) -> None:
         parameters = list(inspect.signature(function).parameters.values())
         unknown = set(roles) - {p.name for p in parameters}
@@ -85,7 +85,7 @@ class Primitive:
         method.__signature__ = self._signature.replace(parameters=[first, *self._parameters])  # type: ignore[attr-defined]
         return method
 
-    def _run(self, sch: Schedule, recorded: Mapping[str, Any], decision: Any) -> Any:
+    def _run(self, sch: Schedule, recorded: Mapping[str, object], decision: object) -> object:
         """Apply the primitive and note the instruction; a primitive that is refused leaves the schedule as it was."""
         arguments = {name: role.resolved(sch, recorded[name]) for name, role in self._roles.items()}
         if any(p.name == "decision" for p in self._parameters):
@@ -113,17 +113,17 @@ class Primitive:
         items = arguments.pop(variadic) if variadic else ()
         return self.function(sch if self._takes_schedule else sch.state, *items, **arguments)
 
-    def _flat(self, recorded: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
+    def _flat(self, recorded: Mapping[str, object]) -> tuple[list[object], list[object]]:
         """Return the inputs and the attributes of an instruction."""
-        inputs: list[Any] = []
+        inputs: list[object] = []
         for name in self._inputs:
             value = recorded[name]
-            inputs.extend(value if self._roles[name].is_flat else [value])
+            inputs.extend(value if self._roles[name].is_flat and isinstance(value, list) else [value])
         return inputs, [recorded[name] for name in self._attrs]
 
-    def _arguments(self, inputs: Sequence[Any], attrs: Sequence[Any]) -> dict[str, Any]:
+    def _arguments(self, inputs: Sequence[object], attrs: Sequence[object]) -> dict[str, object]:
         """Return the arguments by name; a list among the inputs is what the others leave."""
-        arguments: dict[str, Any] = {}
+        arguments: dict[str, object] = {}
         left = list(inputs)
         for index, name in enumerate(self._inputs):
             if self._roles[name].is_flat:
@@ -134,10 +134,12 @@ class Primitive:
         arguments.update(zip(self._attrs, attrs, strict=True))
         return arguments
 
-    def _apply(self, sch: Schedule, inputs: Sequence[Any], attrs: Sequence[Any], decision: Any) -> Sequence[Any]:
+    def _apply(
+        self, sch: Schedule, inputs: Sequence[object], attrs: Sequence[object], decision: object
+    ) -> Sequence[object]:
         return self._listed(self._step(sch, {**self._arguments(inputs, attrs), "decision": decision}))
 
-    def _step(self, sch: Schedule, given: Mapping[str, Any]) -> Any:
+    def _step(self, sch: Schedule, given: Mapping[str, object]) -> object:
         """Apply the primitive and tell the instruments; what is wrong with a step is drawn into the program."""
         instruments = active_instruments()
         label = call_text(sch, self.name, self._parameters, given) if instruments else ""
@@ -163,32 +165,34 @@ class Primitive:
     def _seen(self, sch: Schedule, label: str) -> ScheduleStep:
         return ScheduleStep(self.name, label, sch.mod, self.kind.is_pure)
 
-    def _recorded(self, sch: Schedule, given: Mapping[str, Any]) -> dict[str, Any]:
+    def _recorded(self, sch: Schedule, given: Mapping[str, object]) -> dict[str, object]:
         """Return the arguments as a trace keeps them."""
-        recorded: dict[str, Any] = {}
+        recorded: dict[str, object] = {}
         for name, role in self._roles.items():
             recorded[name] = role.recorded(sch, self.name, given[name], recorded)
         return recorded
 
     @staticmethod
-    def _listed(outputs: Any) -> list[Any]:
+    def _listed(outputs: object) -> list[object]:
         if outputs is None:
             return []
         return outputs if isinstance(outputs, list) else [outputs]
 
-    def _spelling(self, inputs: Sequence[Any], attrs: Sequence[Any], write: Callable[[Any], str], decision: Any) -> str:
+    def _spelling(
+        self, inputs: Sequence[object], attrs: Sequence[object], write: Callable[[object], str], decision: object
+    ) -> str:
         """Return the arguments of a call, in the order of the parameters."""
         values = {**self._arguments(inputs, attrs), "decision": decision}
         parts: list[str] = []
         for parameter in self._parameters:
             value = values[parameter.name]
             if parameter.kind is parameter.VAR_POSITIONAL:
-                parts += [write(item) for item in value]
+                parts += [write(item) for item in self._listed(value)]
             elif self._is_spelled(parameter, value):
                 parts.append(f"{parameter.name}={write(value)}")
         return ", ".join(parts)
 
-    def _is_spelled(self, parameter: inspect.Parameter, value: Any) -> bool:
+    def _is_spelled(self, parameter: inspect.Parameter, value: object) -> bool:
         if parameter.default is not None or value not in (None, []):
             return True
         return parameter.name in self._roles and self._roles[parameter.name].spells_none

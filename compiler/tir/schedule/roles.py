@@ -35,15 +35,15 @@ class Role:
     is_flat = False
     spells_none = False
 
-    def recorded(self, sch: Schedule, operation: str, value: Any, given: Mapping[str, Any]) -> Any:
+    def recorded(self, sch: Schedule, operation: str, value: object, given: Mapping[str, object]) -> object:
         """Return an argument as a trace keeps it."""
         return value
 
-    def resolved(self, sch: Schedule, value: Any) -> Any:
+    def resolved(self, sch: Schedule, value: object) -> object:
         """Return what the primitive works on."""
         return value
 
-    def completed(self, sch: Schedule, value: Any, given: Mapping[str, Any]) -> None:
+    def completed(self, sch: Schedule, value: object, given: Mapping[str, object]) -> None:
         """Carry out what an argument asks for besides, as steps of their own, when the primitive has been applied."""
 
 
@@ -55,7 +55,7 @@ class _Variable(Role):
     def __init__(self, *kinds: type[RandomVariable]) -> None:
         self._kinds = kinds
 
-    def recorded(self, sch: Schedule, operation: str, value: Any, given: Mapping[str, Any]) -> Any:
+    def recorded(self, sch: Schedule, operation: str, value: object, given: Mapping[str, object]) -> object:
         if isinstance(value, str) and BlockRV in self._kinds:
             return sch.find_block(value)
         if not isinstance(value, self._kinds):
@@ -72,7 +72,7 @@ class _Value(Role):
 
     is_input = True
 
-    def resolved(self, sch: Schedule, value: Any) -> Any:
+    def resolved(self, sch: Schedule, value: object) -> object:
         if isinstance(value, (list, tuple)):
             return [self.resolved(sch, item) for item in value]
         if isinstance(value, Mapping):
@@ -89,14 +89,14 @@ class Several(Role):
         self._role = role
         self.is_flat = is_flat  # whether each is an input of its own, instead of all of them together
 
-    def recorded(self, sch: Schedule, operation: str, value: Any, given: Mapping[str, Any]) -> list[Any]:
+    def recorded(self, sch: Schedule, operation: str, value: object, given: Mapping[str, object]) -> list[object]:
         if value is None:
             return []
         if not isinstance(value, Sequence) or isinstance(value, str):
             expected(operation, "argument", "a list", value)
         return [self._role.recorded(sch, operation, item, given) for item in value]
 
-    def resolved(self, sch: Schedule, value: Any) -> list[Any]:
+    def resolved(self, sch: Schedule, value: Any) -> list[object]:
         return [self._role.resolved(sch, item) for item in value]
 
 
@@ -105,18 +105,18 @@ class _Target(Role):
 
     is_input = True
 
-    def recorded(self, sch: Schedule, operation: str, value: Any, given: Mapping[str, Any]) -> Any:
+    def recorded(self, sch: Schedule, operation: str, value: object, given: Mapping[str, object]) -> object:
         several = isinstance(value, (list, tuple))
         return (Several(BLOCK) if several else LOOP).recorded(sch, operation, value, given)
 
-    def resolved(self, sch: Schedule, value: Any) -> Any:
+    def resolved(self, sch: Schedule, value: object) -> object:
         return [BLOCK.resolved(sch, v) for v in value] if isinstance(value, list) else LOOP.resolved(sch, value)
 
 
 class _StorageScope(Role):
     """The name of a kind of memory."""
 
-    def resolved(self, sch: Schedule, value: Any) -> str:
+    def resolved(self, sch: Schedule, value: object) -> str:
         if not isinstance(value, str) or not is_storage_scope(value):
             refuse(
                 sch.mod,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from compiler.arith import Analyzer
@@ -57,6 +57,11 @@ class Schedule:
     >>> sch.reorder(i_0, k, j, i_1)
     >>> sch.mod.show()
     """
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, primitive: str) -> Callable[..., Any]:
+            """A primitive becomes a method where it is registered."""
 
     def __init__(
         self,
@@ -236,7 +241,7 @@ class Schedule:
 
     def find_block(self, name: str) -> BlockRV:
         """Return the block of a name, as the step ``get_block`` does."""
-        block = getattr(self, "get_block")(name)  # noqa: B009  (methods are installed, so that a type checker knows none)
+        block = self.get_block(name)
         assert isinstance(block, BlockRV)
         return block
 
@@ -255,7 +260,12 @@ class Schedule:
         return rv
 
     def record(
-        self, kind: InstructionKind, inputs: Sequence[Any], attrs: Sequence[Any], outputs: Sequence[Any], decision: Any
+        self,
+        kind: InstructionKind,
+        inputs: Sequence[object],
+        attrs: Sequence[object],
+        outputs: Sequence[object],
+        decision: object,
     ) -> None:
         """Note a step that was applied."""
         if self._trace is not None:

@@ -44,15 +44,15 @@ def call_text(sch: Schedule, name: str, parameters: Sequence[Parameter], given: 
     return f"{name}({', '.join(parts)})"
 
 
-def result_text(sch: Schedule, outputs: Sequence[Any]) -> str:
+def result_text(sch: Schedule, outputs: Sequence[object]) -> str:
     """Return what a call gave: names of loops and blocks, and numbers."""
     names = _names(sch, outputs)
     return ", ".join(names.get(rv, "_") for rv in outputs)
 
 
-def _names(sch: Schedule, values: Sequence[Any]) -> dict[Any, str]:
+def _names(sch: Schedule, values: Sequence[object]) -> dict[object, str]:
     """Return the names of the random variables among some values; those of what is gone have none."""
-    names: dict[Any, str] = {}
+    names: dict[object, str] = {}
     for value in values:
         if isinstance(value, (list, tuple)):
             names.update(_names(sch, value))

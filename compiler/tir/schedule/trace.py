@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Trace"]
 
 Json: TypeAlias = Any
-DecisionProvider: TypeAlias = Callable[[Instruction, list[Any], list[Any], Any], Any]
+DecisionProvider: TypeAlias = Callable[[Instruction, list[object], list[object], object], object]
 _POSTPROC = "EnterPostproc"
 _HEADER = ("# from tvm import tir", "def apply_trace(sch: tir.Schedule) -> None:")
 
@@ -26,15 +26,15 @@ _HEADER = ("# from tvm import tir", "def apply_trace(sch: tir.Schedule) -> None:
 class Trace:
     """The steps of a schedule, with what the sampling ones chose."""
 
-    def __init__(self, insts: Sequence[Instruction], decisions: Mapping[Instruction, Any]) -> None:
+    def __init__(self, insts: Sequence[Instruction], decisions: Mapping[Instruction, object]) -> None:
         self.insts = list(insts)
         self.decisions = dict(decisions)
 
-    def get_decision(self, inst: Instruction) -> Any:
+    def get_decision(self, inst: Instruction) -> object:
         """Return what a step chose, None for one that chooses nothing."""
         return self.decisions.get(inst)
 
-    def append(self, inst: Instruction, decision: Any = None) -> None:
+    def append(self, inst: Instruction, decision: object = None) -> None:
         """Add a step at the end."""
         self.insts.append(inst)
         if decision is not None:
@@ -70,7 +70,7 @@ class Trace:
         decision_provider : callable, optional
             ``f(inst, inputs, attrs, decision) -> decision``: chooses instead of the sampling steps.
         """
-        match: dict[Any, Any] = {}
+        match: dict[object, object] = {}
         for inst in self._steps(remove_postproc):
             inputs = [_matched(value, match) for value in inst.inputs]
             attrs = [_matched(value, match) for value in inst.attrs]
@@ -88,14 +88,14 @@ class Trace:
         """
         _from_json(json.loads(json_obj) if isinstance(json_obj, str) else json_obj).apply_to_schedule(sch, False)
 
-    def with_decision(self, inst: Instruction, decision: Any, remove_postproc: bool) -> Trace:
+    def with_decision(self, inst: Instruction, decision: object, remove_postproc: bool) -> Trace:
         """Return this trace with another choice of one step."""
         insts = self._steps(remove_postproc)
         return Trace(insts, {**{i: self.decisions[i] for i in insts if i in self.decisions}, inst: decision})
 
     def simplified(self, remove_postproc: bool) -> Trace:
         """Return the trace without steps that neither change the program nor give what a later step uses."""
-        used: set[Any] = set()
+        used: set[object] = set()
         insts: list[Instruction] = []
         for inst in reversed(self._steps(remove_postproc)):
             if inst.kind.is_pure and not any(rv in used for rv in inst.outputs):
@@ -146,7 +146,7 @@ class Trace:
     __repr__ = __str__
 
 
-def _matched(value: Any, match: Mapping[Any, Any]) -> Any:
+def _matched(value: object, match: Mapping[Any, Any]) -> object:
     """Return an input or attribute in terms of the schedule that a step is applied to."""
     if isinstance(value, (list, tuple)):
         return [_matched(item, match) for item in value]
@@ -163,7 +163,7 @@ def _matched(value: Any, match: Mapping[Any, Any]) -> Any:
     return value
 
 
-def _variables(value: Any) -> set[Any]:
+def _variables(value: object) -> set[object]:
     """Return the random variables that an input uses."""
     if isinstance(value, (list, tuple)):
         return {rv for item in value for rv in _variables(item)}
@@ -172,9 +172,9 @@ def _variables(value: Any) -> set[Any]:
     return {value} if isinstance(value, RandomVariable) else set()
 
 
-def _names(insts: Sequence[Instruction]) -> dict[Any, str]:
+def _names(insts: Sequence[Instruction]) -> dict[object, str]:
     """Return what the random variables of some steps are called: by kind, and numbered in order."""
-    names: dict[Any, str] = {}
+    names: dict[object, str] = {}
     for inst in insts:
         for rv in inst.outputs:
             letter = "b" if isinstance(rv, BlockRV) else "l" if isinstance(rv, LoopRV) else "v"
@@ -182,7 +182,7 @@ def _names(insts: Sequence[Instruction]) -> dict[Any, str]:
     return names
 
 
-def _json_input(value: Any, names: Mapping[Any, str]) -> Json:
+def _json_input(value: object, names: Mapping[object, str]) -> Json:
     """Return an input: a name, a number, or a string in quotes, which is not a name."""
     if isinstance(value, (str, StringImm)):
         return json.dumps(value if isinstance(value, str) else value.value)
@@ -191,7 +191,7 @@ def _json_input(value: Any, names: Mapping[Any, str]) -> Json:
     return "None" if value is None else _json(value, names)
 
 
-def _json(value: Any, names: Mapping[Any, str]) -> Json:
+def _json(value: object, names: Mapping[object, str]) -> Json:
     if isinstance(value, (list, tuple)):
         return [_json(item, names) for item in value]
     if isinstance(value, Mapping):
@@ -209,12 +209,12 @@ def _from_json(json_obj: Json) -> Trace:
     """Return a saved trace; its random variables are new ones."""
     if not (isinstance(json_obj, (list, tuple)) and len(json_obj) == 2):
         raise ArgumentError(f"Trace.apply_json_to_schedule: expected [instructions, decisions], got {show(json_obj)}")
-    named: dict[str, Any] = {}
+    named: dict[str, object] = {}
     insts = [_instruction(step, named) for step in json_obj[0]]
     return Trace(insts, {insts[index]: decision for index, decision in json_obj[1]})
 
 
-def _instruction(step: Json, named: dict[str, Any]) -> Instruction:
+def _instruction(step: Json, named: dict[str, object]) -> Instruction:
     kind, inputs, attrs, outputs = step
     read = [_input(value, named) for value in inputs]
     for name in outputs:
@@ -222,13 +222,13 @@ def _instruction(step: Json, named: dict[str, Any]) -> Instruction:
     return Instruction(InstructionKind.get(kind), read, attrs, [named[name] for name in outputs])
 
 
-def _variable(name: str) -> Any:
+def _variable(name: str) -> BlockRV | LoopRV | Var:
     if name.startswith("b"):
         return BlockRV()
     return LoopRV() if name.startswith("l") else Var(name, "int32")
 
 
-def _input(value: Json, named: Mapping[str, Any]) -> Any:
+def _input(value: Json, named: Mapping[str, object]) -> object:
     if isinstance(value, list):
         return [_input(item, named) for item in value]
     if isinstance(value, dict):
@@ -244,7 +244,7 @@ def _input(value: Json, named: Mapping[str, Any]) -> Any:
     return named[value]
 
 
-def _annotation(value: Json, named: Mapping[str, Any]) -> Any:
+def _annotation(value: Json, named: Mapping[str, object]) -> object:
     """Return a part of an annotation, in which a string that names no random variable stands for itself."""
     if isinstance(value, dict):
         return {key: _annotation(item, named) for key, item in value.items()}

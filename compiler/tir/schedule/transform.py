@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from compiler.ir.primexpr import IntImm
 from compiler.tir.function import PrimFunc
@@ -30,7 +30,7 @@ def tile_with_tensor_intrin(
     return _tiled(sch, block, intrinsic.desc, allow_padding)
 
 
-def _tiled(sch: Any, block: BlockRV, description: PrimFunc, allow_padding: bool) -> LoopRV | None:
+def _tiled(sch: Schedule, block: BlockRV, description: PrimFunc, allow_padding: bool) -> LoopRV | None:
     """Split the loops that stand for those of a description; primitives are methods of the schedule."""
     info = get_tensorize_loop_mapping(sch, block, description, allow_padding)
     if info is None:
@@ -53,7 +53,7 @@ def _tiled(sch: Any, block: BlockRV, description: PrimFunc, allow_padding: bool)
     return tiles[0]
 
 
-def _from_first_tile(sch: Any, block: BlockRV, tiles: list[LoopRV]) -> list[LoopRV]:
+def _from_first_tile(sch: Schedule, block: BlockRV, tiles: list[LoopRV]) -> list[LoopRV]:
     """Return the loops that lie among the tiles, which go around them."""
     inside = [sch.get(tile) for tile in tiles]
     loops = sch.get_loops(block)

@@ -6,7 +6,6 @@ import ast
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import IterVar, PrimExpr, Range, Var, const
@@ -14,6 +13,7 @@ from compiler.tir.analysis.block_access import get_block_access_region
 from compiler.tir.block import Block, BlockRealize, MatchBufferRegion
 from compiler.tir.buffer import Buffer, BufferRegion
 from compiler.tir.script.blocks import AxisDeclaration, BlockFact, BlockScope
+from compiler.tir.script.operators import Value
 from compiler.tir.script.pointer_access import PointerAccess
 from compiler.tir.stmt import Stmt
 
@@ -29,7 +29,7 @@ class _Signature:
     # its axes, and what they stand for
     axes: list[IterVar] = field(default_factory=list)
     values: list[PrimExpr] = field(default_factory=list)
-    facts: dict[str, Any] = field(default_factory=dict)  # what it says about itself, by the part of the signature
+    facts: dict[str, Value] = field(default_factory=dict)  # what it says about itself, by the part of the signature
     init: Stmt | None = None
     alloc_buffers: list[Buffer] = field(default_factory=list)
     match_buffers: list[MatchBufferRegion] = field(default_factory=list)
@@ -96,7 +96,7 @@ class BlockStatements(PointerAccess):
             facts.get("annotations", {}),
         )
 
-    def _completed(self, block: Block, facts: Mapping[str, Any]) -> Block:
+    def _completed(self, block: Block, facts: Mapping[str, object]) -> Block:
         """Return the block with the regions that its signature leaves out."""
         missing = [part for part in ("reads", "writes") if part not in facts]
         if not missing:

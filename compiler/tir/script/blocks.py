@@ -71,19 +71,19 @@ def block(name: str = "", no_realize: bool = False) -> BlockScope:
 class _Axes:
     """``T.axis``: the axes of a block, ``vi = T.axis.spatial(128, i)``."""
 
-    def spatial(self, dom: Any, value: ExprLike, dtype: str = "int32") -> AxisDeclaration:
+    def spatial(self, dom: object, value: ExprLike, dtype: str = "int32") -> AxisDeclaration:
         """Declare an axis whose iterations write different elements; ``T.axis.S`` for short."""
         return _axis("S", dom, value, dtype)
 
-    def reduce(self, dom: Any, value: ExprLike, dtype: str = "int32") -> AxisDeclaration:
+    def reduce(self, dom: object, value: ExprLike, dtype: str = "int32") -> AxisDeclaration:
         """Declare an axis whose iterations are summed up in the same elements; ``T.axis.R`` for short."""
         return _axis("R", dom, value, dtype)
 
-    def scan(self, dom: Any, value: ExprLike, dtype: str = "int32") -> AxisDeclaration:
+    def scan(self, dom: object, value: ExprLike, dtype: str = "int32") -> AxisDeclaration:
         """Declare an axis whose iterations run in order."""
         return _axis("T", dom, value, dtype)
 
-    def opaque(self, dom: Any, value: ExprLike, dtype: str = "int32") -> AxisDeclaration:
+    def opaque(self, dom: object, value: ExprLike, dtype: str = "int32") -> AxisDeclaration:
         """Declare an axis of which nothing is promised."""
         return _axis("O", dom, value, dtype)
 
@@ -105,12 +105,12 @@ class _Axes:
 axis = _Axes()
 
 
-def _axis(kind: str, dom: Any, value: ExprLike, dtype: str) -> AxisDeclaration:
+def _axis(kind: str, dom: object, value: ExprLike, dtype: str) -> AxisDeclaration:
     bound = const(value, dtype) if isinstance(value, int) else convert(value)
     return AxisDeclaration(_domain(dom, bound.dtype), bound, _AXIS_TYPES[kind])
 
 
-def _domain(dom: Any, dtype: str) -> Range:
+def _domain(dom: object, dtype: str) -> Range:
     if isinstance(dom, Range):
         return dom
     if isinstance(dom, (tuple, list)) and len(dom) == 2:
@@ -122,17 +122,17 @@ def _domain(dom: Any, dtype: str) -> Range:
     return Range.from_fields(const(0, extent.dtype), extent)
 
 
-def reads(*buffer_regions: Any) -> BlockFact:
+def reads(*buffer_regions: object) -> BlockFact:
     """Say which elements the block reads, e.g. ``A[0:16, j]``; left out, they are found from what it does."""
     return BlockFact("reads", _regions(buffer_regions))
 
 
-def writes(*buffer_regions: Any) -> BlockFact:
+def writes(*buffer_regions: object) -> BlockFact:
     """Say which elements the block writes, e.g. ``A[0:16, j]``; left out, they are found from what it does."""
     return BlockFact("writes", _regions(buffer_regions))
 
 
-def _regions(given: Sequence[Any]) -> tuple[BufferRegion, ...]:
+def _regions(given: Sequence[object]) -> tuple[BufferRegion, ...]:
     flat = given[0] if len(given) == 1 and isinstance(given[0], (tuple, list)) else given
     return tuple([BufferRegion(*regions(region)) for region in flat])
 
@@ -143,7 +143,7 @@ def where(predicate: ExprLike) -> BlockFact:
     return BlockFact("predicate", condition)
 
 
-def block_attr(attrs: Mapping[str, Any]) -> BlockFact:
+def block_attr(attrs: Mapping[str, object]) -> BlockFact:
     """Annotate the block.
 
     Raises ArgumentError if it is not a mapping.

@@ -54,10 +54,10 @@ class BufferWord:
 
     def __call__(
         self,
-        shape: Any,
+        shape: object,
         dtype: str = "float32",
         data: Var | None = None,
-        strides: Sequence[Any] | None = None,
+        strides: Sequence[object] | None = None,
         elem_offset: ExprLike = None,
         scope: str = "global",
         align: int = -1,
@@ -92,7 +92,7 @@ class BufferWord:
         given = (shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators)
         return declared(BufferDeclaration(lambda name: new_buffer(name, *given)), "buffer")
 
-    def __getitem__(self, args: Any) -> Any:
+    def __getitem__(self, args: object) -> Any:
         """Declare a buffer as older releases write it: ``T.Buffer[(16, 16), "float32"]``."""
         is_shape = isinstance(args, tuple) and not any(isinstance(part, (str, tuple, list)) for part in args)
         return self(args) if is_shape or not isinstance(args, tuple) else self(*args)
@@ -103,10 +103,10 @@ Buffer = BufferWord()
 
 def new_buffer(
     name: str,
-    shape: Any,
+    shape: object,
     dtype: str,
     data: Var | None,
-    strides: Sequence[Any] | None,
+    strides: Sequence[object] | None,
     elem_offset: ExprLike,
     scope: str,
     align: int,
@@ -134,7 +134,7 @@ def new_buffer(
     )
 
 
-def _layout_part(value: Any, name: str) -> Any:
+def _layout_part(value: object, name: str) -> Any:
     """Return a stride or an offset; a string names a variable, a declaration stands for a new one."""
     if isinstance(value, Declaration):
         return value.make(name)
@@ -143,10 +143,10 @@ def _layout_part(value: Any, name: str) -> Any:
 
 def preflattened_buffer(
     postflattened_buffer: BufferNode,
-    shape: Any,
+    shape: object,
     dtype: str = "float32",
     data: Var | None = None,
-    strides: Sequence[Any] | None = None,
+    strides: Sequence[object] | None = None,
     elem_offset: ExprLike = None,
     scope: str = "global",
     align: int = -1,
@@ -163,11 +163,11 @@ def preflattened_buffer(
 
 
 def match_buffer(
-    param: Any,
-    shape: Any = None,
+    param: object,
+    shape: object = None,
     dtype: str = "float32",
     data: Var | None = None,
-    strides: Sequence[Any] | None = None,
+    strides: Sequence[object] | None = None,
     elem_offset: ExprLike = None,
     scope: str = "global",
     align: int = -1,
@@ -202,10 +202,10 @@ def match_buffer(
 
 
 def decl_buffer(
-    shape: Any,
+    shape: object,
     dtype: str = "float32",
     data: Var | None = None,
-    strides: Sequence[Any] | None = None,
+    strides: Sequence[object] | None = None,
     elem_offset: ExprLike = None,
     scope: str = "global",
     align: int = -1,
@@ -233,11 +233,11 @@ def decl_buffer(
 
 
 def allocate(
-    extents: Any,
+    extents: object,
     dtype: str,
     scope: str = "global",
     condition: ExprLike = True,
-    annotations: Mapping[str, Any] | None = None,
+    annotations: Mapping[str, object] | None = None,
 ) -> Scope:
     """Allocate memory for the rest of the block: ``B = T.allocate([16], "float32", "local")``.
 

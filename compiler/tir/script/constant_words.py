@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -21,8 +20,8 @@ __all__ = ["allocate_const"]
 def allocate_const(
     data: Sequence[bool | int | float] | int,
     dtype: str,
-    extents: Any,
-    annotations: Mapping[str, Any] | None = None,
+    extents: object,
+    annotations: Mapping[str, object] | None = None,
 ) -> Scope:
     """Allocate memory with known contents for the rest of the block: ``B = T.allocate_const([1, 2], "int32", [2])``.
 
@@ -40,7 +39,7 @@ def allocate_const(
     return Scope(enter, shape)
 
 
-def _constant_array(data: Sequence[Any], dtype: str, shape: tuple[PrimExpr, ...]) -> NDArray:
+def _constant_array(data: Sequence[object], dtype: str, shape: tuple[PrimExpr, ...]) -> NDArray:
     """Return the contents of memory as an array."""
     numbers = np.array([getattr(value, "value", value) for value in data], numpy_dtype(dtype))
     size = math.prod(int(e) for e in shape)  # type: ignore[call-overload]

@@ -31,6 +31,7 @@ from compiler.ir.primexpr import (
 from compiler.ir.structural import structural_equal
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
+from compiler.tir.statement import Annotations
 from compiler.tir.stmt import Evaluate, For, ForKind, SeqStmt, Stmt, no_op
 
 __all__ = [
@@ -122,7 +123,7 @@ class MatchedBuffer(Declaration):
 class FunctionAttributes:
     """``T.func_attr({…})``."""
 
-    attrs: Mapping[str, Any]
+    attrs: Mapping[str, object]
 
 
 @dataclass(frozen=True)
@@ -164,7 +165,7 @@ class Loop:
     extent: PrimExpr
     kind: ForKind = ForKind.SERIAL
     thread: str = ""  # the tag of the thread axis that the loop is bound to
-    annotations: Mapping[str, Any] = field(default_factory=dict)
+    annotations: Annotations = field(default_factory=dict)
 
     def around(self, var: Var, body: Stmt) -> For:
         """Return the loop."""
@@ -212,7 +213,7 @@ class HandleType(DataType):
         kind = SizeVar if is_size_var else Var
         return declared(Declaration(lambda name: kind(name, "handle", pointer)), "v")  # type: ignore[no-any-return]
 
-    def __getitem__(self, of: Any) -> Declaration:
+    def __getitem__(self, of: object) -> Declaration:
         """Return ``T.Ptr[T.int32]``, as releases before 0.12 spell ``T.handle("int32")``."""
         return self(*of) if isinstance(of, tuple) else self(of)
 
@@ -305,7 +306,7 @@ def sequence_of(stmts: Sequence[Stmt]) -> Stmt:
     return flat[0] if len(flat) == 1 else no_op()
 
 
-def unwrapped(value: Any) -> Any:
+def unwrapped(value: object) -> Any:
     """Return an attribute's value as Python's own: truth values, floats, lists and mappings of them."""
     if isinstance(value, FloatImm) and value.dtype == "float32":
         return float(value.value)

@@ -131,9 +131,9 @@ def cast(value: ExprLike, dtype: str) -> PrimExpr:
 
 
 def index_map(
-    mapping: Callable[..., Any],
+    mapping: Callable[..., object],
     *,
-    inverse_index_map: Callable[..., Any] | None = None,
+    inverse_index_map: Callable[..., object] | None = None,
     index_dtype: str = "int64",
 ) -> IndexMap:
     """Return a mapping of indices: ``T.index_map(lambda i, j: (j, i))``; the way back is found where it is left out."""

@@ -10,7 +10,6 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FunctionType, MethodType, ModuleType
-from typing import Any
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, TVMError, counted, did_you_mean
@@ -44,6 +43,7 @@ from compiler.tir.script.operators import (
     COMPARISONS,
     PYTHON_COMPARISONS,
     PYTHON_OPERATORS,
+    Value,
     binary_node,
     call_op,
     folded_binary,
@@ -60,10 +60,10 @@ _MAX_BITS = 4096
 """Largest size of an integer that a program may compute while it is read."""
 
 
-def _bounded(function: Callable[..., Any]) -> Callable[..., Any]:
+def _bounded(function: Callable[..., object]) -> Callable[..., Value]:
     """Return a function of sequences that refuses long ones."""
 
-    def call(*args: Any, **options: Any) -> Any:
+    def call(*args: object, **options: object) -> Value:
         for value in args:
             if isinstance(value, range) and not -_MAX_ITEMS <= value.stop - value.start <= _MAX_ITEMS:
                 raise ArgumentError(f"{function.__name__}: {value} has more than {_MAX_ITEMS} items")
@@ -93,9 +93,9 @@ _SCRIPT_ROOM = __name__.rpartition(".")[0]
 class Expressions:
     """Evaluates expressions with the names that are visible."""
 
-    def __init__(self, source: Source, environment: Mapping[str, Any]) -> None:
+    def __init__(self, source: Source, environment: Mapping[str, object]) -> None:
         self.source = source
-        self.names: dict[str, Any] = {}  # what the program defines, as far as it is visible
+        self.names: dict[str, Value] = {}  # what the program defines, as far as it is visible
         self.calls_python = False  # whether a function of Python runs that the program calls
         self._environment = environment
         self._called: ast.AST = source.tree
@@ -130,7 +130,7 @@ class Expressions:
         except TVMError as error:
             raise self.source.error(n, str(error)) from error
 
-    def value(self, n: ast.expr) -> Any:
+    def value(self, n: ast.expr) -> Value:
         """Return the value of ``n``: an expression, a buffer, or whatever Python object it is."""
         method = getattr(self, f"_{type(n).__name__}", None)
         if method is None:
@@ -139,16 +139,16 @@ class Expressions:
 
     # names and literals
 
-    def _Constant(self, n: ast.Constant) -> Any:
+    def _Constant(self, n: ast.Constant) -> Value:
         return n.value
 
-    def _Name(self, n: ast.Name) -> Any:
+    def _Name(self, n: ast.Name) -> Value:
         for table in (self.names, self._environment, _BUILTINS):
             if n.id in table:
                 return table[n.id]
         raise self.source.error(n, f"the name {n.id!r} is not defined{did_you_mean(n.id, self.names)}")
 
-    def _Attribute(self, n: ast.Attribute) -> Any:
+    def _Attribute(self, n: ast.Attribute) -> Value:
         if n.attr.startswith("_"):
             raise self.source.error(n, f"{n.attr!r} is private")
         value = self.value(n.value)
@@ -161,15 +161,15 @@ class Expressions:
         except AttributeError as error:
             raise self.source.error(n, str(error)) from None
 
-    def _Tuple(self, n: ast.Tuple) -> tuple[Any, ...]:
+    def _Tuple(self, n: ast.Tuple) -> tuple[Value, ...]:
         return tuple(self._items(n.elts))
 
-    def _List(self, n: ast.List) -> list[Any]:
+    def _List(self, n: ast.List) -> list[Value]:
         return self._items(n.elts)
 
-    def _items(self, parts: Sequence[ast.expr]) -> list[Any]:
+    def _items(self, parts: Sequence[ast.expr]) -> list[Value]:
         """Return the items of a list or call; ``*values`` stands for several."""
-        items: list[Any] = []
+        items: list[Value] = []
         for part in parts:
             if isinstance(part, ast.Starred):
                 with self.errors(part):
@@ -188,13 +188,13 @@ class Expressions:
         with self.errors(n):
             return format(self.value(n.value), spec)
 
-    def _ListComp(self, n: ast.ListComp) -> list[Any]:
+    def _ListComp(self, n: ast.ListComp) -> list[Value]:
         return list(self._comprehended(n.elt, n.generators))
 
-    def _GeneratorExp(self, n: ast.GeneratorExp) -> list[Any]:
+    def _GeneratorExp(self, n: ast.GeneratorExp) -> list[Value]:
         return list(self._comprehended(n.elt, n.generators))
 
-    def _comprehended(self, item: ast.expr, generators: Sequence[ast.comprehension]) -> Iterator[Any]:
+    def _comprehended(self, item: ast.expr, generators: Sequence[ast.comprehension]) -> Iterator[Value]:
         """Yield the items of a comprehension over Python values."""
         if not generators:
             yield self.value(item)
@@ -208,7 +208,7 @@ class Expressions:
                 if all(self.value(condition) for condition in first.ifs):
                     yield from self._comprehended(item, generators[1:])
 
-    def _name_parts(self, target: ast.expr, value: Any) -> None:
+    def _name_parts(self, target: ast.expr, value: Value) -> None:
         """Let a name, or each of several, stand for a Python value."""
         if isinstance(target, ast.Name):
             self.names[target.id] = value
@@ -218,17 +218,17 @@ class Expressions:
         else:
             raise self.source.error(target, "expected a name")
 
-    def _Dict(self, n: ast.Dict) -> dict[Any, Any]:
+    def _Dict(self, n: ast.Dict) -> dict[Value, Value]:
         if any(key is None for key in n.keys):
             raise self.source.error(n, "`**` in a dictionary is not part of TVMScript")
         return {self.value(key): self.value(value) for key, value in zip(n.keys, n.values, strict=True) if key}
 
     # operators
 
-    def _BinOp(self, n: ast.BinOp) -> Any:
+    def _BinOp(self, n: ast.BinOp) -> Value:
         return self.operated(n, self.value(n.left), self.value(n.right))
 
-    def operated(self, n: ast.BinOp | ast.AugAssign, a: ExprLike, b: ExprLike) -> Any:
+    def operated(self, n: ast.BinOp | ast.AugAssign, a: ExprLike, b: ExprLike) -> Value:
         """Return what an operator makes of two values."""
         kind = type(n.op)
         if not (is_symbolic(a) or is_symbolic(b)):
@@ -242,7 +242,7 @@ class Expressions:
                 raise self.source.error(n, f"{described(n.op)} is not part of TVMScript")
             return folded_binary(BINARY[kind], a, b)
 
-    def _UnaryOp(self, n: ast.UnaryOp) -> Any:
+    def _UnaryOp(self, n: ast.UnaryOp) -> Value:
         value = self.value(n.operand)
         symbolic = is_symbolic(value)
         match n.op:
@@ -254,7 +254,7 @@ class Expressions:
                 return -value
         return value
 
-    def _BoolOp(self, n: ast.BoolOp) -> Any:
+    def _BoolOp(self, n: ast.BoolOp) -> Value:
         kind = And if isinstance(n.op, ast.And) else Or
         result = self.value(n.values[0])
         for operand in n.values[1:]:
@@ -266,7 +266,7 @@ class Expressions:
                     result = (result and other) if kind is And else (result or other)
         return result
 
-    def _Compare(self, n: ast.Compare) -> Any:
+    def _Compare(self, n: ast.Compare) -> Value:
         if len(n.ops) > 1:
             raise self.source.error(n, "comparisons do not chain: write `a < b and b < c`")
         a, b = self.value(n.left), self.value(n.comparators[0])
@@ -279,7 +279,7 @@ class Expressions:
         with self.errors(n):
             return binary_node(node, a, b)
 
-    def _IfExp(self, n: ast.IfExp) -> Any:
+    def _IfExp(self, n: ast.IfExp) -> Value:
         condition = self.value(n.test)
         if not is_symbolic(condition):
             return self.value(n.body if condition else n.orelse)
@@ -288,7 +288,7 @@ class Expressions:
 
     # memory and calls
 
-    def _Subscript(self, n: ast.Subscript) -> Any:
+    def _Subscript(self, n: ast.Subscript) -> Value:
         target = self.value(n.value)
         if not isinstance(target, Buffer):
             if isinstance(target, Var):
@@ -300,7 +300,7 @@ class Expressions:
             return BufferSlice(target, indices)
         return BufferLoad(target, indices)
 
-    def _completed_indices(self, n: ast.Subscript, target: Buffer) -> tuple[Any, ...]:
+    def _completed_indices(self, n: ast.Subscript, target: Buffer) -> tuple[Value, ...]:
         """Return an index for each dimension; trailing dimensions of one element need none."""
         indices = self.indices(n.slice)
         count = len(target.shape)
@@ -311,10 +311,10 @@ class Expressions:
         ended = tuple([_ended(index, dim) for index, dim in zip(indices, target.shape, strict=False)])
         return ended + tuple([const(0, dim.dtype) for dim in target.shape[len(indices) :]])
 
-    def indices(self, n: ast.expr) -> tuple[Any, ...]:
+    def indices(self, n: ast.expr) -> tuple[Value, ...]:
         """Return the indices of a subscript: expressions, and slices of them."""
         parts = n.elts if isinstance(n, ast.Tuple) else [n]
-        indices: list[Any] = []
+        indices: list[Value] = []
         for part in parts:
             if isinstance(part, ast.Starred):
                 indices += [self._index(part, convert(item)) for item in self._items([part])]
@@ -332,7 +332,7 @@ class Expressions:
         high = None if n.upper is None else self.expr(n.upper)
         return slice(low, high, None if n.step is None else self.value(n.step))
 
-    def _Call(self, n: ast.Call) -> Any:
+    def _Call(self, n: ast.Call) -> Value:
         function = self.value(n.func)
         if function is expression_words.Let:
             return self._let_expression(n)
@@ -356,9 +356,9 @@ class Expressions:
         finally:
             self.calls_python, self._called = around
 
-    def _options(self, n: ast.Call) -> dict[str, Any]:
+    def _options(self, n: ast.Call) -> dict[str, Value]:
         """Return the arguments of a call that have names."""
-        options: dict[str, Any] = {}
+        options: dict[str, Value] = {}
         for keyword in n.keywords:
             value = self.value(keyword.value)
             with self.errors(n):
@@ -366,7 +366,7 @@ class Expressions:
         return options
 
     @abstractmethod
-    def expanded(self, n: ast.AST, macro: Macro, args: Sequence[Any], options: Mapping[str, Any]) -> Stmt:
+    def expanded(self, n: ast.AST, macro: Macro, args: Sequence[object], options: Mapping[str, object]) -> Stmt:
         """Return the statements of a macro."""
 
     @abstractmethod
@@ -375,8 +375,8 @@ class Expressions:
 
     @abstractmethod
     def pointer_access(
-        self, n: ast.AST, word: Callable[..., Any], args: Sequence[Any], options: Mapping[str, Any]
-    ) -> Any:
+        self, n: ast.AST, word: Callable[..., object], args: Sequence[object], options: Mapping[str, object]
+    ) -> Value:
         """Return what ``T.load`` or ``T.store`` mean."""
 
     def _reducer(self, n: ast.Call) -> CommReducer:
@@ -396,7 +396,7 @@ class Expressions:
         half = len(identity)
         return CommReducer(tuple(variables[:half]), tuple(variables[half:]), results, identity)
 
-    def _Lambda(self, n: ast.Lambda) -> Callable[..., Any]:
+    def _Lambda(self, n: ast.Lambda) -> Callable[..., Value]:
         """Return a function of expressions, such as the one of ``T.index_map(lambda i, j: (j, i))``."""
         names = [argument.arg for argument in n.args.args]
         parameters = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
@@ -404,7 +404,7 @@ class Expressions:
         if variadic:
             parameters.append(inspect.Parameter(variadic, inspect.Parameter.VAR_POSITIONAL))
 
-        def call(*args: Any) -> Any:
+        def call(*args: object) -> Value:
             with self.scope():
                 self.names.update(zip(names, args, strict=not variadic))
                 if variadic:
@@ -428,7 +428,7 @@ class Expressions:
             var = self.names[names[0].id] = declared
             return Let(var, value, self.expr(n.args[0]))
 
-    def _python(self, n: ast.AST, python: Any, a: Any, b: Any) -> Any:
+    def _python(self, n: ast.AST, python: Value, a: Value, b: Value) -> Value:
         with self.errors(n):
             _check_size(n, a, b)
             return python(a, b)
@@ -450,7 +450,7 @@ def _is_users_own(function: object) -> bool:
     return is_python and not str(function.__module__).startswith((_PACKAGE, "builtins"))
 
 
-def _check_size(n: ast.AST, a: Any, b: Any) -> None:
+def _check_size(n: ast.AST, a: object, b: object) -> None:
     """Refuse to compute what would not fit into memory: long repetitions, large powers and shifts."""
     kind = type(getattr(n, "op", None))
     if not isinstance(b, int):
@@ -481,7 +481,7 @@ def described(n: ast.AST) -> str:
     return names.get(name, name.lower())
 
 
-def _ended(index: Any, extent: PrimExpr) -> Any:
+def _ended(index: object, extent: PrimExpr) -> Value:
     """Return an index; a slice without an end goes as far as its dimension does."""
     if isinstance(index, slice) and index.stop is None:
         return slice(index.start, extent, index.step)

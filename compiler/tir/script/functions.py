@@ -31,7 +31,9 @@ __all__ = ["from_source", "ir_module", "macro", "module_attrs", "module_global_i
 Program = TypeVar("Program", bound=PrimFunc | IRModule)
 
 
-def prim_func(func: Callable[..., Any] | None = None, *, private: bool = False, check_well_formed: bool = True) -> Any:
+def prim_func(
+    func: Callable[..., object] | None = None, *, private: bool = False, check_well_formed: bool = True
+) -> Any:
     """Read a Python function as TVMScript; a decorator.
 
     The body of the function is never run. A ``private`` function has no name outside of its module: no
@@ -57,7 +59,7 @@ def prim_func(func: Callable[..., Any] | None = None, *, private: bool = False, 
         return _announced(_Function(source, environment).read(_definition(source), private))
 
 
-def macro(func: Callable[..., Any] | None = None, *, hygienic: bool = True) -> Any:
+def macro(func: Callable[..., object] | None = None, *, hygienic: bool = True) -> Any:
     """Read a Python function as a piece of programs, which is read anew wherever it is used; a decorator.
 
     The body of the function is never run. With ``hygienic``, names that are not parameters mean what they do where the
@@ -105,8 +107,8 @@ def ir_module(mod: type | None = None, *, check_well_formed: bool = True) -> Any
 
 
 def from_source(
-    program: str | Callable[..., Any] | type,
-    extra_vars: Mapping[str, Any] | None = None,
+    program: str | Callable[..., object] | type,
+    extra_vars: Mapping[str, object] | None = None,
     check_well_formed: bool = True,
 ) -> Any:
     """Read a program that is given as text; ``str`` of a function or module is such a text.
@@ -151,7 +153,7 @@ def _is_method(func: FunctionType) -> bool:
     return bool(outer) and not outer.endswith("<locals>")
 
 
-def _caller_names() -> dict[str, Any]:
+def _caller_names() -> dict[str, object]:
     """Return the local names of the user's code that a decorator stands in."""
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__") == __name__:
@@ -159,7 +161,7 @@ def _caller_names() -> dict[str, Any]:
     return {**frame.f_globals, **frame.f_locals}
 
 
-def _environment(func: FunctionType, around: Mapping[str, Any]) -> dict[str, Any]:
+def _environment(func: FunctionType, around: Mapping[str, object]) -> dict[str, object]:
     """Return the names that a function sees."""
     names = {**func.__globals__, **around}
     for name, cell in zip(func.__code__.co_freevars, func.__closure__ or (), strict=True):
@@ -176,7 +178,7 @@ def _definition(source: Source) -> ast.FunctionDef:
     raise source.error(source.tree, "expected a function")
 
 
-def _read(source: Source, environment: Mapping[str, Any]) -> PrimFunc | IRModule:
+def _read(source: Source, environment: Mapping[str, object]) -> PrimFunc | IRModule:
     """Return the one function or module of a text."""
     names = dict(environment)
     result: PrimFunc | IRModule | None = None
@@ -192,7 +194,7 @@ def _read(source: Source, environment: Mapping[str, Any]) -> PrimFunc | IRModule
     return result
 
 
-def _imported(source: Source, n: ast.ImportFrom) -> dict[str, Any]:
+def _imported(source: Source, n: ast.ImportFrom) -> dict[str, object]:
     """Return what ``from tvm.script import tir as T`` imports."""
     if n.module != "tvm.script":
         raise source.error(n, "a program may import from tvm.script only; pass other names as extra_vars")
@@ -200,7 +202,7 @@ def _imported(source: Source, n: ast.ImportFrom) -> dict[str, Any]:
     return {alias.asname or alias.name: getattr(script, alias.name) for alias in n.names}
 
 
-def _module(source: Source, n: ast.ClassDef, environment: Mapping[str, Any]) -> IRModule:
+def _module(source: Source, n: ast.ClassDef, environment: Mapping[str, object]) -> IRModule:
     functions = [f for f in n.body if isinstance(f, ast.FunctionDef)]
     variables = {f.name: GlobalVar(f.name) for f in functions}
     outer = _Function(source, environment)
@@ -216,7 +218,7 @@ def _module(source: Source, n: ast.ClassDef, environment: Mapping[str, Any]) -> 
     return IRModule({variables[f.name]: _Function(source, names).read(f) for f in functions}, **facts)
 
 
-def _module_facts(source: Source, n: ast.stmt, names: Mapping[str, Any]) -> ModuleFacts:
+def _module_facts(source: Source, n: ast.stmt, names: Mapping[str, object]) -> ModuleFacts:
     """Return what ``I.module_attrs({…})`` or ``I.module_global_infos({…})`` says."""
     value = _Function(source, names).value(n.value) if isinstance(n, ast.Expr) else None
     if not isinstance(value, ModuleFacts):
@@ -229,15 +231,15 @@ class ModuleFacts:
     """``I.module_attrs({…})`` or ``I.module_global_infos({…})``; ``kind`` is the field of the module."""
 
     kind: str
-    facts: Mapping[str, Any]
+    facts: Mapping[str, object]
 
 
-def module_attrs(attrs: Mapping[str, Any]) -> ModuleFacts:
+def module_attrs(attrs: Mapping[str, object]) -> ModuleFacts:
     """State facts about the module, in the body of its class: ``I.module_attrs({"version": 1})``."""
     return ModuleFacts("attrs", unwrapped(attrs))
 
 
-def module_global_infos(global_infos: Mapping[str, Sequence[Any]]) -> ModuleFacts:
+def module_global_infos(global_infos: Mapping[str, Sequence[object]]) -> ModuleFacts:
     """State what the functions of the module refer to together: ``I.module_global_infos({"vdevice": [...]})``."""
     return ModuleFacts("global_infos", global_infos)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from compiler.ir.dtype import is_integral
 from compiler.ir.error import ArgumentError, show
@@ -15,7 +14,7 @@ __all__ = ["grid", "parallel", "serial", "thread_binding", "unroll", "vectorized
 
 
 def _loop(
-    kind: ForKind, start: ExprLike, stop: ExprLike, annotations: Mapping[str, Any] | None, thread: str = ""
+    kind: ForKind, start: ExprLike, stop: ExprLike, annotations: Mapping[str, object] | None, thread: str = ""
 ) -> Loop:
     if stop is None:
         extent = convert(start)
@@ -29,22 +28,22 @@ def _loop(
     return Loop(low, extent, kind, thread, unwrapped(annotations or {}))
 
 
-def serial(start: ExprLike, stop: ExprLike = None, *, annotations: Mapping[str, Any] | None = None) -> Loop:
+def serial(start: ExprLike, stop: ExprLike = None, *, annotations: Mapping[str, object] | None = None) -> Loop:
     """Run the iterations one after the other; ``range`` means the same, without annotations."""
     return _loop(ForKind.SERIAL, start, stop, annotations)
 
 
-def parallel(start: ExprLike, stop: ExprLike = None, *, annotations: Mapping[str, Any] | None = None) -> Loop:
+def parallel(start: ExprLike, stop: ExprLike = None, *, annotations: Mapping[str, object] | None = None) -> Loop:
     """Run the iterations on several cores."""
     return _loop(ForKind.PARALLEL, start, stop, annotations)
 
 
-def vectorized(start: ExprLike, stop: ExprLike = None, *, annotations: Mapping[str, Any] | None = None) -> Loop:
+def vectorized(start: ExprLike, stop: ExprLike = None, *, annotations: Mapping[str, object] | None = None) -> Loop:
     """Run the iterations, a constant number, as lanes of vectors."""
     return _loop(ForKind.VECTORIZED, start, stop, annotations)
 
 
-def unroll(start: ExprLike, stop: ExprLike = None, *, annotations: Mapping[str, Any] | None = None) -> Loop:
+def unroll(start: ExprLike, stop: ExprLike = None, *, annotations: Mapping[str, object] | None = None) -> Loop:
     """Write the iterations, a constant number, out one after the other."""
     return _loop(ForKind.UNROLLED, start, stop, annotations)
 
@@ -54,7 +53,7 @@ def thread_binding(
     stop: ExprLike | str = None,
     thread: str = "",
     *,
-    annotations: Mapping[str, Any] | None = None,
+    annotations: Mapping[str, object] | None = None,
 ) -> Loop:
     """Run each iteration on a thread of its own, along an axis such as ``"threadIdx.x"``.
 

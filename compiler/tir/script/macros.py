@@ -6,9 +6,9 @@ import ast
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from compiler.ir.error import ArgumentError
+from compiler.tir.script.operators import Value
 from compiler.tir.script.source import Source
 
 __all__ = ["Macro", "MetaVariable", "meta_var"]
@@ -18,10 +18,10 @@ __all__ = ["Macro", "MetaVariable", "meta_var"]
 class MetaVariable:
     """``T.meta_var(value)``: a Python value that a name stands for while a program is read."""
 
-    value: Any
+    value: Value
 
 
-def meta_var(value: Any) -> MetaVariable:
+def meta_var(value: object) -> MetaVariable:
     """Give a name to a Python value, instead of binding a variable of the program: ``n = T.meta_var(4 * k)``."""
     return MetaVariable(value)
 
@@ -33,7 +33,7 @@ class Macro:
     source: Source
     definition: ast.FunctionDef  # its statements, which are never run as Python
     signature: inspect.Signature
-    environment: Mapping[str, Any]  # what the names of the file meant where it was defined
+    environment: Mapping[str, Value]  # what the names of the file meant where it was defined
     # whether names that are not parameters mean what they do where it is defined, instead of where it is used
     hygienic: bool = True
     receiver: tuple[object, ...] = ()  # the object whose method it is, if any
@@ -42,11 +42,11 @@ class Macro:
         """Return the macro with the object that it is a method of as its first argument."""
         return self if instance is None else replace(self, receiver=(instance,))
 
-    def __call__(self, *args: Any, **options: Any) -> Any:
+    def __call__(self, *args: object, **options: object) -> Value:
         """Refuse to run as Python."""
         raise ArgumentError(f"T.macro: {self.definition.name!r} may only be used as a statement in TVMScript")
 
-    def bound(self, args: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    def bound(self, args: Sequence[object], options: Mapping[str, object]) -> dict[str, Value]:
         """Return what each parameter stands for."""
         arguments = self.signature.bind(*self.receiver, *args, **options)
         arguments.apply_defaults()

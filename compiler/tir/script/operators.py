@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, DTypeError, show
@@ -50,7 +50,9 @@ __all__ = [
     "binary_node", "call_op", "folded_binary", "is_symbolic",
 ]  # fmt: skip
 
-PythonOperator = Callable[[Any, Any], Any]
+Value: TypeAlias = Any
+"""What an expression of a script stands for: an expression of the IR, a buffer, or any object of Python."""
+PythonOperator: TypeAlias = Callable[[Value, Value], Value]
 
 PYTHON_OPERATORS: dict[type[ast.operator], PythonOperator] = {
     ast.Add: operator.add,

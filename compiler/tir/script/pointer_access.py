@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import show
@@ -16,6 +15,7 @@ from compiler.tir.builtin import IF_THEN_ELSE
 from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.script import expression_words
 from compiler.tir.script.expressions import Expressions
+from compiler.tir.script.operators import Value
 from compiler.tir.stmt import IfThenElse
 
 __all__ = ["PointerAccess"]
@@ -76,8 +76,8 @@ class PointerAccess(Expressions):
         return view
 
     def pointer_access(
-        self, n: ast.AST, word: Callable[..., Any], args: Sequence[Any], options: Mapping[str, Any]
-    ) -> Any:
+        self, n: ast.AST, word: Callable[..., object], args: Sequence[object], options: Mapping[str, object]
+    ) -> Value:
         """Return what ``T.load`` or ``T.store`` mean."""
         bound = inspect.signature(word).bind(*args, **options)
         bound.apply_defaults()

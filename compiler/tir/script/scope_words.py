@@ -109,7 +109,7 @@ def Assert(condition: ExprLike, message: str) -> Scope:
     return Scope.unnamed(lambda body: AssertStmt(convert(condition), convert(message), body))
 
 
-def LetStmt(value: ExprLike, type: Any = None, *, var: Var | None = None) -> Scope:
+def LetStmt(value: ExprLike, type: object = None, *, var: Var | None = None) -> Scope:
     """Bind a variable for a block: ``with T.LetStmt(n * 4) as m:``; elsewhere write ``m: T.int32 = n * 4``.
 
     The variable may have been declared before; its type is that of the value where left out.
@@ -136,7 +136,7 @@ def let(var: Var, value: ExprLike, body: ExprLike = None) -> Scope | PrimExpr:
     return Scope.unnamed(lambda inner: LetStmtNode(var, bound, inner))
 
 
-def func_attr(attrs: Mapping[str, Any]) -> FunctionAttributes:
+def func_attr(attrs: Mapping[str, object]) -> FunctionAttributes:
     """State facts about the function: ``T.func_attr({"tir.noalias": True})``."""
     return FunctionAttributes(unwrapped(attrs))
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from compiler.ir.diagnostics import Diagnostic, DiagnosticLevel, Place, PlacedError
 from compiler.ir.error import ArgumentError, show
@@ -59,7 +58,7 @@ class Source:
         return _parsed(text, "<script>", 1)
 
     @staticmethod
-    def of_object(program: Callable[..., Any] | type) -> Source:
+    def of_object(program: Callable[..., object] | type) -> Source:
         """Parse a function or class where the user's file defines it."""
         try:
             lines, first = inspect.getsourcelines(program)

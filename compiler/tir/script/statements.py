@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 from functools import reduce
-from typing import Any
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import counted, show
@@ -30,6 +29,7 @@ from compiler.tir.script.definitions import (
 from compiler.tir.script.expressions import described
 from compiler.tir.script.loops import serial
 from compiler.tir.script.macros import Macro, MetaVariable
+from compiler.tir.script.operators import Value
 from compiler.tir.stmt import (
     AssertStmt,
     BufferStore,
@@ -50,7 +50,7 @@ _MAX_EXPANSIONS = 64
 class Statements(BlockStatements):
     """Reads statements; what holds for the rest of a block is put around what follows."""
 
-    attrs: dict[str, Any]
+    attrs: dict[str, Value]
     _free: set[Var]
     _expansions = 0
 
@@ -102,7 +102,7 @@ class Statements(BlockStatements):
         """Give a name to each of several definitions or values."""
         return _nested([self._bind(target, value) for target, value in self._shares(n, targets, values)])
 
-    def _shares(self, n: ast.AST, targets: Sequence[ast.expr], values: object) -> list[tuple[ast.expr, Any]]:
+    def _shares(self, n: ast.AST, targets: Sequence[ast.expr], values: object) -> list[tuple[ast.expr, Value]]:
         """Return what each of several targets gets; one with a star gets a list of what the others leave."""
         star = next((index for index, target in enumerate(targets) if isinstance(target, ast.Starred)), None)
         if isinstance(values, (tuple, list)) and star is not None and len(values) >= len(targets) - 1:
@@ -113,7 +113,7 @@ class Statements(BlockStatements):
             raise self.source.error(n, f"expected {counted(len(targets), 'value')}, got {got}")
         return list(zip(targets, values, strict=True))
 
-    def _bind(self, target: ast.expr, value: Any) -> Wrap | None:
+    def _bind(self, target: ast.expr, value: Value) -> Wrap | None:
         """Give names to what a target gets: one, one for each part of a tuple, or a list of them."""
         if isinstance(target, (ast.Tuple, ast.List)):
             return self._bind_each(target, target.elts, value)
@@ -121,14 +121,14 @@ class Statements(BlockStatements):
             return self._bind_items(target, self._target(target.value), value)
         return self._bind_name(target, self._target(target), value)
 
-    def _bind_items(self, target: ast.AST, name: str, values: Sequence[Any]) -> Wrap | None:
+    def _bind_items(self, target: ast.AST, name: str, values: Sequence[object]) -> Wrap | None:
         """Let a name stand for several definitions or values, which are called after it: ``name_0``, ``name_1``."""
         names = [f"{name}_{index}" for index in range(len(values))]
         wrap = _nested([self._bind_name(target, part, value) for part, value in zip(names, values, strict=True)])
         self.names[name] = [self.names[part] for part in names]
         return wrap
 
-    def _bind_name(self, target: ast.AST, name: str, value: Any) -> Wrap | None:
+    def _bind_name(self, target: ast.AST, name: str, value: object) -> Wrap | None:
         """Give a name to what a definition defines, or bind a variable to a value."""
         if isinstance(value, MetaVariable):
             self.names[name] = value.value
@@ -225,10 +225,10 @@ class Statements(BlockStatements):
 
     # stores and effects
 
-    def _store(self, target: ast.Subscript, value: Any) -> Stmt:
+    def _store(self, target: ast.Subscript, value: object) -> Stmt:
         memory = self.value(target.value)
         if isinstance(memory, Var):
-            element: Any = self.stored_behind_pointer(target, memory, self.expr(target.slice), convert(value))
+            element: Value = self.stored_behind_pointer(target, memory, self.expr(target.slice), convert(value))
         else:
             element = self.value(target)
         if isinstance(element, BufferSlice):
@@ -243,7 +243,7 @@ class Statements(BlockStatements):
             raise self.source.error(target, f"{buffer.name!r} has elements of {element.dtype}, got {stored.dtype}")
         return BufferStore(buffer, stored, element.indices)
 
-    def _converted(self, n: ast.AST, value: Any) -> PrimExpr:
+    def _converted(self, n: ast.AST, value: object) -> PrimExpr:
         try:
             return convert(value)
         except TypeError as error:
@@ -294,7 +294,7 @@ class Statements(BlockStatements):
         value = self.expr(n.value)
         return Evaluate(Call(value.dtype, RET, (value,)))
 
-    def expanded(self, n: ast.AST, macro: Macro, args: Sequence[Any], options: Mapping[str, Any]) -> Stmt:
+    def expanded(self, n: ast.AST, macro: Macro, args: Sequence[object], options: Mapping[str, object]) -> Stmt:
         """Return the statements of a macro, with its arguments in place of its parameters."""
         with self.errors(n):
             arguments = macro.bound(args, options)
@@ -358,7 +358,7 @@ class Statements(BlockStatements):
 
     def _loops(self, n: ast.expr) -> list[Loop]:
         """Return the loops that a ``for`` runs over."""
-        over: Any
+        over: Value
         if isinstance(n, ast.Call) and self.value(n.func) is range:
             given = {k.arg: k.value for k in n.keywords}
             if not 1 <= len(n.args) <= 2 or given.keys() - {"annotations"}:
@@ -413,7 +413,7 @@ class Statements(BlockStatements):
             raise self.source.error(n, "expected a T.Then in the T.If, got none")
         return IfThenElse(condition, cases["Then"], cases.get("Else"))
 
-    def _with_scopes(self, n: ast.With, values: Sequence[Any]) -> Stmt:
+    def _with_scopes(self, n: ast.With, values: Sequence[object]) -> Stmt:
         with self.scope():
             wraps: list[Wrap] = []
             for item, value in zip(n.items, values, strict=True):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from compiler.arith import iter_map_simplify
 from compiler.arith.analyzer import Analyzer
@@ -92,7 +91,7 @@ class FlatMemory:
         self.loops: dict[Var, Range] = {}
         self._analyzer = analyzer
         self._views: dict[Buffer, _View] = {}
-        self._linear_indices: dict[tuple[Any, ...], tuple[Exprs, PrimExpr]] = {}
+        self._linear_indices: dict[tuple[object, ...], tuple[Exprs, PrimExpr]] = {}
         self._pointers: dict[Var, Var] = {}
         self._bound: dict[Var, PrimExpr] = {}
 
@@ -264,7 +263,7 @@ def _divides_by_symbol(index: PrimExpr) -> bool:
     """Return whether an index has a quotient or a remainder by something that is no number."""
     divides = False
 
-    def look(n: Any) -> None:
+    def look(n: object) -> None:
         nonlocal divides
         divides = divides or (isinstance(n, (FloorDiv, FloorMod)) and not isinstance(n.b, IntImm))
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.arith.int_set import IntervalSet, to_set, union
 from compiler.arith.interval_arithmetic import eval_set
 from compiler.ir.functor import Visitor
@@ -73,7 +71,7 @@ class _Reads(Visitor):
 
     def __init__(self, buffer: Buffer) -> None:
         self._buffer = buffer
-        self._domains: dict[Any, IntervalSet] = {}
+        self._domains: dict[Var, IntervalSet] = {}
         self.boxes: list[tuple[IntervalSet, ...]] = []
 
     def visit_For(self, n: For) -> None:

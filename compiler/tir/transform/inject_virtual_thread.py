@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError, show
 from compiler.ir.functor import Visitor
@@ -161,7 +159,7 @@ def _written_through_pointers(e: PrimExpr) -> list[Var]:
     """Return the memory whose addresses are handed to calls that may write it."""
     written: list[Var] = []
 
-    def look(n: Any) -> None:
+    def look(n: object) -> None:
         if is_call(n, ACCESS_PTR) and isinstance(n.args[1], Var):
             mask = n.args[4]
             if not isinstance(mask, IntImm) or mask.value & _WRITES:
@@ -171,7 +169,7 @@ def _written_through_pointers(e: PrimExpr) -> list[Var]:
     return written
 
 
-def _uses(e: Any) -> set[Var]:
+def _uses(e: Node) -> set[Var]:
     """Return the variables and the pointers of loads within an expression."""
     uses: set[Var] = set()
     todo = [e]

@@ -340,7 +340,7 @@ class _Decide(StmtExprMutator):
     def __init__(self, decided: dict[PrimExpr, bool]) -> None:
         self._decided = decided
 
-    def visit(self, n: Any, *args: Any) -> Any:
+    def visit(self, n: Any, *args: object) -> Any:
         """Return what is known about ``n``, if it is one of the conditions."""
         return const(self._decided[n]) if n in self._decided else Mutator.visit(self, n, *args)
 

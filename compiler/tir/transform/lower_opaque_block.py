@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
@@ -74,12 +73,12 @@ class _LowerBlocks(StmtExprMutator):
         return _with_pragmas(axis.var, n.annotations, AttrStmt(axis, key, extent, self.visit(n.body)))
 
 
-def _is_pragma(key: str, value: Any) -> bool:
+def _is_pragma(key: str, value: object) -> bool:
     """Return whether an annotation is for the passes that follow, and a number, a truth value or a text."""
     return key.startswith("pragma_") and isinstance(value, (PrimExpr, str, bool, int, float))
 
 
-def _with_pragmas(subject: PrimExpr, annotations: Mapping[str, Any], body: Stmt) -> Stmt:
+def _with_pragmas(subject: PrimExpr, annotations: Mapping[str, object], body: Stmt) -> Stmt:
     """Return a statement within the pragmas among some annotations, by their names from the outside in."""
     for key, value in sorted(annotations.items(), reverse=True):
         if _is_pragma(key, value):

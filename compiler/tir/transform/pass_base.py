@@ -36,7 +36,7 @@ class PrimFuncPass(Pass, abstract=True):
         """
         return mod.with_functions({var: self._apply(func, mod, ctx) for var, func in mod.items()})
 
-    def _apply(self, func: Any, mod: IRModule, ctx: PassContext) -> Any:
+    def _apply(self, func: object, mod: IRModule, ctx: PassContext) -> object:
         if not isinstance(func, PrimFunc):
             return func
         result = self.transform_function(func, mod, ctx)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
@@ -15,6 +14,7 @@ from compiler.tir.analysis.block_access import get_block_read_write_region
 from compiler.tir.block import ALIGNMENTS, Block, BlockRealize
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
 from compiler.tir.function import PrimFunc
+from compiler.tir.statement import Annotations
 from compiler.tir.stmt import For, Stmt
 from compiler.tir.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
@@ -160,7 +160,7 @@ class _Move(StmtMutator):
         return rebuild(n, body=BlockRealize((), const(True, "bool"), block))
 
 
-def _with_alignments(n: Block, writes: Sequence[BufferRegion]) -> Mapping[str, Any]:
+def _with_alignments(n: Block, writes: Sequence[BufferRegion]) -> Annotations:
     """Return the annotations of a block whose alignments count what is left of the regions that it writes."""
     if ALIGNMENTS not in n.annotations or len(writes) == len(n.writes):
         return n.annotations

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.ir import dtype as dt
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node
@@ -43,7 +41,7 @@ class _Rewriter(StmtExprMutator):
         return Call(new.dtype, IF_THEN_ELSE, (new.condition, new.true_value, new.false_value))
 
 
-def _unsafe(e: Any) -> bool:
+def _unsafe(e: Node) -> bool:
     """Return whether evaluating ``e`` where it was not asked for could read from anywhere or change something."""
     if isinstance(e, BufferLoad):
         return True

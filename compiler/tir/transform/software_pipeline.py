@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir.node import rebuild
@@ -13,6 +12,7 @@ from compiler.ir.substitute import substitute
 from compiler.tir.block import Block, BlockRealize
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
 from compiler.tir.renewal import Renewal
+from compiler.tir.statement import Annotations
 from compiler.tir.stmt import For, ForKind, Stmt, seq
 from compiler.tir.stmt_functor import StmtExprMutator
 from compiler.tir.transform.async_queues import AsyncQueues, Step
@@ -29,7 +29,7 @@ class Pipeline:
     # how many iterations later each block runs, and its position in the new loop
     stages: tuple[int, ...]
     order: tuple[int, ...]
-    annotations: Mapping[str, Any] = field(default_factory=dict)  # what the loop says beside its stages
+    annotations: Annotations = field(default_factory=dict)  # what the loop says beside its stages
     async_stages: frozenset[int] = frozenset()  # the stages whose blocks are carried out asynchronously
     separate_commits: bool = False  # whether the iterations that fill the pipeline commit as often as those of its loop
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError, show
@@ -84,7 +82,7 @@ class _StorageFlattener(StmtExprMutator):
         self._params = params
         self._cache_line_size = cache_line_size
         self._bounds = bounds
-        self._align: dict[Any, dict[int, tuple[int, int]]] = {}
+        self._align: dict[Var | Buffer, dict[int, tuple[int, int]]] = {}
 
     def visit_IntImm(self, n: IntImm) -> PrimExpr:
         return n

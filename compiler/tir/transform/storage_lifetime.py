@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.ir.functor import Visitor
 from compiler.ir.node import Node
 from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Var
@@ -78,7 +76,7 @@ class Lifetimes(Visitor):
         self._leaf: Stmt = body
         self.visit(body)
 
-    def _touch(self, data: Any) -> None:
+    def _touch(self, data: Var) -> None:
         life = self.lifetimes.get(data)
         if life is None:
             return
@@ -87,13 +85,13 @@ class Lifetimes(Visitor):
         else:
             life.extend(self._time, self._time, self._leaf)
 
-    def _leaf_stmt(self, n: Stmt, *parts: Any) -> None:
+    def _leaf_stmt(self, n: Stmt, *parts: Node) -> None:
         self._time += 1
         self._leaf = n
         for part in parts:
             self._expr(part)
 
-    def _expr(self, e: Any) -> None:
+    def _expr(self, e: Node) -> None:
         if isinstance(e, Var):
             self._touch(e)
         elif isinstance(e, BufferLoad):

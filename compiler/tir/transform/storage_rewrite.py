@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.ir import dtype as dt
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
@@ -160,6 +158,6 @@ class _Rewrite(StmtExprMutator):
         buffer, indices = self._buffer(n.buffer), self._place(n.buffer, n.indices)
         return rebuild(n, buffer=buffer, indices=indices, predicate=self._visit_optional(n.predicate))
 
-    def visit_BufferStore(self, n: BufferStore) -> Any:
+    def visit_BufferStore(self, n: BufferStore) -> BufferStore:
         buffer, value, indices = self._buffer(n.buffer), self.visit(n.value), self._place(n.buffer, n.indices)
         return rebuild(n, buffer=buffer, value=value, indices=indices, predicate=self._visit_optional(n.predicate))

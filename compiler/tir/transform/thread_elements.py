@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from compiler.arith.analyzer import Analyzer
 from compiler.arith.detect_linear_equation import linear_in
@@ -21,7 +22,7 @@ __all__ = ["ThreadElements", "apart", "apart_after_steps"]
 MAX_THREADS = 1 << 16
 """Blocks of more threads are not evaluated; no device launches any."""
 
-Values = np.ndarray[Any, Any]
+Values: TypeAlias = npt.NDArray[np.int64]
 
 
 class ThreadElements:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.arith.analyzer import Analyzer
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.module import IRModule
@@ -77,7 +75,7 @@ class _Unify(StmtExprMutator):
             self._kernel, self._inside = {}, False
         return body
 
-    def _axis(self, tag: str, var: Var, extent: PrimExpr, annotations: dict[str, Any], n: For | AttrStmt) -> Var:
+    def _axis(self, tag: str, var: Var, extent: PrimExpr, annotations: dict[str, object], n: For | AttrStmt) -> Var:
         """Return the variable of an axis in this kernel."""
         loop = self._kernel.get(tag)
         if loop is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from compiler.arith import Analyzer
 from compiler.ir import dtype as dt
@@ -50,8 +50,8 @@ class Numbering:
     def __init__(self, equivalent: bool) -> None:
         self._equivalent = equivalent
         self._analyzer = Analyzer()
-        self._normal_forms: dict[Any, int] = {}
-        self._numbers: dict[Any, int] = {}
+        self._normal_forms: dict[object, int] = {}
+        self._numbers: dict[object, int] = {}
         self._bits: dict[Var, int] = {}
         self._facts: dict[Node, Facts] = {}
         self._largest: dict[Node, tuple[PrimExpr, ...]] = {}
@@ -75,7 +75,7 @@ class Numbering:
         if isinstance(e, BinaryOp):
             a, b = self.facts(e.a), self.facts(e.b)
             computes = a.computes and b.computes
-            key: Any = (type(e), e.dtype, a.number, b.number)
+            key: object = (type(e), e.dtype, a.number, b.number)
             if self._equivalent and computes:
                 key = self._normal_key(e, a.number, b.number)
             return Facts(self._number(key), 1 + a.size + b.size, computes, a.vars | b.vars)
@@ -92,7 +92,7 @@ class Numbering:
         key = (type(e), e.dtype, getattr(e, "op", None) or getattr(e, "buffer", None), *number)
         return Facts(self._number(key), size, computes, uses)
 
-    def _normal_key(self, e: BinaryOp, *numbers: int) -> Any:
+    def _normal_key(self, e: BinaryOp, *numbers: int) -> object:
         """Return a key that expressions share whose values are equal by the laws of arithmetic."""
         if dt.is_int(e.dtype):
             return ("normal form", self._number_of_form(self._analyzer.simplify(e)))
@@ -103,7 +103,7 @@ class Numbering:
     def _number_of_form(self, e: PrimExpr) -> int:
         """Number simplified expressions, whose operands may still stand in any order."""
         if isinstance(e, _COMMUTATIVE):
-            key: Any = _unordered(e, self._number_of_form)
+            key: object = _unordered(e, self._number_of_form)
         elif isinstance(e, Var):
             key = (Var, e)
         elif isinstance(e, (IntImm, FloatImm, StringImm)):
@@ -113,7 +113,7 @@ class Numbering:
             key = (type(e), e.dtype, own, *map(self._number_of_form, operands(e)))
         return self._normal_forms.setdefault(key, len(self._normal_forms))
 
-    def _number(self, key: Any) -> int:
+    def _number(self, key: object) -> int:
         return self._numbers.setdefault(key, len(self._numbers))
 
     def eligible(self, e: PrimExpr) -> bool:
@@ -156,7 +156,7 @@ def operands(n: Node) -> list[PrimExpr]:
 _COMMUTATIVE = (Add, Mul, Min, Max, And, Or)
 
 
-def _unordered(e: BinaryOp, number: Callable[[PrimExpr], int]) -> tuple[Any, ...]:
+def _unordered(e: BinaryOp, number: Callable[[PrimExpr], int]) -> tuple[object, ...]:
     """Return a key that does not depend on the order, or on the brackets, of a commutative operation."""
     kind = type(e)
     terms: list[int] = []

@@ -9,7 +9,7 @@ from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError
 from compiler.ir.functor import Mutator
 from compiler.ir.lanes import lanes_of_count
-from compiler.ir.node import rebuild
+from compiler.ir.node import Node, rebuild
 from compiler.ir.op import CallEffect, Op
 from compiler.ir.primexpr import (
     LT,
@@ -245,7 +245,7 @@ class Vectorizer(StmtExprMutator):
 
     # Statements
 
-    def visit(self, n: Any, *args: Any) -> Any:
+    def visit(self, n: object, *args: object) -> Any:
         if not isinstance(n, Stmt):
             return Mutator.visit(self, n, *args)
         try:
@@ -365,14 +365,14 @@ _NOT_ELEMENTWISE = frozenset(
 )
 
 
-def _reads(e: Any, data: Var) -> bool:
+def _reads(e: Node, data: Var) -> bool:
     """Return whether an expression loads from the memory behind a pointer."""
     if isinstance(e, BufferLoad) and e.buffer.data is data:
         return True
     return any(_reads(c, data) for name in e.children for c in _as_tuple(getattr(e, name)))
 
 
-def _as_tuple(child: Any) -> tuple[Any, ...]:
+def _as_tuple(child: object) -> tuple[Any, ...]:
     if child is None:
         return ()
     return child if isinstance(child, tuple) else (child,)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from compiler.ir.error import LoweringError
 from compiler.ir.module import IRModule
@@ -84,7 +83,7 @@ def _check(func: PrimFunc, constraints: Mapping[str, int]) -> None:
 def _message(func: PrimFunc, violation: Violation) -> str:
     what, cure = _TEXTS[violation.limit]
     place = "" if violation.node is None else user_place(violation.node.span)
-    value: Any = violation.value or "an unknown number of"
+    value: int | str = violation.value or "an unknown number of"
     text = what.replace("{value:,}", "{value}") if violation.value == 0 else what
     name, limit = func.attrs.get("global_symbol", "main"), f"{violation.limit} is {violation.allowed:,}"
     return f"VerifyGPUCode: function {name!r}: {text.format(value=value)}{place}, and {limit}; {cure}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from compiler.ir.primexpr import Call, IntImm, PrimExpr, Ramp, StringImm, Var
 from compiler.tir.analysis.thread_axes import launch_of
 from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.builtin import IF_THEN_ELSE
+from compiler.tir.evaluation import Array
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import AttrStmt, For, IfThenElse, LetStmt, Stmt
 from compiler.tir.stmt_functor import StmtVisitor
@@ -235,7 +235,9 @@ class _Walk(Visitor):
             if matrix:
                 self.kernel.matrix_flops[matrix] = self.kernel.matrix_flops.get(matrix, 0.0) + added
 
-    def _note(self, n: Any, buffer: Buffer, indices: tuple[PrimExpr, ...], dtype: str, writes: bool) -> None:
+    def _note(
+        self, n: BufferLoad | BufferStore, buffer: Buffer, indices: tuple[PrimExpr, ...], dtype: str, writes: bool
+    ) -> None:
         scope = buffer.storage_scope or "global"
         if len(indices) != 1 or not (scope == "global" or scope.startswith("shared")):
             return
@@ -267,7 +269,7 @@ class _Walk(Visitor):
         return len({a.writes for a in self.kernel.accesses if a.buffer == buffer.name}) > 1
 
 
-def _samples(around: Surroundings) -> list[np.ndarray[Any, Any]]:
+def _samples(around: Surroundings) -> list[Array]:
     """Return some places at equal distances among all executions, or all of them."""
     total = prod(around.extents)
     chosen = np.unique(np.linspace(0, total - 1, min(total, MAX_SAMPLES)).astype("int64"))
@@ -286,6 +288,6 @@ def _is_dense(index: PrimExpr) -> bool:
     return isinstance(index, Ramp) and isinstance(index.stride, IntImm) and index.stride.value == 1
 
 
-def _mean(counts: np.ndarray[Any, Any]) -> float:
+def _mean(counts: Array) -> float:
     touched = counts[counts > 0]
     return float(touched.mean()) if touched.size else 0.0

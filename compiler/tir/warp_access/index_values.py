@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from compiler.ir.primexpr import (
     NE,
     Add,
     And,
+    BinaryOp,
     Call,
     Cast,
     Div,
@@ -34,10 +34,11 @@ from compiler.ir.primexpr import (
     Sub,
     Var,
 )
+from compiler.tir.evaluation import Array
 
 __all__ = ["DataDependentError", "IndexValues"]
 
-_CALLS: dict[str, Callable[..., Any]] = {
+_CALLS: dict[str, Callable[..., Array]] = {
     "tir.likely": lambda value: value,
     "tir.if_then_else": np.where,
     "tir.shift_left": np.left_shift,
@@ -48,8 +49,6 @@ _CALLS: dict[str, Callable[..., Any]] = {
 }
 """What calls in indices compute, by operator."""
 
-Values = np.ndarray[Any, Any]
-
 
 class DataDependentError(Exception):
     """An index depends on what memory holds, or on something else that only a run knows."""
@@ -58,48 +57,48 @@ class DataDependentError(Exception):
 class IndexValues(Functor):
     """Evaluates expressions of integers over arrays of one shape, or of shapes that broadcast."""
 
-    def __init__(self, values: Mapping[Var, Values]) -> None:
+    def __init__(self, values: Mapping[Var, Array]) -> None:
         self._values = values
 
-    def visit_Node(self, n: Node) -> Values:
+    def visit_Node(self, n: Node) -> Array:
         raise DataDependentError(type(n).__name__)
 
-    def visit_Var(self, n: Var) -> Values:
+    def visit_Var(self, n: Var) -> Array:
         if n not in self._values:
             raise DataDependentError(n.name)
         return self._values[n]
 
-    def visit_IntImm(self, n: IntImm) -> Values:
+    def visit_IntImm(self, n: IntImm) -> Array:
         return np.asarray(n.value, "int64")
 
-    def visit_Cast(self, n: Cast) -> Values:
-        value: Values = self.visit(n.value)
+    def visit_Cast(self, n: Cast) -> Array:
+        value: Array = self.visit(n.value)
         return value
 
-    def visit_Select(self, n: Select) -> Values:
-        chosen: Values = np.where(self.visit(n.condition), self.visit(n.true_value), self.visit(n.false_value))
+    def visit_Select(self, n: Select) -> Array:
+        chosen: Array = np.where(self.visit(n.condition), self.visit(n.true_value), self.visit(n.false_value))
         return chosen
 
-    def visit_Not(self, n: Not) -> Values:
-        negated: Values = np.logical_not(self.visit(n.a))
+    def visit_Not(self, n: Not) -> Array:
+        negated: Array = np.logical_not(self.visit(n.a))
         return negated
 
-    def visit_Call(self, n: Call) -> Values:
+    def visit_Call(self, n: Call) -> Array:
         operation = _CALLS.get(getattr(n.op, "name", ""))
         if operation is None:
             raise DataDependentError(str(n.op))
-        value: Values = operation(*(self.visit(argument) for argument in n.args))
+        value: Array = operation(*(self.visit(argument) for argument in n.args))
         return value
 
 
-def _truncated(dividend: Values, divisor: Values) -> Values:
+def _truncated(dividend: Array, divisor: Array) -> Array:
     """Return quotients that are rounded towards zero."""
-    quotients: Values = (dividend - np.fmod(dividend, divisor)) // divisor
+    quotients: Array = (dividend - np.fmod(dividend, divisor)) // divisor
     return quotients
 
 
-def _binary(operation: Callable[[Values, Values], Values]) -> Any:
-    def rule(self: IndexValues, n: Any) -> Values:
+def _binary(operation: Callable[[Array, Array], Array]) -> Callable[[IndexValues, BinaryOp], Array]:
+    def rule(self: IndexValues, n: BinaryOp) -> Array:
         return operation(self.visit(n.a), self.visit(n.b))
 
     return rule

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from compiler.ir.primexpr import PrimExpr, Ramp, Var
+from compiler.tir.evaluation import Array
 from compiler.tir.stmt import LetStmt
 from compiler.tir.warp_access.index_values import IndexValues
 from compiler.tir.warp_access.transactions import Addresses
@@ -47,7 +47,7 @@ class Surroundings:
         """Of the places: those of the blocks, the warps, those of the loops."""
         return [*(extent for _, extent in self.blocks), self.warps, *(extent for _, extent in self.loops)]
 
-    def lanes(self, places: Sequence[np.ndarray[Any, Any]]) -> Lanes:
+    def lanes(self, places: Sequence[Array]) -> Lanes:
         """Return the values of all variables, and the lanes that come here.
 
         ``places`` has an array of shape (places,) for each of ``extents``.
@@ -73,8 +73,8 @@ class Surroundings:
 class Lanes:
     """The values of variables at some places, and which lanes are busy there: shape (places, lanes)."""
 
-    values: dict[Var, np.ndarray[Any, Any]]
-    active: np.ndarray[Any, Any]
+    values: dict[Var, Array]
+    active: Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class AccessSite:
     index: PrimExpr  # into the flat buffer; of a vector, that of its elements
     element: int
 
-    def addresses(self, places: Sequence[np.ndarray[Any, Any]]) -> Addresses:
+    def addresses(self, places: Sequence[Array]) -> Addresses:
         """Return the bytes that the lanes access at some places, -1 for idle lanes."""
         lanes = self.surroundings.lanes(places)
         base = self.index.base if isinstance(self.index, Ramp) else self.index

@@ -7,9 +7,12 @@ CUDA C++ Best Practices Guide, "Coalesced Access to Global Memory" and "Shared M
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
+
+from compiler.tir.evaluation import Array
 
 __all__ = ["BANKS", "SECTOR", "Addresses", "Pattern", "bank_ways", "pattern_of", "sectors"]
 
@@ -19,20 +22,20 @@ BANKS = 32
 """Banks of shared memory; neighbouring words of four bytes lie in neighbouring banks."""
 _WORD = 4
 
-Addresses = np.ndarray[Any, np.dtype[np.int64]]
+Addresses: TypeAlias = npt.NDArray[np.int64]
 """Bytes that the lanes of a warp access, from the beginning of a buffer; -1 for a lane that accesses nothing.
 Shape (accesses, lanes)."""
 Pattern = Literal["broadcast", "coalesced", "strided", "scattered", "idle"]
 _NONE = -1
 
 
-def sectors(addresses: Addresses, size: int) -> np.ndarray[Any, Any]:
+def sectors(addresses: Addresses, size: int) -> Array:
     """Return how many sectors each access touches, from addresses (accesses, lanes), -1 for idle lanes."""
     touched = [np.where(addresses < 0, _NONE, (addresses + at) // SECTOR) for at in _steps(size, SECTOR)]
     return _distinct(np.concatenate(touched, axis=1))
 
 
-def bank_ways(addresses: Addresses, size: int) -> np.ndarray[Any, Any]:
+def bank_ways(addresses: Addresses, size: int) -> Array:
     """Return how many times as long each access of shared memory takes as one without conflicts.
 
     Lanes that access one word share it.  Accesses of 8 and 16 bytes are served for half and a quarter of the lanes at
@@ -75,14 +78,14 @@ def _steps(size: int, unit: int) -> list[int]:
     return sorted({*range(0, size, unit), size - 1})
 
 
-def _distinct(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _distinct(values: Array) -> Array:
     """Return the number of distinct values of each row, those below 0 not counted."""
     _, is_new = _first_of_each(values)
-    counts: np.ndarray[Any, Any] = is_new.sum(axis=1)
+    counts: Array = is_new.sum(axis=1)
     return counts
 
 
-def _first_of_each(values: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def _first_of_each(values: Array) -> tuple[Array, Array]:
     """Return the rows in order, and where each distinct value that is not below 0 stands first."""
     ordered = np.sort(values, axis=1)
     is_new = ordered >= 0

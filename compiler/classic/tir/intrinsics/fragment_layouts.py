@@ -104,7 +104,7 @@ def shared_4x16_to_local_64x1_layout_B(i: Number, j: Number) -> tuple[Number, in
     return i * 16 + j, 0
 
 
-def _inverse_of(layout: Callable[..., Any]) -> Callable[[Layout], Layout]:
+def _inverse_of(layout: Callable[..., object]) -> Callable[[Layout], Layout]:
     """Document the function that says which element a thread has, where ``layout`` says which thread has an element."""
 
     def document(inverse: Layout) -> Layout:
@@ -155,7 +155,7 @@ def fragment_number(offset: PrimExpr, stride: PrimExpr, rows: int, columns: int)
     return offset // stride // rows * (stride // columns) + offset % stride // columns
 
 
-def _by_name(*layouts: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
+def _by_name(*layouts: Callable[..., object]) -> dict[str, Callable[..., object]]:
     return {layout.__name__: layout for layout in layouts}
 
 

@@ -7,7 +7,6 @@ A matrix in the scopes ``m16n8k8.matrixA``, ``matrixB`` and ``matrixC`` is a row
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from compiler.classic.tir.intrinsics.fragment_layouts import shared_16x16_to_ldmatrix_32x8_layout
 from compiler.classic.tir.intrinsics.products import register_intrinsic
@@ -19,6 +18,7 @@ from compiler.classic.tir.intrinsics.program_text import (
     thread_loop,
     whole,
 )
+from compiler.ir.primexpr import ExprLike
 from compiler.tir.function import PrimFunc
 from compiler.tir.matrix_fragments import WARP
 
@@ -38,19 +38,19 @@ Pair = tuple[PrimFunc, PrimFunc]
 _SHORT = {"float16": "f16", "float32": "f32"}
 
 
-def get_index_A(elem_offset: Any, stride: Any) -> Any:
+def get_index_A(elem_offset: ExprLike, stride: ExprLike) -> ExprLike:
     """Return which register of a thread the first operand, at an offset in elements of its buffer, begins in."""
     row, column = elem_offset // stride, elem_offset % stride
     return (row // 32 * (stride // 8) + column // 8) * 8 + row % 32 // 16 * 4
 
 
-def get_index_B(elem_offset: Any, stride: Any) -> Any:
+def get_index_B(elem_offset: ExprLike, stride: ExprLike) -> ExprLike:
     """Return which register of a thread the second operand of a product begins in."""
     row, column = elem_offset // stride, elem_offset % stride
     return (row // 8 * (stride // 32) + column // 32) * 8 + column % 32 // 8 * 2
 
 
-def get_index_C(elem_offset: Any, stride: Any) -> Any:
+def get_index_C(elem_offset: ExprLike, stride: ExprLike) -> ExprLike:
     """Return which pair of elements of a thread the result of a product begins at."""
     row, column = elem_offset // stride // 8, elem_offset % stride
     return row // 2 * 2 * (stride // 8) + row % 2 + column // 8 * 2
@@ -166,13 +166,13 @@ def get_mma_store_dummy_intrin(m_dim: int, n_dim: int, k_dim: int, dtype: str) -
     return func, func
 
 
-def index_map_m16n8k8_matrixC(indices: Sequence[Any]) -> list[Any]:
+def index_map_m16n8k8_matrixC(indices: Sequence[ExprLike]) -> list[ExprLike]:
     """Return where an element of a result lies: which rows and columns of 8, and which register of two by two."""
     i, j = indices
     return [i // 8 // 2, j // 8, i // 8 % 2, j % 8 % 2]
 
 
-def index_map_shared_16x16_to_ldmatrix_32x8_layout(indices: Sequence[Any]) -> list[Any]:
+def index_map_shared_16x16_to_ldmatrix_32x8_layout(indices: Sequence[ExprLike]) -> list[ExprLike]:
     """Return where an element of 16 x 16 lies in the registers of a warp."""
     return list(shared_16x16_to_ldmatrix_32x8_layout(*indices))
 

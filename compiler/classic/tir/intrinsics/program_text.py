@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from compiler.tir.function import PrimFunc
 from compiler.tir.script import from_source
@@ -11,7 +10,7 @@ from compiler.tir.script import from_source
 __all__ = ["function_head", "match_buffer", "parse_function", "root_block", "thread_loop", "whole"]
 
 
-def parse_function(source: str, names: Mapping[str, Any] | None = None) -> PrimFunc:
+def parse_function(source: str, names: Mapping[str, object] | None = None) -> PrimFunc:
     """Return the function that a text defines; ``names`` are what it uses beside TVMScript's own."""
     func = from_source("@T.prim_func\n" + source, names)
     assert isinstance(func, PrimFunc)

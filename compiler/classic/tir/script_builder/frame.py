@@ -231,7 +231,7 @@ class BlockFrame(TIRFrame):
         predicate = self.facts.get("predicate", const(True, "bool"))
         builder.emit(block if self.no_realize else BlockRealize(tuple(self.iter_values), predicate, block))
 
-    def _annotations(self) -> dict[str, Any]:
+    def _annotations(self) -> dict[str, object]:
         """Return the annotations, with a note of the regions that were left out."""
         missing = sum(bit for part, bit in (("reads", 1), ("writes", 2)) if part not in self.facts)
         detect = {DETECT_ACCESS: const(missing, "int64")} if missing else {}
@@ -259,7 +259,7 @@ class PrimFuncFrame(TIRFrame):
         self.name = ""
         self.params: list[Var] = []
         self.buffer_map: dict[Var, Buffer] = {}
-        self.attrs: dict[str, Any] = {}
+        self.attrs: dict[str, object] = {}
         self.ret_type: Type | None = None
         self.root_alloc_buffers: list[Buffer] = []
 
@@ -324,7 +324,7 @@ class IRModuleFrame(IRBuilderFrame):
     def __init__(self) -> None:
         IRBuilderFrame.__init__(self)
         self.module = IRModule({})
-        self.attrs: dict[str, Any] = {}
+        self.attrs: dict[str, object] = {}
         self.global_infos: dict[str, list[Any]] = {}
 
     def take(self, built: object) -> None:

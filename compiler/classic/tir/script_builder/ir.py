@@ -67,7 +67,7 @@ def def_function(func_name: str, func: PrimFunc) -> None:
     frame.define(func_name, func)
 
 
-def module_attrs(attrs: Mapping[str, Any], allow_overwrite: bool = False) -> None:
+def module_attrs(attrs: Mapping[str, object], allow_overwrite: bool = False) -> None:
     """State facts about the module, with ``allow_overwrite`` in place of what was stated before.
 
     Raises ArgumentError if facts were stated before.
@@ -83,7 +83,7 @@ def module_get_attr(attr_key: str) -> object:
     return _module("module_get_attr").attrs.get(attr_key)
 
 
-def module_get_attrs() -> dict[str, Any]:
+def module_get_attrs() -> dict[str, object]:
     """Return what was stated about the module."""
     return dict(_module("module_get_attrs").attrs)
 
@@ -99,7 +99,7 @@ def module_set_attr(attr_key: str, attr_value: object, allow_overwrite: bool = F
     frame.attrs[attr_key] = unwrapped(attr_value)
 
 
-def module_global_infos(global_infos: Mapping[str, Sequence[Any]]) -> None:
+def module_global_infos(global_infos: Mapping[str, Sequence[object]]) -> None:
     """State what the functions of the module refer to together.
 
     Raises ArgumentError if they were stated before.

@@ -93,7 +93,7 @@ _FRAMES: dict[str, type[ScopeFrame]] = {
 """The frames that words open which stand around statements."""
 
 
-def _acting(word: Callable[..., Any], frame: type[ScopeFrame]) -> Callable[..., Any]:
+def _acting(word: Callable[..., object], frame: type[ScopeFrame]) -> Callable[..., object]:
     """Return a word that opens a frame, or makes what it declares, instead of describing it.
 
     A data type that is called without a value declares a variable.
@@ -106,7 +106,7 @@ def _acting(word: Callable[..., Any], frame: type[ScopeFrame]) -> Callable[..., 
     return act
 
 
-def _described(word: Callable[..., Any], args: Sequence[object], options: Mapping[str, object]) -> Any:
+def _described(word: Callable[..., object], args: Sequence[object], options: Mapping[str, object]) -> Any:
     """Return what a word of the parser describes; it checks the arguments itself."""
     return word(*args, **options)
 
@@ -161,7 +161,7 @@ def func_name(name: str) -> None:
     frame.name = name
 
 
-def func_attr(attrs: Mapping[str, Any]) -> None:
+def func_attr(attrs: Mapping[str, object]) -> None:
     """State facts about the function.
 
     Raises ArgumentError if one was stated before.
@@ -281,7 +281,7 @@ def writes(*buffer_slices: object) -> None:
     _state("writes", words.writes(*buffer_slices))
 
 
-def block_attr(attrs: Mapping[str, Any]) -> None:
+def block_attr(attrs: Mapping[str, object]) -> None:
     """Annotate the block."""
     _state("block_attr", words.block_attr(attrs))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir.error import ArgumentError, show
@@ -47,7 +46,7 @@ class ApplyLayoutTransforms(PrimFuncPass):
         return rebuild(func, buffer_map=parameters, body=mutator.visit(func.body)).without_attr(ATTRIBUTE)
 
 
-def _checked(layouts: Any) -> dict[Buffer, tuple[IndexMap, ...]]:
+def _checked(layouts: object) -> dict[Buffer, tuple[IndexMap, ...]]:
     """Return the layouts of an attribute."""
     if not isinstance(layouts, Mapping):
         raise ArgumentError(f"{ATTRIBUTE}: expected a map from buffers to lists of IndexMap, got {show(layouts)}")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.ir.module import IRModule
-from compiler.ir.node import rebuild
+from compiler.ir.node import N, rebuild
 from compiler.ir.primexpr import IterVar, Let, PrimExpr, Var
 from compiler.ir.substitute import substitute
 from compiler.ir.transform import PassContext
@@ -34,9 +32,9 @@ class ConvertSSA(PrimFuncPass):
 
 class _DefineOnce(StmtExprMutator):
     def __init__(self, func: PrimFunc) -> None:
-        self._defined: set[Any] = {*func.params, *[buffer.data for buffer in func.buffer_map.values()]}
+        self._defined: set[Var] = {*func.params, *[buffer.data for buffer in func.buffer_map.values()]}
 
-    def _own(self, n: Any, name: str, *scopes: str) -> Any:
+    def _own(self, n: N, name: str, *scopes: str) -> N:
         """Return ``n`` with a fresh variable, within the fields where that is defined, if it was defined before."""
         var = getattr(n, name)
         if var not in self._defined:
@@ -47,19 +45,19 @@ class _DefineOnce(StmtExprMutator):
         return rebuild(n, **{name: fresh}, **{scope: substitute(getattr(n, scope), {var: fresh}) for scope in scopes})
 
     def visit_For(self, n: For) -> Stmt:
-        return self.visit_Node(self._own(n, "loop_var", "body"))  # type: ignore[no-any-return]
+        return self.visit_Node(self._own(n, "loop_var", "body"))
 
     def visit_LetStmt(self, n: LetStmt) -> Stmt:
-        return self.visit_Node(self._own(n, "var", "body"))  # type: ignore[no-any-return]
+        return self.visit_Node(self._own(n, "var", "body"))
 
     def visit_Let(self, n: Let) -> PrimExpr:
-        return self.visit_Node(self._own(n, "var", "body"))  # type: ignore[no-any-return]
+        return self.visit_Node(self._own(n, "var", "body"))
 
     def visit_Allocate(self, n: Allocate) -> Stmt:
-        return self.visit_Node(self._own(n, "buffer_var", "body"))  # type: ignore[no-any-return]
+        return self.visit_Node(self._own(n, "buffer_var", "body"))
 
     def visit_AllocateConst(self, n: AllocateConst) -> Stmt:
-        return self.visit_Node(self._own(n, "buffer_var", "body"))  # type: ignore[no-any-return]
+        return self.visit_Node(self._own(n, "buffer_var", "body"))
 
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
         if isinstance(n.node, IterVar):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from compiler.ir.error import LoweringError
 from compiler.ir.module import IRModule
@@ -60,7 +60,7 @@ def _target(func: PrimFunc) -> FunctionTarget:
     return given
 
 
-def _schedule(sch: Any, name: str, target: FunctionTarget) -> None:
+def _schedule(sch: Schedule, name: str, target: FunctionTarget) -> None:
     """Schedule the blocks of a function that are bound to no thread yet; primitives are methods of the schedule."""
     root = sch.mod[name].body
     if not isinstance(root, BlockRealize):
@@ -68,16 +68,19 @@ def _schedule(sch: Any, name: str, target: FunctionTarget) -> None:
     sch.work_on(name)
     for block in sch.get_child_blocks(sch.get_block(root.block.name_hint)):
         loops = sch.get_loops(block)
-        nest: list[For] = [sch.get(loop) for loop in loops]
+        nest = [loop for loop in map(sch.get, loops) if isinstance(loop, For)]
         if any(loop.kind is ForKind.THREAD_BINDING for loop in nest):
             continue
-        reduced = _reduced(sch.get(block), nest)
+        statement = sch.get(block)
+        assert isinstance(statement, Block)
+        reduced = _reduced(statement, nest)
         spatial = [rv for rv, loop in zip(loops, nest, strict=True) if loop.loop_var not in reduced]
         others = [rv for rv, loop in zip(loops, nest, strict=True) if loop.loop_var in reduced]
         if spatial and others:
             sch.reorder(*spatial, *others)
         fused = sch.fuse(*spatial) if spatial else sch.add_unit_loop(loops[0] if loops else block)
-        extent = sch.get(fused).extent
+        loop = sch.get(fused)
+        extent = loop.extent if isinstance(loop, For) else None
         threads = min(int(extent), target.max_num_threads) if isinstance(extent, IntImm) else target.max_num_threads
         if isinstance(extent, IntImm) and int(extent) <= _MAX_BLOCKS * target.max_num_threads:
             outer, inner = sch.split(fused, factors=[None, threads])

@@ -6,6 +6,7 @@ from typing import Any
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError, show
+from compiler.ir.functor import AnyNode
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node, duplicate, rebuild, structure
 from compiler.ir.primexpr import BinaryOp, Call, Cast, IntImm, PrimExpr, Var, cast
@@ -40,7 +41,7 @@ class _Narrow(StmtExprMutator):
     def __init__(self) -> None:
         self._things: dict[Node, Node] = {}
 
-    def visit(self, n: Node, *args: object) -> Any:
+    def visit(self, n: Any, *args: object) -> Any:
         """Return what stands for a node: one thing for each variable, axis and buffer."""
         if not n.unique_instance:
             return super().visit(n, *args)
@@ -48,7 +49,7 @@ class _Narrow(StmtExprMutator):
             self._things[n] = super().visit(n, *args)
         return self._things[n]
 
-    def visit_Node(self, n: Node) -> Any:
+    def visit_Node(self, n: AnyNode) -> AnyNode:
         changes = {}
         for name in structure(type(n))[0]:
             old = getattr(n, name)
@@ -79,7 +80,7 @@ class _Narrow(StmtExprMutator):
     def visit_Call(self, n: Call) -> PrimExpr:
         return rebuild(n, args=self._visit_tuple(n.args), dtype=_narrow(n.dtype))
 
-    def visit_Buffer(self, n: Buffer) -> Any:
+    def visit_Buffer(self, n: Buffer) -> Buffer:
         if _is_wide(n.dtype):
             raise LoweringError(
                 f"ForceNarrowIndexToInt32: the elements of buffer {show(n.name)} are {n.dtype}, which are not indices"

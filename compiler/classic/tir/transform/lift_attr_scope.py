@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeVar
 
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import PrimExpr
+from compiler.ir.primexpr import PrimExpr, Var
 from compiler.ir.structural import structural_equal
 from compiler.ir.substitute import uses_var
 from compiler.ir.transform import PassContext
@@ -62,6 +62,9 @@ class _Mark:
         return rebuild(self.attr, body=body)
 
 
+_Binding = TypeVar("_Binding", For, LetStmt)
+
+
 class _Lift(StmtMutator):
     """Takes the attributes off; what is returned bears ``mark``, unless that is None."""
 
@@ -97,12 +100,12 @@ class _Lift(StmtMutator):
     def visit_LetStmt(self, n: LetStmt) -> Stmt:
         return self._binding(n, n.var)
 
-    def _binding(self, n: Any, var: Any) -> Stmt:
+    def _binding(self, n: _Binding, var: Var) -> _Binding:
         body, mark = self._taken(n.body)
         if mark is not None and uses_var(mark.value, var):
-            return rebuild(n, body=mark.around(body))  # type: ignore[no-any-return]
+            return rebuild(n, body=mark.around(body))
         self._mark = mark
-        return rebuild(n, body=body)  # type: ignore[no-any-return]
+        return rebuild(n, body=body)
 
     def visit_IfThenElse(self, n: IfThenElse) -> Stmt:
         then_case, mark = self._taken(n.then_case)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import PrimExpr, Var
@@ -67,7 +65,7 @@ class _ThreadLoops(StmtVisitor):
     def _join(self, loops: list[tuple[For, tuple[For, ...]]]) -> None:
         """Let loops over one axis be one within the innermost loop around all of them."""
         first, place = loops[0]
-        annotations: dict[str, Any] = {}
+        annotations: dict[str, object] = {}
         for loop, around in loops:
             same = structural_equal((loop.min, loop.extent), (first.min, first.extent))
             if not same or loop in place or first in around:

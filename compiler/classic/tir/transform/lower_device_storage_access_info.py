@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError
 from compiler.ir.module import IRModule
@@ -62,8 +60,9 @@ class _Lower(StmtExprMutator):
         new: Call = self.visit_Node(n)
         return new if n.op is not ACCESS_PTR else self._address(*new.args[:3])
 
-    def _address(self, kind: PrimExpr, pointer: Any, offset: PrimExpr) -> PrimExpr:
+    def _address(self, kind: PrimExpr, pointer: PrimExpr, offset: PrimExpr) -> PrimExpr:
         """Return the address of the element at an offset, which counts elements of a type, scalars or vectors."""
+        assert isinstance(pointer, Var)
         info = self._memories.get(pointer)
         if info is not None and info.head_address is None:
             raise LoweringError(

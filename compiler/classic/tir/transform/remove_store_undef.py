@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.ir.error import LoweringError, show
 from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
@@ -56,7 +54,7 @@ class _Undefined(Visitor):
         self.variables: set[Var] = set()
         self.used = False
 
-    def _is_undefined(self, e: Any) -> bool:
+    def _is_undefined(self, e: object) -> bool:
         used, self.used = self.used, False
         self.visit(e)
         result, self.used = self.used, used

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from compiler.arith import Analyzer
 from compiler.ir.error import ArgumentError, show
-from compiler.ir.primexpr import Range, Var, as_exprs
+from compiler.ir.primexpr import ExprLike, Range, Var, as_exprs
 from compiler.ir.substitute import substitute
 from compiler.tir.buffer import BufferRegion
 from compiler.tir.index_map import IndexMap
@@ -66,7 +66,7 @@ class _Region(Role):
         axes = [Var(axis.var.name, axis.var.dtype) for axis in block.block.iter_vars]
         if isinstance(value, str):
             return RegionMap.from_text(value, axes[0].dtype if axes else "int32", variables_at(sch.state, block))
-        ends: list[Any] = []
+        ends: list[ExprLike] = []
         for part in value(*axes):
             ends += part if isinstance(part, (tuple, list)) else (part, part + 1)
         return RegionMap(IndexMap(tuple(axes), as_exprs(ends)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from compiler.ir.primexpr import FloatImm, IntImm, StringImm
 from compiler.tir.schedule.conditions import buffer_of
@@ -19,7 +18,7 @@ __all__ = ["annotate", "reorder_block_iter_var", "unannotate", "unsafe_hide_buff
 
 
 @primitive("Annotate", block_or_loop=BLOCK_OR_LOOP, ann_val=VALUE)
-def annotate(state: ScheduleState, block_or_loop: StmtSRef, ann_key: str, ann_val: Any) -> None:
+def annotate(state: ScheduleState, block_or_loop: StmtSRef, ann_key: str, ann_val: object) -> None:
     """Give a block or loop a hint, in place of one that it has under the same key.
 
     For example ``sch.annotate(i, "pragma_auto_unroll_max_step", 16)``::
@@ -49,7 +48,7 @@ def unannotate(state: ScheduleState, block_or_loop: StmtSRef, ann_key: str) -> N
     _change(state, block_or_loop, {key: value for key, value in stmt.annotations.items() if key != ann_key})
 
 
-def _change(state: ScheduleState, sref: StmtSRef, annotations: dict[str, Any]) -> None:
+def _change(state: ScheduleState, sref: StmtSRef, annotations: dict[str, object]) -> None:
     if sref.is_block:
         block = rewritten(sref.block, annotations=annotations)
         state.replace(sref, block, {sref.block: block})
@@ -57,7 +56,7 @@ def _change(state: ScheduleState, sref: StmtSRef, annotations: dict[str, Any]) -
         state.replace(sref, rewritten(sref.loop, annotations=annotations))
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """Return a value as annotations hold it: constants as Python's."""
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]

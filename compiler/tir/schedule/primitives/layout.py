@@ -81,7 +81,7 @@ class IndexMapping(Role):
     def __init__(self, of_buffer: bool) -> None:
         self._of_buffer = of_buffer
 
-    def recorded(self, sch: Schedule, operation: str, value: Any, given: Mapping[str, Any]) -> Any:
+    def recorded(self, sch: Schedule, operation: str, value: Any, given: Mapping[str, Any]) -> object:
         if isinstance(value, IndexMap):
             return value
         block = sch.get_sref(given["block"])
@@ -113,7 +113,7 @@ class PadValue(Role):
     is_input = True
     spells_none = True
 
-    def recorded(self, sch: Schedule, operation: str, value: Any, given: Mapping[str, Any]) -> Any:
+    def recorded(self, sch: Schedule, operation: str, value: Any, given: Mapping[str, Any]) -> object:
         if value is None or isinstance(value, IndexMap):
             return value
         index_map: IndexMap = given["index_map"]
@@ -129,7 +129,7 @@ class PadValue(Role):
         return IndexMap(variables, (_padding_of_type(value, element),))
 
 
-def _padding_of_type(value: Any, dtype: str) -> PrimExpr:
+def _padding_of_type(value: object, dtype: str) -> PrimExpr:
     """Return a Python number as a constant of the type of a buffer's elements, and an expression as it is."""
     if isinstance(value, float):
         return FloatImm(dtype, value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from compiler.ir.error import ArgumentError
 from compiler.tir.schedule.conditions import is_output_block, scope_root
@@ -30,7 +30,7 @@ __all__ = [
 class _FunctionName(Role):
     """A function's name; that of the one which the schedule works on where left out."""
 
-    def recorded(self, sch: Schedule, operation: str, value: Any, given: Mapping[str, Any]) -> str:
+    def recorded(self, sch: Schedule, operation: str, value: object, given: Mapping[str, object]) -> str:
         if value is not None:
             return str(value)
         if sch.func_working_on is None:

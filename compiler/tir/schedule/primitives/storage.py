@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from compiler.ir import dtype as dt
 from compiler.ir.node import rebuild
@@ -84,7 +83,7 @@ def _alignments(state: ScheduleState, block: StmtSRef) -> list[Sequence[int]]:
     return entries
 
 
-def _number(value: Any) -> int | None:
+def _number(value: object) -> int | None:
     if isinstance(value, IntImm):
         return value.value
     return value if isinstance(value, int) else None
@@ -161,4 +160,4 @@ class _ChangeType(ReplaceBuffers):
         value = self.visit(n.value)
         if n.buffer is self._old:
             value = cast(self._replaced(n.buffer).dtype, value)
-        return self._accessed(n, value=value, indices=self._visit_tuple(n.indices))  # type: ignore[no-any-return]
+        return self._accessed(n, value=value, indices=self._visit_tuple(n.indices))

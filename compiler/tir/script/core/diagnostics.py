@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable
-from typing import Any
 
 from compiler.tir.script.core import doc
 
@@ -20,7 +19,7 @@ class Source:
     is ``<str>`` for a text. Raises OSError if the source of a function or class is not to be had.
     """
 
-    def __init__(self, program: str | Callable[..., Any] | type | ast.AST) -> None:
+    def __init__(self, program: str | Callable[..., object] | type | ast.AST) -> None:
         self.start_line, self.start_column = 1, 0
         if isinstance(program, (str, ast.AST)):
             self.source_name = "<str>"
