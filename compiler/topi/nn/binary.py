@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from compiler import te, tir
 from compiler.ir.error import ArgumentError
 from compiler.ir.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
+from compiler.topi.definitions import named
 from compiler.topi.nn import bitserial
 from compiler.topi.nn.bitserial import BitSpec, bitpack
 from compiler.topi.nn.conv_spec import Numbers, numbers_of
@@ -107,36 +110,28 @@ def _conv2d(
     return bitserial.bitserial_conv2d(data, kernel, numbers_of(function, "stride", stride, 2), around, layouts, spec)
 
 
-def bitserial_conv2d_nchw(
-    data: Tensor,
-    kernel: Tensor,
-    stride: Numbers,
-    padding: Padding,
-    activation_bits: int,
-    weight_bits: int,
-    pack_dtype: str = "uint32",
-    out_dtype: str = "int16",
-    unipolar: bool = True,
-) -> Tensor:
-    """Return a convolution of data of layout NCHW and a weight OIHW, integers, bit by bit.
+def _bitserial(name: str, data_layout: str, kernel_layout: str) -> Callable[..., Tensor]:
+    def build(
+        data: Tensor,
+        kernel: Tensor,
+        stride: Numbers,
+        padding: Padding,
+        activation_bits: int,
+        weight_bits: int,
+        pack_dtype: str = "uint32",
+        out_dtype: str = "int16",
+        unipolar: bool = True,
+    ) -> Tensor:
+        """Return a convolution of data of layout {data} and a weight {kernel}, integers, bit by bit.
 
-    Stride and padding are as in :func:`~compiler.topi.nn.convolutions.conv`, the rest as in :func:`bitserial_dense`.
-    """
-    spec = BitSpec(activation_bits, weight_bits, pack_dtype, out_dtype, bool(unipolar))
-    return _conv2d("bitserial_conv2d_nchw", (data, kernel), (stride, padding), ("NCHW", "OIHW"), spec)
+        Stride and padding are as in :func:`~compiler.topi.nn.convolutions.conv`, the rest as in
+        :func:`bitserial_dense`.
+        """
+        spec = BitSpec(activation_bits, weight_bits, pack_dtype, out_dtype, bool(unipolar))
+        return _conv2d(name, (data, kernel), (stride, padding), (data_layout, kernel_layout), spec)
+
+    return named(build, name, data=data_layout, kernel=kernel_layout)
 
 
-def bitserial_conv2d_nhwc(
-    data: Tensor,
-    kernel: Tensor,
-    stride: Numbers,
-    padding: Padding,
-    activation_bits: int,
-    weight_bits: int,
-    pack_dtype: str = "uint32",
-    out_dtype: str = "int16",
-    unipolar: bool = True,
-) -> Tensor:
-    """Return a convolution of data of layout NHWC and a weight HWIO, as :func:`bitserial_conv2d_nchw` does."""
-    spec = BitSpec(activation_bits, weight_bits, pack_dtype, out_dtype, bool(unipolar))
-    return _conv2d("bitserial_conv2d_nhwc", (data, kernel), (stride, padding), ("NHWC", "HWIO"), spec)
+bitserial_conv2d_nchw = _bitserial("bitserial_conv2d_nchw", "NCHW", "OIHW")
+bitserial_conv2d_nhwc = _bitserial("bitserial_conv2d_nhwc", "NHWC", "HWIO")

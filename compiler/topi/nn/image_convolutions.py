@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
+from compiler.topi.definitions import named
 from compiler.topi.nn import deformable
 from compiler.topi.nn.conv import ConvSpec, conv
 from compiler.topi.nn.conv_packed import conv2d_nchwc
@@ -105,55 +106,33 @@ def unpack_NCHWc_to_nchw(packed_out: Tensor, out_dtype: str) -> Tensor:
     return compute((n, blocks * block, height, width), element, name="output_unpack", tag=Tag.INJECTIVE)
 
 
-def _deformable(
-    function: str,
-    tensors: tuple[Tensor, Tensor, Tensor],
-    numbers: tuple[Numbers, Padding, Numbers],
-    layouts: tuple[str, str],
-    groups: tuple[int, int],
-    out_dtype: str | None,
-) -> Tensor:
-    data, offset, kernel = tensors
-    spec = conv_spec(function, kernel, numbers, layouts, groups[1], out_dtype or data.dtype)
-    return deformable.deformable_conv2d(data, offset, kernel, spec, groups[0])
+def _deformable(name: str, layout: str, kernel_layout: str, offsets: str) -> Callable[..., Tensor]:
+    def build(
+        data: Tensor,
+        offset: Tensor,
+        kernel: Tensor,
+        strides: Numbers,
+        padding: Padding,
+        dilation: Numbers,
+        deformable_groups: int,
+        groups: int,
+        out_dtype: str | None,
+    ) -> Tensor:
+        """Return the convolution of data {layout} by a weight {kernel_layout}, read at places moved by offsets.
+
+        ``offset``, {offsets}, is how far each element of each window is moved, for each group of channels. The other
+        arguments are those of :func:`~compiler.topi.nn.convolutions.conv`.
+        """
+        numbers, layouts = (strides, padding, dilation), (layout, kernel_layout)
+        spec = conv_spec(name, kernel, numbers, layouts, int(groups), out_dtype or data.dtype)
+        return deformable.deformable_conv2d(data, offset, kernel, spec, int(deformable_groups))
+
+    return named(build, name, layout=layout, kernel_layout=kernel_layout, offsets=offsets)
 
 
-def deformable_conv2d_nchw(
-    data: Tensor,
-    offset: Tensor,
-    kernel: Tensor,
-    strides: Numbers,
-    padding: Padding,
-    dilation: Numbers,
-    deformable_groups: int,
-    groups: int,
-    out_dtype: str | None,
-) -> Tensor:
-    """Return the convolution of data NCHW by a weight OIHW, read at places that are moved by offsets.
-
-    ``offset``, ``(N, 2 * deformable_groups * window, H, W)``, is how far each element of each window is moved, for each
-    group of channels. The other arguments are those of :func:`~compiler.topi.nn.convolutions.conv`.
-    """
-    numbers, parts = (strides, padding, dilation), (int(deformable_groups), int(groups))
-    tensors = (data, offset, kernel)
-    return _deformable("deformable_conv2d_nchw", tensors, numbers, ("NCHW", "OIHW"), parts, out_dtype)
-
-
-def deformable_conv2d_nhwc(
-    data: Tensor,
-    offset: Tensor,
-    kernel: Tensor,
-    strides: Numbers,
-    padding: Padding,
-    dilation: Numbers,
-    deformable_groups: int,
-    groups: int,
-    out_dtype: str | None,
-) -> Tensor:
-    """Return :func:`deformable_conv2d_nchw` of data and offsets of layout NHWC, and a weight HWIO."""
-    numbers, parts = (strides, padding, dilation), (int(deformable_groups), int(groups))
-    tensors = (data, offset, kernel)
-    return _deformable("deformable_conv2d_nhwc", tensors, numbers, ("NHWC", "HWIO"), parts, out_dtype)
+_OFFSETS = ("``(N, 2 * deformable_groups * window, H, W)``", "``(N, H, W, 2 * deformable_groups * window)``")
+deformable_conv2d_nchw = _deformable("deformable_conv2d_nchw", "NCHW", "OIHW", _OFFSETS[0])
+deformable_conv2d_nhwc = _deformable("deformable_conv2d_nhwc", "NHWC", "HWIO", _OFFSETS[1])
 
 
 def correlation_nchw(

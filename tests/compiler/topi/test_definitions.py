@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+import re
+
 import numpy as np
 import pytest
 
@@ -10,6 +13,18 @@ from compiler import te, topi
 from compiler.ir.error import TVMError
 from compiler.topi.schedules import schedule_injective
 from compiler.topi.transform import matching_runs
+
+
+def test_functions_of_a_family_have_names_and_words_of_their_own() -> None:
+    for module in (topi, topi.nn, topi.image, topi.cuda, topi.generic, topi.x86):
+        for name in module.__all__:
+            doc = getattr(module, name).__doc__ or ""
+            assert not re.search(r"\{[a-z_]+\}", doc), f"{name}: a word is missing in {doc!r}"
+    assert topi.nn.conv2d_nhwc.__name__ == topi.nn.conv2d_nhwc.__qualname__ == "conv2d_nhwc"
+    assert "NHWC with a weight of layout HWIO" in topi.nn.conv2d_nhwc.__doc__
+    assert inspect.signature(topi.nn.conv2d_nhwc).parameters["out_dtype"].default == "float32"
+    with pytest.raises(TypeError, match=r"conv3d_ncdhw\(\) missing 1 required positional argument: 'groups'"):
+        topi.nn.conv3d_ncdhw(None, None, 1, 0, 1)
 
 
 def test_numbers_go_with_tensors() -> None:
