@@ -108,6 +108,7 @@ COMPLETED_BY = {
     "functions": (
         "compiler.runtime.packed_func",
         "compiler.runtime.thread_pool",
+        "compiler.runtime.time_evaluator",
         "compiler.driver.relay.vm_kernels",
     ),
     "nodes": (

@@ -9,8 +9,8 @@ from compiler.runtime.llvm import binding
 
 __all__ = ["has_intrinsic"]
 
-_NAME = re.compile(r"llvm(\.[A-Za-z0-9_]+)+")
-_JUDGED_BY_PARAMETERS = re.compile(
+_NAME = r"llvm(\.[A-Za-z0-9_]+)+"
+_JUDGED_BY_PARAMETERS = (
     r"llvm\.(x86\.(avx2|avx10|avx512)\.vpdp[bw][su]{1,2}ds?\.(128|256|512)"
     r"|x86\.avx512bf16\.(cvtne2?ps2bf16|dpbf16ps|mask\.cvtneps2bf16)\.(128|256|512)"
     r"|x86\.avx512\.(broadcastm[bw]|mask\.cmp\.p[ds])\.(128|256|512)"
@@ -27,9 +27,9 @@ that has none."""
 @cache
 def has_intrinsic(name: str) -> bool:
     """Return whether LLVM has an intrinsic, named with its overloaded types (``llvm.fma.f32``) or without."""
-    if _NAME.fullmatch(name) is None:
+    if re.fullmatch(_NAME, name) is None:
         return False
-    if _JUDGED_BY_PARAMETERS.fullmatch(name):
+    if re.fullmatch(_JUDGED_BY_PARAMETERS, name):
         return True
     # No intrinsic returns this type, and LLVM checks the types of those that it has.
     call = f"declare [3 x i7] @{name}()\ndefine void @f() {{\n  %x = call [3 x i7] @{name}()\n  ret void\n}}\n"

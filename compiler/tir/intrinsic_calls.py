@@ -142,6 +142,7 @@ _MEANINGS = {
     "field": "Which field, by TVM's number.",
     "args, freduce_args": "The operands, in order.",
 }
+_MEANING_OF = {name: meaning for names, meaning in _MEANINGS.items() for name in names.split(", ")}
 
 
 def _product(x: Value, y: Value, left: Value, right: Value) -> Value:
@@ -219,11 +220,10 @@ def _documentation(op: Op, signature: inspect.Signature) -> str:
     if signature.parameters:
         lines += ["", "Parameters", "----------"]
     for parameter in signature.parameters.values():
-        [meaning] = [text for names, text in _MEANINGS.items() if parameter.name in names.split(", ")]
         kind = "str" if parameter.name == "dtype" else "PrimExpr, number or str"
         optional = "" if parameter.default is parameter.empty else ", optional"
         stars = "*" if parameter.kind is parameter.VAR_POSITIONAL else ""
-        lines += [f"{stars}{parameter.name} : {kind}{optional}", f"    {meaning}"]
+        lines += [f"{stars}{parameter.name} : {kind}{optional}", f"    {_MEANING_OF[parameter.name]}"]
     return "\n".join([*lines, ""])
 
 

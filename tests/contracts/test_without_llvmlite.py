@@ -25,6 +25,7 @@ class NotInstalled(MetaPathFinder):
 sys.meta_path.insert(0, NotInstalled())
 
 import compiler as tvm
+import compiler.classic
 from compiler import relay, te, tir
 
 x = te.placeholder((64,), name="x")
