@@ -34,7 +34,13 @@ def verify_trace_roundtrip(
     debug_mask: str | int = "all",
     text_format: str | Sequence[str] = ("python", "json"),
 ) -> Schedule:
-    """Check that the trace of a schedule, saved and read back, makes the same program."""
+    """Check that the trace of a schedule, saved and read back, makes the same program.
+
+    Raises
+    ------
+    ValueError
+        If the form is neither ``json`` nor ``python``.
+    """
     assert sch.trace is not None
     result = None
     for form in (text_format,) if isinstance(text_format, str) else text_format:

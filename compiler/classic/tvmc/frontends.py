@@ -107,11 +107,10 @@ def load_model(
 ) -> TVMCModel:
     """Read a model from a file; ``shape_dict`` has shapes of inputs.
 
-    The format is ``onnx``, ``pytorch``, ``pb``, ``tflite``, ``keras`` or ``relay``; the file's name tells by default.
-
-    Examples
-    --------
-    >>> model = tvmc.load("mobilenet.onnx")
+    Raises
+    ------
+    TVMCException
+        If there is no such file, or its format is not known.
     """
     name = os.fspath(path)
     if not os.path.exists(name):

@@ -71,7 +71,13 @@ class TVMCModel:
         cross_options: object = None,
         output_format: str = "so",
     ) -> str:
-        """Write a compiled model to a package: library, graph and parameters, packed (``tar``) or not (``so``)."""
+        """Write a compiled model to a package: library, graph and parameters, packed (``tar``) or not (``so``).
+
+        Raises
+        ------
+        TVMCException
+            If a cross compiler or another format is asked for.
+        """
         path = os.fspath(package_path or self.default_package_path())
         if cross or cross_options:
             raise TVMCException(f"export_package: cross compilers are not supported, got cross={cross!r}")

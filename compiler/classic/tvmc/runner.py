@@ -98,7 +98,13 @@ def run_module(
     *,
     benchmark: bool = True,
 ) -> TVMCResult:
-    """Run a package once, and measure it, with copying inputs in and outputs out if it is ``end_to_end``."""
+    """Run a package once, and measure it, with copying inputs in and outputs out if it is ``end_to_end``.
+
+    Raises
+    ------
+    TVMCException
+        If another machine is asked for, or a single function is to be profiled.
+    """
     if hostname is not None or rpc_key is not None or options:
         raise TVMCException("tvmc.run: there is no RPC to other machines or boards")
     where = as_device(device)
