@@ -35,8 +35,7 @@ class Renamer:
 
     def __call__(self, inputs: Sequence[RelayExpr], attrs: Attributes, *args: object) -> RelayExpr:
         """Return the call."""
-        call: RelayExpr = get_relay_op(self._new_name)(*inputs)
-        return call
+        return get_relay_op(self._new_name)(*inputs)
 
 
 class AttrCvt:
@@ -87,8 +86,7 @@ class AttrCvt:
                 new.update([self._transformed(name, value)])
             elif name not in self._ignores:
                 new[name] = value
-        call: RelayExpr = get_relay_op(op_name)(*inputs, **{**new, **self._extras})
-        return call
+        return get_relay_op(op_name)(*inputs, **{**new, **self._extras})
 
     def _transformed(self, name: str, value: object) -> tuple[str, object]:
         transform = self._transforms[name]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -36,7 +35,7 @@ from compiler.relay.frontend.shared.errors import (
     UnsupportedOperatorError,
     naming_node,
 )
-from compiler.relay.frontend.shared.folding import constant, dtype_of, keeping, settle
+from compiler.relay.frontend.shared.folding import Array, constant, dtype_of, keeping, settle
 from compiler.relay.frontend.shared.parameters import module_of
 from compiler.relay.frontend.shared.tensors import cast
 from compiler.relay.frontend.span_filling import mint_layer, name_parameter
@@ -136,7 +135,7 @@ class _Walk:
     def __init__(self, channels_first: bool, span: Span) -> None:
         self.channels_first = channels_first
         self.names: dict[Constant, str] = {}
-        self._by_name: dict[str, tuple[np.ndarray[Any, Any], Constant]] = {}
+        self._by_name: dict[str, tuple[Array, Constant]] = {}
         self._span = span
 
     def convert_graph(self, model: Model, inputs: Sequence[RelayExpr]) -> list[RelayExpr]:
@@ -207,7 +206,7 @@ class _Walk:
             view=lambda held: self._layer(held, (), {}),
         )
 
-    def _add_parameter(self, name: str, values: np.ndarray[Any, Any]) -> Constant:
+    def _add_parameter(self, name: str, values: Array) -> Constant:
         """Return a weight as a constant, the same one for each call of a layer."""
         number, unused = 1, name
         while unused in self._by_name:

@@ -11,7 +11,7 @@ import numpy as np
 from compiler.classic.frontend.keras.reader import Operation
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.shared.errors import ConversionError, ModelError
-from compiler.relay.frontend.shared.folding import rank_of
+from compiler.relay.frontend.shared.folding import Array, rank_of
 from compiler.relay.frontend.shared.tensors import static_dims, transpose
 
 __all__ = ["Layer"]
@@ -44,11 +44,11 @@ class Layer:
     inputs: Sequence[RelayExpr]
     positional: Sequence[Any]
     keywords: Mapping[str, Any]
-    weights: Mapping[str, np.ndarray[Any, Any]]
+    weights: Mapping[str, Array]
     dtype: str
     channels_first: bool
     source: Operation
-    add_parameter: Callable[[str, np.ndarray[Any, Any]], RelayExpr]
+    add_parameter: Callable[[str, Array], RelayExpr]
     apply: Callable[..., Sequence[RelayExpr]]
     view: Callable[[Operation], Layer]
 
@@ -79,13 +79,13 @@ class Layer:
         value = self.option(name, 1)
         return (int(value),) * count if isinstance(value, (int, np.integer)) else tuple(int(v) for v in value)
 
-    def weight(self, name: str) -> np.ndarray[Any, Any]:
+    def weight(self, name: str) -> Array:
         """Return the values of a weight."""
         if name not in self.weights:
             raise ModelError(f"it has no weight {name!r}, only {', '.join(map(repr, self.weights)) or 'none'}")
         return self.weights[name]
 
-    def parameter(self, name: str, values: np.ndarray[Any, Any] | None = None) -> RelayExpr:
+    def parameter(self, name: str, values: Array | None = None) -> RelayExpr:
         """Return a weight as a parameter of the module.
 
         Parameters
@@ -109,13 +109,11 @@ class Layer:
 
     def channels_last(self, x: RelayExpr) -> RelayExpr:
         """Transpose a tensor of the module to Keras's axis order."""
-        last: RelayExpr = transpose(x, _LAST) if self.is_first(rank_of(x)) else x
-        return last
+        return transpose(x, _LAST) if self.is_first(rank_of(x)) else x
 
     def placed(self, x: RelayExpr) -> RelayExpr:
         """Transpose a tensor from Keras's axis order to the module's layout."""
-        first: RelayExpr = transpose(x, _FIRST) if self.is_first(rank_of(x)) else x
-        return first
+        return transpose(x, _FIRST) if self.is_first(rank_of(x)) else x
 
     def spatial(self, x: RelayExpr) -> tuple[int, ...]:
         """Return the spatial extents."""

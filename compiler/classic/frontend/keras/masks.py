@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
@@ -13,14 +11,14 @@ from compiler.relay.frontend.shared.tensors import bounded, cast
 __all__ = ["all_of", "as_mask", "causal", "lowered", "masked"]
 
 
-def as_mask(mask: object) -> Any:
+def as_mask(mask: object) -> RelayExpr | None:
     """Convert a mask to an expression, unless it is None."""
     if mask is None or isinstance(mask, RelayExpr):
         return mask if mask is None else cast(mask, "bool")
     return constant(np.asarray(mask, bool))
 
 
-def all_of(*masks: RelayExpr | None) -> Any:
+def all_of(*masks: RelayExpr | None) -> RelayExpr | None:
     """Return the conjunction of masks; None if there are none."""
     together = None
     for mask in masks:
@@ -32,11 +30,10 @@ def all_of(*masks: RelayExpr | None) -> Any:
 def causal(queries: int, keys: int) -> RelayExpr:
     """Return a causal mask of shape (1, queries, keys)."""
     bounded(queries, keys)
-    mask: RelayExpr = constant(np.tri(queries, keys, dtype=bool)[None])
-    return mask
+    return constant(np.tri(queries, keys, dtype=bool)[None])
 
 
-def masked(scores: RelayExpr, mask: RelayExpr | None) -> Any:
+def masked(scores: RelayExpr, mask: RelayExpr | None) -> RelayExpr:
     """Subtract a penalty from masked scores."""
     if mask is None:
         return scores
@@ -44,7 +41,7 @@ def masked(scores: RelayExpr, mask: RelayExpr | None) -> Any:
     return ops.subtract(scores, ops.multiply(cast(ops.logical_not(mask), dtype_of(scores)), penalty))
 
 
-def lowered(scores: RelayExpr, mask: RelayExpr | None) -> Any:
+def lowered(scores: RelayExpr, mask: RelayExpr | None) -> RelayExpr:
     """Replace masked scores by the lowest value of their data type.
 
     If all scores are masked, a softmax then weights them equally, as in Keras's fused attention.

@@ -11,6 +11,7 @@ import numpy as np
 
 from compiler.ir.error import ArgumentError, UnavailableError, show
 from compiler.relay.frontend.shared.errors import ModelError
+from compiler.relay.frontend.shared.folding import Array
 
 __all__ = [
     "Application",
@@ -55,7 +56,7 @@ class Operation(Protocol):
     _inbound_nodes: Sequence[_Node]
 
     def get_config(self) -> dict[str, Any]: ...
-    def get_weights(self) -> list[np.ndarray[Any, Any]]: ...
+    def get_weights(self) -> list[Array]: ...
 
 
 class Model(Operation, Protocol):
@@ -151,7 +152,7 @@ def kind_of(operation: Operation) -> str:
     return type(operation).__name__
 
 
-def weights_of(layer: Operation) -> dict[str, np.ndarray[Any, Any]]:
+def weights_of(layer: Operation) -> dict[str, Array]:
     """Return the weights of a layer by their names: ``kernel``, ``bias``."""
     names = [weight.name for weight in layer.weights]
     return dict(zip(names, map(np.asarray, layer.get_weights()), strict=True))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.shared.folding import ops, scalar
@@ -11,14 +10,14 @@ from compiler.relay.frontend.shared.folding import ops, scalar
 __all__ = ["atan2"]
 
 
-def _is_below_zero(x: RelayExpr) -> Any:
+def _is_below_zero(x: RelayExpr) -> RelayExpr:
     """Return whether numbers have the sign bit set, including negative zero: 1 / -0 is negative."""
     zero = scalar(0, x)
     below = ops.less(ops.divide(scalar(1, x), x), zero)
     return ops.where(ops.equal(x, zero), below, ops.less(x, zero))
 
 
-def atan2(y: RelayExpr, x: RelayExpr) -> Any:
+def atan2(y: RelayExpr, x: RelayExpr) -> RelayExpr:
     """Return the angles of points, from -pi to pi, like ``atan2`` in C."""
     height, width = ops.abs(y), ops.abs(x)
     # If both are zero or infinite, the quotient is NaN; the angles are 0 and 45 degrees.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
@@ -15,7 +13,7 @@ __all__ = ["non_max_suppression", "pad_boxes"]
 
 def non_max_suppression(
     boxes: RelayExpr, scores: RelayExpr, limit: RelayExpr, overlap: RelayExpr, least: RelayExpr
-) -> tuple[Any, Any]:
+) -> tuple[RelayExpr, RelayExpr]:
     """Return the indices of the selected boxes, the best first, padded with zeros, and their number.
 
     Parameters
@@ -35,7 +33,7 @@ def non_max_suppression(
     return cast(reshape(slice_axis(rows, 1, 2, 3), [-1]), "int32"), cast(reshape(count, []), "int32")
 
 
-def pad_boxes(chosen: RelayExpr, count: RelayExpr, scores: RelayExpr, most: int) -> tuple[Any, Any]:
+def pad_boxes(chosen: RelayExpr, count: RelayExpr, scores: RelayExpr, most: int) -> tuple[RelayExpr, RelayExpr]:
     """Return a fixed number of box indices and scores, padded with zeros."""
     own = static_dims(chosen, "the boxes")[0]
     bounded(most)

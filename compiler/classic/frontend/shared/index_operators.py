@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.shared.errors import ConversionError
-from compiler.relay.frontend.shared.folding import constant, dtype_of, known, ops, scalar
+from compiler.relay.frontend.shared.folding import Array, constant, dtype_of, known, ops, scalar
 from compiler.relay.frontend.shared.tensors import bounded, cast, reshape, static_dims
 
 __all__ = ["argwhere", "bucketize", "leading", "unique", "update_slice"]
 
 
-def argwhere(condition: RelayExpr) -> Any:
+def argwhere(condition: RelayExpr) -> RelayExpr:
     """Return the indices of the nonzero elements, one per row."""
     array = known(condition)
     if array is not None:
@@ -22,7 +20,7 @@ def argwhere(condition: RelayExpr) -> Any:
     return cast(ops.argwhere(condition), "int64")
 
 
-def leading(x: RelayExpr, count: RelayExpr) -> Any:
+def leading(x: RelayExpr, count: RelayExpr) -> RelayExpr:
     """Slice the leading elements, whose number is computed at run time."""
     end = cast(reshape(count, [1]), "int64")
     return ops.strided_slice(x, constant([0], "int64"), end, constant([1], "int64"))
@@ -34,13 +32,13 @@ def unique(x: RelayExpr, dtype: str) -> list[RelayExpr]:
     if array is not None:
         _, first, back, counts = np.unique(array, True, True, True)
         order = np.argsort(first)
-        values = (array[first[order]], np.argsort(order)[back.reshape(-1)], counts[order])
-        return [constant(values[0], dtype_of(x)), *(constant(v, dtype) for v in values[1:])]
-    values, _, back, count, counts = ops.unique(x, False, return_counts=True)
-    return [leading(values, count), cast(back, dtype), cast(leading(counts, count), dtype)]
+        places = np.argsort(order)[back.reshape(-1)]
+        return [constant(array[first[order]], dtype_of(x)), constant(places, dtype), constant(counts[order], dtype)]
+    values, _, inverse, count, repeats = ops.unique(x, False, return_counts=True)
+    return [leading(values, count), cast(inverse, dtype), cast(leading(repeats, count), dtype)]
 
 
-def bucketize(x: RelayExpr, boundaries: np.ndarray[Any, Any]) -> Any:
+def bucketize(x: RelayExpr, boundaries: Array) -> RelayExpr:
     """Return, for each element, the number of boundaries that are not above it.
 
     Parameters
@@ -53,7 +51,7 @@ def bucketize(x: RelayExpr, boundaries: np.ndarray[Any, Any]) -> Any:
     return reshape(flat, static_dims(x, "the input"))
 
 
-def update_slice(x: RelayExpr, part: RelayExpr, start: RelayExpr) -> Any:
+def update_slice(x: RelayExpr, part: RelayExpr, start: RelayExpr) -> RelayExpr:
     """Write a part of a tensor, clamping the start so that the part fits."""
     dims, extents = static_dims(x, "the input"), static_dims(part, "the part")
     if len(dims) != len(extents) or any(e > d for d, e in zip(dims, extents, strict=True)):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from types import EllipsisType
+from typing import TypeAlias
 
 import numpy as np
 
@@ -57,8 +58,8 @@ def conv2d(
     strides: Sequence[int],
     dilations: Sequence[int],
     padding: str | Sequence[int],
-    operator: Callable[..., Any] = ops.nn.conv2d,
-) -> Any:
+    operator: Callable[..., RelayExpr] = ops.nn.conv2d,
+) -> RelayExpr:
     """Build a convolution of an NHWC image with HWIO weights.
 
     Parameters
@@ -69,7 +70,9 @@ def conv2d(
     return _convolved(x, weight, strides, dilations, padding, operator, "HW")
 
 
-def conv3d(x: RelayExpr, weight: RelayExpr, strides: Sequence[int], dilations: Sequence[int], padding: str) -> Any:
+def conv3d(
+    x: RelayExpr, weight: RelayExpr, strides: Sequence[int], dilations: Sequence[int], padding: str
+) -> RelayExpr:
     """Build a convolution of an NDHWC volume with DHWIO weights."""
     return _convolved(x, weight, strides, dilations, padding, ops.nn.conv3d, "DHW")
 
@@ -80,9 +83,9 @@ def _convolved(
     strides: Sequence[int],
     dilations: Sequence[int],
     padding: str | Sequence[int],
-    operator: Callable[..., Any],
+    operator: Callable[..., RelayExpr],
     spatial: str,
-) -> Any:
+) -> RelayExpr:
     *kernel, inputs, outputs = static_dims(weight, "the weight")
     return operator(
         x,
@@ -104,8 +107,8 @@ def depthwise_conv2d(
     strides: Sequence[int],
     dilations: Sequence[int],
     padding: str | Sequence[int],
-    operator: Callable[..., Any] = ops.nn.conv2d,
-) -> Any:
+    operator: Callable[..., RelayExpr] = ops.nn.conv2d,
+) -> RelayExpr:
     """Build a depthwise convolution; the weight has the axes height, width, channel, channel multiplier.
 
     Parameters
@@ -119,7 +122,7 @@ def depthwise_conv2d(
 
 def conv2d_transpose(
     x: RelayExpr, weight: RelayExpr, shape: Sequence[int], strides: Sequence[int], padding: str
-) -> Any:
+) -> RelayExpr:
     """Build a transposed convolution, the gradient of a convolution with respect to its input.
 
     Parameters
@@ -132,7 +135,7 @@ def conv2d_transpose(
 
 def conv3d_transpose(
     x: RelayExpr, weight: RelayExpr, shape: Sequence[int], strides: Sequence[int], padding: str
-) -> Any:
+) -> RelayExpr:
     """Build a transposed convolution of an NDHWC volume."""
     return _transposed(x, weight, shape, strides, padding, ops.nn.conv3d_transpose)
 
@@ -143,8 +146,8 @@ def _transposed(
     shape: Sequence[int],
     strides: Sequence[int],
     padding: str,
-    operator: Callable[..., Any],
-) -> Any:
+    operator: Callable[..., RelayExpr],
+) -> RelayExpr:
     *kernel, outputs, _ = static_dims(weight, "the weight")
     count = len(kernel)
     extents, wanted = static_dims(x, "the input")[1:-1], shape[1:-1]
@@ -163,31 +166,33 @@ def _transposed(
     return pad(result, around)
 
 
-def max_pool(x: RelayExpr, window: Sequence[int], strides: Sequence[int], padding: str) -> Any:
+def max_pool(x: RelayExpr, window: Sequence[int], strides: Sequence[int], padding: str) -> RelayExpr:
     """Max pooling of an image."""
     around = _padding(x, window, strides, (1, 1), padding)
     return ops.nn.max_pool2d(x, tuple(window), strides=tuple(strides), padding=around, layout="NHWC")
 
 
-def avg_pool(x: RelayExpr, window: Sequence[int], strides: Sequence[int], padding: str) -> Any:
+def avg_pool(x: RelayExpr, window: Sequence[int], strides: Sequence[int], padding: str) -> RelayExpr:
     """Average pooling of an image, excluding padding."""
     around = _padding(x, window, strides, (1, 1), padding)
     return ops.nn.avg_pool2d(x, tuple(window), strides=tuple(strides), padding=around, layout="NHWC")
 
 
-def max_pool3d(x: RelayExpr, window: Sequence[int], strides: Sequence[int], padding: str) -> Any:
+def max_pool3d(x: RelayExpr, window: Sequence[int], strides: Sequence[int], padding: str) -> RelayExpr:
     """Max pooling of a volume."""
     around = _padding(x, window, strides, (1, 1, 1), padding)
     return ops.nn.max_pool3d(x, tuple(window), strides=tuple(strides), padding=around, layout="NDHWC")
 
 
-def avg_pool3d(x: RelayExpr, window: Sequence[int], strides: Sequence[int], padding: str) -> Any:
+def avg_pool3d(x: RelayExpr, window: Sequence[int], strides: Sequence[int], padding: str) -> RelayExpr:
     """Average pooling of a volume, excluding padding."""
     around = _padding(x, window, strides, (1, 1, 1), padding)
     return ops.nn.avg_pool3d(x, tuple(window), strides=tuple(strides), padding=around, layout="NDHWC")
 
 
-def dilation2d(x: RelayExpr, weight: RelayExpr, strides: Sequence[int], dilations: Sequence[int], padding: str) -> Any:
+def dilation2d(
+    x: RelayExpr, weight: RelayExpr, strides: Sequence[int], dilations: Sequence[int], padding: str
+) -> RelayExpr:
     """Grey-scale dilation of an image; the weight has the axes height, width, channel.
 
     Padding never contributes to the maximum.
@@ -201,12 +206,12 @@ def dilation2d(x: RelayExpr, weight: RelayExpr, strides: Sequence[int], dilation
     )
 
 
-def mirror_pad(x: RelayExpr, around: Sequence[Sequence[int]], mode: str) -> Any:
+def mirror_pad(x: RelayExpr, around: Sequence[Sequence[int]], mode: str) -> RelayExpr:
     """Pad by reflection, including the border (``SYMMETRIC``) or excluding it (``REFLECT``)."""
     return ops.nn.mirror_pad(x, tuple((int(b), int(a)) for b, a in around), mode=mode)
 
 
-def resize(x: RelayExpr, size: Sequence[int], method: str, align_corners: bool, half_pixel: bool) -> Any:
+def resize(x: RelayExpr, size: Sequence[int], method: str, align_corners: bool, half_pixel: bool) -> RelayExpr:
     """Resize an image to a height and a width.
 
     Parameters
@@ -229,19 +234,19 @@ def resize(x: RelayExpr, size: Sequence[int], method: str, align_corners: bool, 
     )
 
 
-def space_to_batch(x: RelayExpr, block: Sequence[int], around: Sequence[Sequence[int]]) -> Any:
+def space_to_batch(x: RelayExpr, block: Sequence[int], around: Sequence[Sequence[int]]) -> RelayExpr:
     """Move blocks of the spatial axes into the batch."""
     return ops.nn.space_to_batch_nd(x, [int(b) for b in block], [[int(b), int(a)] for b, a in around])
 
 
-def batch_to_space(x: RelayExpr, block: Sequence[int], crops: Sequence[Sequence[int]]) -> Any:
+def batch_to_space(x: RelayExpr, block: Sequence[int], crops: Sequence[Sequence[int]]) -> RelayExpr:
     """Move parts of the batch into the spatial axes, and crop."""
     return ops.nn.batch_to_space_nd(x, [int(b) for b in block], [[int(b), int(a)] for b, a in crops])
 
 
 def strided_slice(
     x: RelayExpr, begin: Sequence[int], end: Sequence[int], strides: Sequence[int], masks: dict[str, int]
-) -> Any:
+) -> RelayExpr:
     """Index as NumPy does, with TensorFlow's bit masks for special entries.
 
     Parameters
@@ -251,15 +256,15 @@ def strided_slice(
         extent 1; ``shrink_axis``: a single index, whose axis is removed.
     """
     indices = [_index(i, begin, end, strides, masks) for i in range(len(begin))]
-    if any(i is Ellipsis for i in indices):
+    if Ellipsis in indices:
         at = indices.index(Ellipsis)
         rest = rank_of(x) - sum(isinstance(i, (slice, int)) for i in indices)
-        indices[at : at + 1] = [slice(None)] * rest
+        indices[at : at + 1] = [slice(None, None, 1)] * rest
     dims = static_dims(x, "the input")
     bounds: list[tuple[int, int, int]] = []
-    shape: list[Any] = []
+    shape: list[int] = []
     for index in indices:
-        if index is None:
+        if index is None or isinstance(index, EllipsisType):
             shape.append(1)
             continue
         bounds.append(_bounds(index, dims[len(bounds)]))
@@ -269,7 +274,10 @@ def strided_slice(
     return reshape(_cut(x, bounds), [*shape, *dims[len(bounds) :]])
 
 
-def _index(i: int, begin: Sequence[int], end: Sequence[int], strides: Sequence[int], masks: dict[str, int]) -> Any:
+_Index: TypeAlias = "int | slice[int | None, int | None, int] | EllipsisType | None"
+
+
+def _index(i: int, begin: Sequence[int], end: Sequence[int], strides: Sequence[int], masks: dict[str, int]) -> _Index:
     if masks.get("ellipsis", 0) >> i & 1:
         return Ellipsis
     if masks.get("new_axis", 0) >> i & 1:
@@ -289,7 +297,7 @@ def _bounds(index: slice | int, extent: int) -> tuple[int, int, int]:
     return index % extent, index % extent + 1, 1
 
 
-def _cut(x: RelayExpr, bounds: Sequence[tuple[int, int, int]]) -> Any:
+def _cut(x: RelayExpr, bounds: Sequence[tuple[int, int, int]]) -> RelayExpr:
     for axis, (start, stop, step) in enumerate(bounds):
         extent = dims_of(x)[axis]
         if (start, stop, step) == (0, extent, 1):

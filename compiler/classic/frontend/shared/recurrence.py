@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +20,7 @@ def steps(
     states: Sequence[RelayExpr],
     step: Callable[[RelayExpr, Sequence[RelayExpr]], Sequence[RelayExpr]],
     backwards: bool = False,
-) -> tuple[Any, Sequence[RelayExpr]]:
+) -> tuple[RelayExpr, Sequence[RelayExpr]]:
     """Unroll a recurrence; return the stacked first states of all steps, and the final states.
 
     Parameters
@@ -48,7 +47,7 @@ def _looped(
     states: Sequence[RelayExpr],
     step: Callable[[RelayExpr, Sequence[RelayExpr]], Sequence[RelayExpr]],
     backwards: bool,
-) -> tuple[Any, Sequence[RelayExpr]]:
+) -> tuple[RelayExpr, Sequence[RelayExpr]]:
     count, dims = static_dims(x, "the sequence")[0], static_dims(states[0], "the state")
     bounded(count, *dims)
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.shared.errors import ConversionError
-from compiler.relay.frontend.shared.folding import constant, dtype_of, ops, scalar
+from compiler.relay.frontend.shared.folding import Array, constant, dtype_of, ops, scalar
 from compiler.relay.frontend.shared.tensors import bounded, reshape, slice_axis, static_dims
 
 __all__ = ["segments", "sorted_count"]
@@ -16,7 +14,7 @@ __all__ = ["segments", "sorted_count"]
 _MODES = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
 
 
-def sorted_count(ids: np.ndarray[Any, Any]) -> int:
+def sorted_count(ids: Array) -> int:
     """Return the number of segments of sorted segment ids."""
     return int(ids.max(initial=-1)) + 1
 
@@ -30,7 +28,7 @@ def _neutral(reduction: str, dtype: str) -> int | float:
     return int(np.iinfo(dtype).min if reduction == "max" else np.iinfo(dtype).max)
 
 
-def segments(x: RelayExpr, ids: RelayExpr, count: int, reduction: str) -> Any:
+def segments(x: RelayExpr, ids: RelayExpr, count: int, reduction: str) -> RelayExpr:
     """Reduce the rows of each segment.
 
     Parameters

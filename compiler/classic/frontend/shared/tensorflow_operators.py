@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from compiler.classic.frontend.shared.nhwc import strided_slice
 from compiler.classic.frontend.shared.segments import segments
@@ -17,7 +17,7 @@ class Node(Protocol):
     """A node of either format."""
 
     @property
-    def inputs(self) -> Sequence[Any]:
+    def inputs(self) -> Sequence[RelayExpr]:
         """The inputs, as expressions."""
 
     def ints(self, index: int, what: str) -> list[int]:
@@ -27,7 +27,7 @@ class Node(Protocol):
 # Arithmetic
 
 
-def add_n(node: Node) -> Any:
+def add_n(node: Node) -> RelayExpr:
     """Convert ``AddN``."""
     total = node.inputs[0]
     for x in node.inputs[1:]:
@@ -35,12 +35,12 @@ def add_n(node: Node) -> Any:
     return total
 
 
-def divide(a: RelayExpr, b: RelayExpr) -> Any:
+def divide(a: RelayExpr, b: RelayExpr) -> RelayExpr:
     """Divide, rounding quotients of integers towards zero."""
     return ops.divide(a, b) if dtype_of(a).startswith("float") else ops.trunc_divide(a, b)
 
 
-def floor_divide(a: RelayExpr, b: RelayExpr) -> Any:
+def floor_divide(a: RelayExpr, b: RelayExpr) -> RelayExpr:
     """Divide, rounding quotients down."""
     return ops.floor(ops.divide(a, b)) if dtype_of(a).startswith("float") else ops.floor_divide(a, b)
 
@@ -48,30 +48,30 @@ def floor_divide(a: RelayExpr, b: RelayExpr) -> Any:
 # Shape
 
 
-def broadcast_to(node: Node) -> Any:
+def broadcast_to(node: Node) -> RelayExpr:
     """Convert ``BroadcastTo``."""
     return expand(node.inputs[0], node.ints(1, "the shape"))
 
 
-def expand_dims(node: Node) -> Any:
+def expand_dims(node: Node) -> RelayExpr:
     """Convert ``ExpandDims``."""
     (axis,) = node.ints(1, "the axis")
     return ops.expand_dims(node.inputs[0], axis % (rank_of(node.inputs[0]) + 1))
 
 
-def fill(node: Node) -> Any:
+def fill(node: Node) -> RelayExpr:
     """Convert ``Fill``."""
     dims = node.ints(0, "the shape")
     bounded(*dims)
     return ops.full(node.inputs[1], dims, dtype=dtype_of(node.inputs[1]))
 
 
-def rank(node: Node) -> Any:
+def rank(node: Node) -> RelayExpr:
     """Convert ``Rank``."""
     return constant(rank_of(node.inputs[0]), "int32")
 
 
-def reverse(node: Node) -> Any:
+def reverse(node: Node) -> RelayExpr:
     """Convert ``ReverseV2``."""
     x = node.inputs[0]
     for axis in node.ints(1, "the axes"):
@@ -79,7 +79,7 @@ def reverse(node: Node) -> Any:
     return x
 
 
-def slice_sizes(node: Node) -> Any:
+def slice_sizes(node: Node) -> RelayExpr:
     """Convert ``Slice``, whose size -1 stands for the rest of an axis."""
     x, begin, sizes = node.inputs[0], node.ints(1, "the begin"), node.ints(2, "the sizes")
     dims = static_dims(x, "the input")
@@ -87,7 +87,7 @@ def slice_sizes(node: Node) -> Any:
     return strided_slice(x, begin, ends, [1] * len(dims), {})
 
 
-def split_sizes(node: Node) -> Any:
+def split_sizes(node: Node) -> list[RelayExpr]:
     """Convert ``SplitV``, whose size -1 stands for the rest of the axis."""
     x, sizes = node.inputs[0], node.ints(1, "the sizes")
     (axis,) = (a % rank_of(x) for a in node.ints(2, "the axis"))
@@ -96,12 +96,12 @@ def split_sizes(node: Node) -> Any:
     return split(x, sizes, axis)
 
 
-def tile(node: Node) -> Any:
+def tile(node: Node) -> RelayExpr:
     """Convert ``Tile``."""
     return ops.tile(node.inputs[0], node.ints(1, "how often"))
 
 
-def transpose(node: Node) -> Any:
+def transpose(node: Node) -> RelayExpr:
     """Convert ``Transpose``."""
     return transposed(node.inputs[0], node.ints(1, "the order of the axes"))
 
@@ -109,16 +109,16 @@ def transpose(node: Node) -> Any:
 # Reduction
 
 
-def top_k(node: Node) -> Any:
+def top_k(node: Node) -> list[RelayExpr]:
     """Convert ``TopKV2``."""
     (count,) = node.ints(1, "the number of elements")
-    return list(ops.topk(node.inputs[0], k=count, axis=-1, ret_type="both", dtype="int32"))
+    return ops.topk(node.inputs[0], k=count, axis=-1, ret_type="both", dtype="int32")
 
 
-def unsorted_segments(reduction: str) -> Callable[[Node], Any]:
+def unsorted_segments(reduction: str) -> Callable[[Node], RelayExpr]:
     """Return a converter of ``UnsortedSegment…`` operators with a reduction."""
 
-    def convert(node: Node) -> Any:
+    def convert(node: Node) -> RelayExpr:
         (count,) = node.ints(2, "the number of segments")
         return segments(node.inputs[0], node.inputs[1], count, reduction)
 

@@ -7,7 +7,6 @@ shape is that of the first stored element; until then the list has the shape ``(
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -29,22 +28,21 @@ def list_of(count: int, shape: Sequence[int], dtype: str) -> RelayExpr:
     """
     dims = (count, 0) if any(d < 0 for d in shape) else (count, *shape)
     bounded(*dims)
-    zeros: RelayExpr = constant(np.zeros(dims), dtype)
-    return zeros
+    return constant(np.zeros(dims), dtype)
 
 
 def _is_unknown(elements: RelayExpr) -> bool:
     return dims_of(elements)[1:] == (0,)
 
 
-def stored(elements: RelayExpr, index: RelayExpr, item: RelayExpr) -> Any:
+def stored(elements: RelayExpr, index: RelayExpr, item: RelayExpr) -> RelayExpr:
     """Replace an element of a list."""
     if _is_unknown(elements):
         elements = list_of(static_dims(elements, "the list")[0], static_dims(item, "the element"), dtype_of(item))
     return ops.scatter_nd(elements, reshape(index, [1, 1]), ops.expand_dims(item, 0), mode="update")
 
 
-def element(elements: RelayExpr, index: RelayExpr) -> Any:
+def element(elements: RelayExpr, index: RelayExpr) -> RelayExpr:
     """Return an element of a list."""
     if _is_unknown(elements):
         raise ConversionError("it reads an empty list whose element shape is unknown")

@@ -10,7 +10,7 @@ import numpy as np
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.shared.errors import ConversionError, ModelError
-from compiler.relay.frontend.shared.folding import known
+from compiler.relay.frontend.shared.folding import Array, known
 
 __all__ = ["Node"]
 
@@ -27,7 +27,7 @@ class Node:
 
     name: str
     operator: str
-    inputs: Sequence[Any]
+    inputs: Sequence[RelayExpr]
     attributes: dict[str, Any]
     run: Callable[[str, Sequence[RelayExpr]], list[RelayExpr]]
 
@@ -42,7 +42,7 @@ class Node:
             raise ModelError(f"attribute {name!r} must be given")
         return self.attributes[name]
 
-    def value(self, index: int, what: str) -> np.ndarray[Any, Any]:
+    def value(self, index: int, what: str) -> Array:
         """Return the value of an input that must be constant."""
         array = known(self.inputs[index])
         if array is None:

@@ -13,6 +13,7 @@ from compiler.classic.frontend.tensorflow.messages import GraphDef, SavedModel
 from compiler.classic.frontend.tensorflow.saved_model import archive_files, directory_files, freeze
 from compiler.ir.error import ArgumentError, show
 from compiler.relay.frontend.shared.errors import ConversionError, ModelError
+from compiler.relay.frontend.shared.folding import Array
 from compiler.relay.frontend.shared.tensors import bounded
 
 __all__ = ["MAX_NODES", "ModelSource", "attributes_of", "dtype_of_number", "read_graph", "shape_of_message"]
@@ -33,7 +34,7 @@ _VALUES = {
 """The fields of listed elements by data type; others use the int field."""
 
 
-def read_graph(model: ModelSource) -> tuple[Any, list[str]]:
+def read_graph(model: ModelSource) -> tuple[Message, list[str]]:
     """Read a graph, and the names of its outputs if the model has them.
 
     Parameters
@@ -62,7 +63,7 @@ def read_graph(model: ModelSource) -> tuple[Any, list[str]]:
     return _bounded(name, *_graph_or_saved_model(data, name))
 
 
-def _graph_or_saved_model(data: bytes, name: str) -> tuple[Any, list[str]]:
+def _graph_or_saved_model(data: bytes, name: str) -> tuple[Message, list[str]]:
     graph = _parsed(GraphDef, data)
     if graph is not None and graph.node and all(node.name and node.op for node in graph.node):
         return graph, []
@@ -75,7 +76,7 @@ def _graph_or_saved_model(data: bytes, name: str) -> tuple[Any, list[str]]:
     )
 
 
-def _bounded(name: str, graph: Message, outputs: list[str]) -> tuple[Any, list[str]]:
+def _bounded(name: str, graph: Message, outputs: list[str]) -> tuple[Message, list[str]]:
     if len(graph.node) > MAX_NODES:
         raise ModelError(f"from_tensorflow: {name} has more than {MAX_NODES:,} nodes")
     return graph, outputs
@@ -144,7 +145,7 @@ def shape_of_message(shape: Message) -> list[int] | None:
     return None if shape.unknown_rank else [int(dim.size) for dim in shape.dim]
 
 
-def _array(key: str, tensor: Message) -> np.ndarray[Any, Any]:
+def _array(key: str, tensor: Message) -> Array:
     dtype = dtype_of_number(tensor.dtype)
     shape = shape_of_message(tensor.tensor_shape) or []
     if any(extent < 0 for extent in shape) or math.prod(shape) > MAX_ELEMENTS:
@@ -163,7 +164,7 @@ def _array(key: str, tensor: Message) -> np.ndarray[Any, Any]:
     return values.view(dtype if dtype == "float16" else plain).reshape(shape)
 
 
-def _listed_elements(key: str, tensor: Message, dtype: str, count: int) -> np.ndarray[Any, Any]:
+def _listed_elements(key: str, tensor: Message, dtype: str, count: int) -> Array:
     """Decode listed elements, of which the last is repeated to fill the tensor."""
     half = dtype in ("float16", "bfloat16")
     listed = list(getattr(tensor, "half_val" if half else _VALUES.get(dtype, "int_val")))

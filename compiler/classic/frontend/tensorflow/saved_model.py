@@ -12,7 +12,6 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import PurePosixPath
-from typing import Any
 
 from google.protobuf.message import DecodeError, Message
 
@@ -78,7 +77,7 @@ def archive_files(data: bytes, label: str) -> Files:
     return read
 
 
-def freeze(files: Files, label: str) -> tuple[Any, list[str]]:
+def freeze(files: Files, label: str) -> tuple[Message, list[str]]:
     """Freeze a SavedModel: return its graph with variables as constants, and the names of its outputs."""
     data = files(_MODEL)
     if data is None:

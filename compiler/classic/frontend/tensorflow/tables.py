@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import numpy as np
 from google.protobuf.message import Message
 
 from compiler.classic.frontend.tensorflow.reader import attributes_of
 from compiler.relay.frontend.shared.errors import ModelError, naming_node
+from compiler.relay.frontend.shared.folding import Array
 
 __all__ = ["TABLES", "Contents", "contents_of"]
 
@@ -17,7 +17,7 @@ TABLES = frozenset({"HashTable", "HashTableV2", "MutableHashTable", "MutableHash
 """Operators that create tables."""
 _IMPORTS = frozenset({"LookupTableImport", "LookupTableImportV2", "InitializeTable", "InitializeTableV2"})
 
-Contents = tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
+Contents = tuple[Array, Array]
 """Keys and values."""
 
 
@@ -55,7 +55,7 @@ def _imported(nodes: Mapping[str, Message], arguments: Mapping[str, Message]) ->
                 yield table.name, (pair[0], pair[1])
 
 
-def _elements(node: Message) -> np.ndarray[Any, Any]:
+def _elements(node: Message) -> Array:
     with naming_node("from_tensorflow", f"node {node.name!r} (Const)"):
         value = attributes_of(node).get("value")
         if not isinstance(value, np.ndarray):

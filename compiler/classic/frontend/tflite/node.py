@@ -12,7 +12,7 @@ from compiler.classic.frontend.tflite.reader import Operation, TensorInfo
 from compiler.classic.frontend.tflite.variables import Variables
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.shared.errors import ConversionError, ModelError
-from compiler.relay.frontend.shared.folding import known
+from compiler.relay.frontend.shared.folding import Array, known
 
 __all__ = ["Node", "Run"]
 
@@ -34,13 +34,13 @@ class Node:
     """
 
     operation: Operation
-    inputs: Sequence[Any]
+    inputs: Sequence[RelayExpr]
     outputs: Sequence[TensorInfo]
     tensors: Sequence[TensorInfo | None]
     run: Run
     variables: Variables
 
-    def input(self, index: int) -> Any:
+    def input(self, index: int) -> RelayExpr | None:
         """Return an input, or None if it is omitted."""
         return self.inputs[index] if index < len(self.inputs) else None
 
@@ -49,7 +49,7 @@ class Node:
         options = self.operation.options
         return default if options is None else getattr(options, name)()
 
-    def value(self, index: int, what: str) -> np.ndarray[Any, Any]:
+    def value(self, index: int, what: str) -> Array:
         """Return the value of an input that must be constant."""
         given = self.input(index)
         if given is None:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
 from compiler.classic.frontend.tflite.reader import Quantization, TensorInfo
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.shared.errors import ModelError
-from compiler.relay.frontend.shared.folding import constant, ops
+from compiler.relay.frontend.shared.folding import Array, constant, ops
 
 __all__ = ["is_quantized", "parameters_of", "quantization_of", "quantized", "real", "requantized"]
 
@@ -26,11 +22,10 @@ def quantization_of(tensor: TensorInfo | None) -> Quantization:
     return tensor.quantization
 
 
-def _parameter(values: np.ndarray[Any, Any]) -> RelayExpr:
+def _parameter(values: Array) -> RelayExpr:
     """Convert scales or zero points to a constant, a scalar if all are equal."""
     first = values.reshape(-1)[:1]
-    number: RelayExpr = constant(first.reshape(()) if (values == first).all() else values)
-    return number
+    return constant(first.reshape(()) if (values == first).all() else values)
 
 
 def parameters_of(tensor: TensorInfo | None) -> tuple[RelayExpr, RelayExpr]:
@@ -41,20 +36,16 @@ def parameters_of(tensor: TensorInfo | None) -> tuple[RelayExpr, RelayExpr]:
 
 def real(x: RelayExpr, tensor: TensorInfo) -> RelayExpr:
     """Dequantize a tensor."""
-    numbers: RelayExpr = ops.qnn.dequantize(x, *parameters_of(tensor), axis=quantization_of(tensor).axis)
-    return numbers
+    return ops.qnn.dequantize(x, *parameters_of(tensor), axis=quantization_of(tensor).axis)
 
 
 def quantized(x: RelayExpr, tensor: TensorInfo) -> RelayExpr:
     """Quantize a tensor."""
     axis = quantization_of(tensor).axis
-    integers: RelayExpr = ops.qnn.quantize(
-        ops.cast(x, "float32"), *parameters_of(tensor), axis=axis, out_dtype=tensor.dtype
-    )
-    return integers
+    return ops.qnn.quantize(ops.cast(x, "float32"), *parameters_of(tensor), axis=axis, out_dtype=tensor.dtype)
 
 
-def requantized(x: RelayExpr, scale: np.ndarray[Any, Any], zero: RelayExpr, tensor: TensorInfo) -> RelayExpr:
+def requantized(x: RelayExpr, scale: Array, zero: RelayExpr, tensor: TensorInfo) -> RelayExpr:
     """Requantize integers to the scale and zero point of a result.
 
     Parameters
@@ -62,7 +53,4 @@ def requantized(x: RelayExpr, scale: np.ndarray[Any, Any], zero: RelayExpr, tens
     scale : np.ndarray
         The scale of ``x``, or one scale per slice along its last axis.
     """
-    integers: RelayExpr = ops.qnn.requantize(
-        x, _parameter(scale), zero, *parameters_of(tensor), axis=-1, out_dtype=tensor.dtype
-    )
-    return integers
+    return ops.qnn.requantize(x, _parameter(scale), zero, *parameters_of(tensor), axis=-1, out_dtype=tensor.dtype)

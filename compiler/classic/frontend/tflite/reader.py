@@ -16,6 +16,7 @@ import tflite
 from compiler.classic.frontend.tflite.sparsity import dense
 from compiler.ir.error import ArgumentError, show
 from compiler.relay.frontend.shared.errors import ConversionError, ModelError, naming_node
+from compiler.relay.frontend.shared.folding import Array
 
 __all__ = ["ModelSource", "Operation", "Quantization", "Subgraph", "TensorInfo", "called", "read_model", "reading"]
 
@@ -47,8 +48,8 @@ class Quantization:
         Scalars, or one number per slice along ``axis``.
     """
 
-    scale: np.ndarray[Any, Any]
-    zero_point: np.ndarray[Any, Any]
+    scale: Array
+    zero_point: Array
     axis: int
 
     def same_as(self, other: Quantization | None) -> bool:
@@ -78,7 +79,7 @@ class TensorInfo:
     shape: tuple[int, ...]
     dtype: str
     quantization: Quantization | None
-    data: np.ndarray[Any, Any] | None
+    data: Array | None
     is_variable: bool = False
 
 
@@ -221,7 +222,7 @@ def _tensor(model: tflite.Model, tensor: tflite.Tensor) -> TensorInfo:
     return TensorInfo(name, shape, dtype, _quantization(tensor.Quantization()), data, bool(tensor.IsVariable()))
 
 
-def _buffer(model: tflite.Model, number: int) -> np.ndarray[Any, Any] | None:
+def _buffer(model: tflite.Model, number: int) -> Array | None:
     if number >= model.BuffersLength():
         raise ModelError(f"from_tflite: buffer {number} is referenced, but there are {model.BuffersLength():,}")
     buffer = model.Buffers(number)
@@ -230,11 +231,11 @@ def _buffer(model: tflite.Model, number: int) -> np.ndarray[Any, Any] | None:
 
 def _data(
     name: str,
-    raw: np.ndarray[Any, Any],
+    raw: Array,
     shape: tuple[int, ...],
     dtype: str,
     sparsity: tflite.SparsityParameters | None,
-) -> np.ndarray[Any, Any]:
+) -> Array:
     """Return the elements of a tensor, densifying sparse ones."""
     if sparsity is None:
         return _elements(name, raw, shape, dtype)
@@ -243,7 +244,7 @@ def _data(
         return dense(stored, shape, sparsity)
 
 
-def _elements(name: str, raw: np.ndarray[Any, Any], shape: tuple[int, ...], dtype: str) -> np.ndarray[Any, Any]:
+def _elements(name: str, raw: Array, shape: tuple[int, ...], dtype: str) -> Array:
     claimed = math.prod(shape) * np.dtype(dtype).itemsize
     if claimed != raw.size:
         raise ModelError(

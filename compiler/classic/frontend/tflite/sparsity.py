@@ -10,17 +10,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import tflite
 
 from compiler.relay.frontend.shared.errors import ModelError
+from compiler.relay.frontend.shared.folding import Array
 from compiler.relay.frontend.shared.tensors import bounded
 
 __all__ = ["dense"]
-
-Array = np.ndarray[Any, Any]
 
 
 def dense(values: Array, shape: Sequence[int], sparsity: tflite.SparsityParameters) -> Array:

@@ -10,8 +10,9 @@ import numpy as np
 import onnx
 from onnx import defs, helper
 
+from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.onnx.errors import UnsupportedOperatorError
-from compiler.relay.frontend.onnx.node import attribute_value
+from compiler.relay.frontend.onnx.node import Attributes, attribute_value
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import type_of
 
@@ -20,8 +21,8 @@ from compiler.relay.frontend.shared.folding import type_of
 class Body:
     """A function body to convert instead of a node."""
 
-    function: Any
-    defaults: dict[str, Any]
+    function: onnx.FunctionProto
+    defaults: Attributes
 
 
 def schema_of(domain: str, name: str, opset: int) -> Any:
@@ -38,7 +39,7 @@ def has_body(domain: str, name: str, opset: int) -> bool:
     return schema is not None and bool(schema.has_function or schema.has_context_dependent_function)
 
 
-def fixed_body(domain: str, name: str, opset: int) -> Any:
+def fixed_body(domain: str, name: str, opset: int) -> onnx.FunctionProto | None:
     """Return the context-independent function body of an operator, or None."""
     schema = schema_of(domain, name, opset)
     if schema is None or not schema.has_function:
@@ -48,7 +49,9 @@ def fixed_body(domain: str, name: str, opset: int) -> Any:
     return function
 
 
-def body_of(node: onnx.NodeProto, domain: str, opset: int, inputs: Sequence[Any], attributes: dict[str, Any]) -> Body:
+def body_of(
+    node: onnx.NodeProto, domain: str, opset: int, inputs: Sequence[RelayExpr | None], attributes: Attributes
+) -> Body:
     """Return the function body of a node.
 
     Parameters
@@ -71,7 +74,7 @@ def body_of(node: onnx.NodeProto, domain: str, opset: int, inputs: Sequence[Any]
     return Body(function, {name: value for name, value in defaults.items() if value is not None})
 
 
-def _resolved(node: onnx.NodeProto, attributes: dict[str, Any]) -> bytes:
+def _resolved(node: onnx.NodeProto, attributes: Attributes) -> bytes:
     """Resolve references to attributes of the enclosing function."""
     copy = onnx.NodeProto()
     copy.CopyFrom(node)
@@ -92,7 +95,7 @@ def _newest(versions: Sequence[int], opset: int) -> int:
     return max((v for v in versions if v <= opset), default=min(versions))
 
 
-def _type_proto(value: Any) -> bytes:
+def _type_proto(value: RelayExpr | None) -> bytes:
     if value is None:
         return b""
     t = type_of(value)

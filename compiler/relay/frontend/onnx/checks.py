@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import onnx
 
@@ -29,7 +29,7 @@ def check_node(node: onnx.NodeProto, domain: str, opset: int) -> None:
             raise ModelError(f"attribute {attr.name!r} must be of kind {known.type.name}, got {_KIND(attr.type)}")
 
 
-def _check_given(node: onnx.NodeProto, formal: Any) -> None:
+def _check_given(node: onnx.NodeProto, formal: Sequence[onnx.defs.OpSchema.FormalParameter]) -> None:
     """Check that no required input is missing."""
     for i, name in enumerate(node.input):
         declared = formal[min(i, len(formal) - 1)]

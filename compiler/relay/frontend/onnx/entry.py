@@ -34,7 +34,7 @@ from compiler.relay.frontend.shared.folding import constant, keeping
 from compiler.relay.frontend.shared.parameters import is_weight, module_of
 from compiler.relay.frontend.span_filling import begin_import
 from compiler.relay.inference import infer_expr
-from compiler.relay.ty import AnyDim, TensorType
+from compiler.relay.ty import AnyDim, Dim, TensorType
 from compiler.runtime.ndarray import NDArray
 
 _VOCABULARY = (str(Path(__file__).parent.parent),)
@@ -119,7 +119,7 @@ def _checked_opset(opset: int | None) -> int | None:
 
 
 def _inputs(
-    graph: onnx.GraphProto, shapes: dict[str, Any], dtype: str | Mapping[str, str], known: set[str]
+    graph: onnx.GraphProto, shapes: Mapping[str, object], dtype: str | Mapping[str, str], known: set[str]
 ) -> dict[str, Var]:
     declared = {item.name: item for item in graph.input if item.name not in known}
     symbols = {d.dim_param for item in declared.values() for d in item.type.tensor_type.shape.dim if d.dim_param}
@@ -137,7 +137,7 @@ def _inputs(
     return variables
 
 
-def _input(item: onnx.ValueInfoProto, shapes: dict[str, Any], dtype: str | None, default: str) -> Var:
+def _input(item: onnx.ValueInfoProto, shapes: Mapping[str, object], dtype: str | None, default: str) -> Var:
     what = f"input {item.name!r}"
     kind = item.type.WhichOneof("value")
     if kind not in ("tensor_type", None):
@@ -153,7 +153,7 @@ def _input(item: onnx.ValueInfoProto, shapes: dict[str, Any], dtype: str | None,
     return Var(item.name, TensorType(tuple(dims), dtype))
 
 
-def _dim(dim: onnx.TensorShapeProto.Dimension, shapes: dict[str, Any], what: str) -> Any:
+def _dim(dim: onnx.TensorShapeProto.Dimension, shapes: Mapping[str, object], what: str) -> Dim:
     if dim.WhichOneof("value") == "dim_value":
         if dim.dim_value < -1:
             raise ModelError(f"from_onnx: {what} has the negative extent {dim.dim_value}")
@@ -162,7 +162,7 @@ def _dim(dim: onnx.TensorShapeProto.Dimension, shapes: dict[str, Any], what: str
     return AnyDim() if extent is None else _extent(extent, what)
 
 
-def _given_shape(given: Any, declared: list[Any] | None, what: str) -> list[Any]:
+def _given_shape(given: object, declared: list[Dim] | None, what: str) -> list[Dim]:
     if not isinstance(given, (list, tuple)):
         raise ArgumentError(f"from_onnx: shape of {what} must be a tuple of ints, got {show(given)}")
     if declared == [] and tuple(given) == (1,):

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TypeAlias
 
 import onnx
 
 from compiler.ir.error import TVMError
+from compiler.ir.expr import RelayExpr
 from compiler.ir.origin import Span, current_span, derived_from
 from compiler.relay.frontend.onnx import checks
 from compiler.relay.frontend.onnx.bodies import Body, body_of, fixed_body, has_body
 from compiler.relay.frontend.onnx.errors import UnsupportedOperatorError
-from compiler.relay.frontend.onnx.node import Node, attribute_value
+from compiler.relay.frontend.onnx.node import Attributes, Node, attribute_value, operands
 from compiler.relay.frontend.onnx.older_opsets import NUMPY_BROADCAST_OPSET, aligned_inputs
 from compiler.relay.frontend.onnx.order import in_order
 from compiler.relay.frontend.onnx.reader import MAX_DEPTH, opset_imports, subgraphs, tensor_array
@@ -22,7 +23,7 @@ from compiler.relay.frontend.shared.errors import ConversionError, ModelError
 from compiler.relay.frontend.shared.folding import constant, settle
 from compiler.relay.frontend.span_filling import mint_layer, name_parameter
 
-Scope = dict[str, Any]
+Scope: TypeAlias = dict[str, RelayExpr | None]
 """Expressions by value names; the scope of a subgraph starts as a copy of the enclosing one."""
 
 _MISFITS = (ValueError, IndexError, KeyError, TypeError, OverflowError, ZeroDivisionError, MemoryError)
@@ -32,15 +33,15 @@ _MISFITS = (ValueError, IndexError, KeyError, TypeError, OverflowError, ZeroDivi
 class Importer:
     """Converts the graphs of a model."""
 
-    def __init__(self, functions: Sequence[Any], opsets: Mapping[str, int], span: Span) -> None:
+    def __init__(self, functions: Sequence[onnx.FunctionProto], opsets: Mapping[str, int], span: Span) -> None:
         self._functions = {(f.domain, f.name, f.overload): f for f in functions}
         self._opsets = dict(opsets)
         self._span = span
-        self._bindings: dict[str, Any] = {}
+        self._bindings: Attributes = {}
         self._path: tuple[str, ...] | None = ()
         self._depth = 0
 
-    def graph(self, graph: onnx.GraphProto, scope: Scope) -> list[Any]:
+    def graph(self, graph: onnx.GraphProto, scope: Scope) -> list[RelayExpr]:
         """Convert a graph whose inputs are in ``scope``, and return its outputs."""
         for tensor in graph.initializer:
             if tensor.name not in scope:
@@ -48,7 +49,7 @@ class Importer:
         if graph.sparse_initializer:
             raise ModelError(f"graph {graph.name!r} has sparse initializers, which are not supported")
         self._nodes(graph, scope)
-        return [_lookup(scope, output.name, "the graph's outputs") for output in graph.output]
+        return list(operands([_lookup(scope, output.name, "the graph's outputs") for output in graph.output]))
 
     def _nodes(self, graph: onnx.GraphProto, scope: Scope) -> None:
         for node in in_order(graph.node):
@@ -57,7 +58,7 @@ class Importer:
                 if name:
                     scope[name] = value
 
-    def _node(self, proto: onnx.NodeProto, scope: Scope) -> list[Any]:
+    def _node(self, proto: onnx.NodeProto, scope: Scope) -> list[RelayExpr | None]:
         label = _label(proto)
         layer = self._layer_name(label)
         span = mint_layer(f"{proto.op_type} {label}".strip(), layer, self._span)
@@ -73,7 +74,7 @@ class Importer:
                 )
         return outputs
 
-    def _convert(self, proto: onnx.NodeProto, inputs: list[Any], scope: Scope) -> list[Any]:
+    def _convert(self, proto: onnx.NodeProto, inputs: list[RelayExpr | None], scope: Scope) -> list[RelayExpr | None]:
         domain = "" if proto.domain == "ai.onnx" else proto.domain
         local = self._functions.get((proto.domain, proto.op_type, proto.overload))
         if local is not None:
@@ -84,21 +85,21 @@ class Importer:
         if convert is None:
             return self._call(body_of(proto, domain, opset, inputs, self._attributes(proto)), proto, inputs)
 
-        def run(graph: onnx.GraphProto, values: Sequence[Any]) -> list[Any]:
+        def run(graph: onnx.GraphProto, values: Sequence[RelayExpr]) -> list[RelayExpr]:
             return self._subgraph(graph, values, scope)
 
-        attributes = self._attributes(proto)
+        attributes, given = self._attributes(proto), operands(inputs)
         if not domain and opset < NUMPY_BROADCAST_OPSET:
-            inputs = aligned_inputs(proto.op_type, inputs, attributes)
-        result = convert(Node(proto.op_type, inputs, attributes, list(proto.output), opset, run))
-        results = result if isinstance(result, (list, tuple)) else [result]
+            given = aligned_inputs(proto.op_type, given, attributes)
+        result = convert(Node(proto.op_type, given, attributes, list(proto.output), opset, run))
+        results = [result] if isinstance(result, RelayExpr) else result
         return [None if item is None else settle(item) for item in results]
 
-    def _attributes(self, proto: onnx.NodeProto) -> dict[str, Any]:
+    def _attributes(self, proto: onnx.NodeProto) -> Attributes:
         values = {attr.name: attribute_value(attr, self._bindings) for attr in proto.attribute}
         return {name: value for name, value in values.items() if value is not None}
 
-    def _subgraph(self, graph: onnx.GraphProto, values: Sequence[Any], scope: Scope) -> list[Any]:
+    def _subgraph(self, graph: onnx.GraphProto, values: Sequence[RelayExpr], scope: Scope) -> list[RelayExpr]:
         if len(graph.input) > len(values):
             raise ModelError(
                 f"its graph {graph.name!r} takes {len(graph.input)} inputs, but is called with {len(values)}"
@@ -107,7 +108,7 @@ class Importer:
         inner.update({item.name: value for item, value in zip(graph.input, values, strict=False)})
         return self.graph(graph, inner)
 
-    def _call(self, body: Body, proto: onnx.NodeProto, inputs: list[Any]) -> list[Any]:
+    def _call(self, body: Body, proto: onnx.NodeProto, inputs: list[RelayExpr | None]) -> list[RelayExpr | None]:
         """Convert the body of a function in its own scope, with its own operator sets and attributes."""
         function = body.function
         given = self._attributes(proto)
@@ -151,7 +152,7 @@ class Importer:
             self._path, self._span = around
 
     @contextmanager
-    def _within(self, opsets: dict[str, int], bindings: dict[str, Any]) -> Iterator[None]:
+    def _within(self, opsets: dict[str, int], bindings: Attributes) -> Iterator[None]:
         if self._depth >= MAX_DEPTH:
             raise ModelError(f"functions call each other more than {MAX_DEPTH} levels deep, or recursively")
         around = self._opsets, self._bindings
@@ -167,7 +168,7 @@ class Importer:
         """Raise an error that lists all unsupported operators with their nodes."""
         missing: dict[str, list[str]] = {}
         seen: set[tuple[str, str, str]] = set()
-        graphs: list[tuple[Any, dict[str, int]]] = [(graph, self._opsets)]
+        graphs: list[tuple[onnx.GraphProto | onnx.FunctionProto, dict[str, int]]] = [(graph, self._opsets)]
         while graphs:
             current, opsets = graphs.pop()
             for node in current.node:
@@ -180,7 +181,9 @@ class Importer:
         if missing:
             raise UnsupportedOperatorError(missing)
 
-    def _note_missing(self, node: onnx.NodeProto, opsets: dict[str, int], missing: dict[str, list[str]]) -> Any:
+    def _note_missing(
+        self, node: onnx.NodeProto, opsets: dict[str, int], missing: dict[str, list[str]]
+    ) -> onnx.FunctionProto | None:
         """Record a node without a converter; return the function body of its operator, if there is one."""
         domain = "" if node.domain == "ai.onnx" else node.domain
         opset = opsets.get(domain, 1)
@@ -198,7 +201,7 @@ def _label(proto: onnx.NodeProto) -> str:
     return proto.name or next(iter(filter(None, proto.output)), "")
 
 
-def _lookup(scope: Scope, name: str, who: str) -> Any:
+def _lookup(scope: Scope, name: str, who: str) -> RelayExpr | None:
     if name not in scope:
         raise ModelError(f"from_onnx: {who} takes {name!r}, which no node, input or initializer defines")
     return scope[name]

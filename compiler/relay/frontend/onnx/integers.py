@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.shared.folding import dims_of, dtype_of, ops, rank_of
 from compiler.relay.frontend.shared.tensors import cast, reshape, static_dims
+from compiler.relay.ty import Dim
 
 _BYTES = ("int8", "uint8")
 _LARGEST_PRODUCT = 255 * 255
@@ -60,7 +60,7 @@ def remember(real: RelayExpr, made_of: Dequantized) -> None:
         notes[real] = made_of
 
 
-def along(value: Any, x: RelayExpr, axis: int, block: int = 0) -> Any:
+def along(value: RelayExpr, x: RelayExpr, axis: int, block: int = 0) -> RelayExpr:
     """Return a scale or zero point so that it broadcasts against ``x``: one, one for each slice, or one for a block."""
     if rank_of(value) == 0:
         return value
@@ -77,7 +77,7 @@ def along(value: Any, x: RelayExpr, axis: int, block: int = 0) -> Any:
     return value
 
 
-def centred(x: RelayExpr, zero: RelayExpr | None, axis: int) -> Any:
+def centred(x: RelayExpr, zero: RelayExpr | None, axis: int) -> RelayExpr:
     """Return bytes less their zero point: numbers of nine bits, whose products CPUs add in pairs."""
     wide = cast(x, "int16")
     return wide if zero is None else ops.subtract(wide, along(cast(zero, "int16"), x, axis))
@@ -86,10 +86,10 @@ def centred(x: RelayExpr, zero: RelayExpr | None, axis: int) -> Any:
 def product_on_integers(
     a: RelayExpr,
     b: RelayExpr,
-    depth: Any,
+    depth: Dim | None,
     slices: tuple[int, int],
-    multiply: Callable[[RelayExpr, RelayExpr, str], Any],
-) -> Any | None:
+    multiply: Callable[[RelayExpr, RelayExpr, str], RelayExpr],
+) -> RelayExpr | None:
     """Return a product of two dequantised tensors, summed as integers and scaled afterwards.
 
     Parameters

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import TypeVar
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.onnx.node import Node
-from compiler.relay.frontend.onnx.registry import converter, find
+from compiler.relay.frontend.onnx.node import Node, operands
+from compiler.relay.frontend.onnx.registry import Results, converter, find
 from compiler.relay.frontend.shared.errors import ConversionError, ModelError
-from compiler.relay.frontend.shared.folding import dtype_of, rank_of, settled
+from compiler.relay.frontend.shared.folding import dtype_of, rank_of, settle
 
 __all__ = ["DOMAIN", "as_standard", "microsoft", "with_rank"]
 
@@ -19,7 +19,10 @@ _OPSET = 17
 """The operator set version that the converters of fused operators use."""
 
 
-def microsoft(names: str, inputs: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+Fused = TypeVar("Fused", bound=Callable[..., Results])
+
+
+def microsoft(names: str, inputs: str) -> Callable[[Fused], Fused]:
     """Register a function as the converter of operators.
 
     Parameters
@@ -32,8 +35,8 @@ def microsoft(names: str, inputs: str) -> Callable[[Callable[..., Any]], Callabl
     repeated = words[-1].endswith("*")
     formal = words[:-1] if repeated else words
 
-    def enter(convert: Callable[..., Any]) -> Callable[..., Any]:
-        def checked(node: Node) -> Any:
+    def enter(convert: Fused) -> Fused:
+        def checked(node: Node) -> Results:
             if len(node.inputs) > len(formal) and not repeated:
                 raise ModelError(f"it must have at most {len(formal)} inputs, got {len(node.inputs)}")
             for i, name in enumerate(formal):
@@ -47,13 +50,15 @@ def microsoft(names: str, inputs: str) -> Callable[[Callable[..., Any]], Callabl
     return enter
 
 
-def as_standard(operator: str, node: Node, *inputs: RelayExpr | None, opset: int = _OPSET) -> Any:
+def as_standard(operator: str, node: Node, *inputs: RelayExpr | None, opset: int = _OPSET) -> RelayExpr:
     """Apply a standard operator with the attributes of a node to other inputs."""
     convert = find("", operator, opset)
     assert convert is not None, operator
-    plain = dataclasses.replace(node, operator=operator, inputs=inputs, outputs=node.outputs[:1], opset=opset)
-    result = settled(convert)(plain)
-    return result[0] if isinstance(result, list) else result
+    plain = dataclasses.replace(node, operator=operator, inputs=operands(inputs), outputs=node.outputs[:1], opset=opset)
+    result = convert(plain)
+    first = result if isinstance(result, RelayExpr) else result[0]
+    assert first is not None  # the first output of an operator is never optional
+    return settle(first)
 
 
 def with_rank(x: RelayExpr, ranks: tuple[int, ...], name: str) -> RelayExpr:

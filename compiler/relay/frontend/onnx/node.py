@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias, TypeVar, cast, overload
 
 import onnx
 
+from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.onnx.reader import tensor_array
 from compiler.relay.frontend.shared.errors import ConversionError, ModelError
-from compiler.relay.frontend.shared.folding import known
+from compiler.relay.frontend.shared.folding import Array, known
+
+Attributes: TypeAlias = dict[str, Any]
+T = TypeVar("T")
 
 _KINDS = onnx.AttributeProto
+
+
+def operands(inputs: Sequence[RelayExpr | None]) -> Sequence[RelayExpr]:
+    """Return inputs as nodes hold them: those that the operator's schema requires are given, others may be None."""
+    return cast("Sequence[RelayExpr]", inputs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,34 +30,36 @@ class Node:
 
     Attributes
     ----------
-    inputs : list of Expr or None
-        None for omitted optional inputs.
+    inputs : sequence of Expr
+        None for omitted optional inputs, which converters ask :meth:`input` for.
     attributes : dict of str to object
         Tensors as NumPy arrays, graphs as protos.
-    outputs : list of str
+    outputs : sequence of str
         The names of outputs; empty for unused optional ones.
-    opset : int
-        The operator set version of the node.
     run : callable
         ``run(graph, values)`` converts a subgraph with expressions for its inputs, and returns its outputs.
     """
 
     operator: str
-    inputs: Sequence[Any]
-    attributes: dict[str, Any]
+    inputs: Sequence[RelayExpr]
+    attributes: Attributes
     outputs: Sequence[str]
     opset: int
-    run: Callable[[Any, Sequence[Any]], list[Any]]
+    run: Callable[[onnx.GraphProto, Sequence[RelayExpr]], list[RelayExpr]]
 
-    def take(self, count: int) -> list[Any]:
+    def take(self, count: int) -> list[RelayExpr | None]:
         """Return the first ``count`` inputs, None for omitted ones."""
         return [self.input(i) for i in range(count)]
 
-    def input(self, index: int) -> Any:
+    def input(self, index: int) -> RelayExpr | None:
         """Return an input, or None if it is omitted."""
         return self.inputs[index] if index < len(self.inputs) else None
 
-    def attr(self, name: str, default: Any = None) -> Any:
+    @overload
+    def attr(self, name: str) -> Any: ...
+    @overload
+    def attr(self, name: str, default: T) -> T: ...
+    def attr(self, name: str, default: object = None) -> object:
         """Return an attribute, or the default if it is not given."""
         return self.attributes.get(name, default)
 
@@ -58,7 +69,7 @@ class Node:
             raise ModelError(f"attribute {name!r} must be given")
         return self.attributes[name]
 
-    def value(self, index: int, what: str) -> Any:
+    def value(self, index: int, what: str) -> Array | None:
         """Return the value of an input that must be constant; None if it is omitted."""
         given = self.input(index)
         if given is None:
@@ -69,6 +80,13 @@ class Node:
                 f"input {index} ({what}) must be known while importing, but is an input or computed from one"
             )
         return constant_value
+
+    def array(self, index: int, what: str) -> Array:
+        """Return the value of an input that must be given and constant."""
+        value = self.value(index, what)
+        if value is None:
+            raise ModelError(f"input {index} ({what}) must be given")
+        return value
 
     def ints(self, index: int, what: str) -> list[int] | None:
         """Return the integers of an input that must be constant; None if it is omitted."""
@@ -84,7 +102,7 @@ class Node:
         return index < len(self.outputs) and bool(self.outputs[index])
 
 
-def attribute_value(attr: onnx.AttributeProto, bindings: dict[str, Any]) -> Any:
+def attribute_value(attr: onnx.AttributeProto, bindings: Attributes) -> Any:
     """Decode an attribute proto; ``bindings`` are the attributes of the enclosing function."""
     if attr.ref_attr_name:
         return bindings.get(attr.ref_attr_name)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import onnx
 
@@ -12,7 +11,7 @@ from compiler.relay.frontend.onnx.reader import subgraphs
 from compiler.relay.frontend.shared.errors import ModelError
 
 
-def in_order(nodes: Sequence[Any]) -> list[Any]:
+def in_order(nodes: Sequence[onnx.NodeProto]) -> list[onnx.NodeProto]:
     """Sort nodes topologically, keeping their order in the file where possible."""
     maker = _makers(nodes)
     needs = [{maker[name] for name in _used(node) if name in maker} for node in nodes]
@@ -36,7 +35,7 @@ def in_order(nodes: Sequence[Any]) -> list[Any]:
     return ordered
 
 
-def _makers(nodes: Sequence[Any]) -> dict[str, int]:
+def _makers(nodes: Sequence[onnx.NodeProto]) -> dict[str, int]:
     maker: dict[str, int] = {}
     for i, node in enumerate(nodes):
         for name in filter(None, node.output):

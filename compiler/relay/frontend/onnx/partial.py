@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.shared.folding import known
+from compiler.relay.frontend.shared.tensors import Extent
 
-_KNOWN: ContextVar[dict[Any, list[Any]] | None] = ContextVar("_KNOWN", default=None)
+_KNOWN: ContextVar[dict[RelayExpr, list[Extent]] | None] = ContextVar("_KNOWN", default=None)
 
 
 @contextmanager
@@ -23,7 +23,7 @@ def remembering() -> Iterator[None]:
         _KNOWN.reset(token)
 
 
-def remember(expr: RelayExpr, values: Sequence[Any] | None) -> Any:
+def remember(expr: RelayExpr, values: Sequence[Extent] | None) -> RelayExpr:
     """Record the known elements of an expression, and return it."""
     notes = _KNOWN.get()
     if notes is not None and values is not None and known(expr) is None:
@@ -31,7 +31,7 @@ def remember(expr: RelayExpr, values: Sequence[Any] | None) -> Any:
     return expr
 
 
-def partial_of(expr: RelayExpr) -> list[Any] | None:
+def partial_of(expr: RelayExpr) -> list[Extent] | None:
     """Return the known elements of an integer vector or scalar.
 
     Unknown elements are None, or the symbolic extent that they equal; the result is None if nothing is known.

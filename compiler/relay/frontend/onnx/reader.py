@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import onnx
@@ -14,6 +14,7 @@ from onnx import numpy_helper
 
 from compiler.ir.error import ArgumentError
 from compiler.relay.frontend.shared.errors import ModelError
+from compiler.relay.frontend.shared.folding import Array
 
 MAX_DEPTH = 16
 """The maximum nesting depth of graphs."""
@@ -101,7 +102,10 @@ def _not_a_model(name: str, data: bytes) -> str:
 
 def _check_size(proto: onnx.ModelProto) -> None:
     count = 0
-    graphs: list[tuple[Any, int]] = [(proto.graph, 1), *((function, 1) for function in proto.functions)]
+    graphs: list[tuple[onnx.GraphProto | onnx.FunctionProto, int]] = [
+        (proto.graph, 1),
+        *((function, 1) for function in proto.functions),
+    ]
     while graphs:
         graph, depth = graphs.pop()
         if depth > MAX_DEPTH:
@@ -112,7 +116,7 @@ def _check_size(proto: onnx.ModelProto) -> None:
         graphs += [(inner, depth + 1) for node in graph.node for inner in subgraphs(node)]
 
 
-def subgraphs(node: onnx.NodeProto) -> Iterator[Any]:
+def subgraphs(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
     """Return the graphs in a node's attributes."""
     for attr in node.attribute:
         if attr.type == onnx.AttributeProto.GRAPH:
@@ -172,7 +176,7 @@ _IN_BYTES: dict[int, str] = {onnx.TensorProto.INT4: "int8", onnx.TensorProto.UIN
 """What numbers of four bits, two to a byte of the file, are held in."""
 
 
-def tensor_array(tensor: onnx.TensorProto, in_bytes: bool = False) -> np.ndarray[Any, Any]:
+def tensor_array(tensor: onnx.TensorProto, in_bytes: bool = False) -> Array:
     """Return a tensor's elements; ``in_bytes`` each of four bits in a byte of its own."""
     what = f"tensor {tensor.name!r}"
     is_small = in_bytes and tensor.data_type in _IN_BYTES

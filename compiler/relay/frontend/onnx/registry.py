@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias, TypeVar
 
+from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.onnx.node import Node
-from compiler.relay.frontend.shared.folding import settled
+from compiler.relay.frontend.shared.folding import Operators
 from compiler.relay.op_registry import onnx_operators, operator_of_onnx, public_function_of
 
 Row = TypeVar("Row")
 
-Convert = Callable[[Node], Any]
+Results: TypeAlias = "RelayExpr | Sequence[RelayExpr | None]"
+Convert: TypeAlias = Callable[[Node], Results]
 """``convert(node)`` returns the node's outputs: an expression, or a sequence of them, None for one that it lacks."""
+
+F = TypeVar("F", bound=Convert)
 
 _TABLE: dict[tuple[str, str], dict[int, Convert]] = {}
 
 
-def converter(*names: str, since: int = 1, domain: str = "") -> Callable[[Convert], Convert]:
+def converter(*names: str, since: int = 1, domain: str = "") -> Callable[[F], F]:
     """Register a function as the converter of operators, from an operator set on."""
 
-    def enter(convert: Convert) -> Convert:
+    def enter(convert: F) -> F:
         for name in names:
             _TABLE.setdefault((domain, name), {})[since] = convert
         return convert
@@ -47,10 +51,10 @@ def find(domain: str, name: str, opset: int) -> Convert | None:
     return versions[max(fitting)] if fitting else _one_to_one(domain, name)
 
 
-def one_to_one(name: str) -> Callable[..., Any] | None:
+def one_to_one(name: str) -> Operators | None:
     """Return the function of the Relay operator that an ONNX operator is, if its row names it."""
     op = operator_of_onnx(name)
-    return settled(public_function_of(op)) if op else None
+    return Operators(public_function_of(op)) if op else None
 
 
 def _one_to_one(domain: str, name: str) -> Convert | None:
@@ -60,7 +64,7 @@ def _one_to_one(domain: str, name: str) -> Convert | None:
     if op is None or function is None:
         return None
 
-    def convert(node: Node) -> Any:
+    def convert(node: Node) -> RelayExpr:
         attributes = {key: value for key, value in node.attributes.items() if key in op.attributes}
         return function(*node.inputs, **attributes)
 

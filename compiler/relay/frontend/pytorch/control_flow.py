@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.expr import Call, If, Let, Tuple, TupleGetItem, Var
 from compiler.relay.frontend.pytorch.dtypes import cast, tensor
 from compiler.relay.frontend.pytorch.tensors import number, reshape
+from compiler.relay.frontend.pytorch.values import TorchKey, TorchValue, as_items, as_number
 from compiler.relay.frontend.shared.carried_types import stable_types
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, dtype_of, known, ops, rank_of, settle, type_of
@@ -27,11 +28,12 @@ MAX_ITERATIONS = 256
 """The maximum trip count of loops that are unrolled, if it is known."""
 
 
-def branch(importer: Importer, node: Any, condition: Any) -> Sequence[Any]:
+def branch(importer: Importer, node: torch.Node, condition: TorchValue) -> Sequence[TorchValue]:
     """Convert an ``if`` and return its values."""
     then, otherwise = node.blocks()
     if not isinstance(condition, RelayExpr) or known(condition) is not None:
-        return importer.block(then if number(condition, "the condition") else otherwise)
+        holds = number(condition, "the condition") if isinstance(condition, RelayExpr) else condition
+        return importer.block(then if holds else otherwise)
     for block, other in ((then, otherwise), (otherwise, then)):
         if any(inner.kind() == "prim::RaiseException" for inner in block.nodes()):
             return importer.block(other)
@@ -62,17 +64,18 @@ def _undecided(importer: Importer) -> Iterator[None]:
         )
 
 
-def _contents(value: list[Any] | dict[Any, Any]) -> list[tuple[Any, int]]:
+def _contents(value: TorchValue) -> list[tuple[TorchKey, int]]:
     """Return the identities of the elements of a list or dict, to detect mutation."""
-    pairs = value.items() if isinstance(value, dict) else enumerate(value)
+    pairs: Iterable[tuple[TorchKey, TorchValue]]
+    pairs = value.items() if isinstance(value, dict) else enumerate(as_items(value))
     return [(key, id(item)) for key, item in pairs]
 
 
-def _scalar(x: Any) -> Any:
+def _scalar(x: RelayExpr) -> RelayExpr:
     return reshape(x, []) if rank_of(x) else x
 
 
-def _unified(a: Any, b: Any) -> tuple[Any, Any]:
+def _unified(a: TorchValue, b: TorchValue) -> tuple[RelayExpr, RelayExpr]:
     """Promote the values of two branches to a common data type."""
     if not all(isinstance(v, (RelayExpr, bool, int, float)) for v in (a, b)):
         raise ConversionError("both branches of an if must return tensors or numbers")
@@ -82,14 +85,14 @@ def _unified(a: Any, b: Any) -> tuple[Any, Any]:
     return left, right
 
 
-def loop(importer: Importer, node: Any, inputs: Sequence[Any]) -> Sequence[Any]:
+def loop(importer: Importer, node: torch.Node, inputs: Sequence[TorchValue]) -> Sequence[TorchValue]:
     """Convert a loop and return the final loop-carried values."""
     (body,) = node.blocks()
     trips, going, *carried = inputs
     trips, going = (number(v, "") if isinstance(v, RelayExpr) and known(v) is not None else v for v in (trips, going))
     if isinstance(trips, RelayExpr) or isinstance(going, RelayExpr) or _is_decided_inside(body):
         return _at_run_time(importer, body, trips, going, carried)
-    return _unrolled(importer, body, trips, going, carried)
+    return _unrolled(importer, body, as_number(trips), going, carried)
 
 
 def _is_decided_inside(body: torch.Block) -> bool:
@@ -98,7 +101,9 @@ def _is_decided_inside(body: torch.Block) -> bool:
     return str(following.node().kind()) != "prim::Constant"
 
 
-def _unrolled(importer: Importer, body: torch.Block, trips: int, going: Any, carried: list[Any]) -> Sequence[Any]:
+def _unrolled(
+    importer: Importer, body: torch.Block, trips: float, going: TorchValue, carried: list[TorchValue]
+) -> Sequence[TorchValue]:
     turn = 0
     while turn < trips and going:
         if turn == MAX_ITERATIONS:
@@ -109,7 +114,9 @@ def _unrolled(importer: Importer, body: torch.Block, trips: int, going: Any, car
     return carried
 
 
-def _at_run_time(importer: Importer, body: torch.Block, trips: Any, going: Any, carried: list[Any]) -> Sequence[Any]:
+def _at_run_time(
+    importer: Importer, body: torch.Block, trips: TorchValue, going: TorchValue, carried: list[TorchValue]
+) -> Sequence[TorchValue]:
     """Convert a loop to a recursive function and return its results."""
     initial = [tensor(v) for v in carried]
     types = stable_types([type_of(v) for v in initial], lambda before: _types_after(importer, body, before))
@@ -127,11 +134,11 @@ def _at_run_time(importer: Importer, body: torch.Block, trips: Any, going: Any, 
     return [settle(TupleGetItem(whole, i)) for i in range(len(types))]
 
 
-def _condition(value: Any) -> Any:
+def _condition(value: TorchValue) -> RelayExpr:
     return cast(_scalar(tensor(value)), "bool")
 
 
-def _variables(types: Sequence[TensorType]) -> tuple[Any, Any, list[Any]]:
+def _variables(types: Sequence[TensorType]) -> tuple[Var, Var, list[Var]]:
     turn, condition = Var("turn", TensorType((), "int64")), Var("going", TensorType((), "bool"))
     state = [Var(f"state{i}", t) for i, t in enumerate(types)]
     for variable in (turn, condition, *state):

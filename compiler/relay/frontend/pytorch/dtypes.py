@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
 
 import numpy as np
 import torch
 
 from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.pytorch.values import DType, Scalar, TorchValue
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, dtype_of, ops, rank_of
 
@@ -40,7 +40,7 @@ def default_float() -> str:
     return _DEFAULT_FLOAT.get()
 
 
-def dtype_name(value: Any) -> str:
+def dtype_name(value: DType) -> str:
     """Return the name of a data type, given as PyTorch does."""
     name = _CODES.get(value, "") if isinstance(value, int) else str(value).removeprefix("torch.")
     name = {"float": "float32", "int": "int32", "double": "float64", "half": "float16", "long": "int64"}.get(name, name)
@@ -54,12 +54,12 @@ def dtype_code(name: str) -> int:
     return next(code for code, own in _CODES.items() if own == name)
 
 
-def cast(x: RelayExpr, dtype: str) -> Any:
+def cast(x: RelayExpr, dtype: str) -> RelayExpr:
     """Cast a tensor; floats are converted to bool by comparison with zero."""
     return x if dtype_of(x) == dtype else ops.cast(x, dtype)
 
 
-def tensor(value: Any, dtype: str | None = None) -> Any:
+def tensor(value: TorchValue, dtype: str | None = None) -> RelayExpr:
     """Convert a value to an expression."""
     if isinstance(value, RelayExpr):
         return value if dtype is None else cast(value, dtype)
@@ -69,7 +69,7 @@ def tensor(value: Any, dtype: str | None = None) -> Any:
     return constant(array, dtype or (default_float() if array.dtype.kind == "f" else str(array.dtype)))
 
 
-def result_dtype(*values: Any) -> str:
+def result_dtype(*values: Scalar) -> str:
     """Promote the data types of values by PyTorch's rules.
 
     Tensors with dimensions take precedence over scalar tensors and numbers of the same category.
@@ -93,7 +93,7 @@ def result_dtype(*values: Any) -> str:
     return result
 
 
-def _dtype_of_number(value: Any) -> str:
+def _dtype_of_number(value: float) -> str:
     return "bool" if isinstance(value, bool) else "int64" if isinstance(value, int) else default_float()
 
 
@@ -108,7 +108,7 @@ def _category(dtype: str) -> int:
     return 0 if dtype == "bool" else 2 if "float" in dtype else 1
 
 
-def promoted(*values: Any, floating: bool = False) -> list[Any]:
+def promoted(*values: Scalar, floating: bool = False) -> list[RelayExpr]:
     """Promote values to expressions of a common data type."""
     dtype = result_dtype(*values)
     if floating and _category(dtype) < 2:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from compiler.ir.error import ArgumentError, UnavailableError, show
 from compiler.ir.instrument import active_instruments
@@ -14,21 +14,19 @@ from compiler.relay.frontend.span_filling import begin_import
 from compiler.runtime.ndarray import NDArray
 
 if TYPE_CHECKING:
+    from compiler.relay.frontend.pytorch.inputs import Infos
     from compiler.relay.frontend.pytorch.reader import ModelSource
+    from compiler.relay.frontend.pytorch.registry import Convert
 
 __all__ = ["from_pytorch"]
 
 _VOCABULARY = (str(Path(__file__).parent.parent),)
 
 
-def from_pytorch(
-    script_module: ModelSource,
-    input_infos: Sequence[tuple[str, Any]] | None = None,
-    custom_convert_map: Mapping[str, Callable[..., Any]] | None = None,
-    default_dtype: str = "float32",
-    use_parser_friendly_name: bool = False,
-    keep_quantized_weight: bool = False,
-) -> tuple[IRModule, dict[str, NDArray]]:
+def from_pytorch(script_module: ModelSource, input_infos: Infos | None = None,
+                 custom_convert_map: Mapping[str, Convert] | None = None, default_dtype: str = "float32",
+                 use_parser_friendly_name: bool = False,
+                 keep_quantized_weight: bool = False) -> tuple[IRModule, dict[str, NDArray]]:  # fmt: skip
     """Convert a PyTorch model to a Relay module.
 
     Parameters
@@ -97,7 +95,7 @@ def from_pytorch(
     return mod, params
 
 
-def _check_custom(given: Mapping[str, Callable[..., Any]] | None) -> None:
+def _check_custom(given: Mapping[str, Convert] | None) -> None:
     for name, convert in (given or {}).items():
         if not isinstance(name, str) or not callable(convert):
             raise ArgumentError(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 import torch
 
@@ -12,26 +12,23 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
 from compiler.ir.origin import Span, derived_from
 from compiler.relay.frontend.pytorch.dtypes import dtype_name
-from compiler.relay.frontend.pytorch.inputs import input_variables
+from compiler.relay.frontend.pytorch.inputs import Described, Infos, as_value, input_variables
 from compiler.relay.frontend.pytorch.numbers import are_plain
-from compiler.relay.frontend.pytorch.registry import Argument, apply, find
+from compiler.relay.frontend.pytorch.registry import Argument, Convert, apply, find
 from compiler.relay.frontend.pytorch.script import type_name
 from compiler.relay.frontend.pytorch.tensors import settled_value
+from compiler.relay.frontend.pytorch.values import TorchValue, item_of
 from compiler.relay.frontend.pytorch.weights import Weights, tensor_constant
 from compiler.relay.frontend.shared.errors import ConversionError, UnsupportedOperatorError, naming_node
 from compiler.relay.frontend.span_filling import mint_layer
 
 __all__ = ["import_program"]
 
+Values: TypeAlias = "dict[torch.fx.Node, TorchValue]"
 
-def import_program(
-    program: Any,
-    infos: Any,
-    custom: Mapping[str, Callable[..., Any]],
-    default: str,
-    weights: Weights,
-    span: Span,
-) -> tuple[list[Any], Any]:
+
+def import_program(program: torch.export.ExportedProgram, infos: Infos, custom: Mapping[str, Convert], default: str,
+                   weights: Weights, span: Span) -> tuple[list[Described], TorchValue]:  # fmt: skip
     """Convert an exported program; return its input variables and its result."""
     functional = program if _is_functional(program, custom) else program.run_decompositions({})
     _check_operators(functional.graph, custom)
@@ -43,7 +40,7 @@ def import_program(
             "from_pytorch: in an exported program the tensors of a dict are separate inputs: "
             f"{', '.join(node.name for node in given)}"
         )
-    values.update(zip(given, inputs, strict=True))
+    values.update(zip(given, map(as_value, inputs), strict=True))
     for node in functional.graph.nodes:
         if node.op == "call_function":
             values[node] = _call(node, values, custom, span)
@@ -72,7 +69,7 @@ _OF_PYTHON = {
 """Python functions on extents, and the operators that replace them for dynamic extents."""
 
 
-def _is_functional(program: Any, custom: Mapping[str, Callable[..., Any]]) -> bool:
+def _is_functional(program: torch.export.ExportedProgram, custom: Mapping[str, Convert]) -> bool:
     """Return whether no operator is in-place and all have converters, so that no decomposition is needed.
 
     Decomposition takes most of the time of an import.
@@ -91,7 +88,7 @@ def _is_functional(program: Any, custom: Mapping[str, Callable[..., Any]]) -> bo
     return True
 
 
-def _check_operators(graph: Any, custom: Mapping[str, Callable[..., Any]]) -> None:
+def _check_operators(graph: torch.fx.Graph, custom: Mapping[str, Convert]) -> None:
     missing: dict[str, list[str]] = {}
     for node in graph.nodes:
         if node.op == "call_function" and node.target is not operator.getitem:
@@ -102,16 +99,16 @@ def _check_operators(graph: Any, custom: Mapping[str, Callable[..., Any]]) -> No
         raise UnsupportedOperatorError("from_pytorch", missing)
 
 
-def _operator_name(target: Any) -> str:
+def _operator_name(target: torch.fx.node.Target) -> str:
     if target in _OF_PYTHON:
         return _OF_PYTHON[target]
     return str(target._schema.name) if isinstance(target, torch._ops.OpOverload) else str(target)
 
 
-def _weights_and_inputs(program: Any, weights: Weights) -> tuple[dict[Any, Any], list[Any]]:
+def _weights_and_inputs(program: torch.export.ExportedProgram, weights: Weights) -> tuple[Values, list[torch.fx.Node]]:
     """Split the placeholders into tensors of the model, with their values, and inputs."""
-    values: dict[Any, Any] = {}
-    inputs: list[Any] = []
+    values: Values = {}
+    inputs: list[torch.fx.Node] = []
     placeholders = [node for node in program.graph.nodes if node.op == "placeholder"]
     tensors = {**program.state_dict, **program.constants}
     for node, spec in zip(placeholders, program.graph_signature.input_specs, strict=True):
@@ -127,7 +124,7 @@ def _weights_and_inputs(program: Any, weights: Weights) -> tuple[dict[Any, Any],
     return values, inputs
 
 
-def _dtype_of(node: Any) -> str | None:
+def _dtype_of(node: torch.fx.Node) -> str | None:
     value = node.meta.get("val")
     return dtype_name(value.dtype) if isinstance(value, torch.Tensor) else None
 
@@ -135,15 +132,15 @@ def _dtype_of(node: Any) -> str | None:
 class _Value:
     """A wrapper of a node's value that ``torch.fx`` does not look into."""
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: TorchValue) -> None:
         self.value = value
 
 
-def _call(node: Any, values: Mapping[Any, Any], custom: Mapping[str, Callable[..., Any]], span: Span) -> Any:
+def _call(node: torch.fx.Node, values: Values, custom: Mapping[str, Convert], span: Span) -> TorchValue:
     given = torch.fx.node.map_arg((node.args, node.kwargs), lambda other: _Value(values[other]))
     args, kwargs = [_plain(a) for a in given[0]], {name: _plain(a) for name, a in given[1].items()}
     if node.target is operator.getitem:
-        return args[0][args[1]]
+        return item_of(args[0], args[1])
     name, scope, place = _operator_name(node.target), _scope(node), _place(node)
     layer = "/".join(filter(None, (scope, node.name)))
     made_of = mint_layer(f"{name} {scope}".strip(), layer, span)
@@ -154,13 +151,14 @@ def _call(node: Any, values: Mapping[Any, Any], custom: Mapping[str, Callable[..
         if name in custom:
             return settled_value(custom[name](args, [type_name(a) for a in args]))
         if node.target in _OF_PYTHON and are_plain(args):
-            return node.target(*args)
+            number: TorchValue = node.target(*args)
+            return number
         convert = find(name)
         assert convert is not None  # checked by _check_operators
         return settled_value(apply(convert, _arguments(node.target, args, kwargs)))
 
 
-def _plain(argument: Any) -> Any:
+def _plain(argument: TorchValue | _Value) -> TorchValue:
     """Replace nodes within an argument by their values."""
     if isinstance(argument, _Value):
         return argument.value
@@ -169,7 +167,9 @@ def _plain(argument: Any) -> Any:
     return argument
 
 
-def _arguments(target: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Argument]:
+def _arguments(
+    target: torch.fx.node.Target, args: Sequence[TorchValue], kwargs: Mapping[str, TorchValue]
+) -> list[Argument]:
     """Return the arguments of a call by schema names, including defaults."""
     if target in _OF_PYTHON:
         return [Argument(name, arg) for name, arg in zip(("self", "other"), args, strict=False)]
@@ -186,13 +186,13 @@ def _arguments(target: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> l
     return arguments
 
 
-def _scope(node: Any) -> str:
+def _scope(node: torch.fx.Node) -> str:
     """Return the module path of a node."""
     stack = list((node.meta.get("nn_module_stack") or {}).values())
     return str(stack[-1][0]).removeprefix("L['self']").lstrip(".") if stack else ""
 
 
-def _place(node: Any) -> str:
+def _place(node: torch.fx.Node) -> str:
     """Return the innermost line of the user's program that created a node."""
     lines = [line.strip() for line in str(node.meta.get("stack_trace") or "").splitlines() if "File " in line]
     own = [line for line in lines if "site-packages/torch" not in line]
@@ -202,7 +202,7 @@ def _place(node: Any) -> str:
     return f"{path}:{rest.split(',')[1].removeprefix(' line ')}"
 
 
-def _results(program: Any, values: Mapping[Any, Any]) -> Any:
+def _results(program: torch.export.ExportedProgram, values: Values) -> TorchValue:
     """Return the user outputs, without mutated buffers."""
     (outputs,) = next(node for node in program.graph.nodes if node.op == "output").args
     specs = program.graph_signature.output_specs

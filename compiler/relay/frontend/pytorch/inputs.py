@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from compiler.ir.error import ArgumentError, TVMError, show
+from compiler.ir.expr import RelayExpr
 from compiler.relay.expr import Tuple, Var
 from compiler.relay.frontend.pytorch.dtypes import dtype_name
+from compiler.relay.frontend.pytorch.values import TorchKey, TorchValue
 from compiler.relay.inference import infer_expr
-from compiler.relay.ty import AnyDim, TensorType
+from compiler.relay.ty import AnyDim, Dim, TensorType
 
-__all__ = ["input_variables", "parameters"]
+__all__ = ["Described", "Infos", "input_variables", "parameters"]
+
+Infos: TypeAlias = Sequence[tuple[str, object]]
+"""The name of each input with what is known of it, as :func:`from_pytorch` takes them."""
+
+Described: TypeAlias = "Var | Tuple | dict[TorchKey, Described]"
+"""The parameters of ``main`` for one input of the model."""
 
 
-def input_variables(infos: Any, names: Sequence[str], dtypes: Sequence[str | None], default: str) -> list[Any]:
+def input_variables(infos: Infos, names: Sequence[str], dtypes: Sequence[str | None], default: str) -> list[Described]:
     """Create the parameters of ``main`` for the inputs of a model.
 
     Parameters
@@ -38,16 +46,27 @@ def input_variables(infos: Any, names: Sequence[str], dtypes: Sequence[str | Non
     return variables
 
 
-def parameters(given: Sequence[Any]) -> list[Var]:
+def as_value(described: Described) -> TorchValue:
+    """Return the value of an input: a list for a tuple, a dict for a dict."""
+    if isinstance(described, dict):
+        return {key: as_value(inner) for key, inner in described.items()}
+    return list(described.fields) if isinstance(described, Tuple) else described
+
+
+def parameters(given: Iterable[Described | RelayExpr]) -> list[Var]:
     """Flatten the parameters of ``main``, including those in lists and dicts."""
     own: list[Var] = []
     for item in given:
-        fields = item.values() if isinstance(item, dict) else item.fields if isinstance(item, Tuple) else None
-        own += [item] if fields is None else parameters(list(fields))
+        if isinstance(item, dict):
+            own += parameters(item.values())
+        elif isinstance(item, Tuple):
+            own += parameters(item.fields)
+        elif isinstance(item, Var):
+            own.append(item)
     return own
 
 
-def _variable(info: Any, dtype: str) -> Any:
+def _variable(info: object, dtype: str) -> Described:
     if not isinstance(info, (list, tuple)) or len(info) != 2 or not isinstance(info[0], str):
         raise ArgumentError(
             f"from_pytorch: each of input_infos must be (name, shape) or (name, (shape, dtype)), got {show(info)}"
@@ -58,7 +77,8 @@ def _variable(info: Any, dtype: str) -> Any:
     if _is_typed(shape):
         shape, dtype = shape
     if isinstance(shape, (list, tuple)) and shape and all(isinstance(s, (list, tuple)) for s in shape):
-        return Tuple(tuple(_variable((f"{name}_{i}", s), dtype) for i, s in enumerate(shape)))
+        parts = [_variable((f"{name}_{i}", s), dtype) for i, s in enumerate(shape)]
+        return Tuple(tuple(part for part in parts if not isinstance(part, dict)))
     try:
         variable = Var(name, TensorType(_dims(name, shape), dtype_name(dtype)))
     except TVMError as exc:
@@ -67,7 +87,7 @@ def _variable(info: Any, dtype: str) -> Any:
     return variable
 
 
-def _is_typed(shape: Any) -> bool:
+def _is_typed(shape: object) -> bool:
     """Return whether an input description has a data type."""
     return (
         isinstance(shape, (list, tuple))
@@ -77,7 +97,7 @@ def _is_typed(shape: Any) -> bool:
     )
 
 
-def _dims(name: str, shape: Any) -> tuple[Any, ...]:
+def _dims(name: str, shape: object) -> tuple[Dim, ...]:
     if isinstance(shape, (list, tuple)) or (hasattr(shape, "__iter__") and not isinstance(shape, str)):
         dims = tuple(shape)
         if all(isinstance(d, AnyDim) or _is_extent(d) for d in dims):

@@ -5,16 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.pytorch.registry import Argument, Convert, apply
 from compiler.relay.frontend.pytorch.tensors import reshape, static_shape
+from compiler.relay.frontend.pytorch.values import TorchValue, as_expr, as_items
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, known, ops, rank_of
 from compiler.relay.frontend.shared.tensors import expand
+
+if TYPE_CHECKING:
+    import torch
 
 __all__ = ["Views"]
 
@@ -28,36 +32,35 @@ class _View:
     arguments: tuple[Argument, ...]
     part: int | None
 
-    def of(self, base: RelayExpr) -> Any:
+    def of(self, base: RelayExpr) -> RelayExpr:
         """Apply the view to another tensor."""
         result = apply(self.convert, (Argument("self", base), *self.arguments))
-        return result if self.part is None else result[self.part]
+        return as_expr(result if self.part is None else as_items(result)[self.part])
 
 
 class Views:
     """Tracks aliases among the values of a graph."""
 
-    def __init__(self, values: dict[str, Any]) -> None:
+    def __init__(self, values: dict[str, TorchValue]) -> None:
         self._values = values
         self._views: dict[RelayExpr, _View] = {}
         self.branch_depth = 0
 
-    def record(
-        self, schema: Any, first: RelayExpr, result: Any, convert: Convert, arguments: Sequence[Argument]
-    ) -> Any:
+    def record(self, schema: torch.FunctionSchema, first: RelayExpr, result: TorchValue, convert: Convert,
+               arguments: Sequence[Argument]) -> TorchValue:  # fmt: skip
         """Record aliasing between the result of a call and its first argument, and return the result."""
         alias = schema.arguments[0].alias_info
         if alias is None:
             return result
         if alias.is_write:
-            return self._written(first, result)
+            return self._written(first, as_expr(result))
         for part, item in enumerate(result if isinstance(result, (list, tuple)) else [result]):
             if isinstance(item, RelayExpr) and item is not first and item not in self._views:
                 place = part if isinstance(result, (list, tuple)) else None
                 self._views[item] = _View(first, convert, tuple(arguments[1:]), place)
         return result
 
-    def _written(self, old: RelayExpr, new: Any) -> Any:
+    def _written(self, old: RelayExpr, new: RelayExpr) -> RelayExpr:
         """Replace the elements of a tensor, and propagate the update to its base."""
         if self.branch_depth:
             raise ConversionError(
@@ -72,7 +75,7 @@ class Views:
             chain.append(self._views[root])
             root = self._views[root].base
         if not chain:
-            replaced: dict[RelayExpr, Any] = {old: new}
+            replaced: dict[RelayExpr, RelayExpr] = {old: new}
         else:
             places = _numbered(root)
             for view in reversed(chain):
@@ -87,12 +90,12 @@ class Views:
         self._rename(replaced)
         return replaced[old]
 
-    def _rename(self, replaced: dict[RelayExpr, Any]) -> None:
+    def _rename(self, replaced: dict[RelayExpr, RelayExpr]) -> None:
         """Update all names that refer to a written tensor or to its views."""
         for name, value in list(self._values.items()):
             self._values[name] = self._replacement(value, replaced)
 
-    def _replacement(self, value: Any, replaced: dict[RelayExpr, Any]) -> Any:
+    def _replacement(self, value: TorchValue, replaced: dict[RelayExpr, RelayExpr]) -> TorchValue:
         if isinstance(value, list):
             value[:] = [self._replacement(v, replaced) for v in value]
             return value
@@ -102,18 +105,18 @@ class Views:
             return value
         if value not in replaced and value in self._views:
             view = self._views[value]
-            base = self._replacement(view.base, replaced)
+            base = as_expr(self._replacement(view.base, replaced))
             if base is not view.base:
                 replaced[value] = view.of(base)
                 self._views[replaced[value]] = _View(base, view.convert, view.arguments, view.part)
         elif value in replaced and value in self._views and replaced[value] not in self._views:
             view = self._views[value]
-            base = self._replacement(view.base, replaced)
+            base = as_expr(self._replacement(view.base, replaced))
             self._views[replaced[value]] = _View(base, view.convert, view.arguments, view.part)
         return replaced.get(value, value)
 
 
-def _numbered(x: RelayExpr) -> Any:
+def _numbered(x: RelayExpr) -> RelayExpr:
     """Return a tensor of flat indices with the shape of another one."""
     shape = static_shape(x)
     return constant(np.arange(math.prod(shape)).reshape(shape), "int64")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 
+from compiler.relay.frontend.pytorch.values import TorchValue
 from compiler.relay.frontend.shared.errors import ConversionError
 
 __all__ = ["are_plain", "compute", "takes_plain"]
@@ -28,13 +28,13 @@ def takes_plain(schema: torch.FunctionSchema | None) -> bool:
     return all(_is_plain(value.type) and value.alias_info is None for value in values)
 
 
-def _is_plain(kind: Any) -> bool:
+def _is_plain(kind: torch.JitType) -> bool:
     if kind.kind() in ("ListType", "OptionalType"):
         return _is_plain(kind.getElementType())
     return kind.kind() in _PLAIN
 
 
-def are_plain(values: Sequence[Any]) -> bool:
+def are_plain(values: Sequence[TorchValue]) -> bool:
     """Return whether values are numbers, strings, None or lists of them, without expressions."""
     return all(
         are_plain(value) if isinstance(value, (list, tuple)) else isinstance(value, (bool, int, float, str, type(None)))
@@ -42,11 +42,12 @@ def are_plain(values: Sequence[Any]) -> bool:
     )
 
 
-def compute(schema: torch.FunctionSchema, values: Sequence[Any]) -> Any:
+def compute(schema: torch.FunctionSchema, values: Sequence[TorchValue]) -> TorchValue:
     """Evaluate an operator on numbers and strings with PyTorch."""
     namespace, name = schema.name.split("::")
     operator = getattr(getattr(getattr(torch.ops, namespace), name), schema.overload_name or "default")
     try:
-        return operator(*values)
+        result: TorchValue = operator(*values)
+        return result
     except RuntimeError as exc:
         raise ConversionError(f"PyTorch cannot compute it for {', '.join(map(repr, values))}: {exc}") from exc

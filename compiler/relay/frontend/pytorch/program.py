@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import torch
 
@@ -15,10 +14,12 @@ from compiler.relay.expr import Tuple
 from compiler.relay.frontend.pytorch import converters as _converters
 from compiler.relay.frontend.pytorch.dtypes import dtype_name, tensor, using_float
 from compiler.relay.frontend.pytorch.exported import import_program
-from compiler.relay.frontend.pytorch.inputs import input_variables, parameters
+from compiler.relay.frontend.pytorch.inputs import Described, Infos, input_variables, parameters
 from compiler.relay.frontend.pytorch.quantization import keeping_scales
 from compiler.relay.frontend.pytorch.reader import ModelSource, input_infos_of, read_model
+from compiler.relay.frontend.pytorch.registry import Convert
 from compiler.relay.frontend.pytorch.script import Importer
+from compiler.relay.frontend.pytorch.values import TorchValue
 from compiler.relay.frontend.pytorch.weights import Weights
 from compiler.relay.frontend.shared.errors import ModelError
 from compiler.relay.frontend.shared.folding import settle
@@ -31,15 +32,8 @@ __all__ = ["convert_model"]
 assert _converters is not None  # registers the converters
 
 
-def convert_model(
-    model: ModelSource,
-    infos: Any,
-    custom: Mapping[str, Callable[..., Any]],
-    default: str,
-    friendly: bool,
-    keep_quantized: bool,
-    span: Span,
-) -> tuple[IRModule, dict[str, NDArray]]:
+def convert_model(model: ModelSource, infos: Infos | None, custom: Mapping[str, Convert], default: str, friendly: bool,
+                  keep_quantized: bool, span: Span) -> tuple[IRModule, dict[str, NDArray]]:  # fmt: skip
     """Convert a model to a module and its weights; see :func:`from_pytorch`."""
     default = dtype_name(default)
     model = read_model(model)
@@ -54,7 +48,7 @@ def convert_model(
     return infer_module(IRModule({"main": Function((*parameters(inputs), *weights.variables), body)})), weights.params
 
 
-def as_expression(value: Any) -> Any:
+def as_expression(value: TorchValue) -> RelayExpr:
     """Convert the result of a model to an expression, with tuples for lists and tuples."""
     if isinstance(value, dict):
         return as_expression(tuple(value.values()))
@@ -66,14 +60,8 @@ def as_expression(value: Any) -> Any:
     raise ModelError(f"from_pytorch: the model returns {show(value)}, which is not a tensor")
 
 
-def _script(
-    model: torch.jit.ScriptModule,
-    infos: Any,
-    custom: Mapping[str, Callable[..., Any]],
-    default: str,
-    weights: Weights,
-    span: Span,
-) -> tuple[list[Any], Any]:
+def _script(model: torch.jit.ScriptModule, infos: Infos, custom: Mapping[str, Convert], default: str, weights: Weights,
+            span: Span) -> tuple[list[Described], TorchValue]:  # fmt: skip
     if not hasattr(model, "forward"):
         raise ModelError(f"from_pytorch: {model.original_name} has several overloads of forward: wrap it in a module")
     graph = model.forward.graph.copy()
@@ -86,7 +74,7 @@ def _script(
     return inputs, importer.graph(graph, inputs)
 
 
-def _check_dicts(names: Sequence[str], given: Sequence[Any], inputs: Sequence[Any]) -> None:
+def _check_dicts(names: Sequence[str], given: Sequence[torch.Value], inputs: Sequence[Described]) -> None:
     for name, value, described in zip(names, given, inputs, strict=True):
         is_dict = value.type().kind() == "DictType"
         if is_dict and not isinstance(described, dict):
@@ -98,7 +86,7 @@ def _check_dicts(names: Sequence[str], given: Sequence[Any], inputs: Sequence[An
             raise ArgumentError(f"from_pytorch: input_infos gives a dict for input {name!r}, which is {value.type()}")
 
 
-def _traced_dtype(value: Any) -> str | None:
+def _traced_dtype(value: torch.Value) -> str | None:
     """Return the traced data type of an input."""
     kind = value.type()
     dtype = kind.dtype() if kind.kind() == "TensorType" else None

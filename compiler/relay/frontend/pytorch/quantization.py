@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.pytorch.registry import Argument, Convert, apply
 from compiler.relay.frontend.pytorch.tensors import constant, ops, settled_value
+from compiler.relay.frontend.pytorch.values import TorchValue
 from compiler.relay.frontend.shared.errors import ConversionError
 
 __all__ = ["Quantized", "keeping_scales", "on_real_numbers", "quantized", "real", "scales_of", "with_scales"]
@@ -37,7 +37,7 @@ class Quantized:
     dtype: str
 
     @property
-    def parameters(self) -> tuple[Any, Any]:
+    def parameters(self) -> tuple[RelayExpr, RelayExpr]:
         """The scale and the zero point as constants."""
         return constant(self.scale, "float32"), constant(self.zero, "int32")
 
@@ -60,7 +60,7 @@ def scales_of(x: object) -> Quantized | None:
     return (_SCALES.get() or {}).get(x) if isinstance(x, RelayExpr) else None
 
 
-def real(x: RelayExpr) -> Any:
+def real(x: RelayExpr) -> RelayExpr:
     """Dequantize a tensor."""
     q = scales_of(x)
     if q is None:
@@ -68,7 +68,7 @@ def real(x: RelayExpr) -> Any:
     return ops.qnn.dequantize(x, *q.parameters)
 
 
-def with_scales(x: RelayExpr, q: Quantized) -> Any:
+def with_scales(x: RelayExpr, q: Quantized) -> RelayExpr:
     """Associate a tensor with quantization parameters."""
     notes = _SCALES.get()
     assert notes is not None
@@ -76,7 +76,7 @@ def with_scales(x: RelayExpr, q: Quantized) -> Any:
     return x
 
 
-def quantized(x: RelayExpr, scale: float, zero: int, dtype: int | str) -> Any:
+def quantized(x: RelayExpr, scale: float, zero: int, dtype: int | str) -> RelayExpr:
     """Quantize a tensor."""
     name = dtype if isinstance(dtype, str) else _DTYPES.get(dtype, "")
     if not name:
@@ -85,7 +85,7 @@ def quantized(x: RelayExpr, scale: float, zero: int, dtype: int | str) -> Any:
     return with_scales(ops.qnn.quantize(x, *q.parameters, out_dtype=name), q)
 
 
-def on_real_numbers(kind: str, arguments: Sequence[Argument], convert: Convert) -> Any:
+def on_real_numbers(kind: str, arguments: Sequence[Argument], convert: Convert) -> TorchValue:
     """Apply a converter, dequantizing the arguments of operators without quantized converters."""
     first = next((q for q in map(scales_of, _flat([a.value for a in arguments])) if q is not None), None)
     if first is None or kind.startswith("quantized::") or kind in _ON_BYTES:
@@ -95,18 +95,18 @@ def on_real_numbers(kind: str, arguments: Sequence[Argument], convert: Convert) 
     return _as_bytes(settled_value(apply(convert, made_real)), Quantized(scale, zero, first.dtype))
 
 
-def _flat(arguments: Sequence[Any]) -> Iterator[Any]:
+def _flat(arguments: Sequence[TorchValue]) -> Iterator[TorchValue]:
     for argument in arguments:
         yield from argument if isinstance(argument, (list, tuple)) else (argument,)
 
 
-def _as_real(argument: object) -> Any:
+def _as_real(argument: TorchValue) -> TorchValue:
     if isinstance(argument, (list, tuple)):
         return [_as_real(item) for item in argument]
     return real(argument) if isinstance(argument, RelayExpr) and scales_of(argument) is not None else argument
 
 
-def _as_bytes(result: object, q: Quantized) -> Any:
+def _as_bytes(result: TorchValue, q: Quantized) -> TorchValue:
     if isinstance(result, (list, tuple)):
         return type(result)(_as_bytes(item, q) for item in result)
     is_real = isinstance(result, RelayExpr) and result.checked_type.dtype == "float32"

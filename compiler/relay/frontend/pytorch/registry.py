@@ -11,14 +11,17 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TypeVar
 
+from compiler.relay.frontend.pytorch.values import TorchValue
 from compiler.relay.frontend.shared.errors import ConversionError
 
 __all__ = ["Argument", "Convert", "apply", "converter", "converters", "find", "supported"]
 
-Convert = Callable[..., Any]
+Convert = Callable[..., TorchValue]
 """``convert(first, **others)`` returns a value, or a tuple of several results."""
+
+F = TypeVar("F", bound=Convert)
 
 _TABLE: dict[str, Convert] = {}
 
@@ -37,21 +40,19 @@ class Argument:
 
     Attributes
     ----------
-    value : object
-        An expression, a number, a string, None, or a list of these.
     is_default : bool
         Whether it is the default value of the schema.
     """
 
     name: str
-    value: Any
+    value: TorchValue
     is_default: bool = False
 
 
-def converter(*names: str) -> Callable[[Convert], Convert]:
+def converter(*names: str) -> Callable[[F], F]:
     """Register a function as the converter of operators."""
 
-    def enter(convert: Convert) -> Convert:
+    def enter(convert: F) -> F:
         for name in names:
             _TABLE[_full(name)] = convert
         return convert
@@ -87,10 +88,10 @@ def supported() -> list[str]:
     return sorted(_TABLE)
 
 
-def apply(convert: Convert, arguments: Sequence[Argument]) -> Any:
+def apply(convert: Convert, arguments: Sequence[Argument]) -> TorchValue:
     """Apply a converter to the arguments of a call."""
     accepted = _parameters(convert)
-    named: dict[str, Any] = {}
+    named: dict[str, TorchValue] = {}
     for argument in arguments[1:]:
         name = _RENAMED.get(argument.name, argument.name)
         if accepted is None or name in accepted:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import torch
 
 from compiler.ir.expr import RelayExpr
 from compiler.ir.origin import Span, derived_from
-from compiler.relay.expr import Tuple
 from compiler.relay.frontend.pytorch import control_flow
+from compiler.relay.frontend.pytorch.inputs import Described, as_value
 from compiler.relay.frontend.pytorch.mutation import Views
 from compiler.relay.frontend.pytorch.numbers import are_plain, compute, takes_plain
 from compiler.relay.frontend.pytorch.quantization import on_real_numbers
 from compiler.relay.frontend.pytorch.registry import Argument, Convert, find
 from compiler.relay.frontend.pytorch.tensors import settled_value
+from compiler.relay.frontend.pytorch.values import TorchValue, as_items, as_key, item_of
 from compiler.relay.frontend.pytorch.weights import Weights, tensor_constant
 from compiler.relay.frontend.shared.errors import ConversionError, UnsupportedOperatorError, naming_node
 from compiler.relay.frontend.shared.folding import dtype_of
@@ -36,7 +36,7 @@ _STRUCTURE = frozenset(
 _USER_LINE = re.compile(r'(?:File "(?P<file>[^"]+)", line (?P<line>\d+))|(?:^(?P<path>\S+)\((?P<number>\d+)\):)', re.M)
 
 
-def _is_quantization_parameter(value: Any) -> bool:
+def _is_quantization_parameter(value: torch.Value) -> bool:
     """Return whether an attribute is a scale or zero point, which is a constant instead of a weight."""
     uses = value.uses()
     return bool(uses) and all(use.user.kind() == "aten::quantize_per_tensor" and use.offset in (1, 2) for use in uses)
@@ -46,7 +46,7 @@ class Importer:
     """Converts the graph of a script module."""
 
     def __init__(
-        self, module: torch.jit.ScriptModule, weights: Weights, custom: Mapping[str, Callable[..., Any]], span: Span
+        self, module: torch.jit.ScriptModule, weights: Weights, custom: Mapping[str, Convert], span: Span
     ) -> None:
         self._module = module
         self._weights = weights
@@ -54,11 +54,11 @@ class Importer:
         self._span = span
         self._names: dict[str, str] = {}
         self._paths: dict[str, str] = {}
-        self._graph: Any = None
-        self.values: dict[str, Any] = {}
+        self._graph: torch.Graph | None = None
+        self.values: dict[str, TorchValue] = {}
         self.views = Views(self.values)
 
-    def _check_operators(self, nodes: Iterable[Any]) -> None:
+    def _check_operators(self, nodes: Iterable[torch.Node]) -> None:
         """Raise an error that lists all unsupported operators with their places."""
         missing: dict[str, list[str]] = {}
         for node in nodes:
@@ -69,7 +69,7 @@ class Importer:
         if missing:
             raise UnsupportedOperatorError("from_pytorch", missing)
 
-    def graph(self, graph: Any, inputs: Sequence[Any]) -> Any:
+    def graph(self, graph: torch.Graph, inputs: Sequence[Described]) -> TorchValue:
         """Convert a graph, whose first input is the module, and return its result."""
         self._graph = graph
         self._check_operators(_all_nodes(graph, branches=False))
@@ -78,11 +78,11 @@ class Importer:
         self.values[own.debugName()] = self._module
         self._paths[own.debugName()] = ""
         for value, expr in zip(given, inputs, strict=True):
-            self.values[value.debugName()] = list(expr.fields) if isinstance(expr, Tuple) else expr
+            self.values[value.debugName()] = as_value(expr)
         outputs = self.block(graph)
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
-    def _name_nodes(self, graph: Any) -> None:
+    def _name_nodes(self, graph: torch.Graph) -> None:
         """Number the nodes of each kind, for the names of nodes and weights."""
         counts: dict[str, int] = {}
         for node in _all_nodes(graph):
@@ -91,21 +91,21 @@ class Importer:
                 for output in node.outputs():
                     self._names[output.debugName()] = f"{node.kind()}_{index}"
 
-    def _name(self, node: Any) -> str:
+    def _name(self, node: torch.Node) -> str:
         return next((self._names.get(value.debugName(), "") for value in node.outputs()), node.kind())
 
-    def block(self, block: Any) -> list[Any]:
+    def block(self, block: torch.Block) -> list[TorchValue]:
         """Convert the nodes of a block, whose inputs are bound, and return its outputs."""
         for node in block.nodes():
             self._node(node)
         return [self.values[value.debugName()] for value in block.outputs()]
 
-    def bind(self, values: Sequence[Any], results: Sequence[Any]) -> None:
+    def bind(self, values: Sequence[torch.Value], results: Sequence[TorchValue]) -> None:
         """Bind values of the graph."""
         for value, result in zip(values, results, strict=True):
             self.values[value.debugName()] = result
 
-    def _node(self, node: Any) -> None:
+    def _node(self, node: torch.Node) -> None:
         kind = node.kind()
         if kind == "prim::GetAttr":
             self._attribute(node)
@@ -117,11 +117,11 @@ class Importer:
         with derived_from(span), naming_node("from_pytorch", f"node {name!r}" + (f" at {place}" if place else "")):
             self._convert(node, kind)
 
-    def _convert(self, node: Any, kind: str) -> None:
+    def _convert(self, node: torch.Node, kind: str) -> None:
         outputs = list(node.outputs())
         inputs = [self.values.get(value.debugName()) for value in node.inputs()]
         if kind == "prim::If":
-            results: Sequence[Any] = control_flow.branch(self, node, inputs[0])
+            results: Sequence[TorchValue] = control_flow.branch(self, node, inputs[0])
         elif kind == "prim::Loop":
             results = control_flow.loop(self, node, inputs)
         elif kind in _STRUCTURE:
@@ -130,7 +130,7 @@ class Importer:
             results = self._operator(node, kind, inputs)
         self.bind(outputs, results)
 
-    def _operator(self, node: Any, kind: str, inputs: list[Any]) -> Sequence[Any]:
+    def _operator(self, node: torch.Node, kind: str, inputs: list[TorchValue]) -> Sequence[TorchValue]:
         outputs = list(node.outputs())
         schema = _schema(node)
         if kind in self._custom:
@@ -144,13 +144,14 @@ class Importer:
                 for a, v in zip(schema.arguments, inputs, strict=True)
             ] if schema is not None else [Argument(f"x{i}", v) for i, v in enumerate(inputs)]  # fmt: skip
             result = on_real_numbers(kind, arguments, convert)
-            if schema is not None and isinstance(inputs[0] if inputs else None, RelayExpr):
-                result = self.views.record(schema, inputs[0], result, convert, arguments)
+            first = inputs[0] if inputs else None
+            if schema is not None and isinstance(first, RelayExpr):
+                result = self.views.record(schema, first, result, convert, arguments)
         if len(outputs) < 2:
             return [result][: len(outputs)]
         return list(result) if isinstance(result, (list, tuple)) else [result]
 
-    def _converter(self, kind: str, schema: Any) -> Convert:
+    def _converter(self, kind: str, schema: torch.FunctionSchema | None) -> Convert:
         convert = find(kind)
         if convert is not None:
             return convert
@@ -159,7 +160,7 @@ class Importer:
         self._check_operators(_all_nodes(self._graph))
         raise UnsupportedOperatorError("from_pytorch", {kind: []})
 
-    def _attribute(self, node: Any) -> None:
+    def _attribute(self, node: torch.Node) -> None:
         """Bind an attribute of a module; tensors become weights."""
         (owner,) = node.inputs()
         (output,) = node.outputs()
@@ -177,14 +178,14 @@ class Importer:
             value = self._weights.packed(path, self._weight_name(output, path), value)
         self.values[output.debugName()] = value
 
-    def _weight_name(self, output: Any, path: str) -> str:
+    def _weight_name(self, output: torch.Value, path: str) -> str:
         """Return the name of a weight: that of its first user, followed by its own."""
         users = [use.user for use in output.uses()]
         consumer = self._name(users[0]) if users else ""
         return f"{consumer}.{path.rpartition('.')[2]}" if consumer else path
 
 
-def _all_nodes(block: Any, branches: bool = True) -> Iterator[Any]:
+def _all_nodes(block: torch.Block, branches: bool = True) -> Iterator[torch.Node]:
     """Yield the nodes of a block and its nested blocks, optionally without those of branches."""
     for node in block.nodes():
         yield node
@@ -193,23 +194,23 @@ def _all_nodes(block: Any, branches: bool = True) -> Iterator[Any]:
                 yield from _all_nodes(inner, branches)
 
 
-def _schema(node: Any) -> Any:
+def _schema(node: torch.Node) -> torch.FunctionSchema | None:
     text = node.schema()
     return None if text.startswith("(") else torch._C.parse_schema(text)
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(value: TorchValue) -> bool:
     return value is None or isinstance(value, (bool, int, float, str))
 
 
-def type_name(value: Any) -> str:
+def type_name(value: TorchValue) -> str:
     """Return the data type of a tensor, or the kind of another value, for custom converters."""
     if isinstance(value, RelayExpr):
         return dtype_of(value)
     return "ListType" if isinstance(value, (list, tuple)) else type(value).__name__
 
 
-def _place(node: Any) -> str:
+def _place(node: torch.Node) -> str:
     """Return the line of the user's program that created a node, or else that of PyTorch's code.
 
     Empty if the file has no readable source locations.
@@ -223,7 +224,7 @@ def _place(node: Any) -> str:
     return next(iter(own or places), "")
 
 
-def _structure(node: Any, kind: str, inputs: list[Any]) -> Sequence[Any]:
+def _structure(node: torch.Node, kind: str, inputs: list[TorchValue]) -> Sequence[TorchValue]:
     """Return the outputs of a node that constructs or unpacks lists, tuples or dicts."""
     if kind == "prim::Constant":
         return [_constant(node)]
@@ -232,11 +233,11 @@ def _structure(node: Any, kind: str, inputs: list[Any]) -> Sequence[Any]:
     if kind == "prim::TupleConstruct":
         return [tuple(inputs)]
     if kind in ("prim::ListUnpack", "prim::TupleUnpack"):
-        return list(inputs[0])
+        return as_items(inputs[0])
     if kind == "prim::TupleIndex":
-        return [inputs[0][inputs[1]]]
+        return [item_of(inputs[0], inputs[1])]
     if kind == "prim::DictConstruct":
-        return [dict(zip(inputs[::2], inputs[1::2], strict=True))]
+        return [dict(zip(map(as_key, inputs[::2]), inputs[1::2], strict=True))]
     if kind == "prim::RaiseException":
         raise ConversionError(f"the model raises an error here: {inputs[0] if inputs else ''}")
     if kind == "prim::data":
@@ -244,7 +245,7 @@ def _structure(node: Any, kind: str, inputs: list[Any]) -> Sequence[Any]:
     return [None for _ in node.outputs()]
 
 
-def _constant(node: Any) -> Any:
+def _constant(node: torch.Node) -> TorchValue:
     output = node.output()
     if not node.hasAttribute("value"):
         return None
@@ -253,4 +254,5 @@ def _constant(node: Any) -> Any:
         return tensor_constant(value)
     if isinstance(value, (list, tuple)) and any(isinstance(v, torch.Tensor) for v in value):
         return [tensor_constant(v) for v in value]
-    return value
+    plain: TorchValue = value
+    return plain

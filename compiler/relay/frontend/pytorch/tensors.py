@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
-
-import numpy as np
 
 from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.pytorch.values import Ints, Scalar, Size, TorchValue
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, known, ops, rank_of, scalar, settle
 from compiler.relay.frontend.shared.tensors import reshape, transpose, unsqueeze
@@ -60,7 +58,7 @@ def static_shape(x: RelayExpr) -> tuple[int, ...]:
     return tuple(int(d) for d in dims if isinstance(d, int))
 
 
-def size(x: RelayExpr, dim: int) -> Any:
+def size(x: RelayExpr, dim: int) -> Size:
     """Return an extent, as an int if it is known."""
     axis = axis_of(dim, rank_of(x))
     own = dims_of(x)[axis]
@@ -69,22 +67,23 @@ def size(x: RelayExpr, dim: int) -> Any:
     return ops.take(ops.shape_of(x, dtype="int64"), constant(axis, "int64"), axis=0)
 
 
-def number(value: Any, what: str) -> Any:
+def number(value: Scalar, what: str) -> float:
     """Convert a value to a Python number."""
     if not isinstance(value, RelayExpr):
         return value
     array = known(value)
     if array is None:
         raise ConversionError(f"{what} must be known while importing, but is computed from the inputs")
-    return np.asarray(array).reshape(-1)[0].item()
+    own: float = array.reshape(-1)[0].item()
+    return own
 
 
-def extent(value: Any) -> int:
+def extent(value: Scalar) -> int:
     """Convert an extent to an int."""
     return int(number(value, "an extent"))
 
 
-def extents(values: Any) -> list[int]:
+def extents(values: Ints) -> list[int]:
     """Return a list of extents as ints."""
     if isinstance(values, RelayExpr):
         array = known(values)
@@ -94,13 +93,13 @@ def extents(values: Any) -> list[int]:
     return [extent(v) for v in ([values] if isinstance(values, int) else values)]
 
 
-def repeated(values: Any, count: int) -> list[int]:
+def repeated(values: Ints, count: int) -> list[int]:
     """Expand an argument to one number per axis."""
     numbers = extents(values)
     return numbers * count if len(numbers) == 1 else numbers
 
 
-def settled_value(value: Any) -> Any:
+def settled_value(value: TorchValue) -> TorchValue:
     """Infer the types of all new expressions in the result of a converter."""
     if isinstance(value, list):
         for i, item in enumerate(value):

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
 
-from compiler.relay.expr import Var
+from compiler.ir.expr import RelayExpr
+from compiler.relay.expr import Constant, Var
 from compiler.relay.frontend.pytorch.dtypes import dtype_name
 from compiler.relay.frontend.shared.errors import ConversionError
-from compiler.relay.frontend.shared.folding import constant, ops
+from compiler.relay.frontend.shared.folding import Array, constant, ops
 from compiler.relay.inference import infer_expr
 from compiler.relay.ty import TensorType
 from compiler.runtime.ndarray import NDArray
@@ -25,16 +25,16 @@ def friendly(name: str) -> str:
     return re.sub(r":|\.", "_", name)
 
 
-def tensor_data(tensor: torch.Tensor) -> Any:
+def tensor_data(tensor: torch.Tensor) -> Array:
     """Convert a tensor to a NumPy array."""
     if tensor.is_quantized or tensor.layout != torch.strided:
         raise ConversionError(f"a tensor of {tensor.dtype}, {tensor.layout} is not supported")
     dtype_name(tensor.dtype)
     plain = tensor.detach().cpu().contiguous()
-    return (plain.float() if plain.dtype == torch.bfloat16 else plain).numpy()
+    return np.asarray((plain.float() if plain.dtype == torch.bfloat16 else plain).numpy())
 
 
-def tensor_constant(tensor: torch.Tensor) -> Any:
+def tensor_constant(tensor: torch.Tensor) -> Constant:
     """Convert a tensor of a model to a typed constant."""
     return constant(tensor_data(tensor), dtype_name(tensor.dtype))
 
@@ -50,33 +50,33 @@ class PackedWeight:
     """
 
     variable: Var
-    scales: np.ndarray[Any, Any]
-    bias: np.ndarray[Any, Any] | None
-    windows: dict[str, Any]
+    scales: Array
+    bias: Array | None
+    windows: dict[str, list[int] | int]
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of the weight."""
         return tuple(int(extent) for extent in self.variable.checked_type.concrete_shape)
 
-    def integers(self) -> Any:
+    def integers(self) -> RelayExpr:
         """Return the quantized weight."""
         if self.variable.checked_type.dtype == "int8":
             return self.variable
         return ops.qnn.quantize(self.variable, constant(self.scales), constant(0, "int32"), axis=0, out_dtype="int8")
 
-    def real(self) -> Any:
+    def real(self) -> RelayExpr:
         """Return the dequantized weight."""
         if self.variable.checked_type.dtype == "float32":
             return self.variable
         return ops.qnn.dequantize(self.variable, constant(self.scales), constant(0, "int32"), axis=0)
 
-    def bias_constant(self) -> Any:
+    def bias_constant(self) -> RelayExpr | None:
         """Return the bias as a constant, None if there is none."""
         return None if self.bias is None else constant(self.bias)
 
 
-def _scales(weight: torch.Tensor) -> np.ndarray[Any, Any]:
+def _scales(weight: torch.Tensor) -> Array:
     """Return the scales of a quantized weight, one per output."""
     if weight.qscheme() in (torch.per_tensor_affine, torch.per_tensor_symmetric):
         scales, zeros = torch.full(weight.shape[:1], weight.q_scale()), torch.tensor(weight.q_zero_point())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.expr import Call, If, Let, Tuple, TupleGetItem, Var
@@ -31,7 +30,7 @@ def if_else(condition: RelayExpr, yes: Sequence[RelayExpr], no: Sequence[RelayEx
     return [settle(TupleGetItem(both, i)) for i in range(len(yes))]
 
 
-def fitting(branches: Sequence[Callable[[], Sequence[Any]]]) -> list[Sequence[Any]]:
+def fitting(branches: Sequence[Callable[[], Sequence[RelayExpr]]]) -> list[Sequence[RelayExpr]]:
     """Return the results of branches of which one is taken at run time.
 
     A branch that does not fit the given shapes raises its error where it is taken, not while the model is imported:
@@ -45,7 +44,7 @@ def fitting(branches: Sequence[Callable[[], Sequence[Any]]]) -> list[Sequence[An
     return [_failing(result, fits[0]) if isinstance(result, ConversionError) else result for result in results]
 
 
-def _converted(branch: Callable[[], Sequence[Any]]) -> Sequence[Any] | ConversionError:
+def _converted(branch: Callable[[], Sequence[RelayExpr]]) -> Sequence[RelayExpr] | ConversionError:
     try:
         return branch()
     except ConversionError as exc:
@@ -54,7 +53,7 @@ def _converted(branch: Callable[[], Sequence[Any]]) -> Sequence[Any] | Conversio
         return exc
 
 
-def _failing(misfit: ConversionError, instead_of: Sequence[Any]) -> list[Any]:
+def _failing(misfit: ConversionError, instead_of: Sequence[RelayExpr]) -> list[RelayExpr]:
     """Return as many values as another branch has, of the same types, whose computation raises the error."""
     message = f"{misfit}; this branch does not fit the shapes that the model was imported with"
     return [_failure(message, type_of(value)) for value in instead_of]
@@ -62,7 +61,7 @@ def _failing(misfit: ConversionError, instead_of: Sequence[Any]) -> list[Any]:
 
 def _failure(message: str, t: TensorType) -> RelayExpr:
     extents = [d if isinstance(d, int) else 1 for d in t.dims]
-    failure: RelayExpr = ops.fail(message=message, shape=extents, dtype=t.dtype)
+    failure = ops.fail(message=message, shape=extents, dtype=t.dtype)
     # The declared return type of a function hides the inferred one, also from passes.
     return failure if t.is_static else settle(Call(Function((), failure, t), ()))
 
@@ -108,8 +107,7 @@ def while_loop(
 
 
 def _scalar(x: RelayExpr) -> RelayExpr:
-    scalar: RelayExpr = reshape(x, []) if rank_of(x) else x
-    return scalar
+    return reshape(x, []) if rank_of(x) else x
 
 
 def _variables(types: Sequence[TensorType]) -> list[Var]:

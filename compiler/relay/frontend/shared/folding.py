@@ -11,20 +11,24 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeAlias, TypeVar, overload
 
 import numpy as np
+import numpy.typing as npt
 
 from compiler.ir.error import TVMError
 from compiler.ir.expr import RelayExpr
 from compiler.ir.node import rebuild
 from compiler.ir.types import Type
 from compiler.relay import op as _operators
-from compiler.relay.expr import Call, Constant, Expr, Tuple, TupleGetItem, TupleWrapper, const
+from compiler.relay.expr import Call, Constant, Expr, Tuple, TupleGetItem, TupleWrapper, Var, const
 from compiler.relay.inference import infer_expr
 from compiler.relay.interpreter import apply_operator
 from compiler.relay.operator import RelayOp, operator_of
 from compiler.relay.ty import Dim, TensorType, TupleType
+
+E = TypeVar("E", bound=RelayExpr)
+Array: TypeAlias = npt.NDArray[Any]
 
 FOLD_LIMIT = 1 << 26
 """A size in bytes: calls are not folded to constants that exceed both this and the size of their inputs."""
@@ -42,7 +46,13 @@ def keeping(weights: frozenset[Constant]) -> Iterator[None]:
         _WEIGHTS.reset(token)
 
 
-def settle(expr: RelayExpr | TupleWrapper) -> Any:
+@overload
+def settle(expr: TupleWrapper) -> list[RelayExpr]: ...
+@overload
+def settle(expr: Var) -> Var: ...
+@overload
+def settle(expr: RelayExpr) -> RelayExpr: ...
+def settle(expr: RelayExpr | TupleWrapper) -> RelayExpr | list[RelayExpr]:
     """Infer the types of all new calls of an expression, and fold those with known inputs.
 
     Subexpressions that have a type are not visited again.
@@ -65,12 +75,12 @@ def _items(value: RelayExpr, count: int) -> Sequence[RelayExpr]:
     return value.fields if isinstance(value, Tuple) else [TupleGetItem(value, i) for i in range(count)]
 
 
-def _typed(expr: RelayExpr) -> Any:
+def _typed(expr: E) -> E:
     infer_expr(expr)
     return expr
 
 
-def _settle_call(call: Call) -> Any:
+def _settle_call(call: Call) -> RelayExpr:
     call = _typed(rebuild(call, args=tuple(settle(arg) for arg in call.args)))
     op = operator_of(call)
     if op.stateful or op.reference is None or not all(_foldable(arg) for arg in call.args):
@@ -94,7 +104,7 @@ def _value(arg: RelayExpr) -> Any:
     return arg.value
 
 
-def _constant(value: Any, t: Type | None) -> Any:
+def _constant(value: Any, t: Type | None) -> RelayExpr:
     if isinstance(t, TupleType):
         return _typed(Tuple(tuple(_constant(v, field) for v, field in zip(value, t.fields, strict=True))))
     assert isinstance(t, TensorType)
@@ -113,37 +123,50 @@ _OPERANDS = ({"lhs", "rhs"}, {"condition", "x", "y"})
 """Inputs for which a Python number takes the data type of the other tensors."""
 
 
-class _Operators:
-    """The functions of an operator package, with folded and typed results."""
-
-    def __init__(self, package: ModuleType) -> None:
-        self._package = package
-
-    def __getattr__(self, name: str) -> Any:
-        member = getattr(self._package, name)
-        return _Operators(member) if isinstance(member, ModuleType) else settled(member)
+Several: TypeAlias = Callable[..., list[RelayExpr]]
 
 
-def settled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function so that its results are folded and typed."""
-    op = getattr(function, "op", None)
-    is_arithmetic = isinstance(op, RelayOp) and set(op.inputs) in _OPERANDS
+class Operators:
+    """A package of operators, or a function of one, with folded and typed results: ``ops.nn.conv2d(x, w)``.
 
-    def call(*args: Any, **attrs: Any) -> Any:
-        if is_arithmetic:
+    A Python number beside tensors takes their data type.
+    """
+
+    # What has several results.
+    batch_norm: Several
+    meshgrid: Several
+    all_class_non_max_suppression: Several
+    normal: Several
+    split: Several
+    topk: Several
+    uniform: Several
+    unique: Several
+
+    def __init__(self, of: ModuleType | Callable[..., RelayExpr]) -> None:
+        self._of: Any = of
+
+    def __getattr__(self, name: str) -> Operators:
+        return Operators(getattr(self._of, name))
+
+    def __getitem__(self, name: str) -> Operators:
+        """Return the operator of a computed name."""
+        return Operators(getattr(self._of, name))
+
+    def __call__(self, *args: object, **attrs: object) -> RelayExpr:
+        """Return the result."""
+        op = getattr(self._of, "op", None)
+        if isinstance(op, RelayOp) and set(op.inputs) in _OPERANDS:
             args = _like_the_tensors(args)
-        return settle(function(*args, **attrs))
+        result: RelayExpr = self._of(*args, **attrs)
+        return settle(result)
 
-    return call
 
-
-def _like_the_tensors(args: tuple[Any, ...]) -> tuple[Any, ...]:
+def _like_the_tensors(args: tuple[object, ...]) -> tuple[RelayExpr, ...]:
     tensors = [arg for arg in args if isinstance(arg, Expr)]
     return tuple(arg if isinstance(arg, Expr) else scalar(arg, tensors[-1]) for arg in args)
 
 
-ops: Any = _Operators(_operators)
-"""``relay.op`` with folded and typed results: ``ops.nn.conv2d(x, w)``."""
+ops = Operators(_operators)
 
 
 def type_of(expr: RelayExpr) -> TensorType:
@@ -169,17 +192,17 @@ def rank_of(expr: RelayExpr) -> int:
     return len(type_of(expr).shape)
 
 
-def known(expr: RelayExpr) -> Any:
+def known(expr: RelayExpr) -> Array | None:
     """Return the value of a constant expression as a NumPy array, or None."""
     return expr.value if isinstance(expr, Constant) else None
 
 
-def constant(value: object, dtype: str | None = None) -> Any:
+def constant(value: object, dtype: str | None = None) -> Constant:
     """Return a typed constant."""
     array = np.asarray(value)
     return _typed(const(array, dtype or str(array.dtype)))
 
 
-def scalar(value: object, like: RelayExpr) -> Any:
+def scalar(value: object, like: RelayExpr) -> Constant:
     """Return a number as a constant of the data type of another expression."""
     return constant(np.asarray(value).astype(dtype_of(like)) if dtype_of(like) != "bfloat16" else value, dtype_of(like))

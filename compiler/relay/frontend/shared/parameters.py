@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from compiler.ir.expr import RelayExpr
 from compiler.ir.instrument import active_instruments
@@ -44,7 +43,7 @@ class _Thaw(ExprMutator):
         self._weights = weights
         self.variables: dict[Constant, Var] = {}
 
-    def visit_constant(self, value: Constant) -> Any:
+    def visit_constant(self, value: Constant) -> RelayExpr:
         if value not in self._weights:
             return value
         if value not in self.variables:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from compiler.relay.ty import Dim
 
 __all__ = [
     "MAX_COMPUTED",
+    "Extent",
     "bitcast",
     "bounded",
     "cast",
@@ -34,16 +35,19 @@ __all__ = [
 
 _MODES = {"constant": None, "edge": "edge", "reflect": "reflect", "wrap": "wrap"}
 
+Extent: TypeAlias = Dim | RelayExpr | None
+"""An extent that is known, symbolic, computed at run time, or unknown."""
+
 MAX_COMPUTED = 1 << 25
 """The maximum number of elements of a constant that a converter computes."""
 
 
-def is_copied(dims: Sequence[Dim], wanted: Any, i: int) -> bool:
+def is_copied(dims: Sequence[Dim], wanted: Sequence[Extent], i: int) -> bool:
     """Return whether an extent of a new shape equals that of the tensor at the same position."""
     return i < len(dims) and wanted[i] is dims[i]
 
 
-def reshape(x: RelayExpr, wanted: Any) -> Any:
+def reshape(x: RelayExpr, wanted: Sequence[Extent]) -> RelayExpr:
     """Reshape to extents of which at most one is unknown, and inferred from the others."""
     dims = dims_of(x)
     target = [int(w) if isinstance(w, (int, np.integer)) else -1 for w in wanted]
@@ -68,12 +72,12 @@ def count_of(dims: Sequence[Dim]) -> int:
     return math.prod(extents) if len(extents) == len(dims) else -1
 
 
-def transpose(x: RelayExpr, axes: Sequence[int]) -> Any:
+def transpose(x: RelayExpr, axes: Sequence[int]) -> RelayExpr:
     """Permute axes, unless the permutation is the identity."""
     return x if list(axes) == list(range(len(axes))) else ops.transpose(x, axes=list(axes))
 
 
-def unsqueeze(x: RelayExpr, axes: Sequence[int]) -> Any:
+def unsqueeze(x: RelayExpr, axes: Sequence[int]) -> RelayExpr:
     """Insert axes of extent 1 at positions of the result."""
     rank = rank_of(x) + len(axes)
     for axis in sorted(a + rank if a < 0 else a for a in axes):
@@ -81,17 +85,17 @@ def unsqueeze(x: RelayExpr, axes: Sequence[int]) -> Any:
     return x
 
 
-def split(x: RelayExpr, sizes: Sequence[int], axis: int) -> list[Any]:
+def split(x: RelayExpr, sizes: Sequence[int], axis: int) -> list[RelayExpr]:
     """Split an axis into parts of the given sizes."""
     if len(sizes) == 1:
         return [x]
     if all(sizes):
-        return list(ops.split(x, [int(i) for i in np.cumsum(sizes)[:-1]], axis=axis))
+        return ops.split(x, [int(i) for i in np.cumsum(sizes)[:-1]], axis=axis)
     starts = np.cumsum([0, *sizes])
     return [slice_axis(x, axis, int(a), int(b)) for a, b in itertools.pairwise(starts)]
 
 
-def slice_axis(x: RelayExpr, axis: int, begin: int, end: int, step: int = 1) -> Any:
+def slice_axis(x: RelayExpr, axis: int, begin: int, end: int, step: int = 1) -> RelayExpr:
     """Slice one axis."""
     dims = list(dims_of(x))
     axis %= len(dims)
@@ -103,7 +107,7 @@ def slice_axis(x: RelayExpr, axis: int, begin: int, end: int, step: int = 1) -> 
     return ops.strided_slice(x, [begin], [end], strides=[step], axes=[axis])
 
 
-def expand(x: RelayExpr, wanted: Any) -> Any:
+def expand(x: RelayExpr, wanted: Sequence[Extent]) -> RelayExpr:
     """Broadcast to a shape; a dynamic extent must be the tensor's own, or replace a 1."""
     dims = dims_of(x)
     rank = max(len(dims), len(wanted))
@@ -125,7 +129,9 @@ def expand(x: RelayExpr, wanted: Any) -> Any:
     return spread if all(t == 1 for t in times) else ops.tile(spread, times)
 
 
-def pad(x: RelayExpr, around: Any, mode: str = "constant", fill: Any = None) -> Any:
+def pad(
+    x: RelayExpr, around: Sequence[tuple[int, int]], mode: str = "constant", fill: RelayExpr | float | None = None
+) -> RelayExpr:
     """Pad each axis before and after; negative padding crops."""
     if mode not in _MODES:
         raise ConversionError(f"mode {mode!r} is unknown; expected one of {', '.join(_MODES)}")
@@ -137,13 +143,13 @@ def pad(x: RelayExpr, around: Any, mode: str = "constant", fill: Any = None) -> 
     around = [(max(before, 0), max(after, 0)) for before, after in around]
     if not any(map(any, around)):
         return x
-    fill = scalar(0, x) if fill is None else fill if hasattr(fill, "checked_type_") else scalar(fill, x)
+    fill = fill if isinstance(fill, RelayExpr) else scalar(fill or 0, x)
     if dtype_of(x) == "bool":
         return ops.cast(ops.nn.pad(ops.cast(x, "uint8"), around, ops.cast(fill, "uint8")), "bool")
     return ops.nn.pad(x, around, fill)
 
 
-def _cropped(x: RelayExpr, axis: int, before: int, after: int) -> Any:
+def _cropped(x: RelayExpr, axis: int, before: int, after: int) -> RelayExpr:
     """Leave out elements at the beginning and at the end of an axis."""
     extent = dims_of(x)[axis]
     if isinstance(extent, int):
@@ -155,7 +161,7 @@ _NO_END = np.iinfo(np.int64).max
 """What a slice up to the end of an axis of unknown extent ends with."""
 
 
-def _pad_by_index(x: RelayExpr, around: Any, mode: str) -> Any:
+def _pad_by_index(x: RelayExpr, around: Sequence[tuple[int, int]], mode: str) -> RelayExpr:
     for axis, (before, after) in enumerate(around):
         if (before, after) == (0, 0):
             continue
@@ -165,14 +171,14 @@ def _pad_by_index(x: RelayExpr, around: Any, mode: str) -> Any:
         extent = dims_of(x)[axis]
         if isinstance(extent, int):
             bounded(extent + before + after)
-            taken = constant(np.pad(np.arange(extent), (before, after), mode).astype(np.int64))  # type: ignore[call-overload]
+            taken: RelayExpr = constant(np.pad(np.arange(extent), (before, after), mode).astype(np.int64))  # type: ignore[call-overload]
         else:
             taken = _places_at_run_time(extent_of(x, axis), before, after, mode)
         x = ops.take(x, taken, axis=axis)
     return x
 
 
-def _places_at_run_time(extent: Any, before: int, after: int, mode: str) -> Any:
+def _places_at_run_time(extent: RelayExpr, before: int, after: int, mode: str) -> RelayExpr:
     """Return which elements of an axis stand in a padded one, as NumPy pads."""
     place = ops.arange(constant(-before, "int64"), ops.add(extent, after), constant(1, "int64"), dtype="int64")
     last = ops.subtract(extent, 1)
@@ -185,7 +191,7 @@ def _places_at_run_time(extent: Any, before: int, after: int, mode: str) -> Any:
     return ops.minimum(there, ops.subtract(there_and_back, there))
 
 
-def extent_of(x: RelayExpr, axis: int) -> Any:
+def extent_of(x: RelayExpr, axis: int) -> RelayExpr:
     """Return the extent of an axis as a scalar of int64, which the running program computes if it is unknown."""
     extent = dims_of(x)[axis]
     if isinstance(extent, int):
@@ -193,7 +199,7 @@ def extent_of(x: RelayExpr, axis: int) -> Any:
     return ops.take(ops.shape_of(x, dtype="int64"), constant(axis % rank_of(x), "int64"), axis=0)
 
 
-def cast(x: RelayExpr, dtype: str) -> Any:
+def cast(x: RelayExpr, dtype: str) -> RelayExpr:
     """Cast to another data type, unless the tensor has it already."""
     own = dtype_of(x)
     if own == dtype:
@@ -201,7 +207,7 @@ def cast(x: RelayExpr, dtype: str) -> Any:
     return ops.not_equal(x, scalar(0, x)) if dtype == "bool" else ops.cast(x, dtype)
 
 
-def bitcast(x: RelayExpr, dtype: str) -> Any:
+def bitcast(x: RelayExpr, dtype: str) -> RelayExpr:
     """Reinterpret the bits of each element as another data type."""
     own = dtype_of(x)
     if np.dtype(own).itemsize != np.dtype(dtype).itemsize:
@@ -209,16 +215,16 @@ def bitcast(x: RelayExpr, dtype: str) -> Any:
     return x if own == dtype else ops.reinterpret(x, dtype)
 
 
-def static_dims(expr: RelayExpr, what: str, axes: Sequence[int] | None = None) -> tuple[Any, ...]:
-    """Return the shape of an expression, as ints where they must be known."""
+def static_dims(expr: RelayExpr, what: str, axes: Sequence[int] | None = None) -> tuple[int, ...]:
+    """Return the shape of an expression, or its extents along some axes, which must be known."""
     dims = dims_of(expr)
-    wanted = range(len(dims)) if axes is None else sorted({a % len(dims) for a in axes})
-    unknown = [a for a in wanted if not isinstance(dims[a], int)]
+    wanted = range(len(dims)) if axes is None else [a % len(dims) for a in axes]
+    unknown = sorted({a for a in wanted if not isinstance(dims[a], int)})
     if unknown:
         shape = ", ".join(str(d) if isinstance(d, int) else "?" for d in dims)
         which = "the shape" if axes is None else f"dimension {' and '.join(map(str, unknown))}"
         raise ConversionError(f"{which} of {what} must be known while importing, got ({shape}); give `shape`")
-    return dims
+    return tuple(d for d in (dims[a] for a in wanted) if isinstance(d, int))
 
 
 def bounded(*extents: float) -> int:

@@ -16,7 +16,7 @@ from compiler.relay.frontend.shared.folding import dtype_of, ops, rank_of, scala
 __all__ = ["activated", "activation", "masked_softmax"]
 
 
-def _relu(x: RelayExpr, slope: float = 0.0, limit: float | None = None, threshold: float = 0.0) -> Any:
+def _relu(x: RelayExpr, slope: float = 0.0, limit: float | None = None, threshold: float = 0.0) -> RelayExpr:
     """Compute ``min(x, limit)`` above the threshold and ``slope * (x - threshold)`` below it."""
     if not threshold:
         y = ops.nn.leaky_relu(x, alpha=slope) if slope else ops.nn.relu(x)
@@ -26,58 +26,58 @@ def _relu(x: RelayExpr, slope: float = 0.0, limit: float | None = None, threshol
     return y if limit is None else ops.minimum(y, limit)
 
 
-def _elu(x: RelayExpr, alpha: float = 1.0, scale: float = 1.0) -> Any:
+def _elu(x: RelayExpr, alpha: float = 1.0, scale: float = 1.0) -> RelayExpr:
     below = ops.multiply(ops.subtract(ops.exp(ops.minimum(x, 0.0)), 1.0), alpha)
     y = ops.where(ops.greater(x, scalar(0, x)), x, below)
     return y if scale == 1 else ops.multiply(y, scale)
 
 
-def _elu_of_ratio(x: RelayExpr, alpha: float) -> Any:
+def _elu_of_ratio(x: RelayExpr, alpha: float) -> RelayExpr:
     """Compute ``alpha * (e^(x / alpha) - 1)`` below zero."""
     below = ops.multiply(ops.subtract(ops.exp(ops.minimum(ops.divide(x, alpha), 0.0)), 1.0), alpha)
     return ops.where(ops.greater(x, scalar(0, x)), x, below)
 
 
-def _softplus(x: RelayExpr) -> Any:
+def _softplus(x: RelayExpr) -> RelayExpr:
     """Compute ``log(1 + e^x)`` as ``max(x, 0) + log(1 + e^-|x|)``, which does not overflow."""
     return ops.add(ops.nn.relu(x), ops.log(ops.add(ops.exp(ops.negative(ops.abs(x))), 1.0)))
 
 
-def _hard_sigmoid(x: RelayExpr) -> Any:
+def _hard_sigmoid(x: RelayExpr) -> RelayExpr:
     return ops.divide(ops.clip(ops.add(x, 3.0), 0.0, 6.0), 6.0)
 
 
-def _gelu(x: RelayExpr) -> Any:
+def _gelu(x: RelayExpr) -> RelayExpr:
     return ops.multiply(ops.multiply(x, 0.5), ops.add(ops.erf(ops.multiply(x, math.sqrt(0.5))), 1.0))
 
 
-def _gelu_by_tanh(x: RelayExpr) -> Any:
+def _gelu_by_tanh(x: RelayExpr) -> RelayExpr:
     bend = ops.tanh(
         ops.multiply(ops.add(x, ops.multiply(ops.power(x, scalar(3, x)), 0.044715)), math.sqrt(2 / math.pi))
     )
     return ops.multiply(ops.multiply(x, 0.5), ops.add(bend, 1.0))
 
 
-def _outside(x: RelayExpr, value: RelayExpr, limit: float) -> Any:
+def _outside(x: RelayExpr, value: RelayExpr, limit: float) -> RelayExpr:
     """Return a value where ``|x|`` exceeds a limit, else 0."""
     return ops.where(ops.greater(ops.abs(x), scalar(limit, x)), value, ops.zeros_like(x))
 
 
-def _soft_shrink(x: RelayExpr, limit: float = 0.5) -> Any:
+def _soft_shrink(x: RelayExpr, limit: float = 0.5) -> RelayExpr:
     """Shrink elements towards zero by a limit."""
     return _outside(x, ops.subtract(x, ops.multiply(ops.sign(x), limit)), limit)
 
 
-def _sparse_plus(x: RelayExpr) -> Any:
+def _sparse_plus(x: RelayExpr) -> RelayExpr:
     bend = ops.multiply(ops.multiply(ops.add(x, 1.0), ops.add(x, 1.0)), 0.25)
     return ops.where(ops.less_equal(x, scalar(-1, x)), ops.zeros_like(x), ops.where(ops.less(x, scalar(1, x)), bend, x))
 
 
-def _squareplus(x: RelayExpr, b: float = 4.0) -> Any:
+def _squareplus(x: RelayExpr, b: float = 4.0) -> RelayExpr:
     return ops.multiply(ops.add(x, ops.sqrt(ops.add(ops.multiply(x, x), b))), 0.5)
 
 
-_FUNCTIONS: dict[str, Callable[[RelayExpr], Any]] = {
+_FUNCTIONS: dict[str, Callable[[RelayExpr], RelayExpr]] = {
     "linear": lambda x: x,
     "relu": _relu,
     "relu6": lambda x: ops.clip(x, 0.0, 6.0),
@@ -107,19 +107,19 @@ _FUNCTIONS: dict[str, Callable[[RelayExpr], Any]] = {
 _FUNCTIONS |= {"swish": _FUNCTIONS["silu"], "hard_swish": _FUNCTIONS["hard_silu"]}
 
 
-def _glu(x: RelayExpr, axis: int = -1) -> Any:
+def _glu(x: RelayExpr, axis: int = -1) -> RelayExpr:
     half, gate = ops.split(x, 2, axis=axis)
     return ops.multiply(half, ops.sigmoid(gate))
 
 
-_ALONG_CHANNELS: dict[str, Callable[..., Any]] = {
+_ALONG_CHANNELS: dict[str, Callable[..., RelayExpr]] = {
     "softmax": ops.nn.softmax,
     "log_softmax": ops.nn.log_softmax,
     "glu": _glu,
 }
 
 
-def activation(layer: Layer, x: RelayExpr, function: str | Mapping[str, Any]) -> Any:
+def activation(layer: Layer, x: RelayExpr, function: str | Mapping[str, object]) -> RelayExpr:
     """Apply an activation function.
 
     Parameters
@@ -140,12 +140,12 @@ def activation(layer: Layer, x: RelayExpr, function: str | Mapping[str, Any]) ->
     return _FUNCTIONS[function](x)
 
 
-def activated(layer: Layer, x: RelayExpr) -> Any:
+def activated(layer: Layer, x: RelayExpr) -> RelayExpr:
     """Apply the activation function of a layer to its result."""
     return activation(layer, x, layer.option("activation", "linear"))
 
 
-_LAYERS: dict[str, Callable[[RelayExpr, Callable[..., Any]], Any]] = {
+_LAYERS: dict[str, Callable[[RelayExpr, Callable[..., Any]], RelayExpr]] = {
     "ReLU": lambda x, option: _relu(x, option("negative_slope", 0.0), option("max_value"), option("threshold", 0.0)),
     "LeakyReLU": lambda x, option: _relu(x, option("negative_slope", 0.3)),
     "ELU": lambda x, option: _elu(x, option("alpha", 1.0)),
@@ -156,7 +156,7 @@ _LAYERS: dict[str, Callable[[RelayExpr, Callable[..., Any]], Any]] = {
 """Elementwise layers without weights, as functions of their options."""
 
 
-def _configured(x: RelayExpr, function: Mapping[str, Any]) -> Any:
+def _configured(x: RelayExpr, function: Mapping[str, object]) -> RelayExpr:
     name, config = function.get("class_name"), function.get("config")
     if name not in _LAYERS or not isinstance(config, Mapping):
         raise ConversionError(
@@ -169,7 +169,7 @@ def _configured(x: RelayExpr, function: Mapping[str, Any]) -> Any:
     return _LAYERS[name](x, option)
 
 
-def _elementwise(compute: Callable[[RelayExpr, Callable[..., Any]], Any]) -> Convert:
+def _elementwise(compute: Callable[[RelayExpr, Callable[..., Any]], RelayExpr]) -> Convert:
     return lambda layer: compute(layer.x, layer.option)
 
 
@@ -178,7 +178,7 @@ converters({"Activation": lambda layer: activated(layer, layer.x)})
 
 
 @converter("Softmax", masks=True)
-def _softmax(layer: Layer) -> Any:
+def _softmax(layer: Layer) -> RelayExpr:
     axis = layer.option("axis", -1)
     x, mask = layer.channels_last(layer.x), as_mask(layer.keywords.get("mask"))
     return layer.placed(masked_softmax(x, axis if isinstance(axis, (list, tuple)) else [axis], mask))
@@ -188,7 +188,7 @@ _LEAST, _LEAST_HALF = -1e9, -3e4
 """Keras's scores of masked positions in a softmax."""
 
 
-def masked_softmax(x: RelayExpr, axes: Sequence[int], mask: RelayExpr | None) -> Any:
+def masked_softmax(x: RelayExpr, axes: Sequence[int], mask: RelayExpr | None) -> RelayExpr:
     """Compute a masked softmax, which is 0 at masked positions."""
     if mask is None:
         return softmax_over(x, axes)
@@ -197,7 +197,7 @@ def masked_softmax(x: RelayExpr, axes: Sequence[int], mask: RelayExpr | None) ->
     return ops.where(mask, y, ops.zeros_like(y))
 
 
-def softmax_over(x: RelayExpr, axes: Sequence[int]) -> Any:
+def softmax_over(x: RelayExpr, axes: Sequence[int]) -> RelayExpr:
     """Compute a softmax over several axes."""
     if len(axes) == 1:
         return ops.nn.softmax(x, axis=int(axes[0]))
@@ -205,19 +205,19 @@ def softmax_over(x: RelayExpr, axes: Sequence[int]) -> Any:
     return ops.divide(powers, ops.sum(powers, axis=list(axes), keepdims=True))
 
 
-def _with(compute: Callable[..., Any], **names: str) -> Convert:
+def _with(compute: Callable[..., RelayExpr], **names: str) -> Convert:
     """Return the converter of an elementwise function, given its parameters and their names in Keras."""
 
-    def convert(layer: Layer) -> Any:
+    def convert(layer: Layer) -> RelayExpr:
         return compute(layer.x, **{own: layer.option(theirs) for own, theirs in names.items()})
 
     return convert
 
 
-def _along_axis(compute: Callable[..., Any]) -> Convert:
+def _along_axis(compute: Callable[..., RelayExpr]) -> Convert:
     """Return the converter of a function along an axis, by default the last."""
 
-    def convert(layer: Layer) -> Any:
+    def convert(layer: Layer) -> RelayExpr:
         x = layer.channels_last(layer.x)
         axis = layer.option("axis", -1)
         return layer.placed(compute(x, list(axis) if isinstance(axis, (list, tuple)) else [axis]))
@@ -263,7 +263,7 @@ functions(
 
 
 @converter("PReLU")
-def _prelu(layer: Layer) -> Any:
+def _prelu(layer: Layer) -> RelayExpr:
     """Convert ``PReLU``, whose slopes have the shape of a batch element, with extent 1 for shared axes."""
     alpha = layer.weight("alpha")[None]
     if layer.is_first(alpha.ndim):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -18,21 +17,21 @@ from compiler.relay.frontend.shared.tensors import cast
 __all__ = ["operands"]
 
 
-def _real(layer: Layer) -> Any:
+def _real(layer: Layer) -> RelayExpr:
     """Convert integers to Keras's floating-point type."""
     x = layer.x
     return x if dtype_of(x).startswith(("float", "bfloat")) else cast(x, str(layer.source.output.dtype))
 
 
-def _unary(compute: Callable[[RelayExpr], Any]) -> Convert:
+def _unary(compute: Callable[[RelayExpr], RelayExpr]) -> Convert:
     return lambda layer: compute(layer.x)
 
 
-def _of_reals(compute: Callable[[RelayExpr], Any]) -> Convert:
+def _of_reals(compute: Callable[[RelayExpr], RelayExpr]) -> Convert:
     return lambda layer: compute(_real(layer))
 
 
-def _expm1(x: RelayExpr) -> Any:
+def _expm1(x: RelayExpr) -> RelayExpr:
     return ops.subtract(ops.exp(x), 1.0)
 
 
@@ -58,7 +57,7 @@ functions(
 )  # fmt: skip
 
 
-def _round(layer: Layer) -> Any:
+def _round(layer: Layer) -> RelayExpr:
     decimals = int(layer.option("decimals", 0))
     x = _real(layer)
     return (
@@ -69,7 +68,7 @@ def _round(layer: Layer) -> Any:
 functions({"Round": _round})
 
 
-def operands(layer: Layer, values: Sequence[object] | None = None) -> list[Any]:
+def operands(layer: Layer, values: Sequence[object] | None = None) -> list[RelayExpr]:
     """Return the arguments of a function as tensors of a common data type, in Keras's axis order."""
     given = list(layer.positional if values is None else values)
     kinds = [np.dtype(dtype_of(v)) for v in given if isinstance(v, RelayExpr)]
@@ -89,25 +88,25 @@ def operands(layer: Layer, values: Sequence[object] | None = None) -> list[Any]:
     ]
 
 
-def _binary(compute: Callable[[RelayExpr, RelayExpr], Any]) -> Convert:
+def _binary(compute: Callable[[RelayExpr, RelayExpr], RelayExpr]) -> Convert:
     return lambda layer: layer.placed(compute(*operands(layer)))
 
 
-def _as_real(x: RelayExpr) -> Any:
+def _as_real(x: RelayExpr) -> RelayExpr:
     return x if dtype_of(x).startswith("float") else cast(x, "float32")
 
 
-def _floor_divided(a: RelayExpr, b: RelayExpr) -> Any:
+def _floor_divided(a: RelayExpr, b: RelayExpr) -> RelayExpr:
     return ops.floor_divide(a, b)
 
 
-def _logaddexp(a: RelayExpr, b: RelayExpr) -> Any:
+def _logaddexp(a: RelayExpr, b: RelayExpr) -> RelayExpr:
     """Compute ``log(e^a + e^b)`` without overflow."""
     gap = ops.negative(ops.abs(ops.subtract(a, b)))
     return ops.add(ops.maximum(a, b), ops.log(ops.add(ops.exp(gap), 1.0)))
 
 
-def _logical(compute: Callable[[RelayExpr, RelayExpr], Any]) -> Convert:
+def _logical(compute: Callable[[RelayExpr, RelayExpr], RelayExpr]) -> Convert:
     return _binary(lambda a, b: compute(cast(a, "bool"), cast(b, "bool")))
 
 
@@ -135,8 +134,8 @@ def _axes(layer: Layer, rank: int) -> list[int]:
     return sorted(int(a) % rank for a in (axis if isinstance(axis, (list, tuple)) else [axis]))
 
 
-def _reduction(reduce: Callable[..., Any], convert: Callable[[RelayExpr], Any] = lambda x: x) -> Convert:
-    def converted(layer: Layer) -> Any:
+def _reduction(reduce: Callable[..., RelayExpr], convert: Callable[[RelayExpr], RelayExpr] = lambda x: x) -> Convert:
+    def converted(layer: Layer) -> RelayExpr:
         if layer.option("initial") is not None:
             raise ConversionError("option initial is not supported")
         x = convert(layer.channels_last(layer.x))
@@ -146,13 +145,13 @@ def _reduction(reduce: Callable[..., Any], convert: Callable[[RelayExpr], Any] =
     return converted
 
 
-def _logsumexp(x: RelayExpr, axis: Sequence[int], keepdims: bool) -> Any:
+def _logsumexp(x: RelayExpr, axis: Sequence[int], keepdims: bool) -> RelayExpr:
     most = ops.max(x, axis=axis, keepdims=True)
     total = ops.add(ops.log(ops.sum(ops.exp(ops.subtract(x, most)), axis=axis, keepdims=True)), most)
     return total if keepdims else ops.squeeze(total, axis=list(axis))
 
 
-def _as_truth(x: RelayExpr) -> Any:
+def _as_truth(x: RelayExpr) -> RelayExpr:
     return cast(x, "bool")
 
 
@@ -167,8 +166,8 @@ functions(
 )  # fmt: skip
 
 
-def _place(find: Callable[..., Any]) -> Convert:
-    def convert(layer: Layer) -> Any:
+def _place(find: Callable[..., RelayExpr]) -> Convert:
+    def convert(layer: Layer) -> RelayExpr:
         x = layer.channels_last(layer.x)
         axis = layer.option("axis")
         if axis is None:
@@ -179,8 +178,8 @@ def _place(find: Callable[..., Any]) -> Convert:
     return convert
 
 
-def _cumulative(accumulate: Callable[..., Any]) -> Convert:
-    def convert(layer: Layer) -> Any:
+def _cumulative(accumulate: Callable[..., RelayExpr]) -> Convert:
+    def convert(layer: Layer) -> RelayExpr:
         x = layer.channels_last(layer.x)
         axis = layer.option("axis")
         if axis is None:
@@ -190,7 +189,7 @@ def _cumulative(accumulate: Callable[..., Any]) -> Convert:
     return convert
 
 
-def _norm(layer: Layer) -> Any:
+def _norm(layer: Layer) -> RelayExpr:
     x = _as_real(layer.channels_last(layer.x))
     if layer.option("ord", 2) not in (2, "euclidean", "fro"):
         raise ConversionError(f"norms of order {layer.option('ord')!r} are not supported, 2 is")

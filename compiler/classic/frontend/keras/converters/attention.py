@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from compiler.classic.frontend.keras.converters.activations import activated, masked_softmax
 from compiler.classic.frontend.keras.layer import Layer
@@ -17,18 +16,19 @@ from compiler.relay.frontend.shared.folding import ops, rank_of
 from compiler.relay.frontend.shared.tensors import cast, static_dims, unsqueeze
 
 
-def _attention_mask(layer: Layer, query: RelayExpr, value: RelayExpr) -> Any:
+def _attention_mask(layer: Layer, query: RelayExpr, value: RelayExpr) -> RelayExpr | None:
     """Return the attention mask of multi-head attention, (batch, queries, keys), or None."""
-    given = {name: as_mask(layer.keywords.get(name)) for name in ("query_mask", "value_mask", "key_mask")}
-    rows = None if given["query_mask"] is None else ops.expand_dims(given["query_mask"], -1)
-    columns = [None if given[n] is None else unsqueeze(given[n], [1]) for n in ("value_mask", "key_mask")]
+    given = [as_mask(layer.keywords.get(name)) for name in ("query_mask", "value_mask", "key_mask")]
+    of_queries, *of_keys = given
+    rows = None if of_queries is None else ops.expand_dims(of_queries, -1)
+    columns = [None if mask is None else unsqueeze(mask, [1]) for mask in of_keys]
     order = None
     if layer.keywords.get("use_causal_mask"):
         order = causal(static_dims(query, "the query")[1], static_dims(value, "the value")[1])
     return all_of(as_mask(layer.keywords.get("attention_mask")), rows, *columns, order)
 
 
-def _spread(mask: RelayExpr | None, rank: int, axes: int) -> Any:
+def _spread(mask: RelayExpr | None, rank: int, axes: int) -> RelayExpr | None:
     """Insert axes of extent 1 for the heads into a mask."""
     if mask is None:
         return None
@@ -38,11 +38,11 @@ def _spread(mask: RelayExpr | None, rank: int, axes: int) -> Any:
 
 
 def _heads(
-    spread: Callable[[Layer, Any], Any], equations: Callable[[Layer], tuple[str, str, int]], width: str
+    spread: Callable[[Layer, RelayExpr], RelayExpr], equations: Callable[[Layer], tuple[str, str, int]], width: str
 ) -> Convert:
     """Return the converter of an attention layer with projection layers."""
 
-    def convert(layer: Layer) -> Any:
+    def convert(layer: Layer) -> list[RelayExpr] | RelayExpr:
         for option in ("sliding_window", "use_gate"):
             if layer.option(option):
                 raise ConversionError(f"option {option} is not supported")
@@ -79,7 +79,7 @@ def _of_heads(layer: Layer) -> tuple[str, str, int]:
 converter("MultiHeadAttention", masks=True)(_heads(lambda layer, x: x, _of_heads, "key_dim"))
 
 
-def _repeated(layer: Layer, x: RelayExpr) -> Any:
+def _repeated(layer: Layer, x: RelayExpr) -> RelayExpr:
     """Repeat the keys or values of a group for each of its query heads."""
     times = int(layer.option("num_query_heads")) // int(layer.option("num_key_value_heads"))
     return x if times == 1 else ops.repeat(x, times, axis=2)
@@ -90,7 +90,9 @@ converter("GroupedQueryAttention", "GroupQueryAttention", masks=True)(
 )
 
 
-def _looked_up(layer: Layer, scores: RelayExpr, value: RelayExpr, masks: Sequence[Any]) -> Any:
+def _looked_up(
+    layer: Layer, scores: RelayExpr, value: RelayExpr, masks: Sequence[RelayExpr | None]
+) -> list[RelayExpr] | RelayExpr:
     """Weight the values by the softmax of the scores."""
     queries, keys = static_dims(scores, "the scores")[-2:]
     order = causal(queries, keys) if layer.keywords.get("use_causal_mask") else None
@@ -102,7 +104,7 @@ def _looked_up(layer: Layer, scores: RelayExpr, value: RelayExpr, masks: Sequenc
     return [result, weights] if layer.keywords.get("return_attention_scores") else result
 
 
-def _parts(layer: Layer) -> tuple[list[RelayExpr], list[Any]]:
+def _parts(layer: Layer) -> tuple[list[RelayExpr], list[RelayExpr | None]]:
     """Return query, value, key, and the masks of query and value."""
     query, value, *key = layer.positional[0] if layer.positional else layer.keywords["inputs"]
     given = layer.keywords.get("mask") or []
@@ -110,13 +112,13 @@ def _parts(layer: Layer) -> tuple[list[RelayExpr], list[Any]]:
     return [query, value, key[0] if key else value], [*masks, *[None] * (2 - len(masks))]
 
 
-def _sum_of_pairs(query: RelayExpr, key: RelayExpr) -> Any:
+def _sum_of_pairs(query: RelayExpr, key: RelayExpr) -> RelayExpr:
     """Add all pairs of queries and keys: (batch, queries, keys, features)."""
     return ops.add(ops.expand_dims(query, 2), ops.expand_dims(key, 1))
 
 
 @converter("Attention", masks=True)
-def _attention(layer: Layer) -> Any:
+def _attention(layer: Layer) -> list[RelayExpr] | RelayExpr:
     (query, value, key), masks = _parts(layer)
     scale = layer.parameter("scale") if layer.option("use_scale", False) else None
     if layer.option("score_mode", "dot") == "dot":
@@ -129,7 +131,7 @@ def _attention(layer: Layer) -> Any:
 
 
 @converter("AdditiveAttention", masks=True)
-def _additive_attention(layer: Layer) -> Any:
+def _additive_attention(layer: Layer) -> list[RelayExpr] | RelayExpr:
     (query, value, key), masks = _parts(layer)
     bent = ops.tanh(_sum_of_pairs(query, key))
     if layer.option("use_scale", True):
@@ -138,7 +140,7 @@ def _additive_attention(layer: Layer) -> Any:
 
 
 @converter("EinsumDense")
-def _einsum_dense(layer: Layer) -> Any:
+def _einsum_dense(layer: Layer) -> RelayExpr:
     """Convert ``EinsumDense``, whose bias has the axes of the result."""
     x = layer.channels_last(layer.x)
     kernel = layer.parameter("kernel")

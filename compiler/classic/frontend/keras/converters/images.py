@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from compiler.classic.frontend.keras.layer import Layer
@@ -16,7 +14,7 @@ from compiler.relay.frontend.shared.tensors import cast, pad, slice_axis, static
 _METHODS = {"bilinear": "linear", "nearest": "nearest_neighbor"}
 
 
-def _resized(x: RelayExpr, size: tuple[int, int], interpolation: str, antialias: bool) -> Any:
+def _resized(x: RelayExpr, size: tuple[int, int], interpolation: str, antialias: bool) -> RelayExpr:
     """Resize an NHWC image, with half-pixel centres."""
     if interpolation not in _METHODS:
         raise ConversionError(f"interpolation {interpolation!r} is not supported, {', '.join(_METHODS)} are")
@@ -31,7 +29,7 @@ def _resized(x: RelayExpr, size: tuple[int, int], interpolation: str, antialias:
     return ops.image.resize2d(x, size, layout="NHWC", method=_METHODS[interpolation], **coordinates)
 
 
-def _cropped(x: RelayExpr, size: tuple[int, int]) -> Any:
+def _cropped(x: RelayExpr, size: tuple[int, int]) -> RelayExpr:
     """Crop the largest central part of an image with the aspect ratio of a size."""
     height, width = static_dims(x, "the image")[1:3]
     rows = max(min(height, int(width * size[0] / size[1])), 1)
@@ -40,7 +38,7 @@ def _cropped(x: RelayExpr, size: tuple[int, int]) -> Any:
     return slice_axis(slice_axis(x, 1, top, top + rows), 2, left, left + columns)
 
 
-def _padded(x: RelayExpr, size: tuple[int, int], fill: float) -> Any:
+def _padded(x: RelayExpr, size: tuple[int, int], fill: float) -> RelayExpr:
     """Pad an image symmetrically to the aspect ratio of a size."""
     height, width = static_dims(x, "the image")[1:3]
     rows = max(height, int(width * size[0] / size[1]))
@@ -49,7 +47,7 @@ def _padded(x: RelayExpr, size: tuple[int, int], fill: float) -> Any:
     return pad(x, [(0, 0), (top, top), (left, left), (0, 0)], "constant", fill)
 
 
-def _resize(layer: Layer, size: tuple[int, int]) -> Any:
+def _resize(layer: Layer, size: tuple[int, int]) -> RelayExpr:
     layer.check_channels_last()
     x = layer.channels_last(layer.x)
     if rank_of(x) != 4:
@@ -65,17 +63,17 @@ def _resize(layer: Layer, size: tuple[int, int]) -> Any:
 
 
 @converter("Resizing")
-def _resizing(layer: Layer) -> Any:
+def _resizing(layer: Layer) -> RelayExpr:
     return _resize(layer, (int(layer.option("height")), int(layer.option("width"))))
 
 
-def _resize_function(layer: Layer) -> Any:
+def _resize_function(layer: Layer) -> RelayExpr:
     height, width = layer.option("size")
     return _resize(layer, (int(height), int(width)))
 
 
 @converter("CenterCrop")
-def _center_crop(layer: Layer) -> Any:
+def _center_crop(layer: Layer) -> RelayExpr:
     """Convert ``CenterCrop``, which resizes images that are too small."""
     layer.check_channels_last()
     x, size = layer.channels_last(layer.x), (int(layer.option("height")), int(layer.option("width")))
@@ -97,7 +95,7 @@ converters(
 converters({"RandAugment": lambda layer: layer.x})
 
 
-def _gray(layer: Layer) -> Any:
+def _gray(layer: Layer) -> RelayExpr:
     layer.check_channels_last()
     x = layer.channels_last(layer.x)
     weights = constant(np.asarray([0.2989, 0.587, 0.114], dtype_of(x)))
@@ -107,7 +105,7 @@ def _gray(layer: Layer) -> Any:
 functions({"Resize": _resize_function, "RGBToGrayscale": _gray})
 
 
-def _encoded(layer: Layer, indices: RelayExpr, depth: int) -> Any:
+def _encoded(layer: Layer, indices: RelayExpr, depth: int) -> RelayExpr:
     """Encode categories as integers, one-hot, multi-hot or counts."""
     mode, dtype = layer.option("output_mode", "int"), layer.dtype
     if mode == "int":
@@ -131,7 +129,7 @@ def _encoded(layer: Layer, indices: RelayExpr, depth: int) -> Any:
 
 
 @converter("Discretization")
-def _discretization(layer: Layer) -> Any:
+def _discretization(layer: Layer) -> RelayExpr:
     """Convert ``Discretization``: count the bounds that an element reaches."""
     bounds = np.asarray(layer.option("bin_boundaries"), "float32")
     reached = ops.greater_equal(ops.expand_dims(cast(layer.x, "float32"), -1), constant(bounds))
@@ -140,7 +138,7 @@ def _discretization(layer: Layer) -> Any:
 
 
 @converter("CategoryEncoding")
-def _category_encoding(layer: Layer) -> Any:
+def _category_encoding(layer: Layer) -> RelayExpr:
     if len(layer.inputs) > 1:
         raise ConversionError("weights of counts are not supported")
     return _encoded(layer, layer.x, int(layer.option("num_tokens")))

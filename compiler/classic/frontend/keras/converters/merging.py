@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
-from typing import Any
 
 from compiler.classic.frontend.keras.layer import Layer
 from compiler.classic.frontend.keras.registry import Convert, converter, converters
@@ -14,8 +13,8 @@ from compiler.relay.frontend.shared.folding import ops, rank_of
 from compiler.relay.frontend.shared.tensors import reshape, static_dims, transpose
 
 
-def _elementwise(compute: Callable[[RelayExpr, RelayExpr], Any]) -> Convert:
-    def convert(layer: Layer) -> Any:
+def _elementwise(compute: Callable[[RelayExpr, RelayExpr], RelayExpr]) -> Convert:
+    def convert(layer: Layer) -> RelayExpr:
         if len({rank_of(x) for x in layer.inputs}) == 1:
             return reduce(compute, layer.inputs)
         return layer.placed(reduce(compute, [layer.channels_last(x) for x in layer.inputs]))
@@ -37,18 +36,18 @@ converters(
 
 
 @converter("Average")
-def _average(layer: Layer) -> Any:
+def _average(layer: Layer) -> RelayExpr:
     return ops.divide(reduce(ops.add, layer.inputs), float(len(layer.inputs)))
 
 
 @converter("Concatenate")
-def _concatenate(layer: Layer) -> Any:
+def _concatenate(layer: Layer) -> RelayExpr:
     axis = layer.axis(int(layer.option("axis", -1)), rank_of(layer.x))
     return ops.concatenate(list(layer.inputs), axis) if len(layer.inputs) > 1 else layer.x
 
 
 @converter("Dot")
-def _dot(layer: Layer) -> Any:
+def _dot(layer: Layer) -> RelayExpr:
     """Convert ``Dot``: batched contraction along one axis of each tensor."""
     sides, axes = layer.inputs, layer.option("axes")
     first, second = (axes, axes) if isinstance(axes, int) else axes

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from compiler.classic.frontend.keras.registry import Convert, functions
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.shared.einsum import explicit_equation
 from compiler.relay.frontend.shared.errors import ConversionError
-from compiler.relay.frontend.shared.folding import constant, ops, rank_of, scalar
+from compiler.relay.frontend.shared.folding import Array, constant, ops, rank_of, scalar
 from compiler.relay.frontend.shared.tensors import (
     cast,
     expand,
@@ -28,10 +27,10 @@ from compiler.relay.frontend.shared.tensors import (
 )
 
 
-def _of_tensor(compute: Callable[[Layer, RelayExpr], Any]) -> Convert:
+def _of_tensor(compute: Callable[[Layer, RelayExpr], RelayExpr]) -> Convert:
     """Return the converter of a function of one tensor, in Keras's axis order."""
 
-    def convert(layer: Layer) -> Any:
+    def convert(layer: Layer) -> list[RelayExpr] | RelayExpr:
         result = compute(layer, layer.channels_last(layer.x))
         return [layer.placed(r) for r in result] if isinstance(result, list) else layer.placed(result)
 
@@ -42,20 +41,20 @@ def _numbers(value: int | Sequence[int]) -> list[int]:
     return [int(v) for v in ([value] if isinstance(value, (int, np.integer)) else value)]
 
 
-def _transpose(layer: Layer, x: RelayExpr) -> Any:
+def _transpose(layer: Layer, x: RelayExpr) -> RelayExpr:
     rank = rank_of(x)
     axes = layer.option("axes")
     return transpose(x, list(reversed(range(rank))) if axes is None else [a % rank for a in _numbers(axes)])
 
 
-def _swapaxes(layer: Layer, x: RelayExpr) -> Any:
+def _swapaxes(layer: Layer, x: RelayExpr) -> RelayExpr:
     order = list(range(rank_of(x)))
     a, b = int(layer.option("axis1")), int(layer.option("axis2"))
     order[a], order[b] = order[b], order[a]
     return transpose(x, order)
 
 
-def _moveaxis(layer: Layer, x: RelayExpr) -> Any:
+def _moveaxis(layer: Layer, x: RelayExpr) -> RelayExpr:
     source, target = _numbers(layer.option("source")), _numbers(layer.option("destination"))
     rank = rank_of(x)
     order = [i for i in range(rank) if i not in {s % rank for s in source}]
@@ -64,16 +63,16 @@ def _moveaxis(layer: Layer, x: RelayExpr) -> Any:
     return transpose(x, order)
 
 
-def _expand_dims(layer: Layer, x: RelayExpr) -> Any:
+def _expand_dims(layer: Layer, x: RelayExpr) -> RelayExpr:
     return unsqueeze(x, _numbers(layer.option("axis")))
 
 
-def _squeeze(layer: Layer, x: RelayExpr) -> Any:
+def _squeeze(layer: Layer, x: RelayExpr) -> RelayExpr:
     axis = layer.option("axis")
     return ops.squeeze(x, axis=None if axis is None else _numbers(axis))
 
 
-def _getitem(layer: Layer, x: RelayExpr) -> Any:
+def _getitem(layer: Layer, x: RelayExpr) -> RelayExpr:
     """Convert subscripts: integers, slices, ellipses and new axes."""
     key = layer.argument(1, "key")
     parts = list(key) if isinstance(key, tuple) else [key]
@@ -100,7 +99,7 @@ def _getitem(layer: Layer, x: RelayExpr) -> Any:
     return x
 
 
-def _split(layer: Layer, x: RelayExpr) -> Any:
+def _split(layer: Layer, x: RelayExpr) -> list[RelayExpr]:
     axis, given = int(layer.option("axis", 0)) % rank_of(x), layer.option("indices_or_sections")
     extent = static_dims(x, "the input")[axis]
     if isinstance(given, int):
@@ -109,13 +108,13 @@ def _split(layer: Layer, x: RelayExpr) -> Any:
     return split(x, [b - a for a, b in itertools.pairwise(bounds)], axis)
 
 
-def _unstack(layer: Layer, x: RelayExpr) -> Any:
+def _unstack(layer: Layer, x: RelayExpr) -> list[RelayExpr]:
     axis = int(layer.option("axis", 0)) % rank_of(x)
     extent = static_dims(x, "the input")[axis]
     return [ops.squeeze(part, axis=[axis]) for part in split(x, [1] * extent, axis)]
 
 
-def _pad(layer: Layer, x: RelayExpr) -> Any:
+def _pad(layer: Layer, x: RelayExpr) -> RelayExpr:
     widths = np.broadcast_to(np.asarray(layer.option("pad_width"), int), (rank_of(x), 2)).tolist()
     mode, fill = layer.option("mode", "constant"), layer.argument(1, "constant_values")
     if mode == "symmetric":
@@ -123,18 +122,18 @@ def _pad(layer: Layer, x: RelayExpr) -> Any:
     return pad(x, widths, mode, fill)
 
 
-def _repeat(layer: Layer, x: RelayExpr) -> Any:
+def _repeat(layer: Layer, x: RelayExpr) -> RelayExpr:
     axis, times = layer.option("axis"), layer.option("repeats")
     if not isinstance(times, int):
         raise ConversionError(f"repeats must be one number, got {times!r}")
     return ops.repeat(reshape(x, [-1]) if axis is None else x, times, axis=0 if axis is None else int(axis))
 
 
-def _tile(layer: Layer, x: RelayExpr) -> Any:
+def _tile(layer: Layer, x: RelayExpr) -> RelayExpr:
     return ops.tile(x, _numbers(layer.option("repeats")))
 
 
-def _take(layer: Layer, x: RelayExpr) -> Any:
+def _take(layer: Layer, x: RelayExpr) -> RelayExpr:
     axis, indices = layer.option("axis"), layer.argument(1, "indices")
     x, axis = (reshape(x, [-1]), 0) if axis is None else (x, int(axis) % rank_of(x))
     extent = static_dims(x, "the input")[axis]
@@ -144,7 +143,7 @@ def _take(layer: Layer, x: RelayExpr) -> Any:
     return ops.take(x, ops.where(ops.less(places, 0), ops.add(places, extent), places), axis=axis)
 
 
-def _roll(layer: Layer, x: RelayExpr) -> Any:
+def _roll(layer: Layer, x: RelayExpr) -> RelayExpr:
     axis, dims = layer.option("axis"), static_dims(x, "the input")
     flat = axis is None
     y = reshape(x, [-1]) if flat else x
@@ -155,26 +154,26 @@ def _roll(layer: Layer, x: RelayExpr) -> Any:
     return reshape(y, dims)
 
 
-def _flip(layer: Layer, x: RelayExpr) -> Any:
+def _flip(layer: Layer, x: RelayExpr) -> RelayExpr:
     axis = layer.option("axis")
     for place in range(rank_of(x)) if axis is None else _numbers(axis):
         x = ops.reverse(x, place % rank_of(x))
     return x
 
 
-def _topk(layer: Layer, x: RelayExpr) -> Any:
+def _topk(layer: Layer, x: RelayExpr) -> list[RelayExpr]:
     return list(ops.topk(x, k=int(layer.option("k")), axis=-1, ret_type="both", dtype="int32"))
 
 
-def _sorted(layer: Layer, x: RelayExpr) -> Any:
+def _sorted(layer: Layer, x: RelayExpr) -> RelayExpr:
     return ops.sort(x, axis=int(layer.option("axis", -1)))
 
 
-def _argsorted(layer: Layer, x: RelayExpr) -> Any:
+def _argsorted(layer: Layer, x: RelayExpr) -> RelayExpr:
     return cast(ops.argsort(x, axis=int(layer.option("axis", -1))), "int32")
 
 
-def _one_hot(layer: Layer, x: RelayExpr) -> Any:
+def _one_hot(layer: Layer, x: RelayExpr) -> RelayExpr:
     rank, axis = rank_of(x), int(layer.option("axis", -1))
     dtype = str(layer.option("dtype", "float32"))
     x, count = cast(x, "int32"), int(layer.option("num_classes"))
@@ -182,15 +181,15 @@ def _one_hot(layer: Layer, x: RelayExpr) -> Any:
     return ops.one_hot(x, on, off, count, axis if axis >= 0 else axis + rank + 1, dtype)
 
 
-def _normalize(layer: Layer, x: RelayExpr) -> Any:
+def _normalize(layer: Layer, x: RelayExpr) -> RelayExpr:
     if int(layer.option("order", 2)) != 2:
         raise ConversionError(f"norms of order {layer.option('order')} are not supported, 2 is")
     squares = ops.sum(ops.multiply(x, x), axis=_numbers(layer.option("axis", -1)), keepdims=True)
     return ops.multiply(x, ops.rsqrt(ops.maximum(squares, scalar(float(layer.option("epsilon", 1e-12)), x))))
 
 
-def _triangle(keep: Callable[..., np.ndarray[Any, Any]]) -> Callable[[Layer, RelayExpr], Any]:
-    def compute(layer: Layer, x: RelayExpr) -> Any:
+def _triangle(keep: Callable[..., Array]) -> Callable[[Layer, RelayExpr], RelayExpr]:
+    def compute(layer: Layer, x: RelayExpr) -> RelayExpr:
         rows, columns = static_dims(x, "the input")[-2:]
         mask = keep(np.ones((rows, columns), bool), int(layer.option("k", 0)))
         return ops.where(constant(mask), x, ops.zeros_like(x))
@@ -198,7 +197,7 @@ def _triangle(keep: Callable[..., np.ndarray[Any, Any]]) -> Callable[[Layer, Rel
     return compute
 
 
-def _clip(layer: Layer, x: RelayExpr) -> Any:
+def _clip(layer: Layer, x: RelayExpr) -> RelayExpr:
     low, high = layer.option("x_min"), layer.option("x_max")
     return ops.minimum(ops.maximum(x, scalar(low, x)), scalar(high, x))
 
@@ -222,29 +221,29 @@ functions(
 )  # fmt: skip
 
 
-def _joined(layer: Layer) -> list[Any]:
+def _joined(layer: Layer) -> list[RelayExpr]:
     return operands(layer, layer.inputs)
 
 
-def _concatenate(layer: Layer) -> Any:
+def _concatenate(layer: Layer) -> RelayExpr:
     axis = layer.option("axis", 0)
     parts = _joined(layer)
     return layer.placed(ops.concatenate(parts, int(axis) % rank_of(parts[0])))
 
 
-def _stack(layer: Layer) -> Any:
+def _stack(layer: Layer) -> RelayExpr:
     parts = _joined(layer)
     return layer.placed(ops.stack(parts, axis=int(layer.option("axis", 0)) % (rank_of(parts[0]) + 1)))
 
 
-def _where(layer: Layer) -> Any:
+def _where(layer: Layer) -> RelayExpr:
     if len(layer.positional) < 3:
         raise ConversionError("the places of true elements are not supported")
     chosen = operands(layer, layer.positional[1:3])
     return layer.placed(ops.where(cast(layer.channels_last(layer.positional[0]), "bool"), *chosen))
 
 
-def _select(layer: Layer) -> Any:
+def _select(layer: Layer) -> RelayExpr:
     conditions, choices = layer.positional[:2]
     *values, result = operands(layer, [*choices, layer.argument(2, "default", 0)])
     for condition, value in reversed(list(zip(conditions, values, strict=True))):
@@ -252,12 +251,12 @@ def _select(layer: Layer) -> Any:
     return layer.placed(result)
 
 
-def _matmul(layer: Layer) -> Any:
+def _matmul(layer: Layer) -> RelayExpr:
     a, b = operands(layer)
     return layer.placed(_product(a, b))
 
 
-def _product(a: RelayExpr, b: RelayExpr) -> Any:
+def _product(a: RelayExpr, b: RelayExpr) -> RelayExpr:
     ranks = rank_of(a), rank_of(b)
     letters = "ABCDEFGH"
     left = letters[8 - max(ranks[0] - 2, 0) :] + ("ij" if ranks[0] > 1 else "j")
@@ -267,7 +266,7 @@ def _product(a: RelayExpr, b: RelayExpr) -> Any:
     return ops.einsum([a, b], f"{left},{right}->{result}")
 
 
-def _dot(layer: Layer) -> Any:
+def _dot(layer: Layer) -> RelayExpr:
     """Convert ``dot``: contract the last axis with the second to last of the other tensor."""
     a, b = operands(layer)
     if rank_of(b) > 2:
@@ -278,7 +277,7 @@ def _dot(layer: Layer) -> Any:
     )
 
 
-def _einsum(layer: Layer) -> Any:
+def _einsum(layer: Layer) -> RelayExpr:
     terms = _joined(layer)
     equation = explicit_equation(str(layer.option("subscripts")), [rank_of(t) for t in terms])
     return layer.placed(ops.einsum(terms, equation))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -28,7 +27,7 @@ def _single_axis(layer: Layer) -> int:
 
 
 @converter("BatchNormalization", masks=True)
-def _batch_normalization(layer: Layer) -> Any:
+def _batch_normalization(layer: Layer) -> RelayExpr:
     mean = layer.weight("moving_mean")
     gamma = layer.parameter("gamma") if layer.option("scale", True) else constant(np.ones(mean.shape, layer.dtype))
     beta = layer.parameter("beta") if layer.option("center", True) else constant(np.zeros(mean.shape, layer.dtype))
@@ -44,17 +43,17 @@ def _axes(layer: Layer) -> list[int]:
     return sorted(int(a) % rank for a in (axis if isinstance(axis, (list, tuple)) else [axis]))
 
 
-def _scaled(layer: Layer, x: RelayExpr, axes: Sequence[int], **weights: str) -> Any:
+def _scaled(layer: Layer, x: RelayExpr, axes: Sequence[int], **weights: str) -> RelayExpr:
     """Scale and shift a tensor by weights along some of its axes."""
     dims = static_dims(x, "the input")
     along = [d if i in axes else 1 for i, d in enumerate(dims)]
     for operator, name in weights.items():
-        x = getattr(ops, operator)(x, layer.parameter(name, layer.weight(name).reshape(along)))
+        x = ops[operator](x, layer.parameter(name, layer.weight(name).reshape(along)))
     return x
 
 
 @converter("LayerNormalization")
-def _layer_normalization(layer: Layer) -> Any:
+def _layer_normalization(layer: Layer) -> RelayExpr:
     axes, x = _axes(layer), layer.channels_last(layer.x)
     centred = ops.subtract(x, ops.mean(x, axis=axes, keepdims=True))
     variance = ops.mean(ops.multiply(centred, centred), axis=axes, keepdims=True)
@@ -67,7 +66,7 @@ def _layer_normalization(layer: Layer) -> Any:
 
 
 @converter("RMSNormalization")
-def _rms_normalization(layer: Layer) -> Any:
+def _rms_normalization(layer: Layer) -> RelayExpr:
     axes, x = _axes(layer), layer.channels_last(layer.x)
     squares = ops.mean(ops.multiply(x, x), axis=axes, keepdims=True)
     y = ops.multiply(x, ops.rsqrt(ops.add(squares, float(layer.option("epsilon", 1e-6)))))
@@ -75,7 +74,7 @@ def _rms_normalization(layer: Layer) -> Any:
 
 
 @converter("GroupNormalization")
-def _group_normalization(layer: Layer) -> Any:
+def _group_normalization(layer: Layer) -> RelayExpr:
     """Convert ``GroupNormalization``."""
     (axis,), x = _axes(layer), layer.channels_last(layer.x)
     dims = static_dims(x, "the input")
@@ -92,7 +91,7 @@ def _group_normalization(layer: Layer) -> Any:
 
 
 @converter("UnitNormalization")
-def _unit_normalization(layer: Layer) -> Any:
+def _unit_normalization(layer: Layer) -> RelayExpr:
     """Convert ``UnitNormalization``: divide by the L2 norm along axes."""
     x = layer.channels_last(layer.x)
     squares = ops.sum(ops.multiply(x, x), axis=_axes(layer), keepdims=True)
@@ -100,13 +99,13 @@ def _unit_normalization(layer: Layer) -> Any:
 
 
 @converter("SpectralNormalization")
-def _spectral_normalization(layer: Layer) -> Any:
+def _spectral_normalization(layer: Layer) -> Sequence[RelayExpr]:
     """Convert ``SpectralNormalization``, which has no effect at inference."""
     return layer.apply(layer.held("layer"), layer.inputs)
 
 
 @converter("Rescaling")
-def _rescaling(layer: Layer) -> Any:
+def _rescaling(layer: Layer) -> RelayExpr:
     x = layer.x
     numbers = [np.asarray(layer.option(name, default), layer.dtype) for name, default in (("scale", 1), ("offset", 0))]
     last = layer.channels_last(ops.cast(x, layer.dtype))
@@ -114,7 +113,7 @@ def _rescaling(layer: Layer) -> Any:
 
 
 @converter("Normalization")
-def _normalization(layer: Layer) -> Any:
+def _normalization(layer: Layer) -> RelayExpr:
     """Convert ``Normalization``: standardize by stored statistics."""
     mean, variance = (np.asarray(layer.held(name), layer.dtype) for name in ("mean", "variance"))
     deviation = np.maximum(np.sqrt(variance), _LEAST_DEVIATION)
@@ -125,6 +124,6 @@ def _normalization(layer: Layer) -> Any:
 
 
 @converter("LayerScale")
-def _layer_scale(layer: Layer) -> Any:
+def _layer_scale(layer: Layer) -> RelayExpr:
     (scale,) = layer.weights.values()  # its name in Keras is a number
     return layer.placed(ops.multiply(layer.channels_last(layer.x), layer.parameter("gamma", scale)))

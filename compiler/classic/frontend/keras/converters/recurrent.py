@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -27,12 +26,12 @@ Step = Callable[[RelayExpr, State], State]
 """Maps the input and the state of a time step to the next state, whose first part is the output."""
 
 
-def _product(x: RelayExpr, weight: RelayExpr, bias: RelayExpr | None) -> Any:
+def _product(x: RelayExpr, weight: RelayExpr, bias: RelayExpr | None) -> RelayExpr:
     y = ops.nn.dense(x, weight)
     return y if bias is None else ops.nn.bias_add(y, bias)
 
 
-def _functions(layer: Layer) -> tuple[Callable[[RelayExpr], Any], Callable[[RelayExpr], Any]]:
+def _functions(layer: Layer) -> tuple[Callable[[RelayExpr], RelayExpr], Callable[[RelayExpr], RelayExpr]]:
     """Return the recurrent activation and the activation of a layer."""
     gate, value = layer.option("recurrent_activation", "sigmoid"), layer.option("activation", "tanh")
     return lambda x: activation(layer, x, gate), lambda x: activation(layer, x, value)
@@ -75,7 +74,7 @@ def _gru_step(layer: Layer) -> Step:
     """Compute a step of a GRU; the reset gate applies after or, in the older form, before the product."""
     (gate, function), units = _functions(layer), int(layer.option("units"))
     after = bool(layer.option("reset_after", True))
-    biases: list[Any] = [None, None]
+    biases: list[RelayExpr | None] = [None, None]
     if _has_bias(layer):
         given = layer.weight("bias").reshape(-1, 3 * units)
         biases = [layer.parameter(name, row) for name, row in zip(("bias", "recurrent_bias"), given, strict=False)]
@@ -148,7 +147,7 @@ def _stacked(cells: Sequence[_Cell]) -> _Cell:
     return _Cell(step, widths, len(widths) - len(cells[-1].widths) + cells[-1].output)
 
 
-def _recurrent(layer: Layer) -> Any:
+def _recurrent(layer: Layer) -> list[RelayExpr] | RelayExpr:
     if rank_of(layer.x) != 3:
         raise ConversionError(f"a sequence must have 3 dimensions, got {rank_of(layer.x)}")
     batch, _, width = static_dims(layer.x, "the input")
@@ -201,14 +200,14 @@ def run_steps(
     return shown, state
 
 
-def _spread(counts: RelayExpr, x: RelayExpr) -> Any:
+def _spread(counts: RelayExpr, x: RelayExpr) -> RelayExpr:
     """Reshape a mask column to broadcast against a tensor."""
     return unsqueeze(counts, range(2, rank_of(x)))
 
 
 converters(dict.fromkeys((*_STEPS, "RNN"), _recurrent), masks=True)
 
-_MERGES: dict[str, Callable[[RelayExpr, RelayExpr], Any]] = {
+_MERGES: dict[str, Callable[[RelayExpr, RelayExpr], RelayExpr]] = {
     "concat": lambda a, b: ops.concatenate([a, b], rank_of(a) - 1),
     "sum": ops.add,
     "mul": ops.multiply,
@@ -217,7 +216,7 @@ _MERGES: dict[str, Callable[[RelayExpr, RelayExpr], Any]] = {
 
 
 @converter("Bidirectional", masks=True)
-def _bidirectional(layer: Layer) -> Any:
+def _bidirectional(layer: Layer) -> list[RelayExpr]:
     """Convert ``Bidirectional``; the outputs of the backward layer are reversed."""
     given = list(layer.inputs[1:])
     halves = [given[: len(given) // 2], given[len(given) // 2 :]]

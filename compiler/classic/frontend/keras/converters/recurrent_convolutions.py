@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from compiler.classic.frontend.keras.converters.activations import activation
@@ -34,7 +32,7 @@ def _gates(layer: Layer, entering: RelayExpr, state: State) -> State:
 
 
 def _conv_lstm(count: int) -> Convert:
-    def convert(layer: Layer) -> Any:
+    def convert(layer: Layer) -> list[RelayExpr] | RelayExpr:
         layer.check_channels_last()
         if layer.option("stateful", False):
             raise ConversionError("a stateful layer, which keeps its state between calls, is not supported")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from compiler.classic.frontend.keras.layer import Layer
 from compiler.classic.frontend.keras.registry import converter, converters
+from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import ops, rank_of, scalar
 from compiler.relay.frontend.shared.tensors import reshape, static_dims, transpose, unsqueeze
@@ -24,7 +23,7 @@ converters(
 
 
 @converter("Flatten")
-def _flatten(layer: Layer) -> Any:
+def _flatten(layer: Layer) -> RelayExpr:
     layer.check_channels_last()
     x = layer.channels_last(layer.x)
     batch, *rest = static_dims(x, "the input")
@@ -32,31 +31,31 @@ def _flatten(layer: Layer) -> Any:
 
 
 @converter("Reshape")
-def _reshape(layer: Layer) -> Any:
+def _reshape(layer: Layer) -> RelayExpr:
     x = layer.channels_last(layer.x)
     batch = static_dims(x, "the input")[0]
     return layer.placed(reshape(x, [batch, *(int(d) for d in layer.option("target_shape"))]))
 
 
 @converter("Permute")
-def _permute(layer: Layer) -> Any:
+def _permute(layer: Layer) -> RelayExpr:
     return layer.placed(transpose(layer.channels_last(layer.x), [0, *(int(d) for d in layer.option("dims"))]))
 
 
 @converter("RepeatVector")
-def _repeat_vector(layer: Layer) -> Any:
+def _repeat_vector(layer: Layer) -> RelayExpr:
     return ops.repeat(unsqueeze(layer.x, [1]), int(layer.option("n")), axis=1)
 
 
 @converter("Embedding")
-def _embedding(layer: Layer) -> Any:
+def _embedding(layer: Layer) -> RelayExpr:
     """Convert ``Embedding``; the masks of ``mask_zero`` are computed by functions of Keras."""
     indices = layer.x if rank_of(layer.x) != 4 else layer.channels_last(layer.x)
     return layer.placed(ops.take(layer.parameter("embeddings"), ops.cast(indices, "int32"), axis=0))
 
 
 @converter("Masking")
-def _masking(layer: Layer) -> Any:
+def _masking(layer: Layer) -> RelayExpr:
     """Convert ``Masking``: zero the steps that consist of the mask value."""
     x = layer.channels_last(layer.x)
     counts = ops.any(
@@ -66,7 +65,7 @@ def _masking(layer: Layer) -> Any:
 
 
 @converter("TimeDistributed", masks=True)
-def _time_distributed(layer: Layer) -> Any:
+def _time_distributed(layer: Layer) -> RelayExpr:
     """Convert ``TimeDistributed``, folding time steps into the batch."""
     held = layer.held("layer")
     if layer.keywords.get("mask") is not None and "mask" in getattr(held, "call_signature_parameters", ()):

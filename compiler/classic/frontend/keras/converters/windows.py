@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from compiler.classic.frontend.keras.registry import Convert, converters, functi
 from compiler.classic.frontend.shared.nhwc import same_padding
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.shared.errors import ConversionError
-from compiler.relay.frontend.shared.folding import ops, rank_of
+from compiler.relay.frontend.shared.folding import Array, ops, rank_of
 from compiler.relay.frontend.shared.tensors import cast, pad, static_dims, transpose
 
 __all__ = ["convolved"]
@@ -34,7 +33,7 @@ def _padding(layer: Layer, x: RelayExpr, kernel: Sequence[int], strides: Sequenc
     return same_padding(layer.spatial(x), kernel, strides)
 
 
-def _biased(layer: Layer, x: RelayExpr) -> Any:
+def _biased(layer: Layer, x: RelayExpr) -> RelayExpr:
     if layer.option("use_bias", True):
         x = ops.nn.bias_add(x, layer.parameter("bias"), axis=layer.axis(-1, rank_of(x)))
     return activated(layer, x)
@@ -44,12 +43,12 @@ def convolved(
     layer: Layer,
     x: RelayExpr,
     name: str,
-    weight: np.ndarray[Any, Any],
+    weight: Array,
     groups: int,
     strides: Sequence[int],
     dilations: Sequence[int],
     padding: Sequence[int] | None = None,
-) -> Any:
+) -> RelayExpr:
     """Build a convolution.
 
     Parameters
@@ -62,7 +61,7 @@ def convolved(
     letters, first = _SPATIAL[count], layer.is_first(count + 2)
     reach = [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]
     order = (count + 1, count, *range(count))
-    return getattr(ops.nn, f"conv{count}d")(
+    return ops.nn[f"conv{count}d"](
         x,
         layer.parameter(name, weight.transpose(order) if first else weight),
         strides=tuple(strides),
@@ -77,7 +76,7 @@ def convolved(
 
 
 def _conv(count: int) -> Convert:
-    def convert(layer: Layer) -> Any:
+    def convert(layer: Layer) -> RelayExpr:
         layer.check_channels_last()
         strides, dilations = layer.numbers("strides", count), layer.numbers("dilation_rate", count)
         groups = int(layer.option("groups", 1))
@@ -86,14 +85,14 @@ def _conv(count: int) -> Convert:
     return convert
 
 
-def _each_channel(weight: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _each_channel(weight: Array) -> Array:
     """Convert depthwise kernels (…, channel, multiplier) to those of a grouped convolution."""
     *kernel, channels, multiplier = weight.shape
     return weight.reshape(*kernel, 1, channels * multiplier)
 
 
 def _depthwise(count: int) -> Convert:
-    def convert(layer: Layer) -> Any:
+    def convert(layer: Layer) -> RelayExpr:
         layer.check_channels_last()
         weight = layer.weight("kernel")
         strides, dilations = layer.numbers("strides", count), layer.numbers("dilation_rate", count)
@@ -104,7 +103,7 @@ def _depthwise(count: int) -> Convert:
 
 
 def _separable(count: int) -> Convert:
-    def convert(layer: Layer) -> Any:
+    def convert(layer: Layer) -> RelayExpr:
         layer.check_channels_last()
         weight = layer.weight("depthwise_kernel")
         strides, dilations = layer.numbers("strides", count), layer.numbers("dilation_rate", count)
@@ -119,7 +118,7 @@ def _separable(count: int) -> Convert:
 def _conv_transpose(count: int) -> Convert:
     """Convert transposed convolutions, cropping the result to Keras's extents."""
 
-    def convert(layer: Layer) -> Any:
+    def convert(layer: Layer) -> RelayExpr:
         layer.check_channels_last()
         weight = layer.weight("kernel")
         strides, dilations = layer.numbers("strides", count), layer.numbers("dilation_rate", count)
@@ -128,7 +127,7 @@ def _conv_transpose(count: int) -> Convert:
         x, first = layer.x, layer.is_first(count + 2)
         last_to_first, back = (0, count + 1, *range(1, count + 1)), (0, *range(2, count + 2), 1)
         extents = layer.spatial(x)
-        y = getattr(ops.nn, f"conv{count}d_transpose")(
+        y = ops.nn[f"conv{count}d_transpose"](
             x if first else transpose(x, last_to_first),
             layer.parameter("kernel", weight.transpose((count + 1, count, *range(count)))),
             strides=strides,
@@ -141,7 +140,7 @@ def _conv_transpose(count: int) -> Convert:
     return convert
 
 
-def _dilated(weight: np.ndarray[Any, Any], dilations: Sequence[int]) -> np.ndarray[Any, Any]:
+def _dilated(weight: Array, dilations: Sequence[int]) -> Array:
     """Dilate the spatial axes of a weight with zeros."""
     if max(dilations) == 1:
         return weight
@@ -177,12 +176,12 @@ for _count in (1, 2):
 
 
 def _pool(name: str, count: int) -> Convert:
-    def convert(layer: Layer) -> Any:
+    def convert(layer: Layer) -> RelayExpr:
         layer.check_channels_last()
         window = layer.numbers("pool_size", count)
         strides = layer.numbers("strides", count) if layer.option("strides") is not None else window
         letters = _SPATIAL[count]
-        return getattr(ops.nn, f"{name}_pool{count}d")(
+        return ops.nn[f"{name}_pool{count}d"](
             layer.x,
             window,
             strides=strides,
@@ -193,8 +192,8 @@ def _pool(name: str, count: int) -> Convert:
     return convert
 
 
-def _global_pool(reduce: Callable[..., Any], count: int) -> Convert:
-    def convert(layer: Layer) -> Any:
+def _global_pool(reduce: Callable[..., RelayExpr], count: int) -> Convert:
+    def convert(layer: Layer) -> RelayExpr:
         layer.check_channels_last()
         axes = sorted(layer.axis(axis, count + 2) for axis in range(1, count + 1))
         return reduce(layer.x, axis=axes, keepdims=bool(layer.option("keepdims", False)))
@@ -213,7 +212,7 @@ for _count in (1, 2, 3):
     )
 
 
-def _masked_mean(layer: Layer) -> Any:
+def _masked_mean(layer: Layer) -> RelayExpr | Sequence[RelayExpr]:
     """Average over the unmasked time steps."""
     mask = as_mask(layer.keywords.get("mask"))
     if mask is None:
@@ -229,12 +228,12 @@ converters({"GlobalAveragePooling1D": _masked_mean}, masks=True)
 
 
 def _adaptive_pool(name: str, count: int) -> Convert:
-    def convert(layer: Layer) -> Any:
+    def convert(layer: Layer) -> RelayExpr:
         layer.check_channels_last()
         size = layer.numbers("output_size", count)
         letters = _SPATIAL[count]
         layout = f"NC{letters}" if layer.is_first(count + 2) else f"N{letters}C"
-        return getattr(ops.nn, f"adaptive_{name}_pool{count}d")(layer.x, output_size=size, layout=layout)
+        return ops.nn[f"adaptive_{name}_pool{count}d"](layer.x, output_size=size, layout=layout)
 
     return convert
 
@@ -259,18 +258,18 @@ def _around(layer: Layer, pairs: Sequence[tuple[int, int]]) -> list[tuple[int, i
     return around
 
 
-def _zero_padding(layer: Layer) -> Any:
+def _zero_padding(layer: Layer) -> RelayExpr:
     layer.check_channels_last()
     return pad(layer.x, _around(layer, _pairs(layer, "padding")))
 
 
-def _cropping(layer: Layer) -> Any:
+def _cropping(layer: Layer) -> RelayExpr:
     layer.check_channels_last()
     return pad(layer.x, _around(layer, [(-before, -after) for before, after in _pairs(layer, "cropping")]))
 
 
 def _up_sampling(count: int) -> Convert:
-    def convert(layer: Layer) -> Any:
+    def convert(layer: Layer) -> RelayExpr:
         layer.check_channels_last()
         x, times = layer.x, layer.numbers("size", count)
         method = layer.option("interpolation", "nearest")
@@ -297,7 +296,7 @@ for _count in (1, 2, 3):
     )
 
 
-def _linear(layer: Layer) -> Any:
+def _linear(layer: Layer) -> RelayExpr:
     """Convert ``Dense``: a product along Keras's last axis."""
     x, kernel = layer.channels_last(layer.x), layer.weight("kernel")
     dims = static_dims(x, "the input")
@@ -312,13 +311,13 @@ def _linear(layer: Layer) -> Any:
 converters({"Dense": _linear})
 
 
-def _window_function(layer: Layer) -> Any:
+def _window_function(layer: Layer) -> RelayExpr | Sequence[RelayExpr]:
     """Convert pooling functions of ``keras.ops``, which have the options of the layers."""
     count = rank_of(layer.x) - 2
     return _pool({"MaxPool": "max", "AveragePool": "avg"}[layer.kind], count)(layer)
 
 
-def _convolution_function(layer: Layer) -> Any:
+def _convolution_function(layer: Layer) -> RelayExpr:
     """Convert convolution functions of ``keras.ops``, whose weight is an argument."""
     layer.check_channels_last()
     weight = layer.argument(1, "kernel")

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 from compiler.classic.frontend.tensorflow.branches import selected
 from compiler.classic.frontend.tensorflow.loops import looped
 from compiler.classic.frontend.tensorflow.node import Node
 from compiler.classic.frontend.tensorflow.registry import converter
+from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.shared.control_flow import fitting, if_else
 from compiler.relay.frontend.shared.folding import known
 
 
 @converter("PartitionedCall", "StatefulPartitionedCall")
-def _call(node: Node) -> Any:
+def _call(node: Node) -> list[RelayExpr]:
     return node.run(node.required("f"), node.inputs)
 
 
 @converter("If", "StatelessIf")
-def _if(node: Node) -> Any:
+def _if(node: Node) -> list[RelayExpr]:
     condition, *arguments = node.inputs
     names = node.required("then_branch"), node.required("else_branch")
     value = known(condition)
@@ -29,13 +30,13 @@ def _if(node: Node) -> Any:
 
 
 @converter("Case", "StatelessCase")
-def _case(node: Node) -> Any:
+def _case(node: Node) -> Sequence[RelayExpr]:
     number, *arguments = node.inputs
     return selected(number, fitting([partial(node.run, name, arguments) for name in node.required("branches")]))
 
 
 @converter("While", "StatelessWhile")
-def _while(node: Node) -> Any:
+def _while(node: Node) -> Sequence[RelayExpr]:
     return looped(
         node.inputs,
         lambda state: node.run(node.required("cond"), state)[0],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from compiler.classic.frontend.shared import tensorflow_operators as shared
 from compiler.classic.frontend.shared.angles import atan2
@@ -15,34 +14,34 @@ from compiler.relay.frontend.shared.folding import ops, rank_of, scalar
 from compiler.relay.frontend.shared.tensors import bitcast, cast
 
 
-def _unary(compute: Callable[[RelayExpr], Any]) -> Convert:
+def _unary(compute: Callable[[RelayExpr], RelayExpr]) -> Convert:
     return lambda node: compute(node.inputs[0])
 
 
-def _binary(compute: Callable[[RelayExpr, RelayExpr], Any]) -> Convert:
+def _binary(compute: Callable[[RelayExpr, RelayExpr], RelayExpr]) -> Convert:
     return lambda node: compute(node.inputs[0], node.inputs[1])
 
 
-def _square(x: RelayExpr) -> Any:
+def _square(x: RelayExpr) -> RelayExpr:
     return ops.multiply(x, x)
 
 
-def _softplus(x: RelayExpr) -> Any:
+def _softplus(x: RelayExpr) -> RelayExpr:
     """Compute ``log(1 + e^x)`` as ``max(x, 0) + log(1 + e^-|x|)``, which does not overflow."""
     return ops.add(ops.nn.relu(x), ops.log(ops.add(ops.exp(ops.negative(ops.abs(x))), scalar(1, x))))
 
 
-def _elu(x: RelayExpr) -> Any:
+def _elu(x: RelayExpr) -> RelayExpr:
     return ops.where(ops.greater(x, scalar(0, x)), x, ops.subtract(ops.exp(ops.minimum(x, scalar(0, x))), scalar(1, x)))
 
 
-def _selu(x: RelayExpr) -> Any:
+def _selu(x: RelayExpr) -> RelayExpr:
     alpha, scale = 1.6732632423543772, 1.0507009873554805
     below = ops.multiply(ops.subtract(ops.exp(ops.minimum(x, scalar(0, x))), scalar(1, x)), scalar(alpha, x))
     return ops.multiply(ops.where(ops.greater(x, scalar(0, x)), x, below), scalar(scale, x))
 
 
-def _unless_zero(kept: RelayExpr, value: RelayExpr) -> Any:
+def _unless_zero(kept: RelayExpr, value: RelayExpr) -> RelayExpr:
     """Return ``value``, or 0 where ``kept`` is 0, even if ``value`` is NaN there."""
     return ops.where(ops.equal(kept, scalar(0, kept)), ops.zeros_like(value), value)
 
@@ -51,7 +50,7 @@ converters(
     {
         "AddN": shared.add_n,
         **{
-            name: _unary(getattr(ops, name.lower()))
+            name: _unary(ops[name.lower()])
             for name in (
                 *("Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Ceil", "Cos", "Cosh", "Erf", "Exp"),
                 *("Floor", "IsFinite", "IsInf", "IsNan", "Log", "Rsqrt", "Sigmoid", "Sign", "Sin", "Sinh", "Sqrt"),
@@ -134,39 +133,39 @@ converters(
 
 
 @converter("LeakyRelu")
-def _leaky_relu(node: Node) -> Any:
+def _leaky_relu(node: Node) -> RelayExpr:
     return ops.nn.leaky_relu(node.inputs[0], alpha=float(node.attr("alpha", 0.2)))
 
 
 @converter("Select", "SelectV2")
-def _select(node: Node) -> Any:
+def _select(node: Node) -> RelayExpr:
     return ops.where(*node.inputs)
 
 
 @converter("Cast")
-def _cast(node: Node) -> Any:
+def _cast(node: Node) -> RelayExpr:
     return cast(node.inputs[0], node.required("DstT"))
 
 
 @converter("Bitcast")
-def _bitcast(node: Node) -> Any:
+def _bitcast(node: Node) -> RelayExpr:
     return bitcast(node.inputs[0], node.required("type"))
 
 
 @converter("ClipByValue")
-def _clip_by_value(node: Node) -> Any:
+def _clip_by_value(node: Node) -> RelayExpr:
     x, low, high = node.inputs
     return ops.minimum(ops.maximum(x, low), high)
 
 
 @converter("BiasAdd", "BiasAddV1")
-def _bias_add(node: Node) -> Any:
+def _bias_add(node: Node) -> RelayExpr:
     x, bias = node.inputs
     return ops.nn.bias_add(x, bias, axis=1 if node.attr("data_format") == "NCHW" else rank_of(x) - 1)
 
 
 @converter("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3")
-def _fused_batch_norm(node: Node) -> Any:
+def _fused_batch_norm(node: Node) -> list[RelayExpr]:
     if node.attr("is_training", True):
         raise ConversionError("it computes statistics in training mode; freeze the model for inference")
     axis = 1 if node.attr("data_format") == "NCHW" else rank_of(node.inputs[0]) - 1
@@ -174,7 +173,7 @@ def _fused_batch_norm(node: Node) -> Any:
 
 
 @converter("LRN")
-def _lrn(node: Node) -> Any:
+def _lrn(node: Node) -> RelayExpr:
     """Convert local response normalization; Relay's operator divides ``alpha`` by the number of channels."""
     x, size = node.inputs[0], 2 * int(node.attr("depth_radius", 5)) + 1
     alpha, beta, bias = (

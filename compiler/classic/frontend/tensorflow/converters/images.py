@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.classic.frontend.tensorflow.node import Node
 from compiler.classic.frontend.tensorflow.registry import converter
+from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.shared.folding import ops
 from compiler.relay.frontend.shared.tensors import cast
 
 
 @converter("CropAndResize")
-def _crop_and_resize(node: Node) -> Any:
+def _crop_and_resize(node: Node) -> RelayExpr:
     """Convert ``CropAndResize``, whose crop size must be known; the boxes may be dynamic."""
     image, boxes, indices = node.inputs[:3]
     height, width = node.ints(3, "the size of the crops")

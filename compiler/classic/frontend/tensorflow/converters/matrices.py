@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from compiler.classic.frontend.tensorflow.node import Node
 from compiler.classic.frontend.tensorflow.registry import converter
+from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.shared.einsum import explicit_equation
 from compiler.relay.frontend.shared.folding import constant, dtype_of, ops, rank_of
 from compiler.relay.frontend.shared.tensors import bounded, static_dims
 
 
 @converter("Einsum")
-def _einsum(node: Node) -> Any:
+def _einsum(node: Node) -> RelayExpr:
     equation = explicit_equation(node.required("equation"), [rank_of(x) for x in node.inputs])
     return ops.einsum(list(node.inputs), equation)
 
 
 @converter("MatrixBandPart")
-def _band_part(node: Node) -> Any:
+def _band_part(node: Node) -> RelayExpr:
     """Convert ``MatrixBandPart``, where a negative number of diagonals keeps the whole triangle."""
     x = node.inputs[0]
     (below,), (above,) = node.ints(1, "the diagonals below"), node.ints(2, "those above")
@@ -32,12 +31,12 @@ def _band_part(node: Node) -> Any:
 
 
 @converter("MatrixSetDiag")
-def _matrix_set_diag(node: Node) -> Any:
+def _matrix_set_diag(node: Node) -> RelayExpr:
     return ops.matrix_set_diag(*node.inputs)
 
 
 @converter("MatrixSetDiagV2", "MatrixSetDiagV3")
-def _matrix_set_diagonals(node: Node) -> Any:
+def _matrix_set_diagonals(node: Node) -> RelayExpr:
     x, diagonal, _ = node.inputs
     ks = node.ints(2, "the diagonals")
     return ops.matrix_set_diag(x, diagonal, (ks[0], ks[-1]), _alignment(node))
@@ -50,9 +49,9 @@ def _alignment(node: Node) -> str:
 
 
 @converter("MatrixDiagV2", "MatrixDiagV3")
-def _matrix_diagonals(node: Node) -> Any:
+def _matrix_diagonals(node: Node) -> RelayExpr:
     """Build matrices from diagonals, by default of the smallest size, with a padding value elsewhere."""
-    diagonal, _, rows, columns, fill = node.inputs
+    diagonal, *_, fill = node.inputs
     ks, (rows, columns) = node.ints(1, "the diagonals"), (node.ints(i, "an extent")[0] for i in (2, 3))
     low, high = ks[0], ks[-1]
     dims = static_dims(diagonal, "the diagonals")
@@ -67,7 +66,7 @@ def _matrix_diagonals(node: Node) -> Any:
 
 
 @converter("MatrixDiag")
-def _matrix_diag(node: Node) -> Any:
+def _matrix_diag(node: Node) -> RelayExpr:
     x = node.inputs[0]
     *batch, extent = static_dims(x, "the input")
     bounded(*batch, extent, extent)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -11,30 +10,31 @@ from compiler.classic.frontend.shared.boxes import non_max_suppression, pad_boxe
 from compiler.classic.frontend.shared.index_operators import argwhere, leading, unique
 from compiler.classic.frontend.tensorflow.node import Node
 from compiler.classic.frontend.tensorflow.registry import converter
+from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, ops, rank_of, scalar
 from compiler.relay.frontend.shared.tensors import bounded, cast
 
 
 @converter("Where")
-def _where(node: Node) -> Any:
+def _where(node: Node) -> RelayExpr:
     return argwhere(node.inputs[0])
 
 
 @converter("Unique", "UniqueWithCounts")
-def _unique(node: Node) -> Any:
+def _unique(node: Node) -> list[RelayExpr]:
     """Convert ``Unique``: values in order of first occurrence, inverse indices, and counts."""
     results = unique(node.inputs[0], node.attr("out_idx", "int32"))
     return results[: 3 if node.operator == "UniqueWithCounts" else 2]
 
 
 @converter("UnravelIndex")
-def _unravel_index(node: Node) -> Any:
+def _unravel_index(node: Node) -> RelayExpr:
     return ops.unravel_index(*node.inputs)
 
 
 @converter("Bincount", "DenseBincount")
-def _bincount(node: Node) -> Any:
+def _bincount(node: Node) -> RelayExpr:
     """Count integers below a limit, optionally weighted; for matrices, per row."""
     x, weights = node.inputs[0], node.inputs[2]
     (limit,) = node.ints(1, "the number of bins")
@@ -49,7 +49,7 @@ def _bincount(node: Node) -> Any:
 
 
 @converter("SparseToDense")
-def _sparse_to_dense(node: Node) -> Any:
+def _sparse_to_dense(node: Node) -> RelayExpr:
     indices, _, values, default = node.inputs
     return ops.sparse_to_dense(indices, node.ints(1, "the shape"), values, default)
 
@@ -58,7 +58,7 @@ _NMS = ("NonMaxSuppressionV2", "NonMaxSuppressionV3", "NonMaxSuppressionV4", "No
 
 
 @converter(*_NMS)
-def _non_max_suppression(node: Node) -> Any:
+def _non_max_suppression(node: Node) -> list[RelayExpr] | RelayExpr:
     boxes, scores, limit, overlap, *rest = node.inputs
     least = rest[0] if rest else scalar(-math.inf, scores)
     if node.operator == "NonMaxSuppressionV5" and node.value(5, "the softness").any():
@@ -74,7 +74,7 @@ def _non_max_suppression(node: Node) -> Any:
 
 
 @converter("BatchNormWithGlobalNormalization")
-def _batch_norm(node: Node) -> Any:
+def _batch_norm(node: Node) -> RelayExpr:
     """Convert the oldest form of batch normalization, whose last inputs are shift and scale."""
     x, mean, variance, beta, gamma = node.inputs
     factor = ops.rsqrt(ops.add(variance, scalar(float(node.attr("variance_epsilon", 1e-3)), variance)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from compiler.classic.frontend.shared import tensorflow_operators as shared
 from compiler.classic.frontend.shared.segments import segments, sorted_count
@@ -14,8 +13,8 @@ from compiler.relay.frontend.shared.folding import dtype_of, ops, rank_of, scala
 from compiler.relay.frontend.shared.tensors import cast, reshape
 
 
-def _reduction(reduce: Callable[..., Any]) -> Convert:
-    def convert(node: Node) -> Any:
+def _reduction(reduce: Callable[..., RelayExpr]) -> Convert:
+    def convert(node: Node) -> RelayExpr:
         x = node.inputs[0]
         axes = sorted({axis % max(rank_of(x), 1) for axis in node.ints(1, "the axes")})
         return reduce(x, axis=axes, keepdims=bool(node.attr("keep_dims", False))) if axes else x
@@ -23,16 +22,14 @@ def _reduction(reduce: Callable[..., Any]) -> Convert:
     return convert
 
 
-converters(
-    {name: _reduction(getattr(ops, name.lower())) for name in ("Sum", "Mean", "Max", "Min", "Prod", "All", "Any")}
-)
+converters({name: _reduction(ops[name.lower()]) for name in ("Sum", "Mean", "Max", "Min", "Prod", "All", "Any")})
 
 
-def _length(x: RelayExpr, axis: Sequence[int], keepdims: bool) -> Any:
+def _length(x: RelayExpr, axis: Sequence[int], keepdims: bool) -> RelayExpr:
     return ops.sqrt(ops.sum(ops.multiply(x, x), axis=axis, keepdims=keepdims))
 
 
-def _half_of_the_squares(node: Node) -> Any:
+def _half_of_the_squares(node: Node) -> RelayExpr:
     x = node.inputs[0]
     return ops.multiply(ops.sum(ops.multiply(x, x)), scalar(0.5, x))
 
@@ -40,8 +37,8 @@ def _half_of_the_squares(node: Node) -> Any:
 converters({"EuclideanNorm": _reduction(_length), "L2Loss": _half_of_the_squares})
 
 
-def _place(find: Callable[..., Any]) -> Convert:
-    def convert(node: Node) -> Any:
+def _place(find: Callable[..., RelayExpr]) -> Convert:
+    def convert(node: Node) -> RelayExpr:
         (axis,) = node.ints(1, "the axis")
         x = node.inputs[0]
         return cast(find(x, axis=[axis % rank_of(x)]), node.attr("output_type", "int64"))
@@ -53,8 +50,8 @@ converters({"ArgMax": _place(ops.argmax), "ArgMin": _place(ops.argmin)})
 converters({"TopKV2": shared.top_k})
 
 
-def _running(accumulate: Callable[..., Any]) -> Convert:
-    def convert(node: Node) -> Any:
+def _running(accumulate: Callable[..., RelayExpr]) -> Convert:
+    def convert(node: Node) -> RelayExpr:
         x = node.inputs[0]
         (axis,) = (a % rank_of(x) for a in node.ints(1, "the axis"))
         backwards = bool(node.attr("reverse", False))
@@ -71,7 +68,7 @@ converters({"Cumsum": _running(ops.cumsum), "Cumprod": _running(ops.cumprod)})
 def _sorted_segments(reduction: str) -> Convert:
     """Return a converter of sorted segment reductions, where empty segments are 0 except for products."""
 
-    def convert(node: Node) -> Any:
+    def convert(node: Node) -> RelayExpr:
         x, ids = node.inputs
         count = sorted_count(node.value(1, "the segments"))
         result = segments(x, ids, count, reduction)
@@ -83,7 +80,7 @@ def _sorted_segments(reduction: str) -> Convert:
     return convert
 
 
-def _segment_mean(node: Node) -> Any:
+def _segment_mean(node: Node) -> RelayExpr:
     x, ids = node.inputs
     count = sorted_count(node.value(1, "the segments"))
     rows = segments(ops.ones_like(ids), ids, count, "sum")

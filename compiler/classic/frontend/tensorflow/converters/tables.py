@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.classic.frontend.tensorflow.node import Node
 from compiler.classic.frontend.tensorflow.registry import converter
+from compiler.ir.expr import RelayExpr
 from compiler.relay.expr import Tuple
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, dims_of, ops, rank_of
 from compiler.relay.frontend.shared.tensors import cast, static_dims
 
 
-def _contents(node: Node) -> Any:
+def _contents(node: Node) -> tuple[RelayExpr, ...]:
     table = node.inputs[0]
     if not isinstance(table, Tuple):
         raise ConversionError("its table is not one whose keys and values are constants of the graph")
@@ -20,7 +19,7 @@ def _contents(node: Node) -> Any:
 
 
 @converter("LookupTableFind", "LookupTableFindV2")
-def _find(node: Node) -> Any:
+def _find(node: Node) -> RelayExpr:
     """Look up elements, with a default for missing keys."""
     keys, values = _contents(node)
     x, default = node.inputs[1:3]
@@ -33,5 +32,5 @@ def _find(node: Node) -> Any:
 
 
 @converter("LookupTableSize", "LookupTableSizeV2")
-def _size(node: Node) -> Any:
+def _size(node: Node) -> RelayExpr:
     return constant(static_dims(_contents(node)[0], "the keys")[0], "int64")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from compiler.classic.frontend.shared.nhwc import (
     avg_pool,
@@ -29,7 +28,7 @@ from compiler.relay.op.type_relations import broadcast_dims
 _TO_NHWC, _TO_NCHW = (0, 2, 3, 1), (0, 3, 1, 2)
 
 
-def _in_nhwc(node: Node, x: RelayExpr, compute: Callable[[RelayExpr], Any]) -> Any:
+def _in_nhwc(node: Node, x: RelayExpr, compute: Callable[[RelayExpr], RelayExpr]) -> RelayExpr:
     """Apply a function to an NHWC image, converting from and to the layout of the node."""
     if node.attr("data_format", "NHWC") == "NCHW":
         return transpose(compute(transpose(x, _TO_NHWC)), _TO_NCHW)
@@ -52,8 +51,8 @@ def _padding(node: Node) -> str | list[int]:
     return [top, left, bottom, right]
 
 
-def _convolution(apply: Callable[..., Any]) -> Convert:
-    def convert(node: Node) -> Any:
+def _convolution(apply: Callable[..., RelayExpr]) -> Convert:
+    def convert(node: Node) -> RelayExpr:
         x, weight = node.inputs
         strides, dilations = _spatial(node, "strides"), _spatial(node, "dilations")
         return _in_nhwc(node, x, lambda image: apply(image, weight, strides, dilations, _padding(node)))
@@ -65,7 +64,7 @@ converters({"Conv2D": _convolution(conv2d), "DepthwiseConv2dNative": _convolutio
 
 
 @converter("Conv2DBackpropInput")
-def _conv2d_backprop_input(node: Node) -> Any:
+def _conv2d_backprop_input(node: Node) -> RelayExpr:
     shape, weight, x = node.ints(0, "the shape"), node.inputs[1], node.inputs[2]
     if node.attr("data_format", "NHWC") == "NCHW":
         shape = [shape[i] for i in _TO_NHWC]
@@ -73,8 +72,8 @@ def _conv2d_backprop_input(node: Node) -> Any:
     return _in_nhwc(node, x, lambda image: conv2d_transpose(image, weight, shape, _spatial(node, "strides"), padding))
 
 
-def _pool(pool: Callable[..., Any]) -> Convert:
-    def convert(node: Node) -> Any:
+def _pool(pool: Callable[..., RelayExpr]) -> Convert:
+    def convert(node: Node) -> RelayExpr:
         window, strides = _spatial(node, "ksize"), _spatial(node, "strides")
         return _in_nhwc(node, node.inputs[0], lambda image: pool(image, window, strides, _padding(node)))
 
@@ -85,7 +84,7 @@ converters({"MaxPool": _pool(max_pool), "AvgPool": _pool(avg_pool)})
 
 
 @converter("MaxPoolV2")
-def _max_pool(node: Node) -> Any:
+def _max_pool(node: Node) -> RelayExpr | Sequence[RelayExpr]:
     given = {"ksize": node.ints(1, "the window"), "strides": node.ints(2, "the strides")}
     return _pool(max_pool)(replace(node, attributes={**node.attributes, **given}))
 
@@ -98,13 +97,13 @@ def _volume(node: Node, name: str) -> list[int]:
 
 
 @converter("Conv3D")
-def _conv3d(node: Node) -> Any:
+def _conv3d(node: Node) -> RelayExpr:
     x, weight = node.inputs
     return conv3d(x, weight, _volume(node, "strides"), _volume(node, "dilations"), node.required("padding"))
 
 
 @converter("Conv3DBackpropInputV2")
-def _conv3d_backprop_input(node: Node) -> Any:
+def _conv3d_backprop_input(node: Node) -> RelayExpr:
     shape, weight, x = node.ints(0, "the shape"), node.inputs[1], node.inputs[2]
     if node.attr("data_format", "NDHWC") != "NDHWC" or any(d != 1 for d in _volume(node, "dilations")):
         raise ConversionError("volumes with their channels first and dilated kernels are not supported")
@@ -112,19 +111,19 @@ def _conv3d_backprop_input(node: Node) -> Any:
 
 
 @converter("MaxPool3D", "AvgPool3D")
-def _pool3d(node: Node) -> Any:
+def _pool3d(node: Node) -> RelayExpr:
     pool = max_pool3d if node.operator == "MaxPool3D" else avg_pool3d
     return pool(node.inputs[0], _volume(node, "ksize"), _volume(node, "strides"), node.required("padding"))
 
 
 @converter("Dilation2D")
-def _dilation2d(node: Node) -> Any:
+def _dilation2d(node: Node) -> RelayExpr:
     x, weight = node.inputs
     return dilation2d(x, weight, _spatial(node, "strides"), _spatial(node, "rates"), node.required("padding"))
 
 
 @converter("MatMul")
-def _matmul(node: Node) -> Any:
+def _matmul(node: Node) -> RelayExpr:
     a, b = node.inputs
     a = transpose(a, (1, 0)) if node.attr("transpose_a", False) else a
     b = b if node.attr("transpose_b", False) else transpose(b, (1, 0))
@@ -132,7 +131,7 @@ def _matmul(node: Node) -> Any:
 
 
 @converter("BatchMatMul", "BatchMatMulV2", "BatchMatMulV3")
-def _batch_matmul(node: Node) -> Any:
+def _batch_matmul(node: Node) -> RelayExpr:
     a, b = node.inputs
     *left, _, _ = static_dims(a, "the first input")
     *right, _, _ = static_dims(b, "the second input")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 import tflite
@@ -17,7 +17,7 @@ from compiler.relay.frontend.shared.folding import dims_of, ops, rank_of, scalar
 
 __all__ = ["activated", "clip_integers", "clipped", "has_activation"]
 
-_FUSED = {
+_FUSED: dict[int, Callable[[RelayExpr], RelayExpr]] = {
     tflite.ActivationFunctionType.NONE: lambda x: x,
     tflite.ActivationFunctionType.RELU: ops.nn.relu,
     tflite.ActivationFunctionType.RELU6: lambda x: ops.clip(x, 0.0, 6.0),
@@ -26,7 +26,7 @@ _FUSED = {
 }
 
 
-def activated(node: Node, x: RelayExpr) -> Any:
+def activated(node: Node, x: RelayExpr) -> RelayExpr:
     """Apply the fused activation function of a node."""
     kind = node.option("FusedActivationFunction", tflite.ActivationFunctionType.NONE)
     if kind not in _FUSED:
@@ -47,7 +47,7 @@ _BOUNDS: dict[int, tuple[float, float]] = {
 }
 
 
-def clipped(node: Node, x: RelayExpr) -> Any:
+def clipped(node: Node, x: RelayExpr) -> RelayExpr:
     """Apply the fused activation function of a node to a quantized result."""
     if not has_activation(node):
         return x
@@ -57,7 +57,7 @@ def clipped(node: Node, x: RelayExpr) -> Any:
     return clip_integers(node, x, *_BOUNDS[kind])
 
 
-def clip_integers(node: Node, x: RelayExpr, low: float, high: float) -> Any:
+def clip_integers(node: Node, x: RelayExpr, low: float, high: float) -> RelayExpr:
     """Clip a quantized result to real bounds."""
     q, limits = quantization_of(node.outputs[0]), np.iinfo(node.outputs[0].dtype)
     scale, zero = float(q.scale.reshape(-1)[0]), int(q.zero_point.reshape(-1)[0])
@@ -69,7 +69,7 @@ def clip_integers(node: Node, x: RelayExpr, low: float, high: float) -> Any:
     return x if (least, most) == (limits.min, limits.max) else ops.clip(x, least, most)
 
 
-def _hard_sigmoid(x: RelayExpr) -> Any:
+def _hard_sigmoid(x: RelayExpr) -> RelayExpr:
     return ops.divide(ops.clip(ops.add(x, 3.0), 0.0, 6.0), 6.0)
 
 
@@ -89,13 +89,13 @@ converters(
 
 
 @converter("ELU")
-def _elu(node: Node) -> Any:
+def _elu(node: Node) -> RelayExpr:
     x = node.inputs[0]
     return ops.where(ops.greater(x, 0.0), x, ops.subtract(ops.exp(ops.minimum(x, 0.0)), 1.0))
 
 
 @converter("GELU")
-def _gelu(node: Node) -> Any:
+def _gelu(node: Node) -> RelayExpr:
     x = node.inputs[0]
     if node.option("Approximate", False):
         cube = ops.multiply(ops.multiply(x, ops.multiply(x, x)), 0.044715)
@@ -106,26 +106,26 @@ def _gelu(node: Node) -> Any:
 
 
 @converter("PRELU")
-def _prelu(node: Node) -> Any:
+def _prelu(node: Node) -> RelayExpr:
     x, slope = node.inputs
     return ops.where(ops.greater(x, 0.0), x, ops.multiply(x, slope))
 
 
 @converter("SOFTMAX")
-def _softmax(node: Node) -> Any:
+def _softmax(node: Node) -> RelayExpr:
     x, beta = node.inputs[0], float(node.option("Beta", 1.0))
     return ops.nn.softmax(x if beta == 1 else ops.multiply(x, beta), axis=-1)
 
 
 @converter("L2_NORMALIZATION")
-def _l2_normalization(node: Node) -> Any:
+def _l2_normalization(node: Node) -> RelayExpr:
     x = node.inputs[0]
     squares = ops.sum(ops.multiply(x, x), axis=[rank_of(x) - 1], keepdims=True)
     return activated(node, ops.divide(x, ops.sqrt(ops.maximum(squares, scalar(1e-12, x)))))
 
 
 @converter("LOCAL_RESPONSE_NORMALIZATION")
-def _local_response_normalization(node: Node) -> Any:
+def _local_response_normalization(node: Node) -> RelayExpr:
     """Convert local response normalization; Relay's operator divides ``alpha`` by the number of channels."""
     x, size = node.inputs[0], 2 * int(node.option("Radius")) + 1
     if not isinstance(dims_of(x)[-1], int):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 from compiler.classic.frontend.tflite.node import Node
 from compiler.classic.frontend.tflite.registry import graph_runner
@@ -14,7 +13,7 @@ from compiler.relay.frontend.shared.folding import known
 
 
 @graph_runner("IF")
-def _if(node: Node) -> Any:
+def _if(node: Node) -> list[RelayExpr]:
     condition, *arguments = node.inputs
     branches = int(node.option("ThenSubgraphIndex")), int(node.option("ElseSubgraphIndex"))
     value = known(condition)
@@ -24,7 +23,7 @@ def _if(node: Node) -> Any:
 
 
 @graph_runner("WHILE", "STABLEHLO_WHILE")
-def _while(node: Node) -> Any:
+def _while(node: Node) -> list[RelayExpr]:
     condition, body = int(node.option("CondSubgraphIndex")), int(node.option("BodySubgraphIndex"))
 
     def goes_on(state: Sequence[RelayExpr]) -> RelayExpr:
@@ -38,11 +37,11 @@ def _while(node: Node) -> Any:
 
 
 @graph_runner("CALL")
-def _call(node: Node) -> Any:
+def _call(node: Node) -> list[RelayExpr]:
     return node.run(int(node.option("Subgraph")), node.inputs)
 
 
 @graph_runner("STABLEHLO_COMPOSITE")
-def _composite(node: Node) -> Any:
+def _composite(node: Node) -> list[RelayExpr]:
     """Convert a composite operator by its decomposition graph."""
     return node.run(int(node.option("DecompositionSubgraphIndex")), node.inputs)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from compiler.classic.frontend.shared import tensorflow_operators as shared
 from compiler.classic.frontend.shared.angles import atan2
@@ -15,19 +14,19 @@ from compiler.relay.frontend.shared.folding import ops, scalar
 from compiler.relay.frontend.shared.tensors import bitcast, cast
 
 
-def _unary(compute: Callable[[RelayExpr], Any]) -> Convert:
+def _unary(compute: Callable[[RelayExpr], RelayExpr]) -> Convert:
     return lambda node: compute(node.inputs[0])
 
 
-def _binary(compute: Callable[[RelayExpr, RelayExpr], Any]) -> Convert:
+def _binary(compute: Callable[[RelayExpr, RelayExpr], RelayExpr]) -> Convert:
     return lambda node: compute(node.inputs[0], node.inputs[1])
 
 
-def _activated(compute: Callable[[RelayExpr, RelayExpr], Any]) -> Convert:
+def _activated(compute: Callable[[RelayExpr, RelayExpr], RelayExpr]) -> Convert:
     return lambda node: activated(node, compute(node.inputs[0], node.inputs[1]))
 
 
-def _square(x: RelayExpr) -> Any:
+def _square(x: RelayExpr) -> RelayExpr:
     return ops.multiply(x, x)
 
 
@@ -75,35 +74,35 @@ converters({"MAXIMUM": _binary(ops.maximum), "MINIMUM": _binary(ops.minimum)}, m
 
 
 @converter("SELECT", "SELECT_V2")
-def _select(node: Node) -> Any:
+def _select(node: Node) -> RelayExpr:
     return ops.where(*node.inputs)
 
 
 @converter("CAST")
-def _cast(node: Node) -> Any:
+def _cast(node: Node) -> RelayExpr:
     x, dtype = node.inputs[0], node.outputs[0].dtype
     return cast(x, dtype)
 
 
 @converter("QUANTIZE")
-def _quantize(node: Node) -> Any:
+def _quantize(node: Node) -> RelayExpr:
     """Return the input; the importer dequantizes it and quantizes the result."""
     return node.inputs[0]
 
 
 @converter("DENSIFY")
-def _densify(node: Node) -> Any:
+def _densify(node: Node) -> RelayExpr:
     """Return the input, as constants are densified when a model is read."""
     return node.inputs[0]
 
 
 @converter("DEQUANTIZE")
-def _dequantize(node: Node) -> Any:
+def _dequantize(node: Node) -> RelayExpr:
     return cast(node.inputs[0], "float32")
 
 
 @converter("FAKE_QUANT")
-def _fake_quant(node: Node) -> Any:
+def _fake_quant(node: Node) -> RelayExpr:
     """Convert ``FakeQuant``: round to one of ``2 ** bits`` values between two bounds, including zero."""
     x, bits = node.inputs[0], int(node.option("NumBits"))
     low, high = float(node.option("Min")), float(node.option("Max"))
@@ -116,5 +115,5 @@ def _fake_quant(node: Node) -> Any:
 
 
 @converter("BITCAST")
-def _bitcast(node: Node) -> Any:
+def _bitcast(node: Node) -> RelayExpr:
     return bitcast(node.inputs[0], node.outputs[0].dtype)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -21,17 +20,17 @@ from compiler.relay.frontend.shared.tensors import cast, reshape, static_dims, t
 from compiler.relay.op.qnn.arithmetic import fixed_point
 
 
-def _product(node: Node, operator: Callable[..., Any]) -> Callable[..., Any]:
+def _product(node: Node, operator: Callable[..., RelayExpr]) -> Callable[..., RelayExpr]:
     """Build a quantized product of a node's input and weight, with 32-bit accumulators."""
     (scale, zero), (weight_scale, weight_zero) = parameters_of(node.tensors[0]), parameters_of(node.tensors[1])
 
-    def apply(x: RelayExpr, weight: RelayExpr, **attrs: object) -> Any:
+    def apply(x: RelayExpr, weight: RelayExpr, **attrs: object) -> RelayExpr:
         return operator(x, weight, zero, weight_zero, scale, weight_scale, out_dtype="int32", **attrs)
 
     return apply
 
 
-def _rescaled(node: Node, x: RelayExpr) -> Any:
+def _rescaled(node: Node, x: RelayExpr) -> RelayExpr:
     """Add the bias to accumulators, and requantize them."""
     bias = node.input(2)
     if bias is not None:
@@ -41,7 +40,7 @@ def _rescaled(node: Node, x: RelayExpr) -> Any:
 
 
 @quantized_converter("CONV_2D")
-def _conv_2d(node: Node) -> Any:
+def _conv_2d(node: Node) -> RelayExpr:
     weight = transpose(node.inputs[1], (1, 2, 3, 0))
     apply = _product(node, ops.qnn.conv2d)
     y = conv2d(node.inputs[0], weight, strides_of(node), dilations_of(node), padding_of(node), apply)
@@ -49,14 +48,14 @@ def _conv_2d(node: Node) -> Any:
 
 
 @quantized_converter("DEPTHWISE_CONV_2D")
-def _depthwise_conv_2d(node: Node) -> Any:
+def _depthwise_conv_2d(node: Node) -> RelayExpr:
     apply, weight = _product(node, ops.qnn.conv2d), depthwise_weight(node)
     y = depthwise_conv2d(node.inputs[0], weight, strides_of(node), dilations_of(node), padding_of(node), apply)
     return _rescaled(node, y)
 
 
 @quantized_converter("FULLY_CONNECTED")
-def _fully_connected(node: Node) -> Any:
+def _fully_connected(node: Node) -> RelayExpr:
     x, weight = node.inputs[:2]
     outputs, inputs = static_dims(weight, "the weight")
     dims = static_dims(x, "the input")
@@ -68,10 +67,10 @@ _HEADROOM = 20
 """Fractional bits of the terms of a sum of 8-bit integers, as in TensorFlow Lite."""
 
 
-def _sum(operator: Callable[..., Any]) -> Convert:
+def _sum(operator: Callable[..., RelayExpr]) -> Convert:
     """Return a converter of sums and differences that rounds once, unlike ``qnn.add``, which rounds each term."""
 
-    def convert(node: Node) -> Any:
+    def convert(node: Node) -> RelayExpr:
         scales = [float(quantization_of(t).scale.reshape(-1)[0]) for t in (*node.tensors, *node.outputs)]
         unit = 2 * max(scales[:2])
         terms = [
@@ -87,16 +86,16 @@ def _sum(operator: Callable[..., Any]) -> Convert:
     return convert
 
 
-def _centred(x: RelayExpr, tensor: TensorInfo | None) -> Any:
+def _centred(x: RelayExpr, tensor: TensorInfo | None) -> RelayExpr:
     return ops.subtract(cast(x, "int32"), cast(parameters_of(tensor)[1], "int32"))
 
 
-def _scaled(x: RelayExpr, ratio: float) -> Any:
+def _scaled(x: RelayExpr, ratio: float) -> RelayExpr:
     multiplier, shift = fixed_point(ratio)
     return ops.fixed_point_multiply(x, multiplier=multiplier, shift=shift)
 
 
-def _product_of_elements(node: Node) -> Any:
+def _product_of_elements(node: Node) -> RelayExpr:
     lhs, rhs, result = (parameters_of(tensor) for tensor in (*node.tensors, *node.outputs))
     return clipped(node, ops.qnn.mul(*node.inputs, *lhs, *rhs, *result))
 
@@ -107,7 +106,7 @@ quantized_converter("MUL")(_product_of_elements)
 
 
 @quantized_converter("AVERAGE_POOL_2D")
-def _average_pool(node: Node) -> Any:
+def _average_pool(node: Node) -> RelayExpr:
     """Convert quantized average pooling; halves are rounded away from zero before the zero point is subtracted."""
     source, target = quantization_of(node.tensors[0]), node.outputs[0]
     if not source.same_as(target.quantization):
@@ -118,7 +117,7 @@ def _average_pool(node: Node) -> Any:
 
 
 @quantized_converter("CONCATENATION")
-def _concatenation(node: Node) -> Any:
+def _concatenation(node: Node) -> RelayExpr:
     scales, zeros = zip(*(parameters_of(tensor) for tensor in node.tensors), strict=True)
     axis = int(node.option("Axis")) % rank_of(node.inputs[0])
     joined = ops.qnn.concatenate(list(node.inputs), list(scales), list(zeros), *parameters_of(node.outputs[0]), axis)
@@ -126,13 +125,13 @@ def _concatenation(node: Node) -> Any:
 
 
 def _between(low: float, high: float) -> Convert:
-    def convert(node: Node) -> Any:
+    def convert(node: Node) -> RelayExpr:
         return clip_integers(node, _rescale_input(node), low, high)
 
     return convert
 
 
-def _rescale_input(node: Node) -> Any:
+def _rescale_input(node: Node) -> RelayExpr:
     source, target = quantization_of(node.tensors[0]), node.outputs[0]
     if source.same_as(target.quantization):
         return node.inputs[0]
@@ -147,6 +146,6 @@ quantized_converter("QUANTIZE")(_rescale_input)
 
 
 @quantized_converter("LEAKY_RELU")
-def _leaky_relu(node: Node) -> Any:
+def _leaky_relu(node: Node) -> RelayExpr:
     alpha = float(node.option("Alpha"))
     return ops.qnn.leaky_relu(node.inputs[0], alpha, *parameters_of(node.tensors[0]), *parameters_of(node.outputs[0]))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from compiler.classic.frontend.shared.recurrence import steps
 from compiler.classic.frontend.tflite.converters.activations import activated
@@ -21,11 +20,11 @@ from compiler.relay.frontend.shared.tensors import reshape, slice_axis, split, s
 Step = Callable[[RelayExpr, Sequence[RelayExpr]], Sequence[RelayExpr]]
 
 
-def _dense(x: RelayExpr, weight: RelayExpr) -> Any:
+def _dense(x: RelayExpr, weight: RelayExpr) -> RelayExpr:
     return ops.nn.dense(x, weight, units=static_dims(weight, "a weight")[0])
 
 
-def _over_time(node: Node, x: RelayExpr, states: Sequence[RelayExpr], step: Step, backwards: bool = False) -> Any:
+def _over_time(node: Node, x: RelayExpr, states: Sequence[RelayExpr], step: Step, backwards: bool = False) -> RelayExpr:
     """Run a layer over a sequence, which is batch-major or time-major."""
     swap = not node.option("TimeMajor", False)
     results, _ = steps(transpose(x, (1, 0, 2)) if swap else x, states, step, backwards)
@@ -43,12 +42,12 @@ def _simple(node: Node, weights: Sequence[RelayExpr]) -> Step:
 
 
 @converter("RNN")
-def _rnn(node: Node) -> Any:
+def _rnn(node: Node) -> Sequence[RelayExpr]:
     return _simple(node, node.inputs[1:4])(node.inputs[0], node.inputs[4:5])
 
 
 @converter("UNIDIRECTIONAL_SEQUENCE_RNN")
-def _sequence_rnn(node: Node) -> Any:
+def _sequence_rnn(node: Node) -> RelayExpr:
     return _over_time(node, node.inputs[0], node.inputs[4:5], _simple(node, node.inputs[1:4]))
 
 
@@ -57,12 +56,12 @@ def _without_second_input(node: Node, first: int) -> None:
         raise ConversionError("a second input of a bidirectional layer is not supported")
 
 
-def _both(node: Node, forward: RelayExpr, backward: RelayExpr) -> Any:
+def _both(node: Node, forward: RelayExpr, backward: RelayExpr) -> RelayExpr | list[RelayExpr]:
     return ops.concatenate([forward, backward], 2) if node.option("MergeOutputs", False) else [forward, backward]
 
 
 @converter("BIDIRECTIONAL_SEQUENCE_RNN")
-def _bidirectional_rnn(node: Node) -> Any:
+def _bidirectional_rnn(node: Node) -> RelayExpr | list[RelayExpr]:
     _without_second_input(node, 9)
     x = node.inputs[0]
     forward = _over_time(node, x, node.inputs[4:5], _simple(node, node.inputs[1:4]))
@@ -85,7 +84,7 @@ class _Gate:
     bias: RelayExpr | None
     norm: RelayExpr | None
 
-    def __call__(self, x: RelayExpr, h: RelayExpr, cell: RelayExpr) -> Any:
+    def __call__(self, x: RelayExpr, h: RelayExpr, cell: RelayExpr) -> RelayExpr:
         total = ops.add(_dense(x, self.weight), _dense(h, self.recurrent))
         if self.peephole is not None:
             total = ops.add(total, ops.multiply(cell, self.peephole))
@@ -96,18 +95,18 @@ class _Gate:
         return total if self.bias is None else ops.add(total, self.bias)
 
 
-def _gates(given: Sequence[Any], norms: Sequence[Any]) -> list[_Gate | None]:
+def _gates(given: Sequence[RelayExpr | None], norms: Sequence[RelayExpr | None]) -> list[_Gate | None]:
     """Return the input, forget, cell and output gates, from weights in the order of the model."""
     peepholes = (given[8], given[9], None, given[10])
     parts = zip(given[:4], given[4:8], peepholes, given[11:15], norms, strict=True)
-    return [None if weight is None else _Gate(weight, *rest) for weight, *rest in parts]
+    return [None if own is None or past is None else _Gate(own, past, *rest) for own, past, *rest in parts]
 
 
-def _limited(x: RelayExpr, limit: float) -> Any:
+def _limited(x: RelayExpr, limit: float) -> RelayExpr:
     return ops.clip(x, -limit, limit) if limit > 0 else x
 
 
-def _lstm_step(node: Node, given: Sequence[Any], norms: Sequence[Any] = (None,) * 4) -> Step:
+def _lstm_step(node: Node, given: Sequence[RelayExpr | None], norms: Sequence[RelayExpr | None] = (None,) * 4) -> Step:
     """Compute a step of an LSTM; without an input gate, input and forget gates are coupled (CIFG)."""
     entering, forgetting, entry, leaving = _gates(given, norms)
     if forgetting is None or entry is None or leaving is None:
@@ -130,18 +129,18 @@ def _lstm_step(node: Node, given: Sequence[Any], norms: Sequence[Any] = (None,) 
     return step
 
 
-def _norms(node: Node) -> list[Any]:
+def _norms(node: Node) -> list[RelayExpr | None]:
     return [node.input(i) for i in range(20, 24)]
 
 
 @converter("UNIDIRECTIONAL_SEQUENCE_LSTM")
-def _sequence_lstm(node: Node) -> Any:
+def _sequence_lstm(node: Node) -> RelayExpr:
     step = _lstm_step(node, node.inputs[1:18], _norms(node))
     return _over_time(node, node.inputs[0], node.inputs[18:20], step)
 
 
 @converter("BIDIRECTIONAL_SEQUENCE_LSTM")
-def _bidirectional_lstm(node: Node) -> Any:
+def _bidirectional_lstm(node: Node) -> RelayExpr | list[RelayExpr]:
     _without_second_input(node, 39)
     x = node.inputs[0]
     forward = _over_time(node, x, node.inputs[35:37], _lstm_step(node, node.inputs[1:18]))
@@ -149,13 +148,13 @@ def _bidirectional_lstm(node: Node) -> Any:
 
 
 @converter("LSTM")
-def _lstm(node: Node) -> Any:
+def _lstm(node: Node) -> RelayExpr | Sequence[RelayExpr]:
     if node.option("KernelType"):
         return _basic_lstm(node)
     return _lstm_step(node, node.inputs[1:18], _norms(node))(node.inputs[0], node.inputs[18:20])[:1]
 
 
-def _basic_lstm(node: Node) -> Any:
+def _basic_lstm(node: Node) -> list[RelayExpr]:
     """Convert the basic LSTM kernel, with one weight for all gates, which also outputs intermediate results."""
     x, h, weight, bias, cell = node.inputs
     joined = ops.concatenate([x, h], 1)
@@ -167,7 +166,7 @@ def _basic_lstm(node: Node) -> Any:
 
 
 @converter("SVDF")
-def _svdf(node: Node) -> Any:
+def _svdf(node: Node) -> RelayExpr:
     """Convert ``SVDF``: feature filters, time filters, and sums over ranks."""
     x, features, over_time, bias, state = node.inputs
     filters, memory = static_dims(over_time, "the weight over time")

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-from compiler.classic.frontend.shared import tensorflow_operators as shared
 from compiler.classic.frontend.tflite.node import Node
 from compiler.classic.frontend.tflite.registry import Convert, converter, converters
+from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.shared import tensorflow_operators as shared
 from compiler.relay.frontend.shared.folding import ops, rank_of
 from compiler.relay.frontend.shared.tensors import cast
 
 
-def _reduction(reduce: Callable[..., Any]) -> Convert:
-    def convert(node: Node) -> Any:
+def _reduction(reduce: Callable[..., RelayExpr]) -> Convert:
+    def convert(node: Node) -> RelayExpr:
         x = node.inputs[0]
         axes = sorted({axis % max(rank_of(x), 1) for axis in node.ints(1, "the axes")})
         return reduce(x, axis=axes, keepdims=bool(node.option("KeepDims", False))) if axes else x
@@ -34,8 +34,8 @@ converters(
 )
 
 
-def _place(find: Callable[..., Any]) -> Convert:
-    def convert(node: Node) -> Any:
+def _place(find: Callable[..., RelayExpr]) -> Convert:
+    def convert(node: Node) -> RelayExpr:
         (axis,) = node.ints(1, "the axis")
         return cast(find(node.inputs[0], axis=[axis % rank_of(node.inputs[0])]), node.outputs[0].dtype)
 
@@ -47,7 +47,7 @@ converters({"TOPK_V2": shared.top_k})
 
 
 @converter("CUMSUM")
-def _cumsum(node: Node) -> Any:
+def _cumsum(node: Node) -> RelayExpr:
     x = node.inputs[0]
     (axis,) = (a % rank_of(x) for a in node.ints(1, "the axis"))
     backwards = bool(node.option("Reverse", False))

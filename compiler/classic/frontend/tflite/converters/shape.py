@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from compiler.classic.frontend.shared import tensorflow_operators as shared
 from compiler.classic.frontend.shared.nhwc import batch_to_space, mirror_pad, resize, space_to_batch, strided_slice
 from compiler.classic.frontend.tflite.converters.activations import activated
 from compiler.classic.frontend.tflite.node import Node
 from compiler.classic.frontend.tflite.quantized import quantization_of
 from compiler.classic.frontend.tflite.registry import converter, converters, quantized_converter
+from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.shared import tensorflow_operators as shared
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, known, ops, rank_of
 from compiler.relay.frontend.shared.tensors import bounded, pad, reshape, split, static_dims, transpose
@@ -32,7 +31,7 @@ converters({"RANK": shared.rank, "FILL": shared.fill})
 
 
 @converter("RESHAPE", moves=True)
-def _reshape(node: Node) -> Any:
+def _reshape(node: Node) -> RelayExpr:
     if node.input(1) is not None:
         return reshape(node.inputs[0], node.ints(1, "the shape"))
     options = node.operation.options
@@ -42,7 +41,7 @@ def _reshape(node: Node) -> Any:
 
 
 @converter("SQUEEZE", moves=True)
-def _squeeze(node: Node) -> Any:
+def _squeeze(node: Node) -> RelayExpr:
     x, options = node.inputs[0], node.operation.options
     dims = dims_of(x)
     count = 0 if options is None else options.SqueezeDimsLength()
@@ -51,19 +50,19 @@ def _squeeze(node: Node) -> Any:
 
 
 @converter("CONCATENATION", moves=True)
-def _concatenation(node: Node) -> Any:
+def _concatenation(node: Node) -> RelayExpr:
     axis = int(node.option("Axis")) % rank_of(node.inputs[0])
     joined = ops.concatenate(list(node.inputs), axis) if len(node.inputs) > 1 else node.inputs[0]
     return activated(node, joined)
 
 
 @converter("PACK", moves=True)
-def _pack(node: Node) -> Any:
+def _pack(node: Node) -> RelayExpr:
     return ops.stack(list(node.inputs), int(node.option("Axis")) % (rank_of(node.inputs[0]) + 1))
 
 
 @converter("UNPACK", moves=True)
-def _unpack(node: Node) -> Any:
+def _unpack(node: Node) -> list[RelayExpr]:
     x = node.inputs[0]
     axis = int(node.option("Axis")) % rank_of(x)
     dims = static_dims(x, "the input")
@@ -72,7 +71,7 @@ def _unpack(node: Node) -> Any:
 
 
 @converter("SPLIT", moves=True)
-def _split(node: Node) -> Any:
+def _split(node: Node) -> list[RelayExpr]:
     (axis,) = node.ints(0, "the axis")
     x, count = node.inputs[1], int(node.option("NumSplits"))
     axis %= rank_of(x)
@@ -88,7 +87,7 @@ _MASKS = {
 
 
 @converter("STRIDED_SLICE", moves=True)
-def _strided_slice(node: Node) -> Any:
+def _strided_slice(node: Node) -> RelayExpr:
     begin, end, strides = (node.ints(i, what) for i, what in ((1, "the begin"), (2, "the end"), (3, "the strides")))
     if node.option("Offset", False):
         end = [b + e for b, e in zip(begin, end, strict=True)]
@@ -102,7 +101,7 @@ def _around(node: Node, index: int = 1) -> list[tuple[int, int]]:
 
 
 @quantized_converter("PAD", "PADV2")
-def _pad_quantized(node: Node) -> Any:
+def _pad_quantized(node: Node) -> RelayExpr:
     """Pad a quantized tensor, by default with its zero point."""
     (source, *_), target = node.tensors, node.outputs[0]
     zero = quantization_of(source).zero_point.reshape(-1)[0]
@@ -113,96 +112,96 @@ def _pad_quantized(node: Node) -> Any:
 
 
 @converter("PAD", "PADV2")
-def _pad(node: Node) -> Any:
+def _pad(node: Node) -> RelayExpr:
     return pad(node.inputs[0], _around(node), "constant", node.input(2))
 
 
 @converter("MIRROR_PAD", moves=True)
-def _mirror_pad(node: Node) -> Any:
+def _mirror_pad(node: Node) -> RelayExpr:
     return mirror_pad(node.inputs[0], _around(node), "SYMMETRIC" if node.option("Mode") else "REFLECT")
 
 
 @converter("BROADCAST_ARGS")
-def _broadcast_args(node: Node) -> Any:
+def _broadcast_args(node: Node) -> RelayExpr:
     shape = np.broadcast_shapes(node.ints(0, "a shape"), node.ints(1, "a shape"))
     return constant(np.array(shape), dtype_of(node.inputs[0]))
 
 
 @converter("REVERSE_SEQUENCE", moves=True)
-def _reverse_sequence(node: Node) -> Any:
+def _reverse_sequence(node: Node) -> RelayExpr:
     x, lengths = node.inputs
     return ops.reverse_sequence(x, lengths, int(node.option("SeqDim")), int(node.option("BatchDim")))
 
 
 @converter("SPACE_TO_DEPTH", moves=True)
-def _space_to_depth(node: Node) -> Any:
+def _space_to_depth(node: Node) -> RelayExpr:
     return ops.nn.space_to_depth(node.inputs[0], int(node.option("BlockSize")), layout="NHWC")
 
 
 @converter("DEPTH_TO_SPACE", moves=True)
-def _depth_to_space(node: Node) -> Any:
+def _depth_to_space(node: Node) -> RelayExpr:
     return ops.nn.depth_to_space(node.inputs[0], int(node.option("BlockSize")), layout="NHWC", mode="DCR")
 
 
 @converter("SPACE_TO_BATCH_ND")
-def _space_to_batch(node: Node) -> Any:
+def _space_to_batch(node: Node) -> RelayExpr:
     return space_to_batch(node.inputs[0], node.ints(1, "the block"), _around(node, 2))
 
 
 @converter("BATCH_TO_SPACE_ND", moves=True)
-def _batch_to_space(node: Node) -> Any:
+def _batch_to_space(node: Node) -> RelayExpr:
     return batch_to_space(node.inputs[0], node.ints(1, "the block"), _around(node, 2))
 
 
 @converter("RESIZE_BILINEAR")
-def _resize_bilinear(node: Node) -> Any:
+def _resize_bilinear(node: Node) -> RelayExpr:
     return _resized(node, "linear")
 
 
 @converter("RESIZE_NEAREST_NEIGHBOR", moves=True)
-def _resize_nearest_neighbor(node: Node) -> Any:
+def _resize_nearest_neighbor(node: Node) -> RelayExpr:
     return _resized(node, "nearest_neighbor")
 
 
-def _resized(node: Node, method: str) -> Any:
+def _resized(node: Node, method: str) -> RelayExpr:
     corners, centres = bool(node.option("AlignCorners", False)), bool(node.option("HalfPixelCenters", False))
     return resize(node.inputs[0], node.ints(1, "the size"), method, corners, centres)
 
 
 @converter("GATHER", moves=True)
-def _gather(node: Node) -> Any:
+def _gather(node: Node) -> RelayExpr:
     x, indices = node.inputs
     axis, batch = int(node.option("Axis")) % max(rank_of(x), 1), int(node.option("BatchDims"))
     return ops.take(x, indices, axis=axis, batch_dims=batch)
 
 
 @converter("GATHER_ND", moves=True)
-def _gather_nd(node: Node) -> Any:
+def _gather_nd(node: Node) -> RelayExpr:
     x, indices = node.inputs
     last = rank_of(indices) - 1
     return ops.gather_nd(x, transpose(indices, [last, *range(last)]))
 
 
 @converter("EMBEDDING_LOOKUP", moves=True)
-def _embedding_lookup(node: Node) -> Any:
+def _embedding_lookup(node: Node) -> RelayExpr:
     indices, table = node.inputs
     return ops.take(table, indices, axis=0)
 
 
 @converter("ONE_HOT")
-def _one_hot(node: Node) -> Any:
+def _one_hot(node: Node) -> RelayExpr:
     indices, on_value, off_value = node.inputs[0], node.inputs[2], node.inputs[3]
     (depth,) = node.ints(1, "the depth")
     return ops.one_hot(indices, on_value, off_value, depth, int(node.option("Axis", -1)), node.outputs[0].dtype)
 
 
 @converter("SHAPE")
-def _shape(node: Node) -> Any:
+def _shape(node: Node) -> RelayExpr:
     return constant(np.array(static_dims(node.inputs[0], "the input")), node.outputs[0].dtype)
 
 
 @converter("RANGE")
-def _range(node: Node) -> Any:
+def _range(node: Node) -> RelayExpr:
     start, limit, delta = (known(x) for x in node.inputs)
     if start is None or limit is None or delta is None:
         raise ConversionError("the bounds of a range must be known while importing")
@@ -211,7 +210,7 @@ def _range(node: Node) -> Any:
 
 
 @converter("MATRIX_DIAG")
-def _matrix_diag(node: Node) -> Any:
+def _matrix_diag(node: Node) -> RelayExpr:
     x = node.inputs[0]
     dims = static_dims(x, "the input")
     bounded(*dims, dims[-1])
@@ -219,12 +218,12 @@ def _matrix_diag(node: Node) -> Any:
 
 
 @converter("MATRIX_SET_DIAG", moves=True)
-def _matrix_set_diag(node: Node) -> Any:
+def _matrix_set_diag(node: Node) -> RelayExpr:
     return ops.matrix_set_diag(*node.inputs)
 
 
 @converter("SCATTER_ND")
-def _scatter_nd(node: Node) -> Any:
+def _scatter_nd(node: Node) -> RelayExpr:
     indices, updates = node.inputs[:2]
     shape, last = node.ints(2, "the shape"), rank_of(indices) - 1
     bounded(*shape)
@@ -233,6 +232,6 @@ def _scatter_nd(node: Node) -> Any:
 
 
 @converter("SPARSE_TO_DENSE")
-def _sparse_to_dense(node: Node) -> Any:
+def _sparse_to_dense(node: Node) -> RelayExpr:
     shape = node.ints(1, "the shape")
     return ops.sparse_to_dense(node.inputs[0], shape, node.inputs[2], node.inputs[3])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import string
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import tflite
@@ -18,7 +17,7 @@ from compiler.relay.frontend.shared.folding import constant, dtype_of, known, op
 from compiler.relay.frontend.shared.tensors import bounded, cast, expand, pad, reshape, static_dims, transpose
 
 
-def _on_inputs(compute: Callable[..., Any]) -> Convert:
+def _on_inputs(compute: Callable[..., RelayExpr]) -> Convert:
     return lambda node: compute(*node.inputs)
 
 
@@ -26,23 +25,23 @@ def _is_real(x: RelayExpr) -> bool:
     return dtype_of(x).startswith("float")
 
 
-def _divided(a: RelayExpr, b: RelayExpr) -> Any:
+def _divided(a: RelayExpr, b: RelayExpr) -> RelayExpr:
     return ops.divide(a, b) if _is_real(a) else ops.trunc_divide(a, b)
 
 
-def _joined(on_truth: Callable[..., Any], on_bits: Callable[..., Any]) -> Callable[..., Any]:
+def _joined(on_truth: Callable[..., RelayExpr], on_bits: Callable[..., RelayExpr]) -> Callable[..., RelayExpr]:
     return lambda a, b: (on_truth if dtype_of(a) == "bool" else on_bits)(a, b)
 
 
-def _cube_root(x: RelayExpr) -> Any:
+def _cube_root(x: RelayExpr) -> RelayExpr:
     return ops.multiply(ops.sign(x), ops.power(ops.abs(x), scalar(1 / 3, x)))
 
 
-def _clamped(low: RelayExpr, x: RelayExpr, high: RelayExpr) -> Any:
+def _clamped(low: RelayExpr, x: RelayExpr, high: RelayExpr) -> RelayExpr:
     return ops.minimum(ops.maximum(x, low), high)
 
 
-_ARITHMETIC: dict[str, Callable[..., Any]] = {
+_ARITHMETIC: dict[str, Callable[..., RelayExpr]] = {
     "ABS": ops.abs,
     "ADD": _joined(ops.logical_or, ops.add),
     "AND": _joined(ops.logical_and, ops.bitwise_and),
@@ -89,7 +88,7 @@ def _numbers(node: Node, name: str) -> list[int]:
 
 
 @converter("STABLEHLO_COMPARE")
-def _compare(node: Node) -> Any:
+def _compare(node: Node) -> RelayExpr:
     direction = int(node.option("ComparisonDirection"))
     if direction not in _DIRECTIONS:
         raise ConversionError(f"comparison {direction} is unknown")
@@ -97,27 +96,27 @@ def _compare(node: Node) -> Any:
 
 
 @converter("STABLEHLO_CONVERT")
-def _convert(node: Node) -> Any:
+def _convert(node: Node) -> RelayExpr:
     return cast(node.inputs[0], node.outputs[0].dtype)
 
 
 @converter("STABLEHLO_RESHAPE", moves=True)
-def _reshape(node: Node) -> Any:
+def _reshape(node: Node) -> RelayExpr:
     return reshape(node.inputs[0], node.outputs[0].shape)
 
 
 @converter("STABLEHLO_TRANSPOSE", moves=True)
-def _transpose(node: Node) -> Any:
+def _transpose(node: Node) -> RelayExpr:
     return transpose(node.inputs[0], _numbers(node, "Permutation"))
 
 
 @converter("STABLEHLO_CONCATENATE", moves=True)
-def _concatenate(node: Node) -> Any:
+def _concatenate(node: Node) -> RelayExpr:
     return ops.concatenate(list(node.inputs), int(node.option("Dimension")))
 
 
 @converter("STABLEHLO_BROADCAST_IN_DIM", moves=True)
-def _broadcast_in_dim(node: Node) -> Any:
+def _broadcast_in_dim(node: Node) -> RelayExpr:
     """Convert ``BROADCAST_IN_DIM``, whose options map input axes to result axes."""
     x, shape, axes = node.inputs[0], node.outputs[0].shape, _numbers(node, "BroadcastDimensions")
     bounded(*shape)
@@ -129,13 +128,13 @@ def _broadcast_in_dim(node: Node) -> Any:
 
 
 @converter("STABLEHLO_SLICE", moves=True)
-def _slice(node: Node) -> Any:
+def _slice(node: Node) -> RelayExpr:
     begin, end, strides = (_numbers(node, name) for name in ("StartIndices", "LimitIndices", "Strides"))
     return ops.strided_slice(node.inputs[0], begin, end, strides=strides)
 
 
 @converter("STABLEHLO_DYNAMIC_SLICE", moves=True)
-def _dynamic_slice(node: Node) -> Any:
+def _dynamic_slice(node: Node) -> RelayExpr:
     """Convert ``DYNAMIC_SLICE``, clamping the start so that the slice fits."""
     x, *starts = node.inputs
     sizes, dims = _numbers(node, "SliceSizes"), static_dims(x, "the input")
@@ -147,13 +146,13 @@ def _dynamic_slice(node: Node) -> Any:
 
 
 @converter("STABLEHLO_DYNAMIC_UPDATE_SLICE", moves=True)
-def _dynamic_update_slice(node: Node) -> Any:
+def _dynamic_update_slice(node: Node) -> RelayExpr:
     x, part, *starts = node.inputs
     return update_slice(x, part, ops.stack([reshape(start, []) for start in starts], 0))
 
 
 @converter("STABLEHLO_PAD")
-def _pad(node: Node) -> Any:
+def _pad(node: Node) -> RelayExpr:
     """Convert ``PAD``, with negative and interior padding."""
     x, fill = node.inputs
     low, high, between = (_numbers(node, f) for f in ("EdgePaddingLow", "EdgePaddingHigh", "InteriorPadding"))
@@ -163,7 +162,7 @@ def _pad(node: Node) -> Any:
     return pad(x, list(zip(low, high, strict=True)), "constant", fill)
 
 
-def _spread(x: RelayExpr, steps: list[int], fill: RelayExpr) -> Any:
+def _spread(x: RelayExpr, steps: list[int], fill: RelayExpr) -> RelayExpr:
     value = known(fill)
     if value is None:
         raise ConversionError("the padding between elements must be known while importing, but is computed from inputs")
@@ -172,12 +171,12 @@ def _spread(x: RelayExpr, steps: list[int], fill: RelayExpr) -> Any:
 
 
 @converter("DILATE")
-def _dilate(node: Node) -> Any:
+def _dilate(node: Node) -> RelayExpr:
     return _spread(node.inputs[0], node.ints(1, "the steps"), node.inputs[2])
 
 
 @converter("STABLEHLO_IOTA")
-def _iota(node: Node) -> Any:
+def _iota(node: Node) -> RelayExpr:
     shape, axis = node.outputs[0].shape, int(node.option("IotaDimension"))
     bounded(*shape)
     along = np.arange(shape[axis]).reshape([-1 if i == axis else 1 for i in range(len(shape))])
@@ -185,7 +184,7 @@ def _iota(node: Node) -> Any:
 
 
 @converter("STABLEHLO_DOT_GENERAL")
-def _dot_general(node: Node) -> Any:
+def _dot_general(node: Node) -> RelayExpr:
     """Convert ``DOT_GENERAL``; the result has the batch axes, then the free axes of both inputs."""
     a, b = node.inputs
     fields = ("LhsBatchingDimensions", "RhsBatchingDimensions", "LhsContractingDimensions", "RhsContractingDimensions")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import tflite
 
@@ -50,20 +49,20 @@ def dilations_of(node: Node) -> tuple[int, int]:
     return max(int(node.option("DilationHFactor", 1)), 1), max(int(node.option("DilationWFactor", 1)), 1)
 
 
-def _biased(node: Node, x: RelayExpr, index: int = 2) -> Any:
+def _biased(node: Node, x: RelayExpr, index: int = 2) -> RelayExpr:
     bias = node.input(index)
     return activated(node, x if bias is None else ops.add(x, bias))
 
 
 @converter("CONV_2D")
-def _conv_2d(node: Node) -> Any:
+def _conv_2d(node: Node) -> RelayExpr:
     """Convert ``CONV_2D``, whose weight is OHWI."""
     x, weight = node.inputs[:2]
     weight = transpose(weight, (1, 2, 3, 0))
     return _biased(node, conv2d(x, weight, strides_of(node), dilations_of(node), padding_of(node)))
 
 
-def depthwise_weight(node: Node) -> Any:
+def depthwise_weight(node: Node) -> RelayExpr:
     """Return a depthwise weight with the axes height, width, channel, multiplier."""
     x, weight = node.inputs[:2]
     channels = static_dims(x, "the input")[-1]
@@ -74,7 +73,7 @@ def depthwise_weight(node: Node) -> Any:
 
 
 @converter("DEPTHWISE_CONV_2D")
-def _depthwise_conv_2d(node: Node) -> Any:
+def _depthwise_conv_2d(node: Node) -> RelayExpr:
     """Convert ``DEPTHWISE_CONV_2D``, whose weight has the axes 1, height, width, output channel."""
     x = node.inputs[0]
     weight = depthwise_weight(node)
@@ -82,7 +81,7 @@ def _depthwise_conv_2d(node: Node) -> Any:
 
 
 @converter("TRANSPOSE_CONV")
-def _transpose_conv(node: Node) -> Any:
+def _transpose_conv(node: Node) -> RelayExpr:
     """Convert ``TRANSPOSE_CONV``, whose inputs are the shape of the result, the weight (OHWI) and the image."""
     shape, weight, x = node.ints(0, "the shape"), node.inputs[1], node.inputs[2]
     weight = transpose(weight, (1, 2, 0, 3))
@@ -98,14 +97,14 @@ def _of_volume(node: Node, name: str) -> tuple[int, ...]:
 
 
 @converter("CONV_3D")
-def _conv_3d(node: Node) -> Any:
+def _conv_3d(node: Node) -> RelayExpr:
     """Convert ``CONV_3D``, whose weight is DHWIO."""
     strides, dilations = _of_volume(node, "Stride{}"), _of_volume(node, "Dilation{}Factor")
     return _biased(node, conv3d(node.inputs[0], node.inputs[1], strides, dilations, padding_of(node)))
 
 
 @converter("CONV_3D_TRANSPOSE")
-def _conv_3d_transpose(node: Node) -> Any:
+def _conv_3d_transpose(node: Node) -> RelayExpr:
     """Convert ``CONV_3D_TRANSPOSE``, whose inputs are a shape, the weight (DHWOI) and the volume."""
     if any(d != 1 for d in _of_volume(node, "Dilation{}Factor")):
         raise ConversionError("a dilated kernel is not supported")
@@ -113,15 +112,15 @@ def _conv_3d_transpose(node: Node) -> Any:
     return _biased(node, conv3d_transpose(x, weight, shape, _of_volume(node, "Stride{}"), padding_of(node)), 3)
 
 
-def _pool(pool: Callable[..., Any]) -> Convert:
-    def convert(node: Node) -> Any:
+def _pool(pool: Callable[..., RelayExpr]) -> Convert:
+    def convert(node: Node) -> RelayExpr:
         window = int(node.option("FilterHeight")), int(node.option("FilterWidth"))
         return activated(node, pool(node.inputs[0], window, strides_of(node), padding_of(node)))
 
     return convert
 
 
-def _l2_pool(x: RelayExpr, window: Sequence[int], strides: Sequence[int], padding: str) -> Any:
+def _l2_pool(x: RelayExpr, window: Sequence[int], strides: Sequence[int], padding: str) -> RelayExpr:
     return ops.sqrt(avg_pool(ops.multiply(x, x), window, strides, padding))
 
 
@@ -130,7 +129,7 @@ converters({"MAX_POOL_2D": _pool(max_pool)}, moves=True)
 
 
 @converter("FULLY_CONNECTED")
-def _fully_connected(node: Node) -> Any:
+def _fully_connected(node: Node) -> RelayExpr:
     x, weight = node.inputs[:2]
     if node.option("WeightsFormat"):
         raise ConversionError("shuffled weights are not supported")
@@ -146,7 +145,7 @@ def _fully_connected(node: Node) -> Any:
 
 
 @converter("BATCH_MATMUL")
-def _batch_matmul(node: Node) -> Any:
+def _batch_matmul(node: Node) -> RelayExpr:
     a, b = node.inputs
     *left, _, _ = static_dims(a, "the first input")
     *right, _, _ = static_dims(b, "the second input")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.expr import Call, If, Tuple, TupleGetItem
@@ -22,7 +21,7 @@ MAX_ITERATIONS = 4096
 
 
 @converter("If")
-def _if(node: Node) -> Any:
+def _if(node: Node) -> list[RelayExpr]:
     condition = node.inputs[0]
     branches = node.required("then_branch"), node.required("else_branch")
     value = known(condition)
@@ -36,7 +35,7 @@ def _if(node: Node) -> Any:
     return _chosen(condition, yes, no)
 
 
-def _chosen(condition: RelayExpr, yes: list[Any], no: list[Any]) -> list[Any]:
+def _chosen(condition: RelayExpr, yes: list[RelayExpr], no: list[RelayExpr]) -> list[RelayExpr]:
     condition = reshape(condition, []) if rank_of(condition) else condition
     types = [_joined(i, type_of(a), type_of(b)) for i, (a, b) in enumerate(zip(yes, no, strict=True))]
     whole = settle(If(condition, _of_types(yes, types), _of_types(no, types)))
@@ -54,7 +53,7 @@ def _joined(index: int, yes: TensorType, no: TensorType) -> TensorType:
     return TensorType(tuple(dims), yes.dtype)
 
 
-def _of_types(results: list[Any], types: list[TensorType]) -> RelayExpr:
+def _of_types(results: list[RelayExpr], types: list[TensorType]) -> RelayExpr:
     """Return the results of a branch as a tuple whose inferred type is ``types``."""
     branch = Tuple(tuple(results))
     pairs = (
@@ -67,7 +66,7 @@ def _of_types(results: list[Any], types: list[TensorType]) -> RelayExpr:
 
 
 @converter("Loop")
-def _loop(node: Node) -> Any:
+def _loop(node: Node) -> list[RelayExpr]:
     trips = node.inputs[0]
     if trips is not None and known(trips) is None:
         return loop_at_run_time(node)
@@ -75,7 +74,7 @@ def _loop(node: Node) -> Any:
     return loop_at_run_time(node) if unrolled is None else unrolled
 
 
-def _unrolled(node: Node) -> list[Any] | None:
+def _unrolled(node: Node) -> list[RelayExpr] | None:
     """Unroll a loop; None if the trip count is only known at run time."""
     trips, condition, *carried = node.inputs
     body = node.required("body")
@@ -84,7 +83,7 @@ def _unrolled(node: Node) -> list[Any] | None:
     results = len(body.output) - 1 - len(carried)
     if results < 0:
         raise ConversionError(f"its body has {len(body.output)} outputs for {len(carried)} carried values")
-    collected: list[list[Any]] = [[] for _ in range(results)]
+    collected: list[list[RelayExpr]] = [[] for _ in range(results)]
     turn = 0
     while turn < limit and (goes_on := _goes_on(condition)) is not False:
         if goes_on is None:
@@ -110,12 +109,12 @@ def _goes_on(condition: RelayExpr) -> bool | None:
     return None if value is None else bool(value.reshape(-1)[0])
 
 
-def _stacked(items: list[Any], axis: int = 0) -> Any:
+def _stacked(items: list[RelayExpr], axis: int = 0) -> RelayExpr:
     return ops.stack(items, axis=axis) if len(items) > 1 else unsqueeze(items[0], [axis])
 
 
 @converter("Scan", since=9)
-def _scan(node: Node) -> Any:
+def _scan(node: Node) -> list[RelayExpr]:
     body, count = node.required("body"), node.required("num_scan_inputs")
     states, scanned = list(node.inputs[: len(node.inputs) - count]), list(node.inputs[len(node.inputs) - count :])
     axes = [a % rank_of(x) for a, x in zip(node.attr("scan_input_axes", [0] * count), scanned, strict=True)]
@@ -127,7 +126,7 @@ def _scan(node: Node) -> Any:
         raise ConversionError(f"loops of more than {MAX_ITERATIONS} iterations are not unrolled")
     back = node.attr("scan_input_directions", [0] * count)
     results = len(body.output) - len(states)
-    collected: list[list[Any]] = [[] for _ in range(results)]
+    collected: list[list[RelayExpr]] = [[] for _ in range(results)]
     for turn in range(length):
         now = [
             ops.take(x, constant(length - 1 - turn if b else turn, "int64"), axis=axis)
@@ -140,7 +139,7 @@ def _scan(node: Node) -> Any:
     return [*states, *_scanned_outputs(node, collected)]
 
 
-def _scanned_outputs(node: Node, collected: list[list[Any]]) -> list[Any]:
+def _scanned_outputs(node: Node, collected: list[list[RelayExpr]]) -> list[RelayExpr]:
     axes = node.attr("scan_output_axes", [0] * len(collected))
     back = node.attr("scan_output_directions", [0] * len(collected))
     stacked = []
@@ -151,7 +150,7 @@ def _scanned_outputs(node: Node, collected: list[list[Any]]) -> list[Any]:
 
 
 @converter("Scan", since=8)
-def _scan_of_batches(node: Node) -> Any:
+def _scan_of_batches(node: Node) -> list[RelayExpr]:
     """Convert ``Scan`` of operator set 8, whose first axis is a batch and whose second is scanned."""
     if node.input(0) is not None:
         raise ConversionError("sequence_lens is not supported")

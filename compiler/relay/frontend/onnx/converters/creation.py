@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
+from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.partial import partial_of
 from compiler.relay.frontend.onnx.reader import dtype_name
@@ -17,7 +17,7 @@ from compiler.relay.frontend.shared.tensors import bounded, reshape, static_dims
 
 
 @converter("Constant")
-def _constant(node: Node) -> Any:
+def _constant(node: Node) -> RelayExpr:
     attrs = node.attributes
     if "value" in attrs:
         return constant(attrs["value"])
@@ -31,7 +31,7 @@ _CONSTANTS = {"value_float": "float32", "value_floats": "float32", "value_int": 
 
 
 @converter("ConstantOfShape")
-def _constant_of_shape(node: Node) -> Any:
+def _constant_of_shape(node: Node) -> RelayExpr:
     fill = node.attr("value", np.zeros(1, np.float32)).reshape(-1)
     wanted = partial_of(node.inputs[0])
     plain = wanted is not None and all(isinstance(w, int) for w in wanted)
@@ -39,7 +39,7 @@ def _constant_of_shape(node: Node) -> Any:
 
 
 @converter("Range")
-def _range(node: Node) -> Any:
+def _range(node: Node) -> RelayExpr:
     start, limit, delta = (known(x) for x in node.inputs)
     if start is None or limit is None or delta is None:
         first, stop, step = (reshape(x, []) for x in node.inputs)
@@ -51,7 +51,7 @@ def _range(node: Node) -> Any:
 
 
 @converter("EyeLike")
-def _eye_like(node: Node) -> Any:
+def _eye_like(node: Node) -> RelayExpr:
     rows, columns = static_dims(node.inputs[0], "the input")
     bounded(rows, columns)
     dtype = dtype_name(node.attributes["dtype"], "attribute 'dtype'") if "dtype" in node.attributes else None
@@ -59,7 +59,7 @@ def _eye_like(node: Node) -> Any:
 
 
 @converter("Trilu")
-def _trilu(node: Node) -> Any:
+def _trilu(node: Node) -> RelayExpr:
     x = node.inputs[0]
     k = constant(0, "int64") if node.input(1) is None else reshape(node.inputs[1], [])
     rows, columns = static_dims(x, "the input")[-2:]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import onnx
@@ -15,12 +13,12 @@ from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.reader import dtype_name
 from compiler.relay.frontend.onnx.registry import Convert, converter, converters
 from compiler.relay.frontend.shared.errors import ConversionError, ModelError
-from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, known, ops, rank_of, scalar
+from compiler.relay.frontend.shared.folding import Operators, constant, dims_of, dtype_of, known, ops, rank_of, scalar
 from compiler.relay.frontend.shared.tensors import bounded, cast, static_dims
 
 
-def _function(path: str) -> Callable[..., Any]:
-    function: Callable[..., Any] = functools.reduce(getattr, path.split("."), ops)
+def _function(path: str) -> Operators:
+    function: Operators = functools.reduce(getattr, path.split("."), ops)
     return function
 
 
@@ -35,29 +33,29 @@ converters(_FOLDED, _pairwise)
 
 
 @converter("Mean")
-def _mean(node: Node) -> Any:
+def _mean(node: Node) -> RelayExpr:
     total = functools.reduce(ops.add, node.inputs)
     return ops.divide(total, len(node.inputs)) if len(node.inputs) > 1 else total
 
 
 @converter("Identity")
-def _identity(node: Node) -> Any:
+def _identity(node: Node) -> RelayExpr:
     return node.inputs[0]
 
 
 @converter("Reciprocal")
-def _reciprocal(node: Node) -> Any:
+def _reciprocal(node: Node) -> RelayExpr:
     return ops.divide(1.0, node.inputs[0])
 
 
 @converter("Mod")
-def _mod(node: Node) -> Any:
+def _mod(node: Node) -> RelayExpr:
     a, b = node.inputs
     return ops.mod(a, b) if node.attr("fmod", 0) else ops.floor_mod(a, b)
 
 
 @converter("Pow")
-def _pow(node: Node) -> Any:
+def _pow(node: Node) -> RelayExpr:
     base, exponent = node.inputs
     dtype, value = dtype_of(base), known(exponent)
     squares = value is not None and value.size == 1 and float(value.reshape(-1)[0]) == 2.0
@@ -70,13 +68,13 @@ def _pow(node: Node) -> Any:
 
 
 @converter("BitShift")
-def _bit_shift(node: Node) -> Any:
+def _bit_shift(node: Node) -> RelayExpr:
     shift = ops.left_shift if node.required("direction") == "LEFT" else ops.right_shift
     return shift(*node.inputs)
 
 
 @converter("Clip")
-def _clip(node: Node) -> Any:
+def _clip(node: Node) -> RelayExpr:
     x = node.inputs[0]
     low, high = (_bound(node, 1, "min", x), _bound(node, 2, "max", x))
     values = known(low) if low is not None else None, known(high) if high is not None else None
@@ -88,7 +86,7 @@ def _clip(node: Node) -> Any:
     return x if high is None else ops.minimum(x, high)
 
 
-def _bound(node: Node, index: int, name: str, x: RelayExpr) -> Any:
+def _bound(node: Node, index: int, name: str, x: RelayExpr) -> RelayExpr | None:
     if name in node.attributes:
         return scalar(node.attributes[name], x)
     return node.input(index)
@@ -98,7 +96,7 @@ _ELEMENT_TYPES: dict[str, int] = dict(onnx.TensorProto.DataType.items())
 
 
 @converter("Cast")
-def _cast(node: Node) -> Any:
+def _cast(node: Node) -> RelayExpr:
     to = node.required("to")
     if isinstance(to, str):  # before operator set 6
         if to not in _ELEMENT_TYPES:
@@ -108,12 +106,12 @@ def _cast(node: Node) -> Any:
 
 
 @converter("CastLike")
-def _cast_like(node: Node) -> Any:
+def _cast_like(node: Node) -> RelayExpr:
     return cast(node.inputs[0], dtype_of(node.inputs[1]))
 
 
 @converter("BitCast")
-def _bit_cast(node: Node) -> Any:
+def _bit_cast(node: Node) -> RelayExpr:
     x, dtype = node.inputs[0], dtype_name(node.required("to"), "attribute 'to'")
     if "bool" not in (dtype, dtype_of(x)):
         return ops.reinterpret(x, dtype)
@@ -122,7 +120,7 @@ def _bit_cast(node: Node) -> Any:
 
 
 @converter("IsInf")
-def _is_inf(node: Node) -> Any:
+def _is_inf(node: Node) -> RelayExpr:
     x = node.inputs[0]
     signs = [s for s, name in ((math.inf, "detect_positive"), (-math.inf, "detect_negative")) if node.attr(name, 1)]
     matches = [ops.equal(x, s) for s in signs]
@@ -131,7 +129,7 @@ def _is_inf(node: Node) -> Any:
 
 
 @converter("Gelu")
-def _gelu(node: Node) -> Any:
+def _gelu(node: Node) -> RelayExpr:
     x = node.inputs[0]
     if node.attr("approximate", "none") == "tanh":
         cubic = ops.multiply(ops.multiply(ops.multiply(x, x), x), 0.044715)
@@ -142,7 +140,7 @@ def _gelu(node: Node) -> Any:
 
 
 @converter("PRelu")
-def _prelu(node: Node) -> Any:
+def _prelu(node: Node) -> RelayExpr:
     x, slope = node.inputs
     dims, own = dims_of(x), dims_of(slope)
     if len(own) == 1 and len(dims) > 2 and own[0] not in (1, dims[-1]) and own[0] == dims[1]:
@@ -151,23 +149,23 @@ def _prelu(node: Node) -> Any:
 
 
 @converter("Elu")
-def _elu(node: Node) -> Any:
+def _elu(node: Node) -> RelayExpr:
     return _exponential(node.inputs[0], node.attr("alpha", 1.0), 1.0)
 
 
 @converter("Celu")
-def _celu(node: Node) -> Any:
+def _celu(node: Node) -> RelayExpr:
     alpha = node.attr("alpha", 1.0)
     return _exponential(node.inputs[0], alpha, 1.0, alpha)
 
 
 @converter("Selu")
-def _selu(node: Node) -> Any:
+def _selu(node: Node) -> RelayExpr:
     alpha, gamma = node.attr("alpha", 1.6732632423543772), node.attr("gamma", 1.0507009873554805)
     return _exponential(node.inputs[0], alpha * gamma, gamma)
 
 
-def _exponential(x: RelayExpr, negative: float, positive: float, width: float = 1.0) -> Any:
+def _exponential(x: RelayExpr, negative: float, positive: float, width: float = 1.0) -> RelayExpr:
     """``positive * x`` above zero, ``negative * (exp(x / width) - 1)`` below it, where exp never overflows."""
     below = ops.minimum(x, 0.0)
     curve = ops.subtract(ops.exp(below if width == 1.0 else ops.divide(below, width)), 1.0)
@@ -176,55 +174,55 @@ def _exponential(x: RelayExpr, negative: float, positive: float, width: float = 
 
 
 @converter("HardSigmoid")
-def _hard_sigmoid(node: Node) -> Any:
+def _hard_sigmoid(node: Node) -> RelayExpr:
     return hard_sigmoid(node.inputs[0], node.attr("alpha", 0.2), node.attr("beta", 0.5))
 
 
-def hard_sigmoid(x: RelayExpr, alpha: float, beta: float) -> Any:
+def hard_sigmoid(x: RelayExpr, alpha: float, beta: float) -> RelayExpr:
     """Return ``clip(alpha * x + beta, 0, 1)``."""
     line = ops.add(ops.multiply(x, alpha), beta)
     return ops.clip(line, 0.0, 1.0)
 
 
 @converter("HardSwish")
-def _hard_swish(node: Node) -> Any:
+def _hard_swish(node: Node) -> RelayExpr:
     return ops.multiply(node.inputs[0], hard_sigmoid(node.inputs[0], 1 / 6, 0.5))
 
 
 @converter("Swish")
-def _swish(node: Node) -> Any:
+def _swish(node: Node) -> RelayExpr:
     x, alpha = node.inputs[0], node.attr("alpha", 1.0)
     return ops.multiply(x, ops.sigmoid(x if alpha == 1.0 else ops.multiply(x, alpha)))
 
 
 @converter("Softplus")
-def _softplus(node: Node) -> Any:
+def _softplus(node: Node) -> RelayExpr:
     return softplus(node.inputs[0])
 
 
-def softplus(x: RelayExpr) -> Any:
+def softplus(x: RelayExpr) -> RelayExpr:
     """``log(1 + exp(x))`` without overflow."""
     small = ops.exp(ops.negative(ops.abs(x)))
     return ops.add(ops.nn.relu(x), ops.log(ops.add(small, 1.0)))
 
 
 @converter("Mish")
-def _mish(node: Node) -> Any:
+def _mish(node: Node) -> RelayExpr:
     return ops.multiply(node.inputs[0], ops.tanh(softplus(node.inputs[0])))
 
 
 @converter("ThresholdedRelu")
-def _thresholded_relu(node: Node) -> Any:
+def _thresholded_relu(node: Node) -> RelayExpr:
     x = node.inputs[0]
     return ops.where(ops.greater(x, node.attr("alpha", 1.0)), x, 0.0)
 
 
 @converter("Dropout")
-def _dropout(node: Node) -> Any:
+def _dropout(node: Node) -> RelayExpr | list[RelayExpr]:
     """Convert ``Dropout``, which is the identity at inference."""
     x = node.inputs[0]
     mode = node.value(2, "training_mode")
-    if mode is not None and bool(mode) and (node.input(1) is None or float(node.value(1, "ratio")) > 0):
+    if mode is not None and bool(mode) and (node.input(1) is None or float(node.array(1, "ratio")) > 0):
         raise ConversionError("dropout in training mode draws random numbers, which is not supported")
     if not node.wants(1):
         return x

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -19,53 +19,56 @@ from compiler.relay.frontend.shared.folding import constant, dtype_of, ops, scal
 from compiler.relay.frontend.shared.tensors import bounded, cast, expand, reshape, slice_axis, static_dims
 
 
-def pick(x: RelayExpr, places: Sequence[Any], outside: str = "zeros") -> Any:
+def pick(x: RelayExpr, places: Sequence[RelayExpr], outside: str = "zeros") -> RelayExpr:
     """Gather elements of images at integer positions."""
     n, c, *extents = static_dims(x, "the input")
-    flat: Any = None
-    inside: Any = None
+    nears: list[RelayExpr] = []
+    inside: RelayExpr | None = None
     for place, extent in zip(places, extents, strict=True):
         if outside == "zeros":
             ok = ops.logical_and(ops.greater_equal(place, 0.0), ops.less_equal(place, float(extent - 1)))
             inside = ok if inside is None else ops.logical_and(inside, ok)
-        near = ops.cast(ops.minimum(ops.maximum(place, 0.0), float(extent - 1)), "int64")
-        flat = near if flat is None else ops.add(ops.multiply(flat, extent), near)
+        nears.append(ops.cast(ops.minimum(ops.maximum(place, 0.0), float(extent - 1)), "int64"))
+    flat = nears[0]
+    for near, extent in zip(nears[1:], extents[1:], strict=True):
+        flat = ops.add(ops.multiply(flat, extent), near)
     count = static_dims(flat, "the places")[1]
     spread = expand(reshape(flat, [n, 1, count]), [n, c, count])
     elements = ops.gather(ops.reshape(x, (n, c, math.prod(extents))), 2, spread)
     return elements if inside is None else ops.where(reshape(inside, [n, 1, count]), elements, scalar(0, x))
 
 
-def blend(x: RelayExpr, places: Sequence[Any], outside: str = "zeros") -> Any:
+def blend(x: RelayExpr, places: Sequence[RelayExpr], outside: str = "zeros") -> RelayExpr:
     """Interpolate linearly at fractional positions; see :func:`pick`."""
     return _weighted(x, places, outside, (0, 1), lambda rest: [ops.subtract(1.0, rest), rest])
 
 
 def _weighted(
-    x: RelayExpr, places: Sequence[Any], outside: str, around: Sequence[int], weigh: Callable[[Any], list[Any]]
-) -> Any:
+    x: RelayExpr,
+    places: Sequence[RelayExpr],
+    outside: str,
+    around: Sequence[int],
+    weigh: Callable[[RelayExpr], list[RelayExpr]],
+) -> RelayExpr:
     n, count = static_dims(places[0], "the places")
     floors = [ops.floor(p) for p in places]
     weights = [weigh(ops.subtract(p, f)) for p, f in zip(places, floors, strict=True)]
-    total: Any = None
+    parts: list[RelayExpr] = []
     for corner in itertools.product(range(len(around)), repeat=len(places)):
         at = [ops.add(f, float(around[i])) for f, i in zip(floors, corner, strict=True)]
-        weight: Any = None
-        for axis, i in enumerate(corner):
-            weight = weights[axis][i] if weight is None else ops.multiply(weight, weights[axis][i])
-        part = ops.multiply(_mapped(x, at, outside), cast(reshape(weight, [n, 1, count]), dtype_of(x)))
-        total = part if total is None else ops.add(total, part)
-    return total
+        weight = functools.reduce(ops.multiply, (weights[axis][i] for axis, i in enumerate(corner)))
+        parts.append(ops.multiply(_mapped(x, at, outside), cast(reshape(weight, [n, 1, count]), dtype_of(x))))
+    return functools.reduce(ops.add, parts)
 
 
-def _mapped(x: RelayExpr, at: list[Any], outside: str) -> Any:
+def _mapped(x: RelayExpr, at: list[RelayExpr], outside: str) -> RelayExpr:
     if outside.startswith("reflection"):
         extents = static_dims(x, "the input")[2:]
         at = [ops.nearbyint(_reflected(p, e, outside.endswith("corners"))) for p, e in zip(at, extents, strict=True)]
     return pick(x, at, "zeros" if outside == "zeros" else "border")
 
 
-def _reflected(place: RelayExpr, extent: int, corners: bool) -> Any:
+def _reflected(place: RelayExpr, extent: int, corners: bool) -> RelayExpr:
     """Reflect positions at the borders of the image until they are inside."""
     low, high = (0.0, extent - 1.0) if corners else (-0.5, extent - 0.5)
     span = high - low
@@ -75,15 +78,15 @@ def _reflected(place: RelayExpr, extent: int, corners: bool) -> Any:
     return ops.add(ops.subtract(span, ops.abs(ops.subtract(away, span))), low)
 
 
-def _cubic(a: float) -> Callable[[Any], list[Any]]:
-    def near(d: RelayExpr) -> Any:
+def _cubic(a: float) -> Callable[[RelayExpr], list[RelayExpr]]:
+    def near(d: RelayExpr) -> RelayExpr:
         return ops.add(ops.multiply(ops.multiply(ops.subtract(ops.multiply(d, a + 2), a + 3), d), d), 1.0)
 
-    def far(d: RelayExpr) -> Any:
+    def far(d: RelayExpr) -> RelayExpr:
         inner = ops.add(ops.multiply(ops.subtract(ops.multiply(d, a), 5 * a), d), 8 * a)
         return ops.subtract(ops.multiply(inner, d), 4 * a)
 
-    def weigh(rest: RelayExpr) -> list[Any]:
+    def weigh(rest: RelayExpr) -> list[RelayExpr]:
         other = ops.subtract(1.0, rest)
         return [far(ops.add(rest, 1.0)), near(rest), near(other), far(ops.add(other, 1.0))]
 
@@ -91,7 +94,7 @@ def _cubic(a: float) -> Callable[[Any], list[Any]]:
 
 
 @converter("GridSample")
-def _grid_sample(node: Node) -> Any:
+def _grid_sample(node: Node) -> RelayExpr:
     x, grid = node.inputs
     n, c, *extents = static_dims(x, "the input")
     out = static_dims(grid, "the grid")[1:-1]
@@ -115,7 +118,7 @@ def _grid_sample(node: Node) -> Any:
     return ops.reshape(_sampled(x, places, mode, outside), (n, c, *out))
 
 
-def _sampled(x: RelayExpr, places: list[Any], mode: str, outside: str) -> Any:
+def _sampled(x: RelayExpr, places: list[RelayExpr], mode: str, outside: str) -> RelayExpr:
     if mode == "nearest":
         return _mapped(x, [ops.nearbyint(p) for p in places], outside)
     if mode == "linear":
@@ -126,14 +129,14 @@ def _sampled(x: RelayExpr, places: list[Any], mode: str, outside: str) -> Any:
 
 
 @converter("MaxRoiPool")
-def _max_roi_pool(node: Node) -> Any:
+def _max_roi_pool(node: Node) -> RelayExpr:
     x, rois = node.inputs
     size, scale = node.required("pooled_shape"), node.attr("spatial_scale", 1.0)
     return ops.vision.roi_pool(x, rois, pooled_size=size, spatial_scale=scale)
 
 
 @converter("RoiAlign")
-def _roi_align(node: Node) -> Any:
+def _roi_align(node: Node) -> RelayExpr:
     x, rois, batch = node.inputs
     half = node.opset >= 16 and node.attr("coordinate_transformation_mode", "half_pixel") == "half_pixel"
     mode = node.attr("mode", "avg")
@@ -149,8 +152,8 @@ def _roi_align(node: Node) -> Any:
 
 
 @converter("NonMaxSuppression")
-def _non_max_suppression(node: Node) -> Any:
-    boxes, scores, limit, overlap, least = node.take(5)
+def _non_max_suppression(node: Node) -> RelayExpr:
+    (boxes, scores), (limit, overlap, least) = node.inputs[:2], node.take(5)[2:]
     if node.attr("center_point_box", 0):
         middle, half = slice_axis(boxes, 2, 0, 2), ops.multiply(slice_axis(boxes, 2, 2, 4), 0.5)
         boxes = ops.concatenate([ops.subtract(middle, half), ops.add(middle, half)], 2)
@@ -166,7 +169,7 @@ def _non_max_suppression(node: Node) -> Any:
 
 
 @converter("AffineGrid")
-def _affine_grid(node: Node) -> Any:
+def _affine_grid(node: Node) -> RelayExpr:
     theta, size = node.inputs[0], node.ints(1, "size") or []
     n, extents = size[0], size[2:]
     axes = []
@@ -183,14 +186,23 @@ def _affine_grid(node: Node) -> Any:
 
 
 @converter("DeformConv")
-def _deform_conv(node: Node) -> Any:
-    x, weight, offset, bias, mask = node.take(5)
+def _deform_conv(node: Node) -> RelayExpr:
+    (x, weight, offset), (bias, mask) = node.inputs[:3], node.take(5)[3:]
     w = windows_of(node, x, static_dims(weight, "the weight")[2:])
     groups, parts = node.attr("group", 1), node.attr("offset_group", 1)
-    return deformable_convolution((x, weight, offset, bias, mask), w, groups, parts)
+    return deformable_convolution(x, weight, offset, bias, mask, w, groups, parts)
 
 
-def deformable_convolution(operands: tuple[Any, ...], w: Windows, groups: int, parts: int) -> Any:
+def deformable_convolution(
+    x: RelayExpr,
+    weight: RelayExpr,
+    offset: RelayExpr,
+    bias: RelayExpr | None,
+    mask: RelayExpr | None,
+    w: Windows,
+    groups: int,
+    parts: int,
+) -> RelayExpr:
     """Sample each element of each window at its own offset, then multiply by the weights.
 
     Parameters
@@ -198,7 +210,6 @@ def deformable_convolution(operands: tuple[Any, ...], w: Windows, groups: int, p
     operands : tuple of Expr or None
         Images, weights, offsets, and what may be None: a bias, and a mask that scales the samples.
     """
-    x, weight, offset, bias, mask = operands
     n, c, *extents = static_dims(x, "the input")
     outputs, per_group, *kernel = static_dims(weight, "the weight")
     out = static_dims(offset, "the offsets")[2:]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
@@ -15,7 +13,7 @@ from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, 
 from compiler.relay.frontend.shared.tensors import bounded, cast, expand, static_dims, unsqueeze
 
 
-def take(x: RelayExpr, indices: RelayExpr, axis: int) -> Any:
+def take(x: RelayExpr, indices: RelayExpr, axis: int) -> RelayExpr:
     """Take slices by indices, of which negative ones count from the end."""
     value, extent = known(indices), dims_of(x)[axis]
     if value is None or not isinstance(extent, int):
@@ -26,7 +24,7 @@ def take(x: RelayExpr, indices: RelayExpr, axis: int) -> Any:
 
 
 @converter("Gather")
-def _gather(node: Node) -> Any:
+def _gather(node: Node) -> RelayExpr:
     x, indices = node.inputs
     axis = node.attr("axis", 0) % rank_of(x)
     values, places = partial_of(x), known(indices)
@@ -39,19 +37,19 @@ def _gather(node: Node) -> Any:
 
 
 @converter("GatherElements")
-def _gather_elements(node: Node) -> Any:
+def _gather_elements(node: Node) -> RelayExpr:
     x, indices = node.inputs
     axis = node.attr("axis", 0) % rank_of(x)
     return ops.gather(x, axis, indices)
 
 
-def _tuples_first(indices: RelayExpr) -> Any:
+def _tuples_first(indices: RelayExpr) -> RelayExpr:
     rank = rank_of(indices)
     return ops.transpose(indices, axes=[rank - 1, *range(rank - 1)]) if rank > 1 else indices
 
 
 @converter("GatherND")
-def _gather_nd(node: Node) -> Any:
+def _gather_nd(node: Node) -> RelayExpr:
     x, indices = node.inputs
     batch = node.attr("batch_dims", 0)
     return ops.gather_nd(x, _tuples_first(indices), batch_dims=batch)
@@ -68,22 +66,22 @@ def _reduction(node: Node) -> str:
 
 
 @converter("ScatterElements", "Scatter")
-def _scatter_elements(node: Node) -> Any:
+def _scatter_elements(node: Node) -> RelayExpr:
     x, indices, updates = node.inputs
     axis = node.attr("axis", 0) % rank_of(x)
     return ops.scatter_elements(x, indices, updates, axis=axis, reduction=_reduction(node))
 
 
 @converter("ScatterND")
-def _scatter_nd(node: Node) -> Any:
+def _scatter_nd(node: Node) -> RelayExpr:
     x, indices, updates = node.inputs
     return ops.scatter_nd(x, _tuples_first(indices), updates, mode=_reduction(node))
 
 
 @converter("TensorScatter")
-def _tensor_scatter(node: Node) -> Any:
+def _tensor_scatter(node: Node) -> RelayExpr:
     """Convert ``TensorScatter``: write updates into a cache, at a position for each batch."""
-    cache, update, at = node.take(3)
+    (cache, update), at = node.inputs[:2], node.input(2)
     dims, lengths = static_dims(cache, "the cache"), static_dims(update, "the update")
     axis = node.attr("axis", -2) % len(dims)
     steps = constant(np.arange(lengths[axis]))
@@ -98,7 +96,7 @@ def _tensor_scatter(node: Node) -> Any:
 
 
 @converter("OneHot")
-def _one_hot(node: Node) -> Any:
+def _one_hot(node: Node) -> RelayExpr:
     indices, values = node.inputs[0], node.inputs[2]
     rank = rank_of(indices) + 1
     axis = node.attr("axis", -1) % rank
@@ -106,9 +104,9 @@ def _one_hot(node: Node) -> Any:
         indices = cast(indices, "int64")
     off, on = (ops.take(values, constant(np.int64(i)), axis=0) for i in (0, 1))
     if known(node.inputs[1]) is None:
-        depth = ops.reshape(cast(node.inputs[1], dtype_of(indices)), ())
-        counted = ops.where(ops.less(indices, 0), ops.add(indices, depth), indices)
-        return ops.one_hot(counted, on, off, depth, axis, dtype_of(values))
+        many = ops.reshape(cast(node.inputs[1], dtype_of(indices)), ())
+        counted = ops.where(ops.less(indices, 0), ops.add(indices, many), indices)
+        return ops.one_hot(counted, on, off, many, axis, dtype_of(values))
     depth = (node.ints(1, "depth") or [0])[0]
     counted = ops.where(ops.less(indices, 0), ops.add(indices, depth), indices)
     bounded(depth)
@@ -118,7 +116,7 @@ def _one_hot(node: Node) -> Any:
 
 
 @converter("ReverseSequence")
-def _reverse_sequence(node: Node) -> Any:
+def _reverse_sequence(node: Node) -> RelayExpr:
     x, lengths = node.inputs
     time, batch = node.attr("time_axis", 0), node.attr("batch_axis", 1)
     dims = static_dims(x, "the input")
@@ -131,13 +129,13 @@ def _reverse_sequence(node: Node) -> Any:
 
 
 @converter("NonZero")
-def _non_zero(node: Node) -> Any:
+def _non_zero(node: Node) -> RelayExpr:
     x = node.inputs[0] if rank_of(node.inputs[0]) else ops.reshape(node.inputs[0], (1,))
     return ops.cast(ops.transpose(ops.argwhere(x), axes=[1, 0]), "int64")
 
 
 @converter("Compress")
-def _compress(node: Node) -> Any:
+def _compress(node: Node) -> RelayExpr:
     x, condition = node.inputs
     places = ops.reshape(ops.argwhere(condition), (-1,))
     if "axis" not in node.attributes:
@@ -146,7 +144,7 @@ def _compress(node: Node) -> Any:
 
 
 @converter("Unique")
-def _unique(node: Node) -> Any:
+def _unique(node: Node) -> list[RelayExpr]:
     x, axis = known(node.inputs[0]), node.attributes.get("axis")
     if x is None:
         return _unique_while_running(node)
@@ -160,7 +158,7 @@ def _unique(node: Node) -> Any:
     return [constant(values), *(constant(v.astype(np.int64)) for v in (first, back, counts))]
 
 
-def _unique_while_running(node: Node) -> list[Any]:
+def _unique_while_running(node: Node) -> list[RelayExpr]:
     if "axis" in node.attributes and rank_of(node.inputs[0]) > 1:
         raise ConversionError("unique slices along an axis must be known while importing, but are computed from inputs")
     flat = ops.reshape(node.inputs[0], (-1,))

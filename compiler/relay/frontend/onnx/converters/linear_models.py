@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.onnx.converters.matmul import matmul
 from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.registry import converter
@@ -15,7 +14,7 @@ from compiler.relay.frontend.shared.tensors import cast
 
 
 @converter("LinearRegressor", domain="ai.onnx.ml")
-def _linear_regressor(node: Node) -> Any:
+def _linear_regressor(node: Node) -> RelayExpr:
     """Return ``x @ coefficients.T + intercepts``, a column for each target."""
     transform = node.attr("post_transform", "NONE")
     if transform != "NONE":

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
+from compiler.ir.primexpr import PrimExpr
 from compiler.relay.frontend.onnx.config import current_config
 from compiler.relay.frontend.onnx.integers import product_on_integers
 from compiler.relay.frontend.onnx.node import Node
@@ -21,13 +21,13 @@ from compiler.relay.ty import AnyDim, Dim
 
 
 @converter("MatMul")
-def _matmul(node: Node) -> Any:
+def _matmul(node: Node) -> RelayExpr:
     a, b = node.inputs
     product = product_on_integers(a, b, dims_of(a)[-1], (-1, -1), matmul) if rank_of(b) == 2 <= rank_of(a) else None
     return matmul(a, b) if product is None else product
 
 
-def matmul(a: RelayExpr, b: RelayExpr, out_dtype: str = "") -> Any:
+def matmul(a: RelayExpr, b: RelayExpr, out_dtype: str = "") -> RelayExpr:
     """Build a matrix product with the semantics of ``numpy.matmul``."""
     if rank_of(a) == 1:
         return _without(matmul(unsqueeze(a, [0]), b, out_dtype), -2)
@@ -38,11 +38,11 @@ def matmul(a: RelayExpr, b: RelayExpr, out_dtype: str = "") -> Any:
     return _batched(a, b, out_dtype)
 
 
-def _without(x: RelayExpr, axis: int) -> Any:
+def _without(x: RelayExpr, axis: int) -> RelayExpr:
     return ops.squeeze(x, axis=[rank_of(x) + axis])
 
 
-def _rows_times_matrix(a: RelayExpr, b: RelayExpr, out_dtype: str) -> Any:
+def _rows_times_matrix(a: RelayExpr, b: RelayExpr, out_dtype: str) -> RelayExpr:
     dims = dims_of(a)
     if (len(dims) > 2 and any(isinstance(d, AnyDim) for d in dims[-1:])) or _unknown(dims) > 1 < len(dims) - 1:
         return _batched_at_run_time(a, b, out_dtype)
@@ -51,11 +51,11 @@ def _rows_times_matrix(a: RelayExpr, b: RelayExpr, out_dtype: str) -> Any:
     return product if len(dims) == 2 else reshape(product, [*dims[:-1], dims_of(b)[1]])
 
 
-def _known_product(dims: Sequence[Dim]) -> Any:
+def _known_product(dims: Sequence[Dim]) -> int | PrimExpr | None:
     return math.prod(dims) if all(isinstance(d, int) for d in dims) else None
 
 
-def _batched(a: RelayExpr, b: RelayExpr, out_dtype: str) -> Any:
+def _batched(a: RelayExpr, b: RelayExpr, out_dtype: str) -> RelayExpr:
     batch = broadcast_dims(dims_of(a)[:-2], dims_of(b)[:-2])
     (m, k), n = dims_of(a)[-2:], dims_of(b)[-1]
     if len(batch) == 1 and rank_of(a) == rank_of(b) == 3:
@@ -72,7 +72,7 @@ def _unknown(dims: Sequence[Dim]) -> int:
     return sum(not isinstance(d, int) for d in dims)
 
 
-def _batched_at_run_time(a: RelayExpr, b: RelayExpr, out_dtype: str) -> Any:
+def _batched_at_run_time(a: RelayExpr, b: RelayExpr, out_dtype: str) -> RelayExpr:
     """Build a batched matrix product with dynamic shapes."""
     left_batch, left = _split_shape(a)
     right_batch, right = _split_shape(b)
@@ -86,7 +86,7 @@ def _batched_at_run_time(a: RelayExpr, b: RelayExpr, out_dtype: str) -> Any:
     return ops.reshape(_matrices(x, y, out_dtype), ops.concatenate([batch, rows, columns], 0))
 
 
-def _split_shape(x: RelayExpr) -> tuple[Any, Any]:
+def _split_shape(x: RelayExpr) -> tuple[RelayExpr, RelayExpr]:
     """Split a shape into those of the batch and the matrix, as vectors."""
     shape, rank = ops.shape_of(x, dtype="int64"), rank_of(x)
     parts = (list(range(rank - 2)), [rank - 2, rank - 1])
@@ -94,7 +94,7 @@ def _split_shape(x: RelayExpr) -> tuple[Any, Any]:
     return batch, matrix
 
 
-def _with_ones(shape: RelayExpr, count: int) -> Any:
+def _with_ones(shape: RelayExpr, count: int) -> RelayExpr:
     """Prepend ones to the shape of a batch up to the rank of another."""
     missing = count - static_dims(shape, "the shape of a batch")[0]
     ones = constant(np.ones(missing, "int64"))
@@ -103,7 +103,7 @@ def _with_ones(shape: RelayExpr, count: int) -> Any:
     return ops.concatenate([ones, shape], 0) if missing else shape
 
 
-def _matrices(a: RelayExpr, b: RelayExpr, out_dtype: str) -> Any:
+def _matrices(a: RelayExpr, b: RelayExpr, out_dtype: str) -> RelayExpr:
     """Multiply two three-dimensional batches of matrices."""
     nt = current_config().use_nt_batch_matmul
     right = transpose(b, [0, 2, 1]) if nt else b
@@ -111,12 +111,12 @@ def _matrices(a: RelayExpr, b: RelayExpr, out_dtype: str) -> Any:
 
 
 @converter("Gemm")
-def _gemm(node: Node) -> Any:
-    a, b, c = node.take(3)
+def _gemm(node: Node) -> RelayExpr:
+    (a, b), c = node.inputs[:2], node.input(2)
     alpha, beta = node.attr("alpha", 1.0), node.attr("beta", 1.0)
     rows, columns = node.attr("transA", 0), not node.attr("transB", 0)
 
-    def multiply(a: RelayExpr, b: RelayExpr, out_dtype: str) -> Any:
+    def multiply(a: RelayExpr, b: RelayExpr, out_dtype: str) -> RelayExpr:
         left, right = (transpose(x, [1, 0]) if flag else x for x, flag in ((a, rows), (b, columns)))
         return ops.nn.dense(left, right, out_dtype=out_dtype)
 
@@ -131,6 +131,6 @@ def _gemm(node: Node) -> Any:
 
 
 @converter("Einsum")
-def _einsum(node: Node) -> Any:
+def _einsum(node: Node) -> RelayExpr:
     equation = explicit_equation(node.required("equation"), [rank_of(x) for x in node.inputs])
     return ops.einsum(list(node.inputs), equation)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -32,7 +32,7 @@ def _attention(
     past: RelayExpr | None,
     added: RelayExpr | None,
     past_length: RelayExpr | None,
-) -> Any:
+) -> list[RelayExpr] | RelayExpr:
     static_dims(with_rank(x, (3,), "input"), "input")
     projected = matmul(x, weights)
     projected = projected if bias is None else ops.add(projected, bias)
@@ -54,7 +54,7 @@ def _q_attention(
     x_zero: RelayExpr | None,
     w_zero: RelayExpr | None,
     past: RelayExpr | None,
-) -> Any:
+) -> list[RelayExpr] | RelayExpr:
     """Convert ``QAttention``, whose projections are quantized, possibly with a scale per column."""
     static_dims(with_rank(x, (3,), "input"), "input")
     total = matmul(centred(x, x_zero, 2), centred(weights, w_zero, 1), "int32")
@@ -65,7 +65,7 @@ def _q_attention(
 
 def _self_attention(
     node: Node, projected: RelayExpr, mask: RelayExpr | None, past: RelayExpr | None, added: RelayExpr | None
-) -> Any:
+) -> list[RelayExpr] | RelayExpr:
     """Return what attention makes of queries, keys and values that stand side by side."""
     refuse(node, ("do_rotary", "past_present_share_buffer"))
     width = static_dims(projected, "the projection")[2]
@@ -91,14 +91,14 @@ def _multi_head_attention(
     bias: RelayExpr | None,
     mask: RelayExpr | None,
     *others: RelayExpr | None,
-) -> Any:
+) -> list[RelayExpr]:
     added, past_key, past_value, past_length, cache = others
     if past_length is not None or cache is not None:
         raise ConversionError("inputs 8 and 9 (past_sequence_length and cache_indirection) are not supported")
-    query, key, value = _projected(node.required("num_heads"), query, key, value, bias)
+    queries, keys, values = _projected(node.required("num_heads"), query, key, value, bias)
     if past_key is not None and past_value is not None:
-        key, value = _after(past_key, key), _after(past_value, value)
-    return [_attended(node, query, key, value, mask, added), key, value]
+        keys, values = _after(past_key, keys), _after(past_value, values)
+    return [_attended(node, queries, keys, values, mask, added), keys, values]
 
 
 def refuse(node: Node, names: tuple[str, ...]) -> None:
@@ -110,7 +110,7 @@ def refuse(node: Node, names: tuple[str, ...]) -> None:
 
 def _projected(
     count: int, query: RelayExpr, key: RelayExpr | None, value: RelayExpr | None, bias: RelayExpr | None
-) -> Any:
+) -> Sequence[RelayExpr]:
     """Return queries, keys and values as heads, unpacking them if necessary."""
     if rank_of(query) == 5:  # (batch, length, heads, 3, width)
         parts = [transpose(ops.squeeze(part, axis=[3]), [0, 2, 1, 3]) for part in ops.split(query, 3, axis=3)]
@@ -125,21 +125,21 @@ def _projected(
     if value is None:
         raise ConversionError("value is left out, but key is not packed in 5 dimensions")
     if rank_of(key) == 4:  # heads of an encoder, which include the bias
-        return _with_bias([queries], bias)[0], key, value
+        return [*_with_bias([queries], bias), key, value]
     return _with_bias([queries, heads_of(key, count), heads_of(value, count)], bias)
 
 
-def _with_bias(parts: list[Any], bias: RelayExpr | None) -> Any:
+def _with_bias(parts: Sequence[RelayExpr], bias: RelayExpr | None) -> Sequence[RelayExpr]:
     """Add to each head its piece of a bias: all of the first part's, then those of the next."""
     if bias is None:
-        return tuple(parts)
+        return parts
     sizes = [int(np.prod([static_dims(part, "a head")[axis] for axis in (1, 3)])) for part in parts]
     pieces = split(ops.strided_slice(bias, [0], [sum(sizes)], strides=[1], axes=[0]), sizes, 0)
     shapes = [(1, dims_of(part)[1], 1, dims_of(part)[3]) for part in parts]
-    return tuple(ops.add(p, reshape(b, shape)) for p, b, shape in zip(parts, pieces, shapes, strict=True))
+    return [ops.add(p, reshape(b, shape)) for p, b, shape in zip(parts, pieces, shapes, strict=True)]
 
 
-def heads_of(x: RelayExpr, count: int) -> Any:
+def heads_of(x: RelayExpr, count: int) -> RelayExpr:
     """Return (batch, length, count * width) as (batch, count, length, width)."""
     batch, length, width = static_dims(with_rank(x, (3,), "query, key or value"), "query, key or value")
     if count < 1 or width % count:
@@ -147,7 +147,7 @@ def heads_of(x: RelayExpr, count: int) -> Any:
     return transpose(reshape(x, [batch, length, count, width // count]), [0, 2, 1, 3])
 
 
-def _after(past: RelayExpr, new: RelayExpr) -> Any:
+def _after(past: RelayExpr, new: RelayExpr) -> RelayExpr:
     return ops.concatenate([past, new], axis=2)
 
 
@@ -158,7 +158,7 @@ def _attended(
     value: RelayExpr,
     mask: RelayExpr | None,
     added: RelayExpr | None,
-) -> Any:
+) -> RelayExpr:
     """Return the heads' weighted values, side by side: (batch, length, heads * width)."""
     batch, heads, length, width = static_dims(query, "query")
     scale = node.attr("scale", 0.0) or 1 / math.sqrt(width)
@@ -176,7 +176,7 @@ def _attended(
     return reshape(transpose(mixed, [0, 2, 1, 3]), [batch, length, heads * static_dims(value, "value")[3]])
 
 
-def _penalty(node: Node, mask: RelayExpr, batch: int, total: int) -> Any:
+def _penalty(node: Node, mask: RelayExpr, batch: int, total: int) -> RelayExpr:
     """Return the bias of the scores (batch, heads, length, total) for a mask.
 
     The mask has a number per position, 0 for masked ones, or the end of each sequence, followed by the starts.
@@ -190,7 +190,7 @@ def _penalty(node: Node, mask: RelayExpr, batch: int, total: int) -> Any:
     return ops.where(seen, constant(np.float32(0)), constant(np.float32(node.attr("mask_filter_value", _MASKED))))
 
 
-def _between(mask: RelayExpr, count: int, batch: int, total: int) -> Any:
+def _between(mask: RelayExpr, count: int, batch: int, total: int) -> RelayExpr:
     if count not in (batch, 2 * batch):
         raise ConversionError(f"a mask of one dimension must have {batch} or {2 * batch} numbers, got {count}")
     places = constant(np.arange(total, dtype=np.int32).reshape(1, 1, 1, total))

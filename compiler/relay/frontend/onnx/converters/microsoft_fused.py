@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from compiler.relay.frontend.shared.tensors import bounded, static_dims, transpo
 converter("SimplifiedLayerNormalization")(rms_normalization)
 
 
-def _activated(x: RelayExpr, name: str, numbers: list[float]) -> Any:
+def _activated(x: RelayExpr, name: str, numbers: list[float]) -> RelayExpr:
     """Return what an activation makes of a tensor; ``numbers`` are its parameters."""
 
     def number(index: int, default: float) -> float:
@@ -39,7 +38,7 @@ def _activated(x: RelayExpr, name: str, numbers: list[float]) -> Any:
 
 
 @microsoft("FusedConv", "X W B? Z?")
-def _fused_conv(node: Node, x: RelayExpr, w: RelayExpr, bias: RelayExpr | None, added: RelayExpr | None) -> Any:
+def _fused_conv(node: Node, x: RelayExpr, w: RelayExpr, bias: RelayExpr | None, added: RelayExpr | None) -> RelayExpr:
     result = as_standard("Conv", node, x, w, bias)
     result = result if added is None else ops.add(result, added)
     activation = node.attr("activation", "")
@@ -47,7 +46,7 @@ def _fused_conv(node: Node, x: RelayExpr, w: RelayExpr, bias: RelayExpr | None, 
 
 
 @microsoft("FusedGemm", "A B C?")
-def _fused_gemm(node: Node, a: RelayExpr, b: RelayExpr, c: RelayExpr | None) -> Any:
+def _fused_gemm(node: Node, a: RelayExpr, b: RelayExpr, c: RelayExpr | None) -> RelayExpr:
     result = as_standard("Gemm", node, a, b, c)
     numbers = [node.attr(name) for name in ("activation_alpha", "activation_beta") if name in node.attributes]
     activation = node.attr("activation", "")
@@ -55,7 +54,7 @@ def _fused_gemm(node: Node, a: RelayExpr, b: RelayExpr, c: RelayExpr | None) -> 
 
 
 @microsoft("FusedMatMul TransposeMatMul", "A B")
-def _fused_matmul(node: Node, a: RelayExpr, b: RelayExpr) -> Any:
+def _fused_matmul(node: Node, a: RelayExpr, b: RelayExpr) -> RelayExpr:
     a = _with_rows_last(a, bool(node.attr("transA", 0)), bool(node.attr("transBatchA", 0)))
     b = _with_rows_last(b, bool(node.attr("transB", 0)), bool(node.attr("transBatchB", 0)))
     alpha = node.attr("alpha", 1.0)
@@ -63,7 +62,7 @@ def _fused_matmul(node: Node, a: RelayExpr, b: RelayExpr) -> Any:
     return product if alpha == 1.0 else ops.multiply(product, alpha)
 
 
-def _with_rows_last(x: RelayExpr, transposed: bool, batch_inside: bool) -> Any:
+def _with_rows_last(x: RelayExpr, transposed: bool, batch_inside: bool) -> RelayExpr:
     """Return a batch of matrices whose last two axes are rows and columns."""
     rank = rank_of(x)
     if rank < 2:
@@ -75,51 +74,53 @@ def _with_rows_last(x: RelayExpr, transposed: bool, batch_inside: bool) -> Any:
 
 
 @microsoft("Gelu", "X")
-def _gelu(node: Node, x: RelayExpr) -> Any:
+def _gelu(node: Node, x: RelayExpr) -> RelayExpr:
     return _erf_gelu(node, x)
 
 
 @microsoft("BiasGelu", "A B")
-def _bias_gelu(node: Node, x: RelayExpr, bias: RelayExpr | None) -> Any:
+def _bias_gelu(node: Node, x: RelayExpr, bias: RelayExpr | None) -> RelayExpr:
     return _erf_gelu(node, ops.add(x, bias))
 
 
-def _erf_gelu(node: Node, x: RelayExpr) -> Any:
+def _erf_gelu(node: Node, x: RelayExpr) -> RelayExpr:
     return as_standard("Gelu", node, x, opset=20)
 
 
 @microsoft("FastGelu", "X bias?")
-def _fast_gelu(node: Node, x: RelayExpr, bias: RelayExpr | None) -> Any:
+def _fast_gelu(node: Node, x: RelayExpr, bias: RelayExpr | None) -> RelayExpr:
     tanh = Node("Gelu", [], {"approximate": "tanh"}, node.outputs, 20, node.run)
     return as_standard("Gelu", tanh, x if bias is None else ops.add(x, bias), opset=20)
 
 
 @microsoft("QuickGelu", "X")
-def _quick_gelu(node: Node, x: RelayExpr) -> Any:
+def _quick_gelu(node: Node, x: RelayExpr) -> RelayExpr:
     return ops.multiply(x, ops.sigmoid(ops.multiply(x, node.attr("alpha", 1.702))))
 
 
 @microsoft("SkipLayerNormalization", "input skip gamma beta? bias?")
 def _skip_layer_normalization(
     node: Node, x: RelayExpr, skip: RelayExpr, gamma: RelayExpr, beta: RelayExpr | None, bias: RelayExpr | None
-) -> Any:
+) -> list[RelayExpr | None]:
     total = _summed(x, skip, bias)
     return [_layer_norm(total, gamma, beta, node.attr("epsilon", 1e-12)), None, None, total]
 
 
 @microsoft("SkipSimplifiedLayerNormalization", "input skip gamma bias?")
-def _skip_rms_normalization(node: Node, x: RelayExpr, skip: RelayExpr, gamma: RelayExpr, bias: RelayExpr | None) -> Any:
+def _skip_rms_normalization(
+    node: Node, x: RelayExpr, skip: RelayExpr, gamma: RelayExpr, bias: RelayExpr | None
+) -> list[RelayExpr | None]:
     total = _summed(x, skip, bias)
     exact = dataclasses.replace(node, attributes={"epsilon": 1e-12, **node.attributes})
     return [as_standard("RMSNormalization", exact, total, gamma, opset=23), None, None, total]
 
 
-def _summed(x: RelayExpr, skip: RelayExpr, bias: RelayExpr | None) -> Any:
+def _summed(x: RelayExpr, skip: RelayExpr, bias: RelayExpr | None) -> RelayExpr:
     total = ops.add(x, skip)
     return total if bias is None else ops.add(total, bias)
 
 
-def _layer_norm(x: RelayExpr, gamma: RelayExpr, beta: RelayExpr | None, epsilon: float) -> Any:
+def _layer_norm(x: RelayExpr, gamma: RelayExpr, beta: RelayExpr | None, epsilon: float) -> RelayExpr:
     beta = constant(np.zeros(static_dims(gamma, "gamma"), np.float32), dtype_of(x)) if beta is None else beta
     return ops.nn.layer_norm(x, gamma, beta, axis=-1, epsilon=epsilon)
 
@@ -139,7 +140,7 @@ def _embed_layer_normalization(
     beta: RelayExpr,
     mask: RelayExpr | None,
     places: RelayExpr | None,
-) -> Any:
+) -> list[RelayExpr]:
     batch, length = static_dims(with_rank(ids, (2,), "input_ids"), "input_ids")
     if places is None:
         _check_length(length, positions)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -40,7 +39,7 @@ def _group_query_attention(
     added: RelayExpr | None,
     sink: RelayExpr | None,
     *others: RelayExpr | None,
-) -> Any:
+) -> list[RelayExpr]:
     _refuse_variants(node, others)
     queries, keys, values = _parts(node, query, key, value)
     length = static_dims(queries, "query")[2]
@@ -66,7 +65,9 @@ def _refuse_variants(node: Node, others: tuple[RelayExpr | None, ...]) -> None:
         raise ConversionError("attribute causal = 0 is not supported")
 
 
-def _parts(node: Node, query: RelayExpr, key: RelayExpr | None, value: RelayExpr | None) -> tuple[Any, Any, Any]:
+def _parts(
+    node: Node, query: RelayExpr, key: RelayExpr | None, value: RelayExpr | None
+) -> tuple[RelayExpr, RelayExpr, RelayExpr]:
     """Return the heads of queries, keys and values, which may lie side by side in the first input."""
     count, shared = node.required("num_heads"), node.required("kv_num_heads")
     if shared < 1 or count < 1 or count % shared:
@@ -84,11 +85,16 @@ def _parts(node: Node, query: RelayExpr, key: RelayExpr | None, value: RelayExpr
     return heads
 
 
+def _number(total: RelayExpr) -> int:
+    value = known(total)
+    if value is None:
+        raise ConversionError("total_sequence_length must be known while importing: it is an extent of the results")
+    return int(value.item())
+
+
 def _held(past_key: RelayExpr | None, past_value: RelayExpr | None, length: int, total: RelayExpr) -> int:
     """Return how many tokens the cache holds afterwards, at least as many as it did."""
-    if known(total) is None:
-        raise ConversionError("total_sequence_length must be known while importing: it is an extent of the results")
-    count = int(known(total).item())
+    count = _number(total)
     if (past_key is None) != (past_value is None):
         raise ConversionError("past_key and past_value must be given together")
     before = 0 if past_key is None else static_dims(with_rank(past_key, (4,), "past_key"), "past_key")[2]
@@ -99,22 +105,22 @@ def _held(past_key: RelayExpr | None, past_value: RelayExpr | None, length: int,
     return bounded(max(before, count))
 
 
-def _begins(last: RelayExpr, length: int, total: RelayExpr) -> Any:
+def _begins(last: RelayExpr, length: int, total: RelayExpr) -> RelayExpr:
     """Return at which position the first new token of each sequence stands: (batch, 1)."""
     last = cast(reshape(last, [-1, 1]), "int64")
-    if int(known(total).item()) == length:  # the first tokens, behind which some sequences have others that fill up
+    if _number(total) == length:  # the first tokens, behind which some sequences have others that fill up
         return ops.zeros_like(last)
     return ops.subtract(last, constant(np.int64(length - 1)))
 
 
-def _turned(node: Node, heads: RelayExpr, positions: RelayExpr, cos: RelayExpr, sin: RelayExpr) -> Any:
+def _turned(node: Node, heads: RelayExpr, positions: RelayExpr, cos: RelayExpr, sin: RelayExpr) -> RelayExpr:
     half = static_dims(cos, "cos_cache")[-1]
     return rotated(
         heads, rows(positions, cos, heads), rows(positions, sin, heads), half, bool(node.attr("rotary_interleaved", 0))
     )
 
 
-def _cached(past: RelayExpr, new: RelayExpr, begins: RelayExpr, held: int) -> Any:
+def _cached(past: RelayExpr, new: RelayExpr, begins: RelayExpr, held: int) -> RelayExpr:
     """Return a cache with new tokens from a position of each sequence on, zeros after: (batch, heads, held, width)."""
     before, length = static_dims(past, "past")[2], static_dims(new, "new")[2]
     places, zero = constant(np.arange(held, dtype=np.int64)[None]), constant(np.int64(0))
@@ -135,7 +141,7 @@ def _attended(
     begins: RelayExpr,
     added: RelayExpr | None,
     sink: RelayExpr | None,
-) -> Any:
+) -> RelayExpr:
     """Return the heads' weighted values, side by side: (batch, length, heads * width)."""
     batch, count, length, width = static_dims(queries, "query")
     _, shared, total, _ = static_dims(keys, "key")
@@ -156,7 +162,7 @@ def _attended(
     return reshape(transpose(mixed, [0, 2, 1, 3]), [batch, length, -1])
 
 
-def _seen(begins: RelayExpr, length: int, total: int, window: int) -> Any:
+def _seen(begins: RelayExpr, length: int, total: int, window: int) -> RelayExpr:
     """Return which tokens a token sees: itself and those before, as many as a window has: (batch, 1, length, total)."""
     own = ops.add(begins, constant(np.arange(length, dtype=np.int64)[None]))
     behind = ops.subtract(
@@ -166,7 +172,7 @@ def _seen(begins: RelayExpr, length: int, total: int, window: int) -> Any:
     return ops.logical_and(seen, ops.less(behind, constant(np.int64(window)))) if window > 0 else seen
 
 
-def _weights(node: Node, scores: RelayExpr, sink: RelayExpr | None) -> Any:
+def _weights(node: Node, scores: RelayExpr, sink: RelayExpr | None) -> RelayExpr:
     """Return the softmax of scores; a head may have one more score, which takes its part and counts for nothing."""
     if sink is None and not node.attr("smooth_softmax", 0):
         return ops.nn.softmax(scores, axis=-1)

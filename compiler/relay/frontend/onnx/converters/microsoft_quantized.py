@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -15,27 +14,27 @@ from compiler.relay.frontend.onnx.microsoft import DOMAIN, as_standard, microsof
 from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.registry import converter, find
 from compiler.relay.frontend.shared.errors import ConversionError, ModelError
-from compiler.relay.frontend.shared.folding import constant, dtype_of, ops, rank_of
+from compiler.relay.frontend.shared.folding import Array, constant, dtype_of, ops, rank_of
 from compiler.relay.frontend.shared.tensors import cast, transpose
 
 _UNARY = "X X_scale X_zero_point? Y_scale Y_zero_point?"
 _BINARY = "A A_scale A_zero_point? B B_scale B_zero_point? C_scale C_zero_point?"
 
 
-def _real(x: RelayExpr, scale: RelayExpr, zero: RelayExpr | None) -> Any:
+def _real(x: RelayExpr, scale: RelayExpr, zero: RelayExpr | None) -> RelayExpr:
     """Dequantize a tensor."""
     wide = cast(x, "int32")
     shifted = wide if zero is None else ops.subtract(wide, along(cast(zero, "int32"), x, 0))
     return ops.multiply(cast(shifted, "float32"), along(scale, x, 0))
 
 
-def _bytes(x: RelayExpr, scale: RelayExpr, zero: RelayExpr | None, like: RelayExpr) -> Any:
+def _bytes(x: RelayExpr, scale: RelayExpr, zero: RelayExpr | None, like: RelayExpr) -> RelayExpr:
     """Return numbers as bytes of the data type of the inputs, or of the zero point where there is one."""
     zero = None if zero is None else along(zero, x, 0)
     return quantize(x, along(scale, x, 0), zero, dtype_of(like if zero is None else zero))
 
 
-def _like_the_standard(names: str) -> Callable[..., Any]:
+def _like_the_standard(names: str) -> Callable[..., RelayExpr]:
     """Return the converter of operators that are some of the standard on bytes, ``names`` after ``QLinear``."""
 
     def convert(
@@ -45,7 +44,7 @@ def _like_the_standard(names: str) -> Callable[..., Any]:
         zero: RelayExpr | None,
         y_scale: RelayExpr,
         y_zero: RelayExpr | None,
-    ) -> Any:
+    ) -> RelayExpr:
         real = _real(x, scale, zero)
         if not node.attr("channels_last", 0):
             return _bytes(as_standard(names, node, real), y_scale, y_zero, x)
@@ -68,13 +67,13 @@ def _softmax(
     zero: RelayExpr | None,
     y_scale: RelayExpr,
     y_zero: RelayExpr | None,
-) -> Any:
+) -> RelayExpr:
     """Before operator set 13 of the standard, which an attribute says, the axes from ``axis`` on are one."""
     rows = as_standard("Softmax", node, _real(x, scale, zero), opset=node.required("opset"))
     return _bytes(rows, y_scale, y_zero, x)
 
 
-def _elementwise(combine: Callable[..., Any]) -> Callable[..., Any]:
+def _elementwise(combine: Callable[[RelayExpr, RelayExpr], RelayExpr]) -> Callable[..., RelayExpr]:
     def convert(
         node: Node,
         a: RelayExpr,
@@ -85,7 +84,7 @@ def _elementwise(combine: Callable[..., Any]) -> Callable[..., Any]:
         b_zero: RelayExpr | None,
         y_scale: RelayExpr,
         y_zero: RelayExpr | None,
-    ) -> Any:
+    ) -> RelayExpr:
         return _bytes(combine(_real(a, a_scale, a_zero), _real(b, b_scale, b_zero)), y_scale, y_zero, a)
 
     return convert
@@ -96,7 +95,7 @@ microsoft("QLinearMul", _BINARY)(_elementwise(lambda a, b: ops.multiply(a, b)))
 
 
 @microsoft("QLinearConcat", "Y_scale Y_zero_point inputs*")
-def _concat(node: Node, y_scale: RelayExpr, y_zero: RelayExpr, *given: RelayExpr | None) -> Any:
+def _concat(node: Node, y_scale: RelayExpr, y_zero: RelayExpr, *given: RelayExpr | None) -> RelayExpr:
     present = [value for value in given if value is not None]
     if len(given) % 3 or not given or len(present) < len(given):
         raise ModelError("after Y_scale and Y_zero_point it must have a tensor, a scale and a zero point for each part")
@@ -117,7 +116,7 @@ def _where(
     y_zero: RelayExpr,
     z_scale: RelayExpr,
     z_zero: RelayExpr,
-) -> Any:
+) -> RelayExpr:
     chosen = ops.where(condition, _real(x, x_scale, x_zero), _real(y, y_scale, y_zero))
     return _bytes(chosen, z_scale, z_zero, x)
 
@@ -134,7 +133,7 @@ def _gemm(
     c: RelayExpr | None,
     y_scale: RelayExpr | None,
     y_zero: RelayExpr | None,
-) -> Any:
+) -> RelayExpr:
     """Integers in the middle, the bias among them; without ``y_scale`` the result is real."""
     left, right = centred(a, a_zero, 1), centred(b, b_zero, 0 if node.attr("transB", 0) else 1)
     left = transpose(left, [1, 0]) if node.attr("transA", 0) else left
@@ -147,8 +146,12 @@ def _gemm(
 
 
 def _scaled_product(
-    a: RelayExpr, b: RelayExpr, scales: tuple[Any, Any], zeros: tuple[Any, Any], bias: RelayExpr | None
-) -> Any:
+    a: RelayExpr,
+    b: RelayExpr,
+    scales: tuple[RelayExpr, RelayExpr],
+    zeros: tuple[RelayExpr | None, RelayExpr | None],
+    bias: RelayExpr | None,
+) -> RelayExpr:
     total = cast(matmul(centred(a, zeros[0], -2), centred(b, zeros[1], -1), "int32"), "float32")
     left, right = scales
     left = along(left, a, -2)
@@ -167,13 +170,13 @@ def _matmul_integer_to_float(
     a_zero: RelayExpr | None,
     b_zero: RelayExpr | None,
     bias: RelayExpr | None,
-) -> Any:
+) -> RelayExpr:
     return _scaled_product(a, b, (a_scale, b_scale), (a_zero, b_zero), bias)
 
 
 def dynamic_product(
     a: RelayExpr, b: RelayExpr, b_scale: RelayExpr, b_zero: RelayExpr | None, bias: RelayExpr | None
-) -> Any:
+) -> RelayExpr:
     """Return the product of real numbers, which become bytes of the scale that their range needs, and bytes."""
     codes, scale, zero = dynamically_quantized(a)
     return _scaled_product(codes, b, (scale, b_scale), (zero, b_zero), bias)
@@ -182,17 +185,17 @@ def dynamic_product(
 @microsoft("DynamicQuantizeMatMul", "A B b_scale b_zero_point? bias?")
 def _dynamic_quantize_matmul(
     node: Node, a: RelayExpr, b: RelayExpr, b_scale: RelayExpr, b_zero: RelayExpr | None, bias: RelayExpr | None
-) -> Any:
+) -> RelayExpr:
     return dynamic_product(a, b, b_scale, b_zero, bias)
 
 
 @microsoft("MatMulInteger16", "A B")
-def _matmul_integer16(node: Node, a: RelayExpr, b: RelayExpr) -> Any:
+def _matmul_integer16(node: Node, a: RelayExpr, b: RelayExpr) -> RelayExpr:
     return matmul(a, b, "int32")
 
 
 @microsoft("QLinearConv", "x x_scale x_zero_point w w_scale w_zero_point y_scale y_zero_point B?")
-def _conv(node: Node, x: RelayExpr, *others: Any) -> Any:
+def _conv(node: Node, x: RelayExpr, *others: RelayExpr) -> RelayExpr:
     if not node.attr("channels_last", 0):
         return q_linear_conv(node, x, *others)
     rank = rank_of(x)
@@ -215,7 +218,7 @@ def _matmul_n_bits(
     zeros: RelayExpr | None,
     groups: RelayExpr | None,
     bias: RelayExpr | None,
-) -> Any:
+) -> RelayExpr:
     """Multiply by a matrix whose columns are stored in blocks, each with a scale, a few bits for each number."""
     bits, size, depth, columns = (node.required(name) for name in ("bits", "block_size", "K", "N"))
     if bits not in (2, 4, 8) or groups is not None:
@@ -223,7 +226,7 @@ def _matmul_n_bits(
     blocks = -(-depth // size)
     codes = _unpacked(node.value(1, "B"), bits, (columns, blocks, size))
     scale = np.asarray(node.value(2, "scales"), np.float32).reshape(columns, blocks, 1)
-    middle: Any = np.float32(1 << (bits - 1))
+    middle = np.asarray(1 << (bits - 1), np.float32)
     if zeros is not None:
         middle = np.asarray(node.value(3, "zero_points"))
         middle = _unpacked(middle, bits, (columns, blocks)) if middle.dtype == np.uint8 else middle.astype(np.float32)
@@ -233,7 +236,7 @@ def _matmul_n_bits(
     return product if bias is None else ops.add(product, bias)
 
 
-def _unpacked(packed: RelayExpr, bits: int, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+def _unpacked(packed: Array | None, bits: int, shape: tuple[int, ...]) -> Array:
     """Return numbers of a few bits, the first in the lowest bits of a byte; rows begin at whole bytes."""
     count = shape[-1]
     rows = np.asarray(packed, np.uint8).reshape(*shape[:-1], -(-count * bits // 8))

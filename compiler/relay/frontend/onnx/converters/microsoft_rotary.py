@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
@@ -17,7 +15,7 @@ __all__ = ["rotated", "rows"]
 
 
 @microsoft("RotaryEmbedding", "input position_ids cos_cache sin_cache")
-def _rotary_embedding(node: Node, x: RelayExpr, positions: RelayExpr, cos: RelayExpr, sin: RelayExpr) -> Any:
+def _rotary_embedding(node: Node, x: RelayExpr, positions: RelayExpr, cos: RelayExpr, sin: RelayExpr) -> RelayExpr:
     """Convert ``RotaryEmbedding``: rotate pairs of channels by angles proportional to the position."""
     if node.attr("is_packed_batching", 0) or node.attr("scale", 1.0) != 1.0:
         raise ConversionError("packed batches and scales are not supported")
@@ -31,7 +29,7 @@ def _rotary_embedding(node: Node, x: RelayExpr, positions: RelayExpr, cos: Relay
     return turned if len(dims) == 4 else reshape(transpose(turned, [0, 2, 1, 3]), dims)
 
 
-def rows(positions: RelayExpr, table: RelayExpr, x: RelayExpr) -> Any:
+def rows(positions: RelayExpr, table: RelayExpr, x: RelayExpr) -> RelayExpr:
     """Return the row of a table for each position: (batch or 1, 1, length, half)."""
     length = static_dims(x, "input")[2]
     if rank_of(positions) == 1:  # where all sequences begin
@@ -40,7 +38,7 @@ def rows(positions: RelayExpr, table: RelayExpr, x: RelayExpr) -> Any:
     return reshape(rows, [dims_of(positions)[0], 1, length, dims_of(table)[-1]])
 
 
-def rotated(x: RelayExpr, cos: RelayExpr, sin: RelayExpr, half: int, interleaved: bool) -> Any:
+def rotated(x: RelayExpr, cos: RelayExpr, sin: RelayExpr, half: int, interleaved: bool) -> RelayExpr:
     """Return heads (batch, heads, length, width) whose first ``2 * half`` channels are turned in pairs.
 
     Parameters

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.reader import dtype_name
@@ -14,8 +12,8 @@ from compiler.relay.frontend.shared.tensors import cast, static_dims
 
 
 @converter("BatchNormalization")
-def _batch_normalization(node: Node) -> Any:
-    x, scale, bias, mean, variance = node.take(5)
+def _batch_normalization(node: Node) -> RelayExpr | list[RelayExpr]:
+    x, scale, bias, mean, variance = node.inputs
     epsilon = node.attr("epsilon", 1e-5)
     if not node.attr("training_mode", 0):
         return ops.nn.batch_norm(x, scale, bias, mean, variance, axis=1, epsilon=epsilon)[0]
@@ -28,24 +26,24 @@ def _batch_normalization(node: Node) -> Any:
     return [normalized, _mixed(mean, own_mean, kept), _mixed(variance, own_variance, kept)]
 
 
-def _mixed(old: RelayExpr, new: RelayExpr, kept: float) -> Any:
+def _mixed(old: RelayExpr, new: RelayExpr, kept: float) -> RelayExpr:
     return ops.add(ops.multiply(old, kept), ops.multiply(new, 1 - kept))
 
 
 @converter("InstanceNormalization")
-def _instance_normalization(node: Node) -> Any:
+def _instance_normalization(node: Node) -> RelayExpr:
     return ops.nn.instance_norm(*node.inputs, axis=1, epsilon=node.attr("epsilon", 1e-5))
 
 
 @converter("GroupNormalization", since=21)
-def _group_normalization(node: Node) -> Any:
+def _group_normalization(node: Node) -> RelayExpr:
     x, scale, bias = node.inputs
     return ops.nn.group_norm(x, scale, bias, node.required("num_groups"), axis=1, epsilon=node.attr("epsilon", 1e-5))
 
 
 @converter("LayerNormalization")
-def _layer_normalization(node: Node) -> Any:
-    x, scale, bias = node.take(3)
+def _layer_normalization(node: Node) -> RelayExpr | list[RelayExpr]:
+    (x, scale), bias = node.inputs[:2], node.input(2)
     rank = rank_of(x)
     axis, epsilon = node.attr("axis", -1) % rank, node.attr("epsilon", 1e-5)
     plain = axis == rank - 1 and rank_of(scale) == 1 and dtype_of(x) == "float32"
@@ -63,7 +61,7 @@ def _layer_normalization(node: Node) -> Any:
 
 
 @converter("RMSNormalization")
-def rms_normalization(node: Node) -> Any:
+def rms_normalization(node: Node) -> RelayExpr:
     """Divide by the root mean square, without subtracting the mean."""
     x, scale = node.inputs
     axis, dtype = node.attr("axis", -1) % rank_of(x), dtype_of(x)
@@ -74,13 +72,13 @@ def rms_normalization(node: Node) -> Any:
 
 
 @converter("LRN")
-def _lrn(node: Node) -> Any:
+def _lrn(node: Node) -> RelayExpr:
     alpha, beta, bias = node.attr("alpha", 1e-4), node.attr("beta", 0.75), node.attr("bias", 1.0)
     return ops.nn.lrn(node.inputs[0], size=node.required("size"), axis=1, bias=bias, alpha=alpha, beta=beta)
 
 
 @converter("LpNormalization")
-def _lp_normalization(node: Node) -> Any:
+def _lp_normalization(node: Node) -> RelayExpr:
     x, axis, p = node.inputs[0], node.attr("axis", -1), node.attr("p", 2)
     if p not in (1, 2):
         raise ConversionError(f"p must be 1 or 2, got {p}")
@@ -90,7 +88,7 @@ def _lp_normalization(node: Node) -> Any:
 
 
 @converter("MeanVarianceNormalization")
-def _mean_variance_normalization(node: Node) -> Any:
+def _mean_variance_normalization(node: Node) -> RelayExpr:
     x, axes = node.inputs[0], [a % rank_of(node.inputs[0]) for a in node.attr("axes", [0, 2, 3])]
     away = ops.subtract(x, ops.mean(x, axis=axes, keepdims=True))
     deviation = ops.sqrt(ops.mean(ops.multiply(away, away), axis=axes, keepdims=True))
@@ -98,7 +96,7 @@ def _mean_variance_normalization(node: Node) -> Any:
 
 
 @converter("Det")
-def _det(node: Node) -> Any:
+def _det(node: Node) -> RelayExpr:
     """Convert ``Det`` by Laplace expansion, which suits small matrices."""
     x = node.inputs[0]
     n = static_dims(x, "the input")[-1]
@@ -107,18 +105,21 @@ def _det(node: Node) -> Any:
     return _determinant(x, tuple(range(n)), 0, {})
 
 
-def _determinant(x: RelayExpr, columns: tuple[int, ...], row: int, known: dict[tuple[int, ...], Any]) -> Any:
+def _determinant(
+    x: RelayExpr, columns: tuple[int, ...], row: int, known: dict[tuple[int, ...], RelayExpr]
+) -> RelayExpr:
     if columns in known:
         return known[columns]
-    total = None
+    total: RelayExpr | None = None
     for i, column in enumerate(columns):
         entry = ops.take(ops.take(x, _index(row), axis=-2), _index(column), axis=-1)
         rest = columns[:i] + columns[i + 1 :]
         term = ops.multiply(entry, _determinant(x, rest, row + 1, known)) if rest else entry
         total = term if total is None else (ops.subtract if i % 2 else ops.add)(total, term)
+    assert total is not None  # there is at least one column
     known[columns] = total
     return total
 
 
-def _index(value: int) -> Any:
+def _index(value: int) -> RelayExpr:
     return constant(value, "int64")

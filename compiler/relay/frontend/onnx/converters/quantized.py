@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
@@ -18,7 +16,7 @@ from compiler.relay.frontend.shared.folding import dtype_of, ops
 from compiler.relay.frontend.shared.tensors import cast
 
 
-def quantize(x: RelayExpr, scale: RelayExpr, zero: RelayExpr | None, dtype: str) -> Any:
+def quantize(x: RelayExpr, scale: RelayExpr, zero: RelayExpr | None, dtype: str) -> RelayExpr:
     """Divide, round halves to even, shift, and cut off what the type cannot hold."""
     limits = np.iinfo(dtype)
     rounded = ops.nearbyint(ops.divide(x, cast(scale, dtype_of(x))))
@@ -28,8 +26,8 @@ def quantize(x: RelayExpr, scale: RelayExpr, zero: RelayExpr | None, dtype: str)
 
 
 @converter("QuantizeLinear")
-def _quantize_linear(node: Node) -> Any:
-    x, scale, zero = node.take(3)
+def _quantize_linear(node: Node) -> RelayExpr:
+    (x, scale), zero = node.inputs[:2], node.input(2)
     axis, block = node.attr("axis", 1), node.attr("block_size", 0)
     chosen = node.attr("output_dtype", 0)
     dtype = dtype_of(zero) if zero is not None else dtype_name(chosen, "output_dtype") if chosen else "uint8"
@@ -41,8 +39,8 @@ def _quantize_linear(node: Node) -> Any:
 
 
 @converter("DequantizeLinear")
-def _dequantize_linear(node: Node) -> Any:
-    x, scale, zero = node.take(3)
+def _dequantize_linear(node: Node) -> RelayExpr:
+    (x, scale), zero = node.inputs[:2], node.input(2)
     axis, block = node.attr("axis", 1), node.attr("block_size", 0)
     wide = cast(x, "int32")
     if zero is not None:
@@ -56,11 +54,11 @@ def _dequantize_linear(node: Node) -> Any:
 
 
 @converter("DynamicQuantizeLinear")
-def _dynamic_quantize_linear(node: Node) -> Any:
+def _dynamic_quantize_linear(node: Node) -> list[RelayExpr]:
     return dynamically_quantized(node.inputs[0])
 
 
-def dynamically_quantized(x: RelayExpr) -> list[Any]:
+def dynamically_quantized(x: RelayExpr) -> list[RelayExpr]:
     """Return numbers as bytes of the scale and zero point that their range needs, and these two."""
     low = ops.minimum(ops.min(x), 0.0)
     high = ops.maximum(ops.max(x), 0.0)
@@ -73,18 +71,20 @@ def dynamically_quantized(x: RelayExpr) -> list[Any]:
 
 
 @converter("MatMulInteger")
-def _matmul_integer(node: Node) -> Any:
-    a, b, a_zero, b_zero = node.take(4)
+def _matmul_integer(node: Node) -> RelayExpr:
+    (a, b), (a_zero, b_zero) = node.inputs[:2], node.take(4)[2:]
     return matmul(centred(a, a_zero, -2), centred(b, b_zero, -1), "int32")
 
 
 @converter("ConvInteger")
-def _conv_integer(node: Node) -> Any:
-    x, w, x_zero, w_zero = node.take(4)
+def _conv_integer(node: Node) -> RelayExpr:
+    (x, w), (x_zero, w_zero) = node.inputs[:2], node.take(4)[2:]
     return conv(node, centred(x, x_zero, 1), centred(w, w_zero, 0), "int32")
 
 
-def _requantized(accumulator: Any, scale: RelayExpr, out_scale: RelayExpr, out_zero: RelayExpr, axis: int) -> Any:
+def _requantized(
+    accumulator: RelayExpr, scale: RelayExpr, out_scale: RelayExpr, out_zero: RelayExpr, axis: int
+) -> RelayExpr:
     """Return an integer result in the units of another scale."""
     real = ops.multiply(cast(accumulator, "float32"), along(cast(scale, "float32"), accumulator, axis))
     out_scale = along(cast(out_scale, "float32"), accumulator, axis)
@@ -92,7 +92,7 @@ def _requantized(accumulator: Any, scale: RelayExpr, out_scale: RelayExpr, out_z
 
 
 @converter("QLinearMatMul")
-def _q_linear_matmul(node: Node) -> Any:
+def _q_linear_matmul(node: Node) -> RelayExpr:
     a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero = node.inputs
     accumulator = matmul(centred(a, a_zero, -2), centred(b, b_zero, -1), "int32")
     scale = ops.multiply(cast(a_scale, "float32"), cast(b_scale, "float32"))
@@ -100,8 +100,8 @@ def _q_linear_matmul(node: Node) -> Any:
 
 
 @converter("QLinearConv")
-def _q_linear_conv(node: Node) -> Any:
-    return q_linear_conv(node, *node.take(9))
+def _q_linear_conv(node: Node) -> RelayExpr:
+    return q_linear_conv(node, *node.inputs)
 
 
 def q_linear_conv(
@@ -114,8 +114,8 @@ def q_linear_conv(
     w_zero: RelayExpr,
     y_scale: RelayExpr,
     y_zero: RelayExpr,
-    bias: RelayExpr | None,
-) -> Any:
+    bias: RelayExpr | None = None,
+) -> RelayExpr:
     """The convolution of bytes that a node's attributes describe, as bytes of another scale."""
     accumulator = conv(node, centred(x, x_zero, 1), centred(w, w_zero, 0), "int32")
     if bias is not None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from compiler.ir.expr import RelayExpr
 from compiler.relay.expr import TupleGetItem
 from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.reader import dtype_name
@@ -17,12 +16,12 @@ MAX_SEED = 1_000_000
 """Seeds that are drawn where a node gives none are less than this."""
 
 
-def _key(node: Node) -> Any:
+def _key(node: Node) -> RelayExpr:
     seed = node.attr("seed")
     return ops.random.threefry_key(int(np.random.default_rng().integers(MAX_SEED) if seed is None else seed))
 
 
-def _drawn(node: Node, shape: tuple[int, ...], dtype: str, normal: bool) -> Any:
+def _drawn(node: Node, shape: tuple[int, ...], dtype: str, normal: bool) -> RelayExpr:
     key = _key(node)
     bounded(*shape)
     wide = "float64" if dtype == "float64" else "float32"
@@ -42,7 +41,7 @@ def _of_shape(normal: bool) -> Convert:
 
 
 def _like(normal: bool) -> Convert:
-    def convert(node: Node) -> Any:
+    def convert(node: Node) -> RelayExpr:
         x = node.inputs[0]
         return _drawn(node, static_dims(x, "the input"), _dtype(node, dtype_of(x)), normal)
 
@@ -55,7 +54,7 @@ for _name, _normal in (("RandomUniform", False), ("RandomNormal", True)):
 
 
 @converter("Multinomial")
-def _multinomial(node: Node) -> Any:
+def _multinomial(node: Node) -> RelayExpr:
     """Draw classes, whose probabilities the input has as logarithms of numbers in proportion to them."""
     count = node.attr("sample_size", 1)
     logits = node.inputs[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
@@ -18,17 +18,17 @@ _EMPTY = {"sum": 0, "prod": 1, "max": -math.inf, "min": math.inf, "mean": math.n
 """The result of each reduction over no elements."""
 
 
-def reduce(name: str, x: RelayExpr, axes: Sequence[int], keepdims: bool) -> Any:
+def reduce(name: str, x: RelayExpr, axes: Sequence[int], keepdims: bool) -> RelayExpr:
     """Reduce axes; an axis without elements gives the reduction's neutral element."""
     dims = dims_of(x)
     if any(isinstance(dims[a], int) and dims[a] == 0 for a in axes):
         return _of_nothing(name, x, axes, keepdims)
     if dtype_of(x) == "bool":
-        return ops.cast(getattr(ops, name)(ops.cast(x, "int32"), axis=axes, keepdims=keepdims), "bool")
-    return getattr(ops, name)(x, axis=axes, keepdims=keepdims)
+        return ops.cast(ops[name](ops.cast(x, "int32"), axis=axes, keepdims=keepdims), "bool")
+    return ops[name](x, axis=axes, keepdims=keepdims)
 
 
-def _of_nothing(name: str, x: RelayExpr, axes: Sequence[int], keepdims: bool) -> Any:
+def _of_nothing(name: str, x: RelayExpr, axes: Sequence[int], keepdims: bool) -> RelayExpr:
     dtype, fill = dtype_of(x), _EMPTY[name]
     if isinstance(fill, float) and dtype == "bool":
         fill = fill > 0
@@ -39,11 +39,11 @@ def _of_nothing(name: str, x: RelayExpr, axes: Sequence[int], keepdims: bool) ->
     return constant(np.full(kept, fill, dtype))
 
 
-def _sum(x: RelayExpr, axes: Sequence[int], keepdims: bool) -> Any:
+def _sum(x: RelayExpr, axes: Sequence[int], keepdims: bool) -> RelayExpr:
     return reduce("sum", x, axes, keepdims)
 
 
-def _log_sum_exp(x: RelayExpr, axes: Sequence[int], keepdims: bool) -> Any:
+def _log_sum_exp(x: RelayExpr, axes: Sequence[int], keepdims: bool) -> RelayExpr:
     """Subtract the maximum first, so that exp does not overflow."""
     if any(dims_of(x)[a] == 0 for a in axes):
         return ops.log(_sum(x, axes, keepdims))
@@ -53,32 +53,36 @@ def _log_sum_exp(x: RelayExpr, axes: Sequence[int], keepdims: bool) -> Any:
     return total if keepdims else ops.squeeze(total, axis=axes)
 
 
-def _mean(x: RelayExpr, axes: Sequence[int], keepdims: bool) -> Any:
+def _mean(x: RelayExpr, axes: Sequence[int], keepdims: bool) -> RelayExpr:
     if dtype_of(x).startswith("float"):
         return reduce("mean", x, axes, keepdims)
     return ops.divide(_sum(x, axes, keepdims), math.prod(static_dims(x, "the input")[a] for a in axes))
 
 
-def _composed(before: Any, after: Any = None) -> Any:
+Elementwise: TypeAlias = Callable[[RelayExpr], RelayExpr]
+Reduction: TypeAlias = Callable[[RelayExpr, Sequence[int], bool], RelayExpr]
+
+
+def _composed(before: Elementwise, after: Elementwise | None = None) -> Reduction:
     """A sum of something of each element, and something of the sum."""
 
-    def apply(x: RelayExpr, axes: Any, keepdims: bool) -> Any:
+    def apply(x: RelayExpr, axes: Sequence[int], keepdims: bool) -> RelayExpr:
         total = _sum(before(x), axes, keepdims)
         return total if after is None else after(total)
 
     return apply
 
 
-def _square(x: RelayExpr) -> Any:
+def _square(x: RelayExpr) -> RelayExpr:
     return ops.multiply(x, x)
 
 
-def _root(x: RelayExpr) -> Any:
+def _root(x: RelayExpr) -> RelayExpr:
     dtype = dtype_of(x)
     return ops.sqrt(x) if dtype.startswith("float") else ops.cast(ops.sqrt(ops.cast(x, "float64")), dtype)
 
 
-REDUCTIONS: dict[str, Callable[[Any, Any, bool], Any]] = {
+REDUCTIONS: dict[str, Reduction] = {
     "ReduceSum": _sum,
     "ReduceProd": lambda x, axes, keepdims: reduce("prod", x, axes, keepdims),
     "ReduceMax": lambda x, axes, keepdims: reduce("max", x, axes, keepdims),
@@ -92,8 +96,8 @@ REDUCTIONS: dict[str, Callable[[Any, Any, bool], Any]] = {
 }
 
 
-def _reduction(apply: Callable[[Any, Any, bool], Any]) -> Convert:
-    def convert(node: Node) -> Any:
+def _reduction(apply: Reduction) -> Convert:
+    def convert(node: Node) -> RelayExpr:
         x = node.inputs[0]
         axes = node.ints_or_attr(1, "axes")
         if not axes and node.attr("noop_with_empty_axes", 0):
@@ -107,7 +111,7 @@ def _reduction(apply: Callable[[Any, Any, bool], Any]) -> Convert:
     return convert
 
 
-_OF_ONE: dict[str, Callable[[Any], Any]] = {
+_OF_ONE: dict[str, Elementwise] = {
     "ReduceL1": lambda x: ops.abs(x),
     "ReduceL2": lambda x: ops.abs(x),
     "ReduceSumSquare": _square,
@@ -115,7 +119,7 @@ _OF_ONE: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def _without_axes(operator: str, x: RelayExpr) -> Any:
+def _without_axes(operator: str, x: RelayExpr) -> RelayExpr:
     """Every element is reduced alone."""
     alone = _OF_ONE.get(operator)
     return x if alone is None else alone(x)
@@ -125,7 +129,7 @@ converters(REDUCTIONS, _reduction)
 
 
 @converter("ArgMax", "ArgMin")
-def _arg_extreme(node: Node) -> Any:
+def _arg_extreme(node: Node) -> RelayExpr:
     x, axis = node.inputs[0], node.attr("axis", 0)
     find = ops.argmax if node.operator == "ArgMax" else ops.argmin
     last = bool(node.attr("select_last_index", 0))
@@ -133,20 +137,20 @@ def _arg_extreme(node: Node) -> Any:
 
 
 @converter("TopK")
-def _top_k(node: Node) -> Any:
+def _top_k(node: Node) -> list[RelayExpr]:
     x = node.inputs[0]
     k = node.attributes["k"] if "k" in node.attributes else _top_count(node)
     smallest = not node.attr("largest", 1)
     return ops.topk(x, k, axis=node.attr("axis", -1), ret_type="both", is_ascend=smallest, dtype="int64")
 
 
-def _top_count(node: Node) -> Any:
+def _top_count(node: Node) -> RelayExpr | int:
     value = known(node.inputs[1])
     return ops.reshape(node.inputs[1], ()) if value is None else int(value.reshape(-1)[0])
 
 
 @converter("CumSum", "CumProd")
-def _cumulative(node: Node) -> Any:
+def _cumulative(node: Node) -> RelayExpr:
     x = node.inputs[0]
     axis = (node.ints(1, "axis") or [0])[0]
     run = ops.cumsum if node.operator == "CumSum" else ops.cumprod
@@ -158,7 +162,7 @@ def _cumulative(node: Node) -> Any:
 
 
 @converter("Hardmax")
-def _hardmax(node: Node) -> Any:
+def _hardmax(node: Node) -> RelayExpr:
     x = node.inputs[0]
     axis = node.attr("axis", -1 if node.opset >= 13 else 1)
     if node.opset < 13:
@@ -167,7 +171,7 @@ def _hardmax(node: Node) -> Any:
     return _hardest(x, axis)
 
 
-def _hardest(x: RelayExpr, axis: int) -> Any:
+def _hardest(x: RelayExpr, axis: int) -> RelayExpr:
     rank, extent = rank_of(x), static_dims(x, "the input")[axis]
     where = ops.cast(ops.argmax(x, axis, keepdims=True), "int64")
     bounded(extent)
@@ -183,13 +187,13 @@ def rows_and_columns(x: RelayExpr, axis: int) -> list[int]:
 
 
 @converter("Softmax", "LogSoftmax", since=13)
-def _softmax(node: Node) -> Any:
+def _softmax(node: Node) -> RelayExpr:
     apply = ops.nn.softmax if node.operator == "Softmax" else ops.nn.log_softmax
     return apply(node.inputs[0], axis=node.attr("axis", -1))
 
 
 @converter("Softmax", "LogSoftmax")
-def _softmax_of_rows(node: Node) -> Any:
+def _softmax_of_rows(node: Node) -> RelayExpr:
     """Before operator set 13 the axes from ``axis`` on are one."""
     x, axis = node.inputs[0], node.attr("axis", 1)
     apply = ops.nn.softmax if node.operator == "Softmax" else ops.nn.log_softmax

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -11,12 +10,12 @@ from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.onnx.converters.matmul import matmul
 from compiler.relay.frontend.onnx.microsoft import as_standard
 from compiler.relay.frontend.onnx.node import Node
-from compiler.relay.frontend.onnx.registry import converter, converters
+from compiler.relay.frontend.onnx.registry import Convert, converter, converters
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, ops, rank_of
 from compiler.relay.frontend.shared.tensors import reshape, static_dims, transpose
 
-_Formula = Callable[[RelayExpr, float, float], Any]
+_Formula = Callable[[RelayExpr, float, float], RelayExpr]
 
 _OF_ALPHA_AND_BETA: dict[str, _Formula] = {
     "Affine": lambda x, a, b: ops.add(ops.multiply(x, a), b),
@@ -25,7 +24,7 @@ _OF_ALPHA_AND_BETA: dict[str, _Formula] = {
 }
 
 
-def _of_alpha_and_beta(formula: _Formula) -> Callable[[Node], Any]:
+def _of_alpha_and_beta(formula: _Formula) -> Convert:
     return lambda node: formula(node.inputs[0], float(node.attr("alpha", 1.0)), float(node.attr("beta", 1.0)))
 
 
@@ -33,12 +32,12 @@ converters(_OF_ALPHA_AND_BETA, _of_alpha_and_beta)
 
 
 @converter("Scale")
-def _scale(node: Node) -> Any:
+def _scale(node: Node) -> RelayExpr:
     return ops.multiply(node.inputs[0], float(node.attr("scale", 1.0)))
 
 
 @converter("ImageScaler")
-def _image_scaler(node: Node) -> Any:
+def _image_scaler(node: Node) -> RelayExpr:
     """Scale images, and add to each channel its bias."""
     x = node.inputs[0]
     scaled = ops.multiply(x, float(node.attr("scale", 1.0)))
@@ -47,7 +46,7 @@ def _image_scaler(node: Node) -> Any:
 
 
 @converter("Crop")
-def _crop(node: Node) -> Any:
+def _crop(node: Node) -> RelayExpr:
     """Cut borders (left, top, right, bottom) off images, or a part of ``scale`` (height, width) out of them."""
     x = node.inputs[0]
     if rank_of(x) != 4:
@@ -60,7 +59,7 @@ def _crop(node: Node) -> Any:
 
 
 @converter("FC")
-def _fully_connected(node: Node) -> Any:
+def _fully_connected(node: Node) -> RelayExpr:
     """Return ``x @ w.T + b``, where the axes of a sample are one."""
     x, weight, bias = node.inputs
     if node.attr("axis", 1) != 1 or node.attr("axis_w", 1) != 1:
@@ -70,5 +69,5 @@ def _fully_connected(node: Node) -> Any:
 
 
 @converter("SpatialBN")
-def _spatial_batch_norm(node: Node) -> Any:
+def _spatial_batch_norm(node: Node) -> RelayExpr:
     return as_standard("BatchNormalization", node, *node.inputs)

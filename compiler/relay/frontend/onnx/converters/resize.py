@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -14,8 +13,8 @@ from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.partial import partial_of
 from compiler.relay.frontend.onnx.registry import converter
 from compiler.relay.frontend.shared.errors import ConversionError
-from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, ops, rank_of
-from compiler.relay.frontend.shared.tensors import reshape, static_dims, transpose, unsqueeze
+from compiler.relay.frontend.shared.folding import Operators, constant, dims_of, dtype_of, ops, rank_of
+from compiler.relay.frontend.shared.tensors import Extent, reshape, static_dims, transpose, unsqueeze
 from compiler.relay.ty import Dim
 
 _METHODS = {"nearest": "nearest_neighbor", "linear": "linear", "bilinear": "linear", "cubic": "cubic"}
@@ -26,28 +25,28 @@ class _Plan:
     """What to do along each of the axes."""
 
     axes: list[int]
-    sizes: list[Any]
-    scales: list[Any]
+    sizes: Sequence[int | None]
+    scales: Sequence[float | None]
     method: str
     mode: str = "asymmetric"
     rounding: str = "floor"
     roi: list[float] | None = None
     given: RelayExpr | None = None
-    more: dict[str, Any] = field(default_factory=dict)
+    more: dict[str, object] = field(default_factory=dict)
 
 
 @converter("Upsample")
-def _upsample(node: Node) -> Any:
+def _upsample(node: Node) -> RelayExpr:
     scales = node.attributes["scales"] if "scales" in node.attributes else _floats(node, 1, "scales")
     return _by_scales(node, scales or [])
 
 
 @converter("Resize", since=10)
-def _resize_by_scales(node: Node) -> Any:
+def _resize_by_scales(node: Node) -> RelayExpr:
     return _by_scales(node, _floats(node, 1, "scales") or [])
 
 
-def _by_scales(node: Node, scales: Sequence[float]) -> Any:
+def _by_scales(node: Node, scales: Sequence[float]) -> RelayExpr:
     x = node.inputs[0]
     sizes = [_scaled(d, s) for d, s in zip(dims_of(x), scales, strict=True)]
     return _resized(x, _Plan(list(range(rank_of(x))), sizes, list(scales), _method(node)))
@@ -71,7 +70,7 @@ def _floats(node: Node, index: int, what: str) -> list[float] | None:
 
 
 @converter("Resize", since=11)
-def _resize(node: Node) -> Any:
+def _resize(node: Node) -> RelayExpr:
     x, rank = node.inputs[0], rank_of(node.inputs[0])
     axes = [a % rank for a in node.attr("axes", list(range(rank)))]
     sizes, scales = _extents(node, axes)
@@ -93,35 +92,37 @@ def _rounding(node: Node) -> str:
     return str(node.attr("nearest_mode", "round_prefer_floor"))
 
 
-def _extents(node: Node, axes: list[int]) -> tuple[list[Any], list[Any]]:
+def _extents(node: Node, axes: list[int]) -> tuple[Sequence[int | None], Sequence[float | None]]:
     """Return the new extents, and by how much the axes grow; None for what the running program computes."""
     dims = dims_of(node.inputs[0])
     scales = _floats(node, 2, "scales")
     if scales is not None:
         return [_scaled(dims[a], s) for a, s in zip(axes, scales, strict=True)], scales
-    if node.input(3) is None:
+    given = node.input(3)
+    if given is None:
         raise ConversionError("scales or sizes must be given")
-    sizes = partial_of(node.input(3)) or [None] * len(axes)
+    sizes = partial_of(given) or [None] * len(axes)
     old = [dims[a] for a in axes]
     if node.attr("keep_aspect_ratio_policy", "stretch") == "stretch":
         pairs = list(zip(sizes, old, strict=True))
         return [s if isinstance(s, int) else None for s in sizes], [_scale(s, d) for s, d in pairs]
-    if not all(isinstance(s, int) for s in sizes):
+    wanted = [s for s in sizes if isinstance(s, int)]
+    if len(wanted) < len(sizes):
         raise ConversionError("sizes must be known while importing where the aspect ratio is kept; give `shape`")
-    old = [static_dims(node.inputs[0], "the input", axes)[a] for a in axes]
+    own = static_dims(node.inputs[0], "the input", axes)
     choose = min if node.attr("keep_aspect_ratio_policy") == "not_larger" else max
-    scale = choose(s / d for s, d in zip(sizes, old, strict=True))
-    return [math.floor(scale * d + 0.5) for d in old], [scale] * len(old)
+    scale = choose(s / d for s, d in zip(wanted, own, strict=True))
+    return [math.floor(scale * d + 0.5) for d in own], [scale] * len(own)
 
 
-def _scale(size: Any, extent: Dim) -> float | None:
+def _scale(size: Extent, extent: Dim) -> float | None:
     """Return by how much an axis grows, None if only the running program knows."""
     if size is extent:
         return 1.0
     return size / extent if isinstance(size, int) and isinstance(extent, int) else None
 
 
-def _resized(x: RelayExpr, plan: _Plan) -> Any:
+def _resized(x: RelayExpr, plan: _Plan) -> RelayExpr:
     """Resize up to three axes in one call, more in several: each axis is its own matter."""
     dims = dims_of(x)
     places = [i for i in range(len(plan.axes)) if _changes(plan, i, dims[plan.axes[i]])]
@@ -138,7 +139,7 @@ def _changes(plan: _Plan, i: int, extent: Dim) -> bool:
     return plan.scales[i] != 1 or not (kept or plan.sizes[i] is None)
 
 
-def _some_axes(x: RelayExpr, plan: _Plan, places: list[int]) -> Any:
+def _some_axes(x: RelayExpr, plan: _Plan, places: list[int]) -> RelayExpr:
     axes = sorted(plan.axes[i] for i in places)
     places = sorted(places, key=lambda i: plan.axes[i])
     rank = rank_of(x)
@@ -150,7 +151,7 @@ def _some_axes(x: RelayExpr, plan: _Plan, places: list[int]) -> Any:
     return transpose(resized, [order.index(a) for a in range(rank)])
 
 
-def _as_images(x: RelayExpr, count: int) -> tuple[Any, Callable[[RelayExpr], Any]]:
+def _as_images(x: RelayExpr, count: int) -> tuple[RelayExpr, Callable[[RelayExpr], RelayExpr]]:
     """Return a tensor whose first ``count`` axes, which stay, have become two, and what undoes that."""
     if count <= 2:
         missing = list(range(2 - count))
@@ -162,19 +163,20 @@ def _as_images(x: RelayExpr, count: int) -> tuple[Any, Callable[[RelayExpr], Any
     return images, lambda resized: ops.reshape_like(resized, x, lhs_begin=0, lhs_end=2, rhs_begin=0, rhs_end=count)
 
 
-def _images_resized(images: RelayExpr, plan: _Plan, places: list[int]) -> Any:
+def _images_resized(images: RelayExpr, plan: _Plan, places: list[int]) -> RelayExpr:
     """Resize all axes of ``images`` but the first two, which are ``places`` in the plan."""
     count = len(plan.axes)
     roi = None if plan.roi is None else [plan.roi[i] for i in places] + [plan.roi[i + count] for i in places]
-    scales, size = [plan.scales[i] for i in places], [plan.sizes[i] for i in places]
-    if None in size or not all(isinstance(d, int) for d in dims_of(images)[2:]):
-        roi = constant(np.asarray(roi or [0] * len(places) + [1] * len(places), np.float32))
-        size = _size_at_run_time(images, plan, places) if None in size else constant(size, "int64")
-    package = ops.image if isinstance(size, list) else ops.dyn.image
-    return getattr(package, f"resize{len(places)}d")(
+    scales, sizes = [plan.scales[i] for i in places], [plan.sizes[i] for i in places]
+    package: Operators = ops.image
+    given: tuple[object, object] = (sizes, roi)
+    if None in sizes or not all(isinstance(d, int) for d in dims_of(images)[2:]):
+        size = _size_at_run_time(images, plan, places) if None in sizes else constant(sizes, "int64")
+        whole = constant(np.asarray(roi or [0] * len(places) + [1] * len(places), np.float32))
+        package, given = ops.dyn.image, (size, whole)
+    return package[f"resize{len(places)}d"](
         images,
-        size,
-        roi,
+        *given,
         method=plan.method,
         coordinate_transformation_mode=plan.mode,
         rounding_method=plan.rounding if plan.method == "nearest_neighbor" else "",
@@ -184,7 +186,7 @@ def _images_resized(images: RelayExpr, plan: _Plan, places: list[int]) -> Any:
     )
 
 
-def _size_at_run_time(images: RelayExpr, plan: _Plan, places: list[int]) -> Any:
+def _size_at_run_time(images: RelayExpr, plan: _Plan, places: list[int]) -> RelayExpr:
     """Return the extents that are given, or those of images times the scales, rounded down."""
     if plan.given is not None:
         return ops.take(ops.cast(plan.given, "int64"), constant(places, "int64"), axis=0)

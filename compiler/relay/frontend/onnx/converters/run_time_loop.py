@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from compiler.relay.function import Function
 from compiler.relay.ty import AnyDim, FuncType, TensorType, TupleType
 
 
-def loop_at_run_time(node: Node) -> list[Any]:
+def loop_at_run_time(node: Node) -> list[RelayExpr]:
     """Convert a loop to a recursive function, and return its outputs."""
     trips, condition, *initial = node.inputs
     body = node.required("body")
@@ -51,7 +50,7 @@ def _typed(variables: Sequence[Var]) -> None:
         settle(v)
 
 
-def _scalar(x: RelayExpr) -> Any:
+def _scalar(x: RelayExpr) -> RelayExpr:
     return reshape(x, []) if rank_of(x) else x
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.ir.expr import RelayExpr
 from compiler.relay.expr import Tuple, TupleGetItem
 from compiler.relay.frontend.onnx.node import Node
@@ -18,7 +16,7 @@ _ABSENT: RelayExpr = settle(Tuple(()))
 """The optional value that holds nothing."""
 
 
-def _items(sequence: RelayExpr) -> list[Any]:
+def _items(sequence: RelayExpr) -> list[RelayExpr]:
     """Return the elements of a sequence."""
     if isinstance(sequence, Tuple):
         return list(sequence.fields)
@@ -49,42 +47,42 @@ def _place(node: Node, index: int, length: int, last: int) -> int:
 
 
 @converter("SequenceEmpty")
-def _sequence_empty(node: Node) -> Any:
+def _sequence_empty(node: Node) -> RelayExpr:
     return Tuple(())
 
 
 @converter("SequenceConstruct")
-def _sequence_construct(node: Node) -> Any:
+def _sequence_construct(node: Node) -> RelayExpr:
     return Tuple(tuple(node.inputs))
 
 
 @converter("SequenceInsert")
-def _sequence_insert(node: Node) -> Any:
+def _sequence_insert(node: Node) -> RelayExpr:
     items = _items(node.inputs[0])
     place = _place(node, 2, len(items), len(items))
     return Tuple((*items[:place], node.inputs[1], *items[place:]))
 
 
 @converter("SequenceErase")
-def _sequence_erase(node: Node) -> Any:
+def _sequence_erase(node: Node) -> RelayExpr:
     items = _items(node.inputs[0])
     del items[_place(node, 1, len(items), len(items) - 1)]
     return Tuple(tuple(items))
 
 
 @converter("SequenceAt")
-def _sequence_at(node: Node) -> Any:
+def _sequence_at(node: Node) -> RelayExpr:
     items = _items(node.inputs[0])
     return items[_place(node, 1, len(items), len(items) - 1)]
 
 
 @converter("SequenceLength")
-def _sequence_length(node: Node) -> Any:
+def _sequence_length(node: Node) -> RelayExpr:
     return constant(len(_items(node.inputs[0])), "int64")
 
 
 @converter("SequenceMap")
-def _sequence_map(node: Node) -> Any:
+def _sequence_map(node: Node) -> list[Tuple]:
     first, *others = node.inputs
     columns = [_items(x) if _is_sequence(x) else None for x in others]
     turns = [
@@ -98,7 +96,7 @@ def _sequence_map(node: Node) -> Any:
 
 
 @converter("ConcatFromSequence")
-def _concat_from_sequence(node: Node) -> Any:
+def _concat_from_sequence(node: Node) -> RelayExpr:
     items, axis = _items(node.inputs[0]), node.required("axis")
     if not items:
         raise ConversionError("an empty sequence cannot be concatenated")
@@ -108,7 +106,7 @@ def _concat_from_sequence(node: Node) -> Any:
 
 
 @converter("SplitToSequence")
-def _split_to_sequence(node: Node) -> Any:
+def _split_to_sequence(node: Node) -> RelayExpr:
     x = node.inputs[0]
     axis = node.attr("axis", 0) % rank_of(x)
     extent = static_dims(x, "the input")[axis]
@@ -131,18 +129,18 @@ def _sizes(node: Node, extent: int) -> list[int]:
 
 
 @converter("Optional")
-def _optional(node: Node) -> Any:
+def _optional(node: Node) -> RelayExpr | list[RelayExpr]:
     value = node.input(0)
     return _ABSENT if value is None else [value]
 
 
 @converter("OptionalHasElement")
-def _optional_has_element(node: Node) -> Any:
+def _optional_has_element(node: Node) -> RelayExpr:
     return constant(node.input(0) is not None and node.inputs[0] is not _ABSENT)
 
 
 @converter("OptionalGetElement")
-def _optional_get_element(node: Node) -> Any:
+def _optional_get_element(node: Node) -> list[RelayExpr]:
     if node.inputs[0] is _ABSENT:
         raise ConversionError("the optional value holds nothing")
     return [node.inputs[0]]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from compiler.relay.frontend.onnx.registry import converter
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, known, ops, rank_of
 from compiler.relay.frontend.shared.tensors import (
+    Extent,
     count_of,
     expand,
     is_copied,
@@ -30,7 +30,7 @@ from compiler.relay.ty import Dim
 
 
 @converter("Shape")
-def _shape(node: Node) -> Any:
+def _shape(node: Node) -> RelayExpr:
     dims = dims_of(node.inputs[0])[slice(node.attr("start", 0), node.attr("end"))]
     if all(isinstance(d, int) for d in dims):
         return constant(np.array(dims, np.int64))
@@ -43,7 +43,7 @@ def _shape(node: Node) -> Any:
 
 
 @converter("Size")
-def _size(node: Node) -> Any:
+def _size(node: Node) -> RelayExpr:
     dims = dims_of(node.inputs[0])
     if all(isinstance(d, int) for d in dims):
         return constant(np.int64(math.prod(dims)))  # type: ignore[arg-type]
@@ -51,7 +51,7 @@ def _size(node: Node) -> Any:
 
 
 @converter("Reshape")
-def _reshape(node: Node) -> Any:
+def _reshape(node: Node) -> RelayExpr:
     x = node.inputs[0]
     wanted = node.attributes["shape"] if "shape" in node.attributes else partial_of(node.inputs[1])
     dims = dims_of(x)
@@ -62,17 +62,17 @@ def _reshape(node: Node) -> Any:
     return reshape(x, wanted)
 
 
-def _is_determined(dims: Sequence[Dim], wanted: Any) -> bool:
+def _is_determined(dims: Sequence[Dim], wanted: Sequence[Extent]) -> bool:
     """Return whether all but one of the extents are known, or copied from the same place."""
     return sum(not _is_plain(w) and not is_copied(dims, wanted, i) for i, w in enumerate(wanted)) <= 1
 
 
-def _is_plain(extent: Dim) -> bool:
+def _is_plain(extent: Extent) -> bool:
     return isinstance(extent, (int, np.integer)) and bool(extent >= 0)
 
 
 @converter("Flatten")
-def _flatten(node: Node) -> Any:
+def _flatten(node: Node) -> RelayExpr:
     x, axis = node.inputs[0], node.attr("axis", 1)
     if not -rank_of(x) <= axis <= rank_of(x):
         raise ConversionError(f"axis must be from {-rank_of(x)} to {rank_of(x)}, got {axis}")
@@ -85,13 +85,13 @@ def _flatten(node: Node) -> Any:
 
 
 @converter("Transpose")
-def _transpose(node: Node) -> Any:
+def _transpose(node: Node) -> RelayExpr:
     x = node.inputs[0]
     return transpose(x, node.attr("perm", list(range(rank_of(x)))[::-1]))
 
 
 @converter("Squeeze")
-def _squeeze(node: Node) -> Any:
+def _squeeze(node: Node) -> RelayExpr:
     x, axes = node.inputs[0], node.ints_or_attr(1, "axes")
     if axes is None:
         axes = [i for i, d in enumerate(dims_of(x)) if isinstance(d, int) and d == 1]
@@ -99,17 +99,17 @@ def _squeeze(node: Node) -> Any:
 
 
 @converter("Unsqueeze")
-def _unsqueeze(node: Node) -> Any:
+def _unsqueeze(node: Node) -> RelayExpr:
     axes = node.ints_or_attr(1, "axes") or []
     return remember(unsqueeze(node.inputs[0], axes), _kept(node.inputs[0]))
 
 
-def _kept(x: RelayExpr) -> Any:
+def _kept(x: RelayExpr) -> list[Extent] | None:
     return partial_of(x) if rank_of(x) <= 1 else None
 
 
 @converter("Concat")
-def _concat(node: Node) -> Any:
+def _concat(node: Node) -> RelayExpr:
     axis = node.attr("axis", 1) if node.opset < 4 else node.required("axis")
     parts = [x for x in node.inputs if dims_of(x)[axis] != 0] or node.inputs[:1]
     pieces = [partial_of(x) if rank_of(x) == 1 else None for x in parts]
@@ -120,7 +120,7 @@ def _concat(node: Node) -> Any:
 
 
 @converter("Split")
-def _split(node: Node) -> Any:
+def _split(node: Node) -> list[RelayExpr]:
     x, axis = node.inputs[0], node.attr("axis", 0)
     sizes = node.ints_or_attr(1, "split")
     if sizes is None:
@@ -134,7 +134,7 @@ def _equal_parts(extent: int, count: int) -> list[int]:
 
 
 @converter("Slice")
-def _slice(node: Node) -> Any:
+def _slice(node: Node) -> RelayExpr:
     x = node.inputs[0]
     if _is_dynamic_slice(node):
         return _dynamic_slice(node)
@@ -151,7 +151,7 @@ def _is_dynamic_slice(node: Node) -> bool:
     return any(x is not None and known(x) is None for x in node.take(5)[1:])
 
 
-def _dynamic_slice(node: Node) -> Any:
+def _dynamic_slice(node: Node) -> RelayExpr:
     """Slice where only the running program knows from where to where; how much it is, it alone knows too."""
     x, starts, ends = node.inputs[:3]
     axes = node.ints(3, "axes")
@@ -163,7 +163,7 @@ def _dynamic_slice(node: Node) -> Any:
     return ops.strided_slice(x, begin, end, strides, axes=axes)
 
 
-def _cut(x: RelayExpr, axis: int, start: int, end: int, step: int) -> Any:
+def _cut(x: RelayExpr, axis: int, start: int, end: int, step: int) -> RelayExpr:
     extent, values = dims_of(x)[axis], partial_of(x) if rank_of(x) == 1 else None
     if not isinstance(extent, int):
         if step != 1:
@@ -179,7 +179,7 @@ def _cut(x: RelayExpr, axis: int, start: int, end: int, step: int) -> Any:
 
 
 @converter("Expand")
-def _expand(node: Node) -> Any:
+def _expand(node: Node) -> RelayExpr:
     x, shape = node.inputs
     wanted = partial_of(shape)
     if wanted is not None and _is_settled(dims_of(x), wanted):
@@ -187,7 +187,7 @@ def _expand(node: Node) -> Any:
     return ops.broadcast_to(x, _joint_shape(x, shape))
 
 
-def _is_settled(dims: Sequence[Any], wanted: Sequence[Any]) -> bool:
+def _is_settled(dims: Sequence[Dim], wanted: Sequence[Extent]) -> bool:
     """Return whether it is known which extents are repeated: one that only a run knows may be 1."""
     shared = min(len(dims), len(wanted))
     pairs = zip(dims[len(dims) - shared :], wanted[len(wanted) - shared :], strict=True)
@@ -197,7 +197,7 @@ def _is_settled(dims: Sequence[Any], wanted: Sequence[Any]) -> bool:
     )
 
 
-def _joint_shape(x: RelayExpr, shape: Any) -> Any:
+def _joint_shape(x: RelayExpr, shape: RelayExpr) -> RelayExpr:
     """Return the shape that a tensor and a shape broadcast to, as a value."""
     own, missing = ops.shape_of(x, dtype="int64"), static_dims(shape, "the shape")[0] - rank_of(x)
     ones = constant(np.ones(abs(missing), np.int64))
@@ -209,7 +209,7 @@ def _joint_shape(x: RelayExpr, shape: Any) -> Any:
 
 
 @converter("Tile")
-def _tile_one_axis(node: Node) -> Any:
+def _tile_one_axis(node: Node) -> RelayExpr:
     """Before operator set 6, one axis and how often it is repeated are inputs."""
     if len(node.inputs) == 2:  # what later sets have; files that state the wrong set are common
         return _tile(node)
@@ -218,12 +218,12 @@ def _tile_one_axis(node: Node) -> Any:
 
 
 @converter("Tile", since=6)
-def _tile(node: Node) -> Any:
+def _tile(node: Node) -> RelayExpr:
     return ops.tile(*node.inputs)
 
 
 @converter("Pad")
-def _pad(node: Node) -> Any:
+def _pad(node: Node) -> RelayExpr:
     x, mode = node.inputs[0], node.attr("mode", "constant")
     pads = node.attr("paddings") or node.ints_or_attr(1, "pads") or []
     fill = node.attributes.get("value") if "value" in node.attributes else node.input(2)
@@ -237,7 +237,7 @@ def _pad(node: Node) -> Any:
 
 
 @converter("CenterCropPad")
-def _center_crop_pad(node: Node) -> Any:
+def _center_crop_pad(node: Node) -> RelayExpr:
     x = node.inputs[0]
     target = node.ints(1, "shape") or []
     axes = [a % rank_of(x) for a in node.attr("axes", list(range(rank_of(x))))]
@@ -250,7 +250,7 @@ def _center_crop_pad(node: Node) -> Any:
 
 
 @converter("DepthToSpace")
-def _depth_to_space(node: Node) -> Any:
+def _depth_to_space(node: Node) -> RelayExpr:
     x, block = node.inputs[0], node.required("blocksize")
     n, c, h, w = static_dims(x, "the input")
     inner = c // (block * block)
@@ -263,7 +263,7 @@ def _depth_to_space(node: Node) -> Any:
 
 
 @converter("SpaceToDepth")
-def _space_to_depth(node: Node) -> Any:
+def _space_to_depth(node: Node) -> RelayExpr:
     x, block = node.inputs[0], node.required("blocksize")
     n, c, h, w = static_dims(x, "the input")
     apart = ops.reshape(x, (n, c, h // block, block, w // block, block))

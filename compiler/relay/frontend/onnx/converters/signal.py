@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
@@ -12,18 +12,18 @@ from compiler.relay.frontend.onnx.converters.matmul import matmul
 from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.reader import dtype_name
 from compiler.relay.frontend.onnx.registry import converter, converters
-from compiler.relay.frontend.shared.folding import constant, dtype_of, ops, rank_of
+from compiler.relay.frontend.shared.folding import Array, constant, dtype_of, ops, rank_of
 from compiler.relay.frontend.shared.tensors import bounded, cast, pad, slice_axis, static_dims, transpose, unsqueeze
 
 
-def _fourier(size: int, bins: int, inverse: bool) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def _fourier(size: int, bins: int, inverse: bool) -> tuple[Array, Array]:
     bounded(size, bins)
     angle = 2 * np.pi * np.outer(np.arange(size), np.arange(bins)) / size
     scale = 1 / size if inverse else 1.0
     return np.cos(angle) * scale, np.sin(angle) * (scale if inverse else -scale)
 
 
-def dft(x: RelayExpr, axis: int, length: int | None, onesided: bool, inverse: bool) -> Any:
+def dft(x: RelayExpr, axis: int, length: int | None, onesided: bool, inverse: bool) -> RelayExpr:
     """Transform an axis of numbers whose last axis is (real,) or (real, imaginary)."""
     rank = rank_of(x)
     axis %= rank
@@ -54,11 +54,11 @@ def dft(x: RelayExpr, axis: int, length: int | None, onesided: bool, inverse: bo
     return transpose(ops.stack(components, axis=0), back)
 
 
-def _as(matrix: np.ndarray[Any, Any], x: RelayExpr) -> Any:
+def _as(matrix: Array, x: RelayExpr) -> RelayExpr:
     return constant(matrix.astype(dtype_of(x)))
 
 
-def _real_from_half(length: int, bins: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def _real_from_half(length: int, bins: int) -> tuple[Array, Array]:
     """Return the inverse transform of the first half of a symmetric spectrum, whose other half counts as well."""
     bounded(bins, length)
     angle = 2 * np.pi * np.outer(np.arange(bins), np.arange(length)) / length
@@ -67,21 +67,21 @@ def _real_from_half(length: int, bins: int) -> tuple[np.ndarray[Any, Any], np.nd
     return np.cos(angle) * weight[:, None], np.sin(angle) * weight[:, None]
 
 
-def _part(x: RelayExpr, index: int) -> Any:
+def _part(x: RelayExpr, index: int) -> RelayExpr:
     return ops.squeeze(slice_axis(x, 0, index, index + 1), axis=[0])
 
 
 @converter("DFT", since=17)
-def _dft_by_attribute(node: Node) -> Any:
+def _dft_by_attribute(node: Node) -> RelayExpr:
     return _dft(node, node.attr("axis", 1))
 
 
 @converter("DFT", since=20)
-def _dft_by_input(node: Node) -> Any:
+def _dft_by_input(node: Node) -> RelayExpr:
     return _dft(node, (node.ints(2, "axis") or [-2])[0])
 
 
-def _dft(node: Node, axis: int) -> Any:
+def _dft(node: Node, axis: int) -> RelayExpr:
     """Sums over a whole signal lose too much in single precision."""
     length = node.ints(1, "dft_length")
     inverse, onesided = bool(node.attr("inverse", 0)), bool(node.attr("onesided", 0))
@@ -90,13 +90,13 @@ def _dft(node: Node, axis: int) -> Any:
 
 
 @converter("STFT")
-def _stft(node: Node) -> Any:
+def _stft(node: Node) -> RelayExpr:
     signal, window = node.inputs[0], node.input(2)
     if rank_of(signal) == 2:  # onnxruntime takes real numbers without an axis for their one part
         signal = unsqueeze(signal, [2])
     step = (node.ints(1, "frame_step") or [1])[0]
     given = node.ints(3, "frame_length")
-    length = given[0] if given else static_dims(window, "the window")[0]
+    length = given[0] if given else static_dims(node.inputs[2], "the window")[0]
     extent = static_dims(signal, "the signal")[1]
     frames = (extent - length) // step + 1
     bounded(frames, length)
@@ -115,8 +115,8 @@ _WINDOWS = {
 """Coefficients of 1, cos and cos of the double angle."""
 
 
-def _window(row: tuple[float, float, float]) -> Any:
-    def convert(node: Node) -> Any:
+def _window(row: tuple[float, float, float]) -> Callable[[Node], RelayExpr]:
+    def convert(node: Node) -> RelayExpr:
         size = (node.ints(0, "size") or [0])[0]
         bounded(size)
         angle = 2 * math.pi * np.arange(size) / max(size if node.attr("periodic", 1) else size - 1, 1)
@@ -131,10 +131,10 @@ converters(_WINDOWS, _window)
 
 
 @converter("MelWeightMatrix")
-def _mel_weight_matrix(node: Node) -> Any:
+def _mel_weight_matrix(node: Node) -> RelayExpr:
     """Triangles over the frequencies, equally wide in mels."""
     bins, length, rate, low, high = (
-        node.value(i, name).item()
+        node.array(i, name).item()
         for i, name in enumerate(("num_mel_bins", "dft_length", "sample_rate", "lower_edge_hertz", "upper_edge_hertz"))
     )
     bounded(length, bins)

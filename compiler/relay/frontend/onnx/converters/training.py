@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.onnx.node import Node
@@ -14,7 +13,7 @@ from compiler.relay.frontend.shared.tensors import cast
 
 _DOMAIN = "ai.onnx.preview.training"
 
-_Step = Callable[..., tuple[Any, ...]]
+_Step = Callable[..., tuple[RelayExpr, ...]]
 
 
 def _optimizer(name: str, moments: int) -> Callable[[_Step], _Step]:
@@ -28,7 +27,7 @@ def _optimizer(name: str, moments: int) -> Callable[[_Step], _Step]:
     """
 
     def enter(step: _Step) -> _Step:
-        def convert(node: Node) -> list[Any]:
+        def convert(node: Node) -> list[RelayExpr]:
             rate, steps, *rest = node.inputs
             kinds = 2 + moments
             if len(rest) % kinds:
@@ -44,18 +43,18 @@ def _optimizer(name: str, moments: int) -> Callable[[_Step], _Step]:
     return enter
 
 
-def _regularized(node: Node, x: RelayExpr, gradient: RelayExpr) -> Any:
+def _regularized(node: Node, x: RelayExpr, gradient: RelayExpr) -> RelayExpr:
     return ops.add(ops.multiply(x, float(node.attr("norm_coefficient", 0.0))), gradient)
 
 
-def _mixed(old: RelayExpr, new: RelayExpr, weight: float) -> Any:
+def _mixed(old: RelayExpr, new: RelayExpr, weight: float) -> RelayExpr:
     return ops.add(ops.multiply(old, weight), ops.multiply(new, 1.0 - weight))
 
 
 @_optimizer("Adagrad", 1)
 def _adagrad(
     node: Node, rate: RelayExpr, steps: RelayExpr, x: RelayExpr, gradient: RelayExpr, squares: RelayExpr
-) -> Any:
+) -> tuple[RelayExpr, RelayExpr]:
     decayed = ops.divide(rate, ops.add(ops.multiply(steps, float(node.attr("decay_factor", 0.0))), 1.0))
     slope = _regularized(node, x, gradient)
     squares = ops.add(squares, ops.multiply(slope, slope))
@@ -72,7 +71,7 @@ def _adam(
     gradient: RelayExpr,
     first: RelayExpr,
     second: RelayExpr,
-) -> Any:
+) -> tuple[RelayExpr, RelayExpr, RelayExpr]:
     alpha, beta = float(node.attr("alpha", 0.9)), float(node.attr("beta", 0.999))
     slope = _regularized(node, x, gradient)
     first = _mixed(first, slope, alpha)
@@ -85,14 +84,14 @@ def _adam(
     return ops.multiply(moved, 1.0 - float(node.attr("norm_coefficient_post", 0.0))), first, second
 
 
-def _one_less_power(base: float, exponent: RelayExpr) -> Any:
+def _one_less_power(base: float, exponent: RelayExpr) -> RelayExpr:
     return ops.subtract(1.0, ops.power(base, exponent))
 
 
 @_optimizer("Momentum", 1)
 def _momentum(
     node: Node, rate: RelayExpr, steps: RelayExpr, x: RelayExpr, gradient: RelayExpr, velocity: RelayExpr
-) -> Any:
+) -> tuple[RelayExpr, RelayExpr]:
     mode = node.required("mode")
     if mode not in ("standard", "nesterov"):
         raise ModelError(f"attribute mode must be 'standard' or 'nesterov', got {mode!r}")

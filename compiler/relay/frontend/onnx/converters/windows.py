@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from compiler.relay.frontend.onnx.integers import product_on_integers
 from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.registry import converter
 from compiler.relay.frontend.shared.errors import ConversionError
-from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, ops, rank_of
+from compiler.relay.frontend.shared.folding import Array, constant, dims_of, dtype_of, ops, rank_of
 from compiler.relay.frontend.shared.tensors import bounded, cast, pad, slice_axis, static_dims
 
 _LAYOUTS = {1: "W", 2: "HW", 3: "DHW"}
@@ -58,7 +57,8 @@ def windows_of(node: Node, x: RelayExpr, kernel: Sequence[int]) -> Windows:
     if auto not in ("SAME_UPPER", "SAME_LOWER"):
         return windows
     decisive = [i + 2 for i, s in enumerate(strides) if s != 1]
-    extents = [d if isinstance(d, int) else 1 for d in static_dims(x, "the input", decisive)[2:]]
+    static_dims(x, "the input", decisive)
+    extents = [d if isinstance(d, int) else 1 for d in dims_of(x)[2:]]
     total = [max((-(-e // s) - 1) * s + r - e, 0) for e, s, r in zip(extents, strides, windows.reach, strict=True)]
     small, large = tuple(t // 2 for t in total), tuple(t - t // 2 for t in total)
     before, after = (small, large) if auto == "SAME_UPPER" else (large, small)
@@ -73,13 +73,13 @@ def _kernel(node: Node, weight: RelayExpr) -> tuple[int, ...]:
     return extents
 
 
-def conv(node: Node, x: RelayExpr, weight: RelayExpr, out_dtype: str = "") -> Any:
+def conv(node: Node, x: RelayExpr, weight: RelayExpr, out_dtype: str = "") -> RelayExpr:
     """Build the convolution that the attributes of a node describe."""
     kernel = _kernel(node, weight)
     if len(kernel) not in _LAYOUTS:
         raise ConversionError(f"a convolution over {len(kernel)} dimensions is not supported, only over 1, 2 or 3")
     w = windows_of(node, x, kernel)
-    return getattr(ops.nn, f"conv{len(kernel)}d")(
+    return ops.nn[f"conv{len(kernel)}d"](
         x,
         weight,
         strides=w.strides,
@@ -93,8 +93,8 @@ def conv(node: Node, x: RelayExpr, weight: RelayExpr, out_dtype: str = "") -> An
 
 
 @converter("Conv")
-def _conv(node: Node) -> Any:
-    x, weight, bias = node.take(3)
+def _conv(node: Node) -> RelayExpr:
+    (x, weight), bias = node.inputs[:2], node.input(2)
     depth = _depth(weight)
     result = product_on_integers(x, weight, depth, (0, 1), lambda a, b, out_dtype: conv(node, a, b, out_dtype))
     if result is None:
@@ -102,22 +102,23 @@ def _conv(node: Node) -> Any:
     return result if bias is None else ops.nn.bias_add(result, bias, axis=1)
 
 
-def _depth(weight: RelayExpr) -> Any:
+def _depth(weight: RelayExpr) -> int | None:
     """Return how many products a convolution sums for each element, None if that is not constant."""
     dims = dims_of(weight)[1:]
-    return math.prod(dims) if all(isinstance(d, int) for d in dims) else None
+    known = [d for d in dims if isinstance(d, int)]
+    return math.prod(known) if len(known) == len(dims) else None
 
 
 @converter("ConvTranspose")
-def _conv_transpose(node: Node) -> Any:
-    x, weight, bias = node.take(3)
+def _conv_transpose(node: Node) -> RelayExpr:
+    (x, weight), bias = node.inputs[:2], node.input(2)
     kernel, groups = _kernel(node, weight), node.attr("group", 1)
     count = len(kernel)
     w = windows_of(_without_auto_pad(node), x, kernel)
     more = tuple(node.attr("output_padding", [0] * count))
     before, after = _transposed_padding(node, w, more)
     shrinks = min(*before, *after) >= 0
-    result = getattr(ops.nn, f"conv{count}d_transpose")(
+    result = ops.nn[f"conv{count}d_transpose"](
         x,
         weight,
         strides=w.strides,
@@ -144,7 +145,7 @@ def _transposed_padding(node: Node, w: Windows, more: Sequence[int]) -> tuple[Se
     auto, count = node.attr("auto_pad", "NOTSET"), len(w.kernel)
     wanted = node.attributes.get("output_shape")
     if wanted is not None:
-        extents = static_dims(node.inputs[0], "the input", range(2, count + 2))[2:]
+        extents = static_dims(node.inputs[0], "the input", range(2, count + 2))
         whole = [(e - 1) * s + r + o for e, s, r, o in zip(extents, w.strides, w.reach, more, strict=True)]
         total = [have - want for have, want in zip(whole, wanted[-count:], strict=True)]
     elif auto in ("SAME_UPPER", "SAME_LOWER"):
@@ -157,7 +158,7 @@ def _transposed_padding(node: Node, w: Windows, more: Sequence[int]) -> tuple[Se
 
 
 @converter("MaxPool")
-def _max_pool(node: Node) -> Any:
+def _max_pool(node: Node) -> RelayExpr | list[RelayExpr]:
     x = node.inputs[0]
     w = windows_of(node, x, node.required("kernel_shape"))
     dtype = dtype_of(x)
@@ -167,13 +168,14 @@ def _max_pool(node: Node) -> Any:
     return cast(pool(node, "max", cast(x, "int32") if dtype in ("int8", "uint8") else x, w), dtype)
 
 
-def pool(node: Node, kind: str, x: RelayExpr, w: Windows, **more: Any) -> Any:
+def pool(node: Node, kind: str, x: RelayExpr, w: Windows, **more: object) -> RelayExpr:
     """Pool; a last window that would begin behind the image, in the padding, is left out."""
-    apply = getattr(ops.nn, f"{kind}_pool{len(w.kernel)}d", None)
-    if apply is None:
+    if len(w.kernel) not in (1, 2, 3):
         raise ConversionError(f"pooling over {len(w.kernel)} dimensions is not supported, only over 1, 2 or 3")
     ceil = _ceil(node)
-    pooled = apply(x, w.kernel, strides=w.strides, dilation=w.dilations, padding=w.padding, ceil_mode=ceil, **more)
+    pooled = ops.nn[f"{kind}_pool{len(w.kernel)}d"](
+        x, w.kernel, strides=w.strides, dilation=w.dilations, padding=w.padding, ceil_mode=ceil, **more
+    )
     if not ceil:
         return pooled
     for axis, extent in enumerate(static_dims(x, "the input")[2:]):
@@ -187,7 +189,7 @@ def _ceil(node: Node) -> bool:
     return bool(node.attr("ceil_mode", 0)) and node.attr("auto_pad", "NOTSET") in ("NOTSET", "VALID")
 
 
-def positions(extents: Sequence[int], w: Windows, ceil: bool = False) -> tuple[tuple[int, ...], np.ndarray[Any, Any]]:
+def positions(extents: Sequence[int], w: Windows, ceil: bool = False) -> tuple[tuple[int, ...], Array]:
     """Return how many windows there are along each axis, and the flat place of each of their elements.
 
     Places outside of the image are -1; the array is (windows, elements of one).
@@ -211,7 +213,7 @@ def positions(extents: Sequence[int], w: Windows, ceil: bool = False) -> tuple[t
     return tuple(len(a) for a in axes), np.where(inside, flat, -1)
 
 
-def unfold(x: RelayExpr, places: np.ndarray[Any, Any], fill: float) -> Any:
+def unfold(x: RelayExpr, places: Array, fill: float) -> RelayExpr:
     """Return the elements of all windows, (N, C, windows, elements of one); ``fill`` stands outside of the image."""
     n, c, *extents = static_dims(x, "the input")
     flat = ops.reshape(x, (n, c, math.prod(extents)))
@@ -219,14 +221,14 @@ def unfold(x: RelayExpr, places: np.ndarray[Any, Any], fill: float) -> Any:
     return taken if (places >= 0).all() else ops.where(constant(places >= 0), taken, fill)
 
 
-def _max_pool_with_places(node: Node, x: RelayExpr, w: Windows, ceil: bool) -> list[Any]:
+def _max_pool_with_places(node: Node, x: RelayExpr, w: Windows, ceil: bool) -> list[RelayExpr]:
     n, c, *extents = static_dims(x, "the input")
     dtype = dtype_of(x)
     counts, places = positions(extents, w, ceil)
     lowest = -math.inf if dtype.startswith("float") else float(np.iinfo(dtype).min)
     taken = unfold(x, places, lowest)
     best = ops.argmax(taken, 3, keepdims=True)
-    named: Any = places
+    named = places
     if node.attr("storage_order", 0):
         named = np.ravel_multi_index(np.unravel_index(np.maximum(places, 0), extents)[::-1], extents[::-1])
     bounded(n, c, places.size)
@@ -238,7 +240,7 @@ def _max_pool_with_places(node: Node, x: RelayExpr, w: Windows, ceil: bool) -> l
 
 
 @converter("MaxUnpool")
-def _max_unpool(node: Node) -> Any:
+def _max_unpool(node: Node) -> RelayExpr:
     x, places = node.inputs[:2]
     w = windows_of(node, x, node.required("kernel_shape"))
     n, c, *extents = static_dims(x, "the input")
@@ -257,14 +259,14 @@ def _max_unpool(node: Node) -> Any:
 
 
 @converter("AveragePool")
-def _average_pool(node: Node) -> Any:
+def _average_pool(node: Node) -> RelayExpr:
     x = node.inputs[0]
     w = windows_of(node, x, node.required("kernel_shape"))
     return pool(node, "avg", x, w, count_include_pad=bool(node.attr("count_include_pad", 0)))
 
 
 @converter("LpPool")
-def _lp_pool(node: Node) -> Any:
+def _lp_pool(node: Node) -> RelayExpr:
     x, p = node.inputs[0], float(node.attr("p", 2))
     n, c, *extents = static_dims(x, "the input")
     counts, places = positions(extents, windows_of(node, x, node.required("kernel_shape")), _ceil(node))
@@ -273,25 +275,25 @@ def _lp_pool(node: Node) -> Any:
 
 
 @converter("GlobalLpPool")
-def _global_lp_pool(node: Node) -> Any:
+def _global_lp_pool(node: Node) -> RelayExpr:
     x, p = node.inputs[0], float(node.attr("p", 2))
     axes = tuple(range(2, rank_of(x)))
     return ops.power(ops.sum(ops.power(ops.abs(x), p), axis=axes, keepdims=True), 1 / p)
 
 
 @converter("GlobalAveragePool", "GlobalMaxPool")
-def _global_pool(node: Node) -> Any:
+def _global_pool(node: Node) -> RelayExpr:
     x = node.inputs[0]
     kind = "avg" if node.operator == "GlobalAveragePool" else "max"
     count = rank_of(x) - 2
     if count in _LAYOUTS:
-        return getattr(ops.nn, f"global_{kind}_pool{count}d")(x)
+        return ops.nn[f"global_{kind}_pool{count}d"](x)
     reduce = ops.mean if kind == "avg" else ops.max
     return reduce(x, axis=tuple(range(2, rank_of(x))), keepdims=True)
 
 
 @converter("Col2Im")
-def _col2im(node: Node) -> Any:
+def _col2im(node: Node) -> RelayExpr:
     """Convert ``Col2Im``: sum windows at their positions."""
     x, image, block = node.inputs[0], node.ints(1, "image_shape") or [], node.ints(2, "block_shape") or []
     n, rows, count = static_dims(x, "the input")

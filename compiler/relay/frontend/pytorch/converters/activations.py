@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.pytorch.converters.elementwise import floating
@@ -18,18 +17,20 @@ from compiler.relay.frontend.pytorch.tensors import (
     scalar,
     size,
 )
+from compiler.relay.frontend.pytorch.values import DType
+from compiler.relay.frontend.shared.tensors import static_dims
 
 
-def _product(x: RelayExpr, y: Any) -> Any:
+def _product(x: RelayExpr, y: RelayExpr) -> RelayExpr:
     return ops.multiply(x, y)
 
 
-def hard_sigmoid(x: RelayExpr) -> Any:
+def hard_sigmoid(x: RelayExpr) -> RelayExpr:
     """Return min(max(x / 6 + 1 / 2, 0), 1)."""
     return ops.divide(ops.clip(ops.add(x, 3.0), 0.0, 6.0), 6.0)
 
 
-def softplus(x: RelayExpr) -> Any:
+def softplus(x: RelayExpr) -> RelayExpr:
     """Compute ``log(1 + e^x)`` as ``max(x, 0) + log(1 + e^-|x|)``, which does not overflow."""
     return ops.add(ops.nn.relu(x), ops.log(ops.add(ops.exp(ops.negative(ops.abs(x))), 1.0)))
 
@@ -53,36 +54,36 @@ converters(
 
 
 @converter("softshrink")
-def _softshrink(x: RelayExpr, lambd: float = 0.5) -> Any:
+def _softshrink(x: RelayExpr, lambd: float = 0.5) -> RelayExpr:
     return ops.multiply(ops.sign(x), ops.nn.relu(ops.subtract(ops.abs(x), lambd)))
 
 
 @converter("softplus")
-def _softplus(x: RelayExpr, beta: float = 1, threshold: float = 20) -> Any:
+def _softplus(x: RelayExpr, beta: float = 1, threshold: float = 20) -> RelayExpr:
     scaled = x if beta == 1 else ops.multiply(x, float(beta))
     curve = softplus(scaled) if beta == 1 else ops.divide(softplus(scaled), float(beta))
     return ops.where(ops.greater(scaled, float(threshold)), x, curve)
 
 
 @converter("elu")
-def _elu(x: RelayExpr, alpha: float = 1, scale: float = 1, input_scale: float = 1) -> Any:
+def _elu(x: RelayExpr, alpha: float = 1, scale: float = 1, input_scale: float = 1) -> RelayExpr:
     below = ops.multiply(ops.subtract(ops.exp(ops.multiply(x, float(input_scale))), 1.0), float(alpha * scale))
     above = x if scale == 1 else ops.multiply(x, float(scale))
     return ops.where(ops.greater(x, 0.0), above, below)
 
 
 @converter("selu")
-def _selu(x: RelayExpr) -> Any:
+def _selu(x: RelayExpr) -> RelayExpr:
     return _elu(x, 1.6732632423543772, 1.0507009873554805)
 
 
 @converter("celu")
-def _celu(x: RelayExpr, alpha: float = 1.0) -> Any:
+def _celu(x: RelayExpr, alpha: float = 1.0) -> RelayExpr:
     return _elu(x, alpha, 1, 1 / alpha)
 
 
 @converter("gelu")
-def _gelu(x: RelayExpr, approximate: str = "none") -> Any:
+def _gelu(x: RelayExpr, approximate: str = "none") -> RelayExpr:
     if approximate == "tanh":
         cube = ops.multiply(ops.multiply(x, ops.multiply(x, x)), 0.044715)
         bend = ops.tanh(ops.multiply(ops.add(x, cube), math.sqrt(2 / math.pi)))
@@ -92,33 +93,33 @@ def _gelu(x: RelayExpr, approximate: str = "none") -> Any:
 
 
 @converter("prelu", "_prelu_kernel")
-def _prelu(x: RelayExpr, weight: Any) -> Any:
+def _prelu(x: RelayExpr, weight: RelayExpr) -> RelayExpr:
     if rank_of(x) > 1 and rank_of(weight) == 1:
         weight = reshape(weight, [1, dims_of(weight)[0], *([1] * (rank_of(x) - 2))])
     return ops.where(ops.greater(x, 0.0), x, ops.multiply(x, weight))
 
 
 @converter("rrelu")
-def _rrelu(x: RelayExpr, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Any:
+def _rrelu(x: RelayExpr, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> RelayExpr:
     if training:
         raise ValueError("it draws random numbers in training mode")
     return ops.nn.leaky_relu(x, alpha=(lower + upper) / 2)
 
 
 @converter("glu")
-def _glu(x: RelayExpr, dim: int = -1) -> Any:
+def _glu(x: RelayExpr, dim: int = -1) -> RelayExpr:
     left, right = ops.split(x, 2, axis_of(dim, rank_of(x)))
     return ops.multiply(left, ops.sigmoid(right))
 
 
 @converter("softmax", "_softmax", "special_softmax", "_safe_softmax")
-def _softmax(x: RelayExpr, dim: int, dtype: Any = None, half_to_float: bool = False) -> Any:
+def _softmax(x: RelayExpr, dim: int, dtype: DType | None = None, half_to_float: bool = False) -> RelayExpr:
     x = floating(x) if dtype is None else cast(x, dtype_name(dtype))
     return ops.nn.softmax(x, axis=axis_of(dim, rank_of(x)))
 
 
 @converter("log_softmax", "_log_softmax", "special_log_softmax")
-def _log_softmax(x: RelayExpr, dim: int, dtype: Any = None, half_to_float: bool = False) -> Any:
+def _log_softmax(x: RelayExpr, dim: int, dtype: DType | None = None, half_to_float: bool = False) -> RelayExpr:
     x = floating(x) if dtype is None else cast(x, dtype_name(dtype))
     axis = axis_of(dim, rank_of(x))
     high = ops.max(x, axis=[axis], keepdims=True)
@@ -127,25 +128,26 @@ def _log_softmax(x: RelayExpr, dim: int, dtype: Any = None, half_to_float: bool 
 
 
 @converter("softmin")
-def _softmin(x: RelayExpr, dim: int, dtype: Any = None) -> Any:
+def _softmin(x: RelayExpr, dim: int, dtype: DType | None = None) -> RelayExpr:
     return _softmax(ops.negative(x), dim, dtype)
 
 
 @converter("dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout")
-def _dropout(x: RelayExpr, p: float = 0.5, train: bool = False) -> Any:
+def _dropout(x: RelayExpr, p: float = 0.5, train: bool = False) -> RelayExpr:
     if train and p:
         raise ValueError("it draws random numbers in training mode; put the model into eval mode")
     return x
 
 
 @converter("native_dropout")
-def _native_dropout(x: RelayExpr, p: float = 0.5, train: bool = False) -> Any:
+def _native_dropout(x: RelayExpr, p: float = 0.5, train: bool = False) -> tuple[RelayExpr, RelayExpr]:
     return _dropout(x, p, train), ops.ones_like(cast(x, "bool"))
 
 
 @converter("channel_shuffle")
-def _channel_shuffle(x: RelayExpr, groups: int) -> Any:
+def _channel_shuffle(x: RelayExpr, groups: int) -> RelayExpr:
     dims = [size(x, i) for i in range(rank_of(x))]
-    split = reshape(x, [dims[0], groups, dims[1] // groups, *dims[2:]])
+    (channels,) = static_dims(x, "the input", [1])
+    split = reshape(x, [dims[0], groups, channels // groups, *dims[2:]])
     order = [0, 2, 1, *range(3, rank_of(x) + 1)]
     return reshape(ops.transpose(split, axes=order), dims)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from compiler.relay.frontend.pytorch.registry import converter
 from compiler.relay.frontend.pytorch.tensors import (
     constant,
     dtype_of,
+    extents,
     ops,
     rank_of,
     reshape,
@@ -23,12 +23,14 @@ from compiler.relay.frontend.pytorch.tensors import (
     static_shape,
     transpose,
 )
+from compiler.relay.frontend.pytorch.values import Ints
 from compiler.relay.frontend.shared.errors import ConversionError
 
 
 @converter("scaled_dot_product_attention")
-def attention(query: RelayExpr, key: RelayExpr, value: RelayExpr, attn_mask: Any = None, dropout_p: float = 0.0,
-              is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False) -> Any:  # fmt: skip
+def attention(query: RelayExpr, key: RelayExpr, value: RelayExpr, attn_mask: RelayExpr | None = None,
+              dropout_p: float = 0.0, is_causal: bool = False, scale: float | None = None,
+              enable_gqa: bool = False) -> RelayExpr:  # fmt: skip
     """Return softmax(q kᵀ / √d + mask) v."""
     if dropout_p:
         raise ConversionError("attention with dropout draws random numbers; put the model into eval mode")
@@ -45,7 +47,7 @@ def attention(query: RelayExpr, key: RelayExpr, value: RelayExpr, attn_mask: Any
     return product(ops.nn.softmax(_masked(scores, attn_mask), axis=-1), value)
 
 
-def _masked(scores: Any, mask: Any) -> Any:
+def _masked(scores: RelayExpr, mask: RelayExpr | None) -> RelayExpr:
     """Apply a mask, which is added or, if boolean, excludes positions."""
     if mask is None:
         return scores
@@ -55,28 +57,30 @@ def _masked(scores: Any, mask: Any) -> Any:
 
 
 @converter("_scaled_dot_product_flash_attention_for_cpu", "_scaled_dot_product_attention_math")
-def _with_statistics(query: RelayExpr, key: RelayExpr, value: RelayExpr, attn_mask: Any = None, dropout_p: float = 0.0,
-                     is_causal: bool = False, scale: float | None = None) -> Any:  # fmt: skip
+def _with_statistics(query: RelayExpr, key: RelayExpr, value: RelayExpr, attn_mask: RelayExpr | None = None,
+                     dropout_p: float = 0.0, is_causal: bool = False,
+                     scale: float | None = None) -> tuple[RelayExpr, None]:  # fmt: skip
     return attention(query, key, value, attn_mask, dropout_p, is_causal, scale), None
 
 
 @converter("_native_multi_head_attention")
-def _multi_head(query: RelayExpr, key: RelayExpr, value: RelayExpr, embed_dim: int, num_head: int, qkv_weight: Any,
-                qkv_bias: Any, proj_weight: Any, proj_bias: Any, mask: Any = None, need_weights: bool = True,
-                average_attn_weights: bool = True, mask_type: Any = None) -> Any:  # fmt: skip
+def _multi_head(query: RelayExpr, key: RelayExpr, value: RelayExpr, embed_dim: int, num_head: int,
+                qkv_weight: RelayExpr, qkv_bias: RelayExpr, proj_weight: RelayExpr, proj_bias: RelayExpr,
+                mask: RelayExpr | None = None, need_weights: bool = True, average_attn_weights: bool = True,
+                mask_type: int | None = None) -> tuple[RelayExpr, None]:  # fmt: skip
     if need_weights:
         raise ConversionError("weights are not supported in the fused form")
     weights, biases = ops.split(qkv_weight, 3, 0), ops.split(qkv_bias, 3, 0)
-    parts = [_in_heads(linear(x, weights[i], biases[i]), num_head) for i, x in enumerate((query, key, value))]
+    q, k, v = (_in_heads(linear(x, weights[i], biases[i]), num_head) for i, x in enumerate((query, key, value)))
     taken = None if mask is None else _taken(mask, mask_type)
-    return linear(_joined(attention(*parts, taken)), proj_weight, proj_bias), None
+    return linear(_joined(attention(q, k, v, taken)), proj_weight, proj_bias), None
 
 
 _KEYS_OF_A_BATCH = 1
 """The kind of mask that has a row of keys for each sequence; others broadcast against the scores."""
 
 
-def _taken(mask: RelayExpr, mask_type: int | None) -> Any:
+def _taken(mask: RelayExpr, mask_type: int | None) -> RelayExpr:
     """Return which keys take part; a mask of the fused form is what is left out: true, or any number but 0."""
     left_out = mask if dtype_of(mask) == "bool" else ops.not_equal(mask, scalar(0, mask))
     if mask_type == _KEYS_OF_A_BATCH:
@@ -86,7 +90,7 @@ def _taken(mask: RelayExpr, mask_type: int | None) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class _Nested:
+class Nested:
     """A nested tensor, whose sequences are of several lengths: as a tensor, with what belongs to it.
 
     Attributes
@@ -97,52 +101,53 @@ class _Nested:
         (batch, length), true inside of a sequence.
     """
 
-    padded: Any
-    kept: Any
+    padded: RelayExpr
+    kept: RelayExpr
 
 
 @converter("_nested_tensor_from_mask")
-def _nested_from_mask(t: RelayExpr, mask: RelayExpr, mask_check: bool = True) -> Any:
+def _nested_from_mask(t: RelayExpr, mask: RelayExpr, mask_check: bool = True) -> Nested:
     """Nest sequences; the mask keeps the beginning of each, which PyTorch checks and an imported model does not."""
-    return _Nested(t, cast(mask, "bool"))
+    return Nested(t, cast(mask, "bool"))
 
 
 @converter("to_padded_tensor")
-def _to_padded(nested: Any, padding: float, output_size: Any = None) -> Any:
-    if not isinstance(nested, _Nested):
+def _to_padded(nested: Nested, padding: float, output_size: Ints | None = None) -> RelayExpr:
+    if not isinstance(nested, Nested):
         raise ConversionError("only a nested tensor that a mask made can be padded")
     shape = static_shape(nested.padded)
-    if output_size is not None and tuple(output_size) != tuple(shape):
+    if output_size is not None and extents(output_size) != list(shape):
         raise ConversionError(f"a nested tensor of {tuple(shape)} is padded to its own size alone, got {output_size}")
     kept = ops.expand_dims(nested.kept, 2)
     return ops.where(kept, nested.padded, scalar(padding, nested.padded))
 
 
-def _in_heads(x: RelayExpr, heads: int) -> Any:
+def _in_heads(x: RelayExpr, heads: int) -> RelayExpr:
     batch, length, width = static_shape(x)
     return transpose(reshape(x, [batch, length, heads, width // heads]), [0, 2, 1, 3])
 
 
-def _joined(x: RelayExpr) -> Any:
+def _joined(x: RelayExpr) -> RelayExpr:
     batch, heads, length, width = static_shape(x)
     return reshape(transpose(x, [0, 2, 1, 3]), [batch, length, heads * width])
 
 
 @converter("_transformer_encoder_layer_fwd")
-def _encoder_layer(src: Any, embed_dim: int, num_heads: int, qkv_weight: Any, qkv_bias: Any, proj_weight: Any,
-                   proj_bias: Any, use_gelu: bool, norm_first: bool, eps: float, norm_weight_1: Any, norm_bias_1: Any,
-                   norm_weight_2: Any, norm_bias_2: Any, ffn_weight_1: Any, ffn_bias_1: Any, ffn_weight_2: Any,
-                   ffn_bias_2: Any, mask: Any = None, mask_type: Any = None) -> Any:  # fmt: skip
+def _encoder_layer(src: RelayExpr, embed_dim: int, num_heads: int, qkv_weight: RelayExpr, qkv_bias: RelayExpr,
+                   proj_weight: RelayExpr, proj_bias: RelayExpr, use_gelu: bool, norm_first: bool, eps: float,
+                   norm_weight_1: RelayExpr, norm_bias_1: RelayExpr, norm_weight_2: RelayExpr, norm_bias_2: RelayExpr,
+                   ffn_weight_1: RelayExpr, ffn_bias_1: RelayExpr, ffn_weight_2: RelayExpr, ffn_bias_2: RelayExpr,
+                   mask: RelayExpr | None = None, mask_type: int | None = None) -> Nested | RelayExpr:  # fmt: skip
     """Convert a transformer encoder layer."""
-    if isinstance(src, _Nested):
+    if isinstance(src, Nested):
         mask, mask_type = ops.logical_not(src.kept), _KEYS_OF_A_BATCH
-    x = src.padded if isinstance(src, _Nested) else src
+    x = src.padded if isinstance(src, Nested) else src
 
-    def attend(x: RelayExpr) -> Any:
+    def attend(x: RelayExpr) -> RelayExpr:
         weights = (qkv_weight, qkv_bias, proj_weight, proj_bias)
         return _multi_head(x, x, x, embed_dim, num_heads, *weights, mask, False, mask_type=mask_type)[0]
 
-    def feed(x: RelayExpr) -> Any:
+    def feed(x: RelayExpr) -> RelayExpr:
         hidden = linear(x, ffn_weight_1, ffn_bias_1)
         if use_gelu:
             bend = ops.add(ops.erf(ops.multiply(hidden, math.sqrt(0.5))), 1.0)
@@ -151,10 +156,10 @@ def _encoder_layer(src: Any, embed_dim: int, num_heads: int, qkv_weight: Any, qk
             hidden = ops.nn.relu(hidden)
         return linear(hidden, ffn_weight_2, ffn_bias_2)
 
-    def first(x: RelayExpr) -> Any:
+    def first(x: RelayExpr) -> RelayExpr:
         return ops.nn.layer_norm(x, norm_weight_1, norm_bias_1, axis=-1, epsilon=eps)
 
-    def second(x: RelayExpr) -> Any:
+    def second(x: RelayExpr) -> RelayExpr:
         return ops.nn.layer_norm(x, norm_weight_2, norm_bias_2, axis=-1, epsilon=eps)
 
     if norm_first:
@@ -163,4 +168,4 @@ def _encoder_layer(src: Any, embed_dim: int, num_heads: int, qkv_weight: Any, qk
     else:
         x = first(ops.add(x, attend(x)))
         x = second(ops.add(x, feed(x)))
-    return _Nested(x, src.kept) if isinstance(src, _Nested) else x
+    return Nested(x, src.kept) if isinstance(src, Nested) else x

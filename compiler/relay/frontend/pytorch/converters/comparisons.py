@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.pytorch.converters.elementwise import is_number
 from compiler.relay.frontend.pytorch.dtypes import cast, promoted, tensor
 from compiler.relay.frontend.pytorch.registry import Convert, converter, converters
 from compiler.relay.frontend.pytorch.tensors import dtype_of, ops, scalar
+from compiler.relay.frontend.pytorch.values import Scalar, TorchValue
+from compiler.relay.frontend.shared.folding import Operators
 
 
-def _comparison(compute: Callable[[Any, Any], Any], on_numbers: Callable[[Any, Any], Any]) -> Convert:
-    def convert(a: Any, other: Any) -> Any:
-        if isinstance(a, (list, tuple, str)) or a is None or other is None or is_number(a, other):
+def _comparison(compute: Operators, on_numbers: Callable[..., bool]) -> Convert:
+    def convert(a: TorchValue, other: TorchValue) -> RelayExpr | bool:
+        if not (isinstance(a, (RelayExpr, int, float)) and isinstance(other, (RelayExpr, int, float))):
             return on_numbers(a, other)
-        return compute(*promoted(a, other))
+        return on_numbers(a, other) if is_number(a) and is_number(other) else compute(*promoted(a, other))
 
     return convert
 
@@ -34,14 +35,14 @@ converters(
 )
 
 
-def _logical(compute: Callable[..., Any]) -> Convert:
-    def convert(a: Any, other: Any) -> Any:
+def _logical(compute: Operators) -> Convert:
+    def convert(a: Scalar, other: Scalar) -> RelayExpr:
         return compute(_truth(a), _truth(other))
 
     return convert
 
 
-def _truth(x: Any) -> Any:
+def _truth(x: Scalar) -> RelayExpr:
     """Convert to bool: whether elements are nonzero."""
     x = tensor(x)
     return x if dtype_of(x) == "bool" else ops.not_equal(x, scalar(0, x))
@@ -63,28 +64,23 @@ converters(
 )
 
 
-def _test(x: Any, test: Callable[[Any], Any], of_integers: bool) -> Any:
+def _test(x: RelayExpr, test: Callable[[RelayExpr], RelayExpr], of_integers: bool) -> RelayExpr:
     if "float" in dtype_of(x):
         return test(x)
     return ops.full_like(cast(x, "bool"), tensor(of_integers))
 
 
 @converter("bitwise_not")
-def _bitwise_not(x: Any) -> Any:
+def _bitwise_not(x: RelayExpr) -> RelayExpr:
     return ops.logical_not(x) if dtype_of(x) == "bool" else ops.bitwise_not(x)
 
 
 @converter("isclose")
-def _isclose(a: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8) -> Any:
+def _isclose(a: RelayExpr, other: RelayExpr, rtol: float = 1e-5, atol: float = 1e-8) -> RelayExpr:
     distance = ops.abs(ops.subtract(a, other))
     return ops.less_equal(distance, ops.add(ops.multiply(ops.abs(other), rtol), scalar(atol, a)))
 
 
 @converter("equal")
-def _equal(a: Any, other: Any) -> Any:
+def _equal(a: Scalar, other: Scalar) -> RelayExpr:
     return ops.all(ops.equal(*promoted(a, other)))
-
-
-def is_expression(*values: Any) -> bool:
-    """Return whether any of the values is an expression."""
-    return any(isinstance(v, RelayExpr) for v in values)

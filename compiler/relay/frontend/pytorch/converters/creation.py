@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.pytorch.converters.comparisons import is_expression
 from compiler.relay.frontend.pytorch.dtypes import cast, default_float, dtype_name, promoted, result_dtype, tensor
 from compiler.relay.frontend.pytorch.registry import Convert, converter, converters
 from compiler.relay.frontend.pytorch.tensors import (
@@ -23,42 +21,44 @@ from compiler.relay.frontend.pytorch.tensors import (
     reshape,
     static_shape,
 )
+from compiler.relay.frontend.pytorch.values import DType, Scalar, Size
+from compiler.relay.frontend.shared.folding import Array
 
 
-def _filled(shape: Any, value: Any, dtype: str) -> Any:
+def _filled(shape: Sequence[Size], value: Scalar, dtype: str) -> RelayExpr:
     if any(isinstance(v, RelayExpr) and known(v) is None for v in shape):
-        return ops.full(tensor(value, dtype), tensor(list(shape), "int64"), dtype)
-    if is_expression(value):
+        return ops.full(tensor(value, dtype), tensor(shape, "int64"), dtype)
+    if isinstance(value, RelayExpr):
         value = value if not rank_of(value) else reshape(value, [])
         return ops.broadcast_to(cast(value, dtype), extents(shape)) if len(shape) else cast(value, dtype)
     return ops.full(tensor(value, dtype), extents(shape), dtype)
 
 
-def _of(value: Any) -> Convert:
+def _of(value: Scalar) -> Convert:
     """Return a converter that creates a tensor filled with a number."""
 
-    def convert(size: Any, dtype: Any = None, **_unused: Any) -> Any:
+    def convert(size: Sequence[Size], dtype: DType | None = None, **_unused: object) -> RelayExpr:
         return _filled(size, value, default_float() if dtype is None else dtype_name(dtype))
 
     return convert
 
 
-def _like(value: Any) -> Convert:
-    def convert(x: Any, dtype: Any = None) -> Any:
+def _like(value: Scalar) -> Convert:
+    def convert(x: RelayExpr, dtype: DType | None = None) -> RelayExpr:
         return _filled_like(x, value, dtype)
 
     return convert
 
 
-def _filled_like(x: Any, value: Any, dtype: Any) -> Any:
+def _filled_like(x: RelayExpr, value: Scalar, dtype: DType | None) -> RelayExpr:
     own = dtype_of(x) if dtype is None else dtype_name(dtype)
     if not all(isinstance(d, int) for d in dims_of(x)):
         return ops.full_like(cast(x, own), tensor(value, own))
     return _filled(list(static_shape(x)), value, own)
 
 
-def _new(value: Any) -> Convert:
-    def convert(x: Any, size: Any, dtype: Any = None) -> Any:
+def _new(value: Scalar) -> Convert:
+    def convert(x: RelayExpr, size: Sequence[Size], dtype: DType | None = None) -> RelayExpr:
         return _filled(size, value, dtype_of(x) if dtype is None else dtype_name(dtype))
 
     return convert
@@ -78,35 +78,36 @@ converters(
 
 
 @converter("full")
-def _full(size: Any, fill_value: Any, dtype: Any = None) -> Any:
+def _full(size: Sequence[Size], fill_value: Scalar, dtype: DType | None = None) -> RelayExpr:
     return _filled(size, fill_value, result_dtype(fill_value) if dtype is None else dtype_name(dtype))
 
 
 @converter("full_like")
-def _full_like(x: Any, fill_value: Any, dtype: Any = None) -> Any:
+def _full_like(x: RelayExpr, fill_value: Scalar, dtype: DType | None = None) -> RelayExpr:
     return _filled_like(x, fill_value, dtype)
 
 
 @converter("new_full")
-def _new_full(x: Any, size: Any, fill_value: Any, dtype: Any = None) -> Any:
+def _new_full(x: RelayExpr, size: Sequence[Size], fill_value: Scalar, dtype: DType | None = None) -> RelayExpr:
     return _filled(size, fill_value, dtype_of(x) if dtype is None else dtype_name(dtype))
 
 
 @converter("fill")
-def _fill(x: Any, value: Any) -> Any:
+def _fill(x: RelayExpr, value: Scalar) -> RelayExpr:
     return _filled_like(x, value, None)
 
 
 @converter("new_tensor")
-def _new_tensor(x: Any, data: Any, dtype: Any = None) -> Any:
+def _new_tensor(x: RelayExpr, data: RelayExpr, dtype: DType | None = None) -> RelayExpr:
     return tensor(data, dtype_of(x) if dtype is None else dtype_name(dtype))
 
 
 @converter("arange", "range")
-def _arange(first: Any, end: Any = None, start: Any = None, step: Any = 1, dtype: Any = None) -> Any:
-    begin, stop = (0, first) if end is None else (first, end)
-    dtype = result_dtype(*(v for v in (begin, stop, step))) if dtype is None else dtype_name(dtype)
-    values = (begin, stop, step)
+def _arange(
+    first: Scalar, end: Scalar | None = None, start: Scalar | None = None, step: Scalar = 1, dtype: DType | None = None
+) -> RelayExpr:
+    values: tuple[Scalar, ...] = (0, first, step) if end is None else (first, end, step)
+    dtype = result_dtype(*values) if dtype is None else dtype_name(dtype)
     if any(isinstance(v, RelayExpr) and known(v) is None for v in values):
         return ops.arange(*(tensor(v, dtype) for v in values), dtype=dtype)
     numbers = [number(v, "a bound") for v in values]
@@ -115,23 +116,24 @@ def _arange(first: Any, end: Any = None, start: Any = None, step: Any = 1, dtype
 
 
 @converter("linspace")
-def _linspace(start: Any, end: Any, steps: int, dtype: Any = None) -> Any:
+def _linspace(start: Scalar, end: Scalar, steps: int, dtype: DType | None = None) -> RelayExpr:
     values = np.linspace(number(start, "the start"), number(end, "the end"), steps)
     return constant(values, default_float() if dtype is None else dtype_name(dtype))
 
 
 @converter("logspace")
-def _logspace(start: Any, end: Any, steps: int, base: float = 10.0, dtype: Any = None) -> Any:
-    return constant(np.logspace(start, end, steps, base=base), default_float() if dtype is None else dtype_name(dtype))
+def _logspace(start: Scalar, end: Scalar, steps: int, base: float = 10.0, dtype: DType | None = None) -> RelayExpr:
+    values = np.logspace(number(start, "the start"), number(end, "the end"), steps, base=base)
+    return constant(values, default_float() if dtype is None else dtype_name(dtype))
 
 
 @converter("eye")
-def _eye(n: int, m: int | None = None, dtype: Any = None) -> Any:
+def _eye(n: int, m: int | None = None, dtype: DType | None = None) -> RelayExpr:
     return constant(np.eye(n, m), default_float() if dtype is None else dtype_name(dtype))
 
 
-def _triangle(indices: Callable[..., Any]) -> Convert:
-    def convert(row: int, col: int, offset: int = 0, dtype: Any = None) -> Any:
+def _triangle(indices: Callable[..., tuple[Array, Array]]) -> Convert:
+    def convert(row: int, col: int, offset: int = 0, dtype: DType | None = None) -> RelayExpr:
         return constant(np.stack(indices(row, offset, col)), "int64" if dtype is None else dtype_name(dtype))
 
     return convert
@@ -141,7 +143,7 @@ converters({"tril_indices": _triangle(np.tril_indices), "triu_indices": _triangl
 
 
 @converter("meshgrid")
-def _meshgrid(tensors: Sequence[Any], indexing: str = "ij") -> Any:
+def _meshgrid(tensors: Sequence[RelayExpr], indexing: str = "ij") -> list[RelayExpr]:
     values = [reshape(x, [1]) if not rank_of(x) else x for x in promoted(*tensors)]
     if indexing == "xy" and len(values) > 1:
         grids = _meshgrid([values[1], values[0], *values[2:]])
@@ -154,14 +156,14 @@ def _meshgrid(tensors: Sequence[Any], indexing: str = "ij") -> Any:
 
 
 @converter("cartesian_prod")
-def _cartesian_prod(tensors: Sequence[Any]) -> Any:
+def _cartesian_prod(tensors: Sequence[RelayExpr]) -> RelayExpr:
     if len(tensors) == 1:
         return tensors[0]
     return ops.stack([reshape(grid, [-1]) for grid in _meshgrid(tensors)], 1)
 
 
 @converter("one_hot")
-def _one_hot(x: Any, num_classes: int = -1) -> Any:
+def _one_hot(x: RelayExpr, num_classes: int = -1) -> RelayExpr:
     if num_classes < 0:
         raise ValueError("the number of classes must be given")
     one, zero = constant(1, "int64"), constant(0, "int64")
@@ -169,18 +171,18 @@ def _one_hot(x: Any, num_classes: int = -1) -> Any:
 
 
 @converter("_shape_as_tensor")
-def _shape_as_tensor(x: Any) -> Any:
+def _shape_as_tensor(x: RelayExpr) -> RelayExpr:
     return constant(list(static_shape(x)), "int64")
 
 
 @converter("hann_window")
-def _hann_window(window_length: int, periodic: bool = True, dtype: Any = None) -> Any:
+def _hann_window(window_length: int, periodic: bool = True, dtype: DType | None = None) -> RelayExpr:
     window = np.hanning(window_length + 1)[:-1] if periodic else np.hanning(window_length)
     return constant(window, default_float() if dtype is None else dtype_name(dtype))
 
 
 @converter("bincount")
-def _bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
+def _bincount(x: RelayExpr, weights: RelayExpr | None = None, minlength: int = 0) -> RelayExpr:
     if minlength == 0 or weights is not None:
         raise ValueError("the number of bins must be given, and weights are not supported")
     ones = ops.ones(static_shape(x), "int64")

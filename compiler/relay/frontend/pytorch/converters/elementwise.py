@@ -4,30 +4,36 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TypeAlias, TypeGuard
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.pytorch.converters.indexing import places_of
 from compiler.relay.frontend.pytorch.dtypes import cast, dtype_name, promoted, result_dtype, tensor
 from compiler.relay.frontend.pytorch.registry import Convert, converter, converters
 from compiler.relay.frontend.pytorch.tensors import dtype_of, ops, scalar
+from compiler.relay.frontend.pytorch.values import DType, Scalar, TorchValue, as_items
+from compiler.relay.frontend.shared.folding import Operators
 
 __all__ = ["floating", "is_number"]
 
 
-def is_number(*values: Any) -> bool:
-    """Return whether values are Python numbers, which are evaluated during import."""
-    return not any(isinstance(v, RelayExpr) for v in values)
+Compute: TypeAlias = Callable[[RelayExpr], RelayExpr]
+Binary: TypeAlias = Callable[[RelayExpr, RelayExpr], RelayExpr]
 
 
-def floating(x: Any) -> Any:
+def is_number(value: Scalar) -> TypeGuard[float]:
+    """Return whether a value is a Python number, which is evaluated during import."""
+    return not isinstance(value, RelayExpr)
+
+
+def floating(x: Scalar) -> RelayExpr:
     """Convert a tensor to a floating-point type."""
     return promoted(x, floating=True)[0]
 
 
-def _unary(compute: Callable[[Any], Any], on_number: Callable[[Any], Any] | None = None) -> Convert:
-    def convert(x: Any) -> Any:
+def _unary(compute: Compute, on_number: Callable[[float], float] | None = None) -> Convert:
+    def convert(x: Scalar) -> Scalar:
         if on_number is not None and is_number(x):
             return on_number(x)
         return compute(tensor(x))
@@ -35,11 +41,11 @@ def _unary(compute: Callable[[Any], Any], on_number: Callable[[Any], Any] | None
     return convert
 
 
-def _unary_floating(compute: Callable[[Any], Any], on_number: Callable[[Any], Any] | None = None) -> Convert:
+def _unary_floating(compute: Compute, on_number: Callable[[float], float] | None = None) -> Convert:
     return _unary(lambda x: compute(floating(x)), on_number)
 
 
-def _one_over(x: Any) -> Any:
+def _one_over(x: RelayExpr) -> RelayExpr:
     return ops.divide(scalar(1, x), x)
 
 
@@ -94,7 +100,7 @@ converters(
 
 
 @converter("expm1", "special_expm1")
-def _expm1(x: Any) -> Any:
+def _expm1(x: RelayExpr) -> RelayExpr:
     """Compute ``e^x - 1`` as ``tanh(x / 2) * (e^x + 1)``, which is accurate near zero."""
     x = floating(x)
     small = ops.multiply(ops.tanh(ops.multiply(x, 0.5)), ops.add(ops.exp(x), 1.0))
@@ -102,16 +108,16 @@ def _expm1(x: Any) -> Any:
 
 
 @converter("log1p", "special_log1p")
-def _log1p(x: Any) -> Any:
+def _log1p(x: RelayExpr) -> RelayExpr:
     """Compute ``log(1 + x)`` as ``2 * atanh(x / (2 + x))``, which is accurate near zero."""
     x = floating(x)
     small = ops.multiply(ops.atanh(ops.divide(x, ops.add(x, 2.0))), 2.0)
     return ops.where(ops.less(ops.abs(x), 0.5), small, ops.log(ops.add(x, 1.0)))
 
 
-def _rounding(compute: Callable[[Any], Any], on_number: Callable[[Any], Any]) -> Convert:
-    def convert(x: Any) -> Any:
-        if is_number(x):
+def _rounding(compute: Compute, on_number: Callable[[float], float]) -> Convert:
+    def convert(x: Scalar) -> Scalar:
+        if not isinstance(x, RelayExpr):
             return on_number(x)
         return compute(x) if "float" in dtype_of(x) else x
 
@@ -128,8 +134,8 @@ converters(
 
 
 @converter("round")
-def _round(x: Any, decimals: int = 0) -> Any:
-    if is_number(x):
+def _round(x: Scalar, decimals: int = 0) -> Scalar:
+    if not isinstance(x, RelayExpr):
         return float(round(x)) if decimals == 0 else round(x, decimals)
     if "float" not in dtype_of(x):
         return x
@@ -142,19 +148,21 @@ def _round(x: Any, decimals: int = 0) -> Any:
 
 
 @converter("frac")
-def _frac(x: Any) -> Any:
+def _frac(x: RelayExpr) -> RelayExpr:
     return ops.subtract(x, ops.trunc(x))
 
 
 @converter("logit", "special_logit")
-def _logit(x: Any, eps: float | None = None) -> Any:
+def _logit(x: RelayExpr, eps: float | None = None) -> RelayExpr:
     x = floating(x)
     x = x if eps is None else ops.clip(x, eps, 1 - eps)
     return ops.log(ops.divide(x, ops.subtract(1.0, x)))
 
 
 @converter("nan_to_num")
-def _nan_to_num(x: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Any:
+def _nan_to_num(
+    x: RelayExpr, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+) -> RelayExpr:
     if "float" not in dtype_of(x):
         return x
     bounds = _finite_bounds(dtype_of(x))
@@ -174,9 +182,9 @@ def _finite_bounds(dtype: str) -> tuple[float, float]:
 # two operands
 
 
-def _binary(compute: Callable[[Any, Any], Any], on_numbers: Callable[[Any, Any], Any] | None = None) -> Convert:
-    def convert(a: Any, other: Any) -> Any:
-        if on_numbers is not None and is_number(a, other):
+def _binary(compute: Binary, on_numbers: Callable[[float, float], float] | None = None) -> Convert:
+    def convert(a: Scalar, other: Scalar) -> Scalar:
+        if on_numbers is not None and is_number(a) and is_number(other):
             return on_numbers(a, other)
         return compute(*promoted(a, other))
 
@@ -201,41 +209,42 @@ converters(
 )
 
 
-def _bits(on_truth: Callable[[Any, Any], Any], on_bits: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+def _bits(on_truth: Operators, on_bits: Operators, a: RelayExpr, b: RelayExpr) -> RelayExpr:
     return (on_truth if dtype_of(a) == "bool" else on_bits)(a, b)
 
 
 @converter("add")
-def _add(a: Any, other: Any, alpha: Any = 1, **_unused: Any) -> Any:
-    if isinstance(a, (list, tuple)):
-        return [*a, *other]
-    if is_number(a, other):
+def _add(a: Scalar | Sequence[TorchValue], other: Scalar | Sequence[TorchValue], alpha: Scalar = 1,
+         **_unused: object) -> Scalar | Sequence[TorchValue]:  # fmt: skip
+    if isinstance(a, Sequence) or isinstance(other, Sequence):
+        return [*as_items(a), *as_items(other)]
+    if is_number(a) and is_number(other) and is_number(alpha):
         return a + alpha * other
     left, right = promoted(a, other)
     return ops.add(left, _scaled(right, alpha))
 
 
-def _scaled(x: Any, factor: Any) -> Any:
+def _scaled(x: RelayExpr, factor: Scalar) -> RelayExpr:
     return x if is_number(factor) and factor == 1 else ops.multiply(x, tensor(factor, dtype_of(x)))
 
 
 @converter("sub", "subtract")
-def _sub(a: Any, other: Any, alpha: Any = 1) -> Any:
-    if is_number(a, other):
+def _sub(a: Scalar, other: Scalar, alpha: Scalar = 1) -> Scalar:
+    if is_number(a) and is_number(other) and is_number(alpha):
         return a - alpha * other
     left, right = promoted(a, other)
     return ops.subtract(left, _scaled(right, alpha))
 
 
 @converter("rsub")
-def _rsub(a: Any, other: Any, alpha: Any = 1) -> Any:
+def _rsub(a: Scalar, other: Scalar, alpha: Scalar = 1) -> RelayExpr:
     left, right = promoted(a, other)
     return ops.subtract(right, _scaled(left, alpha))
 
 
 @converter("div", "divide")
-def _div(a: Any, other: Any, rounding_mode: str | None = None) -> Any:
-    if is_number(a, other):
+def _div(a: Scalar, other: Scalar, rounding_mode: str | None = None) -> Scalar:
+    if is_number(a) and is_number(other):
         return a / other
     if rounding_mode is None:
         return ops.divide(*promoted(a, other, floating=True))
@@ -248,13 +257,13 @@ def _div(a: Any, other: Any, rounding_mode: str | None = None) -> Any:
 
 
 @converter("true_divide")
-def _true_divide(a: Any, other: Any) -> Any:
+def _true_divide(a: Scalar, other: Scalar) -> Scalar:
     return _div(a, other)
 
 
 @converter("floor_divide", "floordiv")
-def _floor_divide(a: Any, other: Any) -> Any:
-    if is_number(a, other):
+def _floor_divide(a: Scalar, other: Scalar) -> Scalar:
+    if is_number(a) and is_number(other):
         return a // other
     left, right = promoted(a, other)
     if "float" in dtype_of(left):
@@ -263,8 +272,8 @@ def _floor_divide(a: Any, other: Any) -> Any:
 
 
 @converter("remainder")
-def _remainder(a: Any, other: Any) -> Any:
-    if is_number(a, other):
+def _remainder(a: Scalar, other: Scalar) -> Scalar:
+    if is_number(a) and is_number(other):
         return a % other
     left, right = promoted(a, other)
     if "float" in dtype_of(left):
@@ -273,7 +282,7 @@ def _remainder(a: Any, other: Any) -> Any:
 
 
 @converter("fmod")
-def _fmod(a: Any, other: Any) -> Any:
+def _fmod(a: Scalar, other: Scalar) -> RelayExpr:
     left, right = promoted(a, other)
     if "float" in dtype_of(left):
         return ops.subtract(left, ops.multiply(ops.trunc(ops.divide(left, right)), right))
@@ -281,19 +290,20 @@ def _fmod(a: Any, other: Any) -> Any:
 
 
 @converter("float_power")
-def _float_power(a: Any, exponent: Any) -> Any:
+def _float_power(a: Scalar, exponent: Scalar) -> RelayExpr:
     """Compute the power in ``float64``."""
     left, right = promoted(a, exponent)
     return ops.power(cast(left, "float64"), cast(right, "float64"))
 
 
 @converter("pow")
-def _pow(a: Any, exponent: Any) -> Any:
-    if is_number(a, exponent):
-        return a**exponent
+def _pow(a: Scalar, exponent: Scalar) -> Scalar:
+    if is_number(a) and is_number(exponent):
+        power: float = a**exponent
+        return power
     if is_number(exponent) and exponent in (1, 2, 3):
         base = promoted(a, exponent)[0]
-        return {1: base, 2: ops.multiply(base, base), 3: ops.multiply(ops.multiply(base, base), base)}[exponent]
+        return {1: base, 2: ops.multiply(base, base), 3: ops.multiply(ops.multiply(base, base), base)}[int(exponent)]
     if is_number(exponent) and exponent == 0.5:
         return ops.sqrt(floating(a))
     left, right = promoted(a, exponent)
@@ -304,7 +314,7 @@ def _pow(a: Any, exponent: Any) -> Any:
 
 
 @converter("atan2", "arctan2")
-def _atan2(a: Any, other: Any) -> Any:
+def _atan2(a: Scalar, other: Scalar) -> RelayExpr:
     """Compute the four-quadrant arctangent of ``a / other``."""
     y, x = promoted(a, other, floating=True)
     angle = ops.atan(ops.divide(y, x))
@@ -314,32 +324,32 @@ def _atan2(a: Any, other: Any) -> Any:
 
 
 @converter("hypot")
-def _hypot(a: Any, other: Any) -> Any:
+def _hypot(a: Scalar, other: Scalar) -> RelayExpr:
     x, y = promoted(a, other, floating=True)
     return ops.sqrt(ops.add(ops.multiply(x, x), ops.multiply(y, y)))
 
 
 @converter("logaddexp")
-def _logaddexp(a: Any, other: Any) -> Any:
+def _logaddexp(a: Scalar, other: Scalar) -> RelayExpr:
     x, y = promoted(a, other, floating=True)
     high = ops.maximum(x, y)
     return ops.add(high, ops.log(ops.add(ops.exp(ops.subtract(x, high)), ops.exp(ops.subtract(y, high)))))
 
 
 @converter("xlogy", "special_xlogy")
-def _xlogy(a: Any, other: Any) -> Any:
+def _xlogy(a: Scalar, other: Scalar) -> RelayExpr:
     x, y = promoted(a, other, floating=True)
     return ops.where(ops.equal(x, 0.0), ops.multiply(x, 0.0), ops.multiply(x, ops.log(y)))
 
 
 @converter("copysign")
-def _copysign(a: Any, other: Any) -> Any:
+def _copysign(a: Scalar, other: Scalar) -> RelayExpr:
     x, y = promoted(a, other, floating=True)
     return ops.where(ops.less(y, 0.0), ops.negative(ops.abs(x)), ops.abs(x))
 
 
 @converter("heaviside")
-def _heaviside(a: Any, values: Any) -> Any:
+def _heaviside(a: Scalar, values: Scalar) -> RelayExpr:
     x, at_zero = promoted(a, values)
     return ops.where(ops.equal(x, scalar(0, x)), at_zero, cast(ops.greater(x, scalar(0, x)), dtype_of(x)))
 
@@ -348,41 +358,41 @@ def _heaviside(a: Any, values: Any) -> Any:
 
 
 @converter("lerp")
-def _lerp(a: Any, end: Any, weight: Any) -> Any:
+def _lerp(a: RelayExpr, end: Scalar, weight: Scalar) -> RelayExpr:
     return ops.add(a, ops.multiply(ops.subtract(end, a), tensor(weight, dtype_of(a))))
 
 
 @converter("addcmul")
-def _addcmul(a: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> Any:
+def _addcmul(a: Scalar, tensor1: RelayExpr, tensor2: RelayExpr, value: Scalar = 1) -> RelayExpr:
     return ops.add(a, _scaled(ops.multiply(tensor1, tensor2), value))
 
 
 @converter("addcdiv")
-def _addcdiv(a: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> Any:
+def _addcdiv(a: Scalar, tensor1: RelayExpr, tensor2: RelayExpr, value: Scalar = 1) -> RelayExpr:
     return ops.add(a, _scaled(ops.divide(tensor1, tensor2), value))
 
 
 @converter("clamp", "clip")
-def _clamp(a: Any, min: Any = None, max: Any = None) -> Any:
+def _clamp(a: Scalar, min: Scalar | None = None, max: Scalar | None = None) -> RelayExpr:
     for bound, function in ((min, ops.maximum), (max, ops.minimum)):
         if bound is not None:
             a = function(*promoted(a, bound))
-    return a
+    return tensor(a)
 
 
 @converter("clamp_min")
-def _clamp_min(a: Any, min: Any) -> Any:
+def _clamp_min(a: Scalar, min: Scalar) -> RelayExpr:
     return _clamp(a, min=min)
 
 
 @converter("clamp_max")
-def _clamp_max(a: Any, max: Any) -> Any:
+def _clamp_max(a: Scalar, max: Scalar) -> RelayExpr:
     return _clamp(a, max=max)
 
 
 @converter("where")
-def _where(condition: Any, x: Any = None, other: Any = None) -> Any:
-    if x is None:
+def _where(condition: RelayExpr, x: Scalar | None = None, other: Scalar | None = None) -> RelayExpr | list[RelayExpr]:
+    if x is None or other is None:
         return places_of(condition)
     left, right = promoted(x, other)
     return ops.where(cast(condition, "bool"), left, right)
@@ -392,14 +402,14 @@ def _where(condition: Any, x: Any = None, other: Any = None) -> Any:
 
 
 @converter("to", "_to_copy", "type", "to_dtype")
-def _to(x: Any, dtype: Any = None, other: Any = None, **_unused: Any) -> Any:
+def _to(x: Scalar, dtype: DType | None = None, other: Scalar | None = None, **_unused: object) -> Scalar:
     if isinstance(other, RelayExpr):
-        return cast(x, dtype_of(other))
+        return cast(tensor(x), dtype_of(other))
     return x if dtype is None else cast(tensor(x), dtype_name(dtype))
 
 
 @converter("type_as")
-def _type_as(x: Any, other: Any) -> Any:
+def _type_as(x: RelayExpr, other: RelayExpr) -> RelayExpr:
     return cast(x, dtype_of(other))
 
 
@@ -421,10 +431,10 @@ converters(
 
 
 @converter("result_type")
-def _result_type(a: Any, other: Any = None) -> Any:
+def _result_type(a: Scalar, other: Scalar) -> str:
     return result_dtype(a, other)
 
 
 @converter("sigmoid", "special_expit")
-def _sigmoid(x: Any) -> Any:
+def _sigmoid(x: RelayExpr) -> RelayExpr:
     return ops.sigmoid(floating(x))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
@@ -21,12 +22,17 @@ from compiler.relay.frontend.pytorch.tensors import (
     static_shape,
     transpose,
 )
+from compiler.relay.frontend.pytorch.values import Ints
 from compiler.relay.frontend.shared.tensors import bounded
+
+Scales: TypeAlias = Sequence[float]
 
 _INNER = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 
 
-def _resized(x: RelayExpr, output_size: Any, scales: list[Any], method: str, align_corners: bool) -> Any:
+def _resized(
+    x: RelayExpr, output_size: Ints | None, scales: Sequence[float | None], method: str, align_corners: bool
+) -> RelayExpr:
     """Resize images.
 
     Parameters
@@ -41,7 +47,7 @@ def _resized(x: RelayExpr, output_size: Any, scales: list[Any], method: str, ali
     else:
         sizes = extents(output_size)
     mode = "align_corners" if align_corners else "asymmetric" if method == "nearest_neighbor" else "half_pixel"
-    return getattr(ops.image, f"resize{len(own)}d")(
+    return ops.image[f"resize{len(own)}d"](
         x,
         sizes,
         layout=_INNER[len(own)],
@@ -54,24 +60,31 @@ def _resized(x: RelayExpr, output_size: Any, scales: list[Any], method: str, ali
     )
 
 
-def _scales(scale_factors: Any, named: dict[str, Any], rank: int) -> list[Any]:
+def _scales(scale_factors: Scales | None, named: Mapping[str, float | None], rank: int) -> Sequence[float | None]:
     if scale_factors is not None:
-        return list(scale_factors)
+        return scale_factors
     order = {3: ("scales",), 4: ("scales_h", "scales_w"), 5: ("scales_d", "scales_h", "scales_w")}[rank]
     return [named.get(name) for name in order]
 
 
 @converter("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d")
-def _nearest(x: RelayExpr, output_size: Any = None, scale_factors: Any = None, **scales: Any) -> Any:
+def _nearest(
+    x: RelayExpr, output_size: Ints | None = None, scale_factors: Scales | None = None, **scales: float | None
+) -> RelayExpr:
     return _resized(x, output_size, _scales(scale_factors, scales, rank_of(x)), "nearest_neighbor", False)
 
 
 @converter("_upsample_nearest_exact1d", "_upsample_nearest_exact2d", "_upsample_nearest_exact3d")
-def _nearest_exact(x: RelayExpr, output_size: Any = None, scale_factors: Any = None, **scales: Any) -> Any:
+def _nearest_exact(
+    x: RelayExpr, output_size: Ints | None = None, scale_factors: Scales | None = None, **scales: float | None
+) -> RelayExpr:
     """Nearest-neighbour resizing by pixel centres."""
     own = static_shape(x)[2:]
     factors = _scales(scale_factors, scales, rank_of(x)) or [None] * len(own)
-    wanted = [int(n * f) for n, f in zip(own, factors, strict=True)] if output_size is None else extents(output_size)
+    if output_size is not None:
+        wanted = extents(output_size)
+    else:
+        wanted = [int(n * f) for n, f in zip(own, factors, strict=True) if f is not None]
     for i, (extent, many, factor) in enumerate(zip(own, wanted, factors, strict=True)):
         step = extent / many if factor is None else 1 / float(factor)
         places = np.minimum(np.floor((np.arange(many, dtype="float32") + 0.5) * np.float32(step)), extent - 1)
@@ -80,19 +93,21 @@ def _nearest_exact(x: RelayExpr, output_size: Any = None, scale_factors: Any = N
 
 
 @converter("upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d")
-def _linear(x: RelayExpr, output_size: Any = None, align_corners: bool = False, scale_factors: Any = None,
-            **scales: Any) -> Any:  # fmt: skip
+def _linear(x: RelayExpr, output_size: Ints | None = None, align_corners: bool = False,
+            scale_factors: Scales | None = None, **scales: float | None) -> RelayExpr:  # fmt: skip
     return _resized(x, output_size, _scales(scale_factors, scales, rank_of(x)), "linear", align_corners)
 
 
 @converter("upsample_bicubic2d")
-def _cubic(x: RelayExpr, output_size: Any = None, align_corners: bool = False, scale_factors: Any = None,
-           **scales: Any) -> Any:  # fmt: skip
+def _cubic(x: RelayExpr, output_size: Ints | None = None, align_corners: bool = False,
+           scale_factors: Scales | None = None, **scales: float | None) -> RelayExpr:  # fmt: skip
     return _resized(x, output_size, _scales(scale_factors, scales, rank_of(x)), "cubic", align_corners)
 
 
 @converter("grid_sampler", "grid_sampler_2d", "grid_sampler_3d")
-def _grid_sampler(x: RelayExpr, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Any:
+def _grid_sampler(
+    x: RelayExpr, grid: RelayExpr, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> RelayExpr:
     rank = rank_of(grid)
     return ops.image.grid_sample(
         x,
@@ -105,7 +120,7 @@ def _grid_sampler(x: RelayExpr, grid: Any, interpolation_mode: int, padding_mode
 
 
 @converter("affine_grid_generator")
-def _affine_grid(theta: Any, size: Any, align_corners: bool) -> Any:
+def _affine_grid(theta: RelayExpr, size: Ints, align_corners: bool) -> RelayExpr:
     """Generate the sampling grid of affine transforms, in coordinates from -1 to 1, x first."""
     spatial = extents(size)[2:]
     bounded(*spatial)
@@ -119,8 +134,8 @@ def _affine_grid(theta: Any, size: Any, align_corners: bool) -> Any:
 
 
 @converter("torchvision::roi_align")
-def _roi_align(x: RelayExpr, rois: Any, spatial_scale: float, pooled_height: int, pooled_width: int,
-               sampling_ratio: int, aligned: bool) -> Any:  # fmt: skip
+def _roi_align(x: RelayExpr, rois: RelayExpr, spatial_scale: float, pooled_height: int, pooled_width: int,
+               sampling_ratio: int, aligned: bool) -> RelayExpr:  # fmt: skip
     size = (pooled_height, pooled_width)
     return ops.vision.roi_align(x, rois, size, spatial_scale, sampling_ratio, aligned=aligned)
 
@@ -128,15 +143,14 @@ def _roi_align(x: RelayExpr, rois: Any, spatial_scale: float, pooled_height: int
 @converter("torchvision::deform_conv2d")
 def _deform_conv2d(x: RelayExpr, weight: RelayExpr, offset: RelayExpr, mask: RelayExpr, bias: RelayExpr, stride_h: int,
                    stride_w: int, pad_h: int, pad_w: int, dilation_h: int, dilation_w: int, groups: int,
-                   offset_groups: int, use_mask: bool) -> Any:  # fmt: skip
+                   offset_groups: int, use_mask: bool) -> RelayExpr:  # fmt: skip
     kernel, padding = static_shape(weight)[2:], (pad_h, pad_w)
     windows = Windows(tuple(kernel), (stride_h, stride_w), (dilation_h, dilation_w), padding, padding)
-    operands = (x, weight, offset, bias, mask if use_mask else None)
-    return deformable_convolution(operands, windows, groups, offset_groups)
+    return deformable_convolution(x, weight, offset, bias, mask if use_mask else None, windows, groups, offset_groups)
 
 
 @converter("torchvision::nms")
-def _nms(boxes: RelayExpr, scores: RelayExpr, iou_threshold: float) -> Any:
+def _nms(boxes: RelayExpr, scores: RelayExpr, iou_threshold: float) -> RelayExpr:
     """Return the boxes that overlap no better one, the best first; as many as there are, which the program finds."""
     rows, count = ops.vision.all_class_non_max_suppression(
         ops.expand_dims(boxes, 0),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -24,11 +23,12 @@ from compiler.relay.frontend.pytorch.tensors import (
     static_shape,
     transpose,
 )
+from compiler.relay.frontend.pytorch.values import Scalar, Size, TorchValue
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.tensors import expand
 
 
-def _from_front(index: Any, whole: Any) -> Any:
+def _from_front(index: RelayExpr, whole: Size) -> RelayExpr:
     """Normalise negative indices, which count from the end."""
     array = known(index)
     if array is not None and (array >= 0).all():
@@ -38,7 +38,7 @@ def _from_front(index: Any, whole: Any) -> Any:
 
 
 @converter("select", "select_copy")
-def select(x: Any, dim: int, index: Any) -> Any:
+def select(x: RelayExpr, dim: int, index: RelayExpr) -> RelayExpr:
     """Select one index along an axis, and remove the axis."""
     axis = axis_of(dim, rank_of(x))
     whole = size(x, axis)
@@ -50,22 +50,22 @@ def select(x: Any, dim: int, index: Any) -> Any:
 
 
 @converter("index_select")
-def _index_select(x: Any, dim: int, index: Any) -> Any:
+def _index_select(x: RelayExpr, dim: int, index: RelayExpr) -> RelayExpr:
     return ops.take(x, index, axis=axis_of(dim, rank_of(x)))
 
 
 @converter("take")
-def _take(x: Any, index: Any) -> Any:
+def _take(x: RelayExpr, index: RelayExpr) -> RelayExpr:
     flat = reshape(x, [-1])
     return ops.take(flat, _from_front(index, size(flat, 0)), axis=0)
 
 
 @converter("gather")
-def _gather(x: Any, dim: int, index: Any, sparse_grad: bool = False) -> Any:
+def _gather(x: RelayExpr, dim: int, index: RelayExpr, sparse_grad: bool = False) -> RelayExpr:
     return ops.gather(_cut_to(x, index, dim), axis_of(dim, rank_of(x)), index)
 
 
-def _cut_to(x: Any, index: Any, dim: int) -> Any:
+def _cut_to(x: RelayExpr, index: RelayExpr, dim: int) -> RelayExpr:
     """Slice a tensor to the extents of an index tensor, except along one axis."""
     axis, have, need = axis_of(dim, rank_of(x)), static_shape(x), static_shape(index)
     axes = [i for i in range(len(have)) if i != axis and have[i] != need[i]]
@@ -73,7 +73,7 @@ def _cut_to(x: Any, index: Any, dim: int) -> Any:
 
 
 @converter("take_along_dim")
-def _take_along_dim(x: Any, indices: Any, dim: int | None = None) -> Any:
+def _take_along_dim(x: RelayExpr, indices: RelayExpr, dim: int | None = None) -> RelayExpr:
     if dim is None:
         return _take(x, reshape(indices, [-1]))
     axis = axis_of(dim, rank_of(x))
@@ -86,13 +86,13 @@ def _take_along_dim(x: Any, indices: Any, dim: int | None = None) -> Any:
 
 
 @converter("embedding")
-def _embedding(weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_freq: bool = False,
-               sparse: bool = False) -> Any:  # fmt: skip
+def _embedding(weight: RelayExpr, indices: RelayExpr, padding_idx: int = -1, scale_grad_by_freq: bool = False,
+               sparse: bool = False) -> RelayExpr:  # fmt: skip
     return ops.take(weight, indices, axis=0)
 
 
 @converter("index", "_unsafe_index")
-def _index(x: Any, indices: Sequence[Any]) -> Any:
+def _index(x: RelayExpr, indices: Sequence[RelayExpr | None]) -> RelayExpr:
     spelled = _spelled_out(x, indices)
     if not spelled:
         return x
@@ -108,9 +108,9 @@ def _index(x: Any, indices: Sequence[Any]) -> Any:
     return transpose(taken, [*order, *range(len(order), rank_of(taken))])
 
 
-def _spelled_out(x: Any, indices: Sequence[Any]) -> dict[int, Any]:
+def _spelled_out(x: RelayExpr, indices: Sequence[RelayExpr | None]) -> dict[int, RelayExpr]:
     """Return one index tensor per indexed axis; boolean masks become coordinates."""
-    spelled: dict[int, Any] = {}
+    spelled: dict[int, RelayExpr] = {}
     axis = 0
     for index in indices:
         if index is None:
@@ -125,7 +125,7 @@ def _spelled_out(x: Any, indices: Sequence[Any]) -> dict[int, Any]:
     return spelled
 
 
-def _places(mask: Any) -> list[Any]:
+def _places(mask: RelayExpr) -> list[RelayExpr]:
     """Return the coordinates of the true elements of a mask, one tensor per axis."""
     array = known(mask)
     if array is not None:
@@ -135,29 +135,29 @@ def _places(mask: Any) -> list[Any]:
 
 
 @converter("nonzero", "argwhere")
-def _nonzero(x: Any) -> Any:
+def _nonzero(x: RelayExpr) -> RelayExpr:
     return cast(ops.argwhere(x), "int64")
 
 
 @converter("nonzero_numpy")
-def places_of(x: Any) -> Any:
+def places_of(x: RelayExpr) -> list[RelayExpr]:
     """Return the coordinates of the nonzero elements, one tensor per axis."""
     return [cast(places, "int64") for places in _places(x if dtype_of(x) == "bool" else ops.not_equal(x, scalar(0, x)))]
 
 
 @converter("masked_select")
-def _masked_select(x: Any, mask: Any) -> Any:
+def _masked_select(x: RelayExpr, mask: RelayExpr) -> RelayExpr:
     shape = list(np.broadcast_shapes(static_shape(x), static_shape(mask)))
     return _index(expand(x, shape), [expand(mask, shape)])
 
 
 @converter("masked_fill")
-def _masked_fill(x: Any, mask: Any, value: Any) -> Any:
+def _masked_fill(x: RelayExpr, mask: RelayExpr, value: Scalar) -> RelayExpr:
     return ops.where(cast(mask, "bool"), tensor(value, dtype_of(x)), x)
 
 
 @converter("index_fill")
-def _index_fill(x: Any, dim: int, index: Any, value: Any) -> Any:
+def _index_fill(x: RelayExpr, dim: int, index: RelayExpr, value: Scalar) -> RelayExpr:
     axis = axis_of(dim, rank_of(x))
     extent = static_shape(x)[axis]
     rows = reshape(constant(np.arange(extent)), [extent, 1])
@@ -167,12 +167,14 @@ def _index_fill(x: Any, dim: int, index: Any, value: Any) -> Any:
 
 
 @converter("index_put", "_unsafe_index_put", "_index_put_impl")
-def _index_put(x: Any, indices: Sequence[Any], values: Any, accumulate: bool = False, unsafe: bool = False) -> Any:
+def _index_put(
+    x: RelayExpr, indices: Sequence[RelayExpr | None], values: Scalar, accumulate: bool = False, unsafe: bool = False
+) -> RelayExpr:
     given = [i for i in indices if i is not None]
-    values = tensor(values, dtype_of(x))
-    if len(given) == 1 and dtype_of(given[0]) == "bool" and dims_of(values) in ((), (1,)):
+    new = tensor(values, dtype_of(x))
+    if len(given) == 1 and dtype_of(given[0]) == "bool" and dims_of(new) in ((), (1,)):
         mask = reshape(given[0], [*dims_of(given[0]), *([1] * (rank_of(x) - rank_of(given[0])))])
-        return ops.where(mask, ops.add(x, values) if accumulate else values, x)
+        return ops.where(mask, ops.add(x, new) if accumulate else new, x)
     spelled = _spelled_out(x, indices)
     axes = list(spelled)
     others = [i for i in range(rank_of(x)) if i not in axes]
@@ -180,14 +182,14 @@ def _index_put(x: Any, indices: Sequence[Any], values: Any, accumulate: bool = F
     shape = np.broadcast_shapes(*(static_shape(spelled[a]) for a in axes))
     points = [expand(cast(_from_front(spelled[a], size(x, a)), "int64"), list(shape)) for a in axes]
     rest = [static_shape(x)[i] for i in others]
-    updates = expand(_in_front(values, axes, others, len(shape)), [*shape, *rest])
+    updates = expand(_in_front(new, axes, others, len(shape)), [*shape, *rest])
     stacked = ops.stack(points, 0)
     written = ops.scatter_nd(moved, stacked, updates, mode="add" if accumulate else "update")
     order = [*axes, *others]
     return transpose(written, [order.index(i) for i in range(rank_of(x))])
 
 
-def _in_front(values: Any, axes: list[int], others: list[int], count: int) -> Any:
+def _in_front(values: RelayExpr, axes: list[int], others: list[int], count: int) -> RelayExpr:
     """Move the axes of the indices, which PyTorch puts at the indexed axes, to the front."""
     before = sum(o < axes[0] for o in others)
     if axes != list(range(axes[0], axes[0] + len(axes))) or not before:
@@ -202,8 +204,8 @@ _REDUCTIONS = {None: "update", "add": "add", "sum": "add", "multiply": "mul", "p
 
 
 @converter("scatter", "scatter_reduce")
-def _scatter(x: Any, dim: int, index: Any, src: Any = None, value: Any = None, reduce: str | None = None,
-             include_self: bool = True) -> Any:  # fmt: skip
+def _scatter(x: RelayExpr, dim: int, index: RelayExpr, src: RelayExpr | None = None, value: Scalar | None = None,
+             reduce: str | None = None, include_self: bool = True) -> RelayExpr:  # fmt: skip
     updates = tensor(value, dtype_of(x)) if src is None else cast(src, dtype_of(x))
     shape = list(static_shape(index))
     if not include_self:
@@ -213,7 +215,7 @@ def _scatter(x: Any, dim: int, index: Any, src: Any = None, value: Any = None, r
     return ops.scatter_elements(x, index, updates, axis=axis, reduction=_REDUCTIONS[reduce])
 
 
-def _without_self(x: Any, dim: int, index: Any, reduction: str) -> Any:
+def _without_self(x: RelayExpr, dim: int, index: RelayExpr, reduction: str) -> RelayExpr:
     """Replace the elements that are reduced into by the neutral element (``include_self=False``)."""
     if reduction == "mean":
         raise ConversionError("means with include_self=False are not supported")
@@ -224,24 +226,24 @@ def _without_self(x: Any, dim: int, index: Any, reduction: str) -> Any:
     return ops.scatter_elements(x, index, ones, axis=axis_of(dim, rank_of(x)), reduction="update")
 
 
-def _first_of_each(x: Any, shape: list[int]) -> Any:
+def _first_of_each(x: RelayExpr, shape: list[int]) -> RelayExpr:
     axes = [i for i, d in enumerate(static_shape(x)) if d != shape[i]]
     return ops.strided_slice(x, [0] * len(axes), [shape[i] for i in axes], axes=axes) if axes else x
 
 
 @converter("scatter_add")
-def _scatter_add(x: Any, dim: int, index: Any, src: Any) -> Any:
+def _scatter_add(x: RelayExpr, dim: int, index: RelayExpr, src: RelayExpr) -> RelayExpr:
     return _scatter(x, dim, index, src, reduce="add")
 
 
-def _spread(x: Any, axis: int, index: Any) -> Any:
+def _spread(x: RelayExpr, axis: int, index: RelayExpr) -> RelayExpr:
     """Expand the indices of an axis to all elements of the selected slices."""
     shape = [static_shape(index)[0] if i == axis else d for i, d in enumerate(static_shape(x))]
     return expand(reshape(index, [-1 if i == axis else 1 for i in range(rank_of(x))]), shape)
 
 
 @converter("index_add")
-def _index_add(x: Any, dim: int, index: Any, source: Any, alpha: Any = 1) -> Any:
+def _index_add(x: RelayExpr, dim: int, index: RelayExpr, source: RelayExpr, alpha: Scalar = 1) -> RelayExpr:
     axis = axis_of(dim, rank_of(x))
     left, right = promoted(x, source)
     scaled = right if alpha == 1 else ops.multiply(right, alpha)
@@ -249,26 +251,28 @@ def _index_add(x: Any, dim: int, index: Any, source: Any, alpha: Any = 1) -> Any
 
 
 @converter("index_copy")
-def _index_copy(x: Any, dim: int, index: Any, source: Any) -> Any:
+def _index_copy(x: RelayExpr, dim: int, index: RelayExpr, source: RelayExpr) -> RelayExpr:
     axis = axis_of(dim, rank_of(x))
     return ops.scatter_elements(x, _spread(x, axis, index), source, axis=axis)
 
 
 @converter("copy")
-def _copy(x: Any, src: Any = None) -> Any:
+def _copy(x: RelayExpr | list[TorchValue], src: Scalar | None = None) -> RelayExpr | list[TorchValue]:
     if isinstance(x, list):
         return list(x)
     return expand(tensor(src, dtype_of(x)), list(static_shape(x)))
 
 
 @converter("select_scatter")
-def _select_scatter(x: Any, src: Any, dim: int, index: int) -> Any:
+def _select_scatter(x: RelayExpr, src: RelayExpr, dim: int, index: int) -> RelayExpr:
     axis = axis_of(dim, rank_of(x))
     return _slice_scatter(x, ops.expand_dims(src, axis), dim, index, None if index == -1 else index + 1)
 
 
 @converter("slice_scatter")
-def _slice_scatter(x: Any, src: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Any:
+def _slice_scatter(
+    x: RelayExpr, src: RelayExpr, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> RelayExpr:
     axis = axis_of(dim, rank_of(x))
     places = range(static_shape(x)[axis])[start:end:step]
     return _index_copy(x, dim, constant(np.array(places, "int64")), expand(src, [

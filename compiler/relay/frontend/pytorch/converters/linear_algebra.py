@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
-from typing import Any
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from compiler.relay.frontend.pytorch.tensors import (
     reshape,
     static_shape,
 )
+from compiler.relay.frontend.pytorch.values import Scalar
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.tensors import bounded
 
@@ -27,7 +28,7 @@ _MAX_POWER = 64
 
 
 @converter("cross", "linalg_cross")
-def _cross(x: RelayExpr, other: Any, dim: int | None = None) -> Any:
+def _cross(x: RelayExpr, other: Scalar, dim: int | None = None) -> RelayExpr:
     """Compute the cross product along an axis, by default the first of extent 3."""
     dims = static_shape(x)
     axis = axis_of(dim, rank_of(x)) if dim is not None else dims.index(3)
@@ -37,7 +38,7 @@ def _cross(x: RelayExpr, other: Any, dim: int | None = None) -> Any:
 
 
 @converter("linalg_matrix_power", "matrix_power")
-def _matrix_power(x: RelayExpr, n: int) -> Any:
+def _matrix_power(x: RelayExpr, n: int) -> RelayExpr:
     if not 0 <= n <= _MAX_POWER:
         raise ConversionError(f"powers from 0 to {_MAX_POWER} are supported, got {n}")
     *batch, rows, columns = static_shape(x)
@@ -51,7 +52,9 @@ def _matrix_power(x: RelayExpr, n: int) -> Any:
 
 
 @converter("linalg_matrix_norm")
-def _matrix_norm(x: RelayExpr, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False) -> Any:
+def _matrix_norm(
+    x: RelayExpr, ord: float | str = "fro", dim: Sequence[int] = (-2, -1), keepdim: bool = False
+) -> RelayExpr:
     if ord not in ("fro", None):
         raise ConversionError(f"norms of order {ord!r} are not supported, 'fro' is")
     return vector_norm(x, p=2, dim=axes_of(list(dim), rank_of(x)), keepdim=keepdim)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.pytorch.registry import converter
 from compiler.relay.frontend.pytorch.tensors import constant, dtype_of, ops, rank_of, static_shape
@@ -11,36 +9,40 @@ from compiler.relay.frontend.shared.errors import ConversionError
 
 
 @converter("nll_loss", "nll_loss_nd")
-def _nll_loss(x: RelayExpr, target: Any, weight: Any = None, reduction: int = 1, ignore_index: int = -100) -> Any:
+def _nll_loss(
+    x: RelayExpr, target: RelayExpr, weight: RelayExpr | None = None, reduction: int = 1, ignore_index: int = -100
+) -> RelayExpr:
     weights = ops.ones([static_shape(x)[1]], dtype_of(x)) if weight is None else weight
     how = ("none", "mean", "sum")[reduction]
     return ops.nn.nll_loss(x, ops.cast(target, "int32"), weights, how, ignore_index)
 
 
-def _loss(x: RelayExpr, reduction: int) -> Any:
+def _loss(x: RelayExpr, reduction: int) -> RelayExpr:
     return x if reduction == 0 else ops.mean(x) if reduction == 1 else ops.sum(x)
 
 
 @converter("mse_loss")
-def _mse_loss(x: RelayExpr, target: Any, reduction: int = 1) -> Any:
+def _mse_loss(x: RelayExpr, target: RelayExpr, reduction: int = 1) -> RelayExpr:
     distance = ops.subtract(x, target)
     return _loss(ops.multiply(distance, distance), reduction)
 
 
 @converter("l1_loss")
-def _l1_loss(x: RelayExpr, target: Any, reduction: int = 1) -> Any:
+def _l1_loss(x: RelayExpr, target: RelayExpr, reduction: int = 1) -> RelayExpr:
     return _loss(ops.abs(ops.subtract(x, target)), reduction)
 
 
 @converter("smooth_l1_loss")
-def _smooth_l1_loss(x: RelayExpr, target: Any, reduction: int = 1, beta: float = 1.0) -> Any:
+def _smooth_l1_loss(x: RelayExpr, target: RelayExpr, reduction: int = 1, beta: float = 1.0) -> RelayExpr:
     distance = ops.abs(ops.subtract(x, target))
     curve = ops.divide(ops.multiply(ops.multiply(distance, distance), 0.5), beta)
     return _loss(ops.where(ops.less(distance, beta), curve, ops.subtract(distance, 0.5 * beta)), reduction)
 
 
 @converter("binary_cross_entropy")
-def _binary_cross_entropy(x: RelayExpr, target: Any, weight: Any = None, reduction: int = 1) -> Any:
+def _binary_cross_entropy(
+    x: RelayExpr, target: RelayExpr, weight: RelayExpr | None = None, reduction: int = 1
+) -> RelayExpr:
     logs = [ops.maximum(ops.log(v), constant(-100.0, dtype_of(x))) for v in (x, ops.subtract(1.0, x))]
     total = ops.add(ops.multiply(target, logs[0]), ops.multiply(ops.subtract(1.0, target), logs[1]))
     loss = ops.negative(total)
@@ -48,8 +50,9 @@ def _binary_cross_entropy(x: RelayExpr, target: Any, weight: Any = None, reducti
 
 
 @converter("binary_cross_entropy_with_logits")
-def _binary_cross_entropy_with_logits(x: RelayExpr, target: Any, weight: Any = None, pos_weight: Any = None,
-                                      reduction: int = 1) -> Any:  # fmt: skip
+def _binary_cross_entropy_with_logits(x: RelayExpr, target: RelayExpr, weight: RelayExpr | None = None,
+                                      pos_weight: RelayExpr | None = None,
+                                      reduction: int = 1) -> RelayExpr:  # fmt: skip
     """Compute ``(1 - t) x + (1 + (w - 1) t) log(1 + e^-x)`` without overflow."""
     softplus = ops.add(ops.nn.relu(ops.negative(x)), ops.log(ops.add(ops.exp(ops.negative(ops.abs(x))), 1.0)))
     if pos_weight is not None:
@@ -59,8 +62,8 @@ def _binary_cross_entropy_with_logits(x: RelayExpr, target: Any, weight: Any = N
 
 
 @converter("cross_entropy_loss")
-def _cross_entropy(x: RelayExpr, target: Any, weight: Any = None, reduction: int = 1, ignore_index: int = -100,
-                   label_smoothing: float = 0.0) -> Any:  # fmt: skip
+def _cross_entropy(x: RelayExpr, target: RelayExpr, weight: RelayExpr | None = None, reduction: int = 1,
+                   ignore_index: int = -100, label_smoothing: float = 0.0) -> RelayExpr:  # fmt: skip
     """Cross entropy with class indices or probabilities; the classes are along the second axis."""
     if label_smoothing:
         raise ConversionError(f"label_smoothing={label_smoothing} is not supported")
@@ -77,7 +80,7 @@ def _cross_entropy(x: RelayExpr, target: Any, weight: Any = None, reduction: int
 
 
 @converter("kl_div")
-def _kl_div(x: RelayExpr, target: Any, reduction: int = 1, log_target: bool = False) -> Any:
+def _kl_div(x: RelayExpr, target: RelayExpr, reduction: int = 1, log_target: bool = False) -> RelayExpr:
     """Compute ``t (log t - x)``, which is 0 where ``t`` is 0."""
     if log_target:
         return _loss(ops.multiply(ops.exp(target), ops.subtract(target, x)), reduction)

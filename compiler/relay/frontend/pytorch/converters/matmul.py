@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.onnx.converters.matmul import matmul as product
@@ -21,33 +20,41 @@ from compiler.relay.frontend.pytorch.tensors import (
     transpose,
     unsqueeze,
 )
+from compiler.relay.frontend.pytorch.values import Scalar, as_expr
 from compiler.relay.frontend.shared.einsum import explicit_equation
 
 
+def _product(a: RelayExpr, b: RelayExpr) -> RelayExpr:
+    left, right = promoted(a, b)
+    return product(left, right)
+
+
 @converter("matmul", "mm", "bmm", "mv", "linalg_matmul", "__matmul__")
-def matmul(a: RelayExpr, other: Any = None, mat2: Any = None, vec: Any = None) -> Any:
+def matmul(
+    a: RelayExpr, other: RelayExpr | None = None, mat2: RelayExpr | None = None, vec: RelayExpr | None = None
+) -> RelayExpr:
     """Build a matrix product with the semantics of ``numpy.matmul``."""
     right = next(v for v in (other, mat2, vec) if v is not None)
-    return dot(a, right) if rank_of(a) == rank_of(right) == 1 else product(*promoted(a, right))
+    return dot(a, right) if rank_of(a) == rank_of(right) == 1 else _product(a, right)
 
 
 @converter("dot", "vdot", "inner")
-def dot(a: RelayExpr, tensor: Any = None, other: Any = None) -> Any:
+def dot(a: RelayExpr, tensor: RelayExpr | None = None, other: RelayExpr | None = None) -> RelayExpr:
     """Compute inner products along the last axes."""
-    right = tensor if other is None else other
+    right = as_expr(tensor if other is None else other)
     if rank_of(a) == rank_of(right) == 1:
         return ops.sum(ops.multiply(a, right))
     return _contract(a, right, [rank_of(a) - 1], [rank_of(right) - 1])
 
 
 @converter("outer", "ger", "linalg_outer")
-def _outer(a: RelayExpr, vec2: Any = None, other: Any = None) -> Any:
-    right = vec2 if other is None else other
+def _outer(a: RelayExpr, vec2: RelayExpr | None = None, other: RelayExpr | None = None) -> RelayExpr:
+    right = as_expr(vec2 if other is None else other)
     return ops.multiply(*promoted(unsqueeze(a, [1]), unsqueeze(right, [0])))
 
 
 @converter("linear")
-def linear(x: RelayExpr, weight: Any, bias: Any = None) -> Any:
+def linear(x: RelayExpr, weight: RelayExpr, bias: RelayExpr | None = None) -> RelayExpr:
     """Build a linear layer: ``x @ weight.T + bias``."""
     rank, dims = rank_of(x), dims_of(x)
     rows = x if rank == 2 else reshape(x, [-1 if rank > 1 else 1, dims[-1]])
@@ -60,7 +67,7 @@ def linear(x: RelayExpr, weight: Any, bias: Any = None) -> Any:
     return y if rank == 2 else reshape(y, [*dims[:-1], dims_of(weight)[0]])
 
 
-def _plus(added: Any, y: Any, beta: Any, alpha: Any) -> Any:
+def _plus(added: RelayExpr, y: RelayExpr, beta: Scalar, alpha: Scalar) -> RelayExpr:
     """Compute ``beta * added + alpha * y``."""
     if not (is_number(alpha) and alpha == 1):
         y = ops.multiply(y, tensor(alpha, dtype_of(y)))
@@ -72,43 +79,43 @@ def _plus(added: Any, y: Any, beta: Any, alpha: Any) -> Any:
 
 
 @converter("addmm")
-def _addmm(x: RelayExpr, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+def _addmm(x: RelayExpr, mat1: RelayExpr, mat2: RelayExpr, beta: Scalar = 1, alpha: Scalar = 1) -> RelayExpr:
     return _plus(x, product(mat1, mat2), beta, alpha)
 
 
 @converter("addmv")
-def _addmv(x: RelayExpr, mat: Any, vec: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+def _addmv(x: RelayExpr, mat: RelayExpr, vec: RelayExpr, beta: Scalar = 1, alpha: Scalar = 1) -> RelayExpr:
     return _plus(x, product(mat, vec), beta, alpha)
 
 
 @converter("baddbmm")
-def _baddbmm(x: RelayExpr, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+def _baddbmm(x: RelayExpr, batch1: RelayExpr, batch2: RelayExpr, beta: Scalar = 1, alpha: Scalar = 1) -> RelayExpr:
     return _plus(x, product(batch1, batch2), beta, alpha)
 
 
 @converter("addbmm")
-def _addbmm(x: RelayExpr, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+def _addbmm(x: RelayExpr, batch1: RelayExpr, batch2: RelayExpr, beta: Scalar = 1, alpha: Scalar = 1) -> RelayExpr:
     return _plus(x, ops.sum(product(batch1, batch2), axis=[0]), beta, alpha)
 
 
 @converter("addr")
-def _addr(x: RelayExpr, vec1: Any, vec2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+def _addr(x: RelayExpr, vec1: RelayExpr, vec2: RelayExpr, beta: Scalar = 1, alpha: Scalar = 1) -> RelayExpr:
     return _plus(x, _outer(vec1, vec2), beta, alpha)
 
 
 @converter("einsum")
-def _einsum(equation: str, tensors: Sequence[Any], path: Any = None) -> Any:
+def _einsum(equation: str, tensors: Sequence[RelayExpr], path: object = None) -> RelayExpr:
     values = promoted(*tensors)
     return ops.einsum(values, explicit_equation(equation, [rank_of(x) for x in values]))
 
 
 @converter("tensordot")
-def _tensordot(a: RelayExpr, other: Any, dims_self: Sequence[int], dims_other: Sequence[int]) -> Any:
+def _tensordot(a: RelayExpr, other: RelayExpr, dims_self: Sequence[int], dims_other: Sequence[int]) -> RelayExpr:
     left = [axis_of(d, rank_of(a)) for d in dims_self]
     return _contract(a, other, left, [axis_of(d, rank_of(other)) for d in dims_other])
 
 
-def _contract(a: RelayExpr, b: Any, axes_a: Sequence[int], axes_b: Sequence[int]) -> Any:
+def _contract(a: RelayExpr, b: RelayExpr, axes_a: Sequence[int], axes_b: Sequence[int]) -> RelayExpr:
     """Contract two tensors along pairs of axes."""
     free_a = [i for i in range(rank_of(a)) if i not in axes_a]
     free_b = [i for i in range(rank_of(b)) if i not in axes_b]
@@ -122,7 +129,7 @@ def _contract(a: RelayExpr, b: Any, axes_a: Sequence[int], axes_b: Sequence[int]
 
 
 @converter("bilinear")
-def _bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
+def _bilinear(input1: RelayExpr, input2: RelayExpr, weight: RelayExpr, bias: RelayExpr | None = None) -> RelayExpr:
     batch, (outputs, n, m) = static_shape(input1)[:-1], static_shape(weight)
     left, right = reshape(input1, [-1, n]), reshape(input2, [-1, m])
     y = ops.einsum([left, weight, right], "bn,onm,bm->bo")
@@ -131,7 +138,7 @@ def _bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
 
 
 @converter("linalg_multi_dot", "chain_matmul")
-def _chain(tensors: Sequence[Any]) -> Any:
+def _chain(tensors: Sequence[RelayExpr]) -> RelayExpr:
     result = tensors[0]
     for right in tensors[1:]:
         result = matmul(result, right)
@@ -139,7 +146,7 @@ def _chain(tensors: Sequence[Any]) -> Any:
 
 
 @converter("kron")
-def _kron(a: RelayExpr, other: Any) -> Any:
+def _kron(a: RelayExpr, other: RelayExpr) -> RelayExpr:
     rank = max(rank_of(a), rank_of(other))
     shapes = [[1] * (rank - rank_of(x)) + list(static_shape(x)) for x in (a, other)]
     left = reshape(a, [d for extent in shapes[0] for d in (extent, 1)])
@@ -148,7 +155,7 @@ def _kron(a: RelayExpr, other: Any) -> Any:
 
 
 @converter("cdist")
-def _cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: Any = None) -> Any:
+def _cdist(x1: RelayExpr, x2: RelayExpr, p: float = 2.0, compute_mode: object = None) -> RelayExpr:
     from compiler.relay.frontend.pytorch.converters.reductions import vector_norm
 
     apart = ops.subtract(unsqueeze(x1, [rank_of(x1) - 1]), unsqueeze(x2, [rank_of(x2) - 2]))

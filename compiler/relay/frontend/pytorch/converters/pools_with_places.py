@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from compiler.relay.frontend.pytorch.tensors import (
     scalar,
     static_shape,
 )
+from compiler.relay.frontend.pytorch.values import Ints, TorchValue
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.tensors import bounded, cast
 
@@ -28,7 +28,7 @@ _MAX_WINDOW = 256
 """The maximum number of elements of a window with indices."""
 
 
-def _greatest(x: RelayExpr, windows: Sequence[Sequence[tuple[int, ...]]]) -> Any:
+def _greatest(x: RelayExpr, windows: Sequence[Sequence[tuple[int, ...]]]) -> RelayExpr:
     """Return the index of the maximum of each window, over the flattened spatial axes.
 
     Parameters
@@ -62,12 +62,13 @@ def _greatest(x: RelayExpr, windows: Sequence[Sequence[tuple[int, ...]]]) -> Any
     return reshape(places, [batch, channels, *outer])
 
 
-def _of_strides(x: RelayExpr, count: int, **given: Any) -> Any:
+def _of_strides(x: RelayExpr, count: int, kernel_size: Ints, stride: Ints | None, padding: Ints, dilation: Ints,
+                ceil_mode: bool) -> tuple[RelayExpr, RelayExpr]:  # fmt: skip
     """Return the maxima of strided windows and their indices."""
-    y = max_pool(x, count, **given)
-    kernel = repeated(given["kernel_size"], count)
-    strides = steps_of(kernel, given.get("stride"), count)
-    around, dilations = repeated(given.get("padding", 0), count), repeated(given.get("dilation", 1), count)
+    y = max_pool(x, count, kernel_size, stride, padding, dilation, ceil_mode)
+    kernel = repeated(kernel_size, count)
+    strides = steps_of(kernel, stride, count)
+    around, dilations = repeated(padding, count), repeated(dilation, count)
     windows = []
     for i, (extent, many) in enumerate(zip(static_shape(x)[2:], static_shape(y)[2:], strict=True)):
         begins = [j * strides[i] - around[i] for j in range(many)]
@@ -77,15 +78,15 @@ def _of_strides(x: RelayExpr, count: int, **given: Any) -> Any:
 
 
 @converter("max_pool2d_with_indices", "max_pool1d_with_indices", "max_pool3d_with_indices")
-def _max_pool_with_places(x: RelayExpr, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-                          ceil_mode: bool = False) -> Any:  # fmt: skip
+def _max_pool_with_places(x: RelayExpr, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
+                          dilation: Ints = 1, ceil_mode: bool = False) -> TorchValue:  # fmt: skip
     count = len(extents(kernel_size))
     return in_batches(_of_strides, count)(
         x, kernel_size=kernel_size, stride=stride, padding=padding, dilation=dilation, ceil_mode=ceil_mode
     )
 
 
-def _adaptive_max(x: RelayExpr, count: int, output_size: Any) -> Any:
+def _adaptive_max(x: RelayExpr, count: int, output_size: Ints) -> tuple[RelayExpr, RelayExpr | None]:
     """Return the maxima of adaptive windows and their indices."""
     y = adaptive("max")(x, count, output_size)
     windows = []
@@ -101,7 +102,9 @@ for _count in (1, 2, 3):
 
 
 @converter("max_unpool2d", "max_unpool3d")
-def _max_unpool(x: RelayExpr, indices: Any, output_size: Any, stride: Any = None, padding: Any = None) -> Any:
+def _max_unpool(
+    x: RelayExpr, indices: RelayExpr, output_size: Ints, stride: Ints | None = None, padding: Ints | None = None
+) -> RelayExpr:
     """Scatter elements to their indices in a tensor of zeros."""
     size = extents(output_size)
     front = list(static_shape(x)[: -len(size)])

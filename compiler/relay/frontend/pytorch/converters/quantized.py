@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.pytorch.converters.matmul import linear
 from compiler.relay.frontend.pytorch.quantization import Quantized, quantized, real, scales_of, with_scales
-from compiler.relay.frontend.pytorch.registry import converter, converters, find
-from compiler.relay.frontend.pytorch.tensors import constant, dims_of, number, ops, rank_of, reshape
+from compiler.relay.frontend.pytorch.registry import Convert, converter, converters, find
+from compiler.relay.frontend.pytorch.tensors import constant, dims_of, number, ops, rank_of, repeated, reshape
+from compiler.relay.frontend.pytorch.values import Scalar, TorchValue, as_expr
 from compiler.relay.frontend.pytorch.weights import PackedWeight
 from compiler.relay.frontend.shared.errors import ConversionError
 
 
 @converter("quantize_per_tensor")
-def _quantize_per_tensor(x: RelayExpr, scale: Any, zero_point: Any, dtype: int) -> Any:
+def _quantize_per_tensor(x: RelayExpr, scale: Scalar, zero_point: Scalar, dtype: int) -> RelayExpr:
     return quantized(x, number(scale, "the scale"), int(number(zero_point, "the zero point")), dtype)
 
 
 @converter("dequantize")
-def _dequantize(x: RelayExpr) -> Any:
+def _dequantize(x: RelayExpr) -> RelayExpr:
     return real(x)
 
 
 @converter("int_repr")
-def _int_repr(x: RelayExpr) -> Any:
+def _int_repr(x: RelayExpr) -> RelayExpr:
     return x
 
 
@@ -38,7 +38,9 @@ def _units(x: RelayExpr) -> Quantized:
     return q
 
 
-def _requantized(total: Any, q: Quantized, weight: PackedWeight, scale: float, zero: int, relu: bool, axis: int) -> Any:
+def _requantized(
+    total: RelayExpr, q: Quantized, weight: PackedWeight, scale: float, zero: int, relu: bool, axis: int
+) -> RelayExpr:
     """Add a bias to accumulators, and requantize them to the scale of the result."""
     units = (np.float32(q.scale) * weight.scales).astype("float32")
     if weight.bias is not None:
@@ -59,8 +61,8 @@ def _requantized(total: Any, q: Quantized, weight: PackedWeight, scale: float, z
     return with_scales(y, out)
 
 
-def _convolution(count: int, relu: bool) -> Callable[..., Any]:
-    def convert(qx: RelayExpr, packed_weight: PackedWeight, output_scale: float, output_zero_point: int) -> Any:
+def _convolution(count: int, relu: bool) -> Convert:
+    def convert(qx: RelayExpr, packed_weight: PackedWeight, output_scale: float, output_zero_point: int) -> RelayExpr:
         q, w = _units(qx), packed_weight
         if count != 2:
             raise ConversionError("only quantized convolutions over two axes are supported")
@@ -74,7 +76,7 @@ def _convolution(count: int, relu: bool) -> Callable[..., Any]:
             kernel_size=w.shape[2:],
             channels=w.shape[0],
             strides=w.windows["stride"],
-            padding=(*w.windows["padding"], *w.windows["padding"]),
+            padding=tuple(repeated(w.windows["padding"], 2) * 2),
             dilation=w.windows["dilation"],
             groups=w.windows["groups"],
             out_dtype="int32",
@@ -87,8 +89,8 @@ def _convolution(count: int, relu: bool) -> Callable[..., Any]:
 converters({f"quantized::conv{n}d{end}": _convolution(n, bool(end)) for n in (1, 2, 3) for end in ("", "_relu")})
 
 
-def _dense(relu: bool) -> Callable[..., Any]:
-    def convert(x: RelayExpr, W_prepack: PackedWeight, Y_scale_i: float, Y_zero_point_i: int) -> Any:
+def _dense(relu: bool) -> Convert:
+    def convert(x: RelayExpr, W_prepack: PackedWeight, Y_scale_i: float, Y_zero_point_i: int) -> RelayExpr:
         q, w = _units(x), W_prepack
         rows = x if rank_of(x) == 2 else reshape(x, [-1, dims_of(x)[-1]])
         total = ops.qnn.dense(
@@ -112,8 +114,8 @@ def _dense(relu: bool) -> Callable[..., Any]:
 converters({"quantized::linear": _dense(False), "quantized::linear_relu": _dense(True)})
 
 
-def _dynamic(relu: bool) -> Callable[..., Any]:
-    def convert(X: RelayExpr, W_prepack: PackedWeight, reduce_range: bool = False) -> Any:
+def _dynamic(relu: bool) -> Convert:
+    def convert(X: RelayExpr, W_prepack: PackedWeight, reduce_range: bool = False) -> RelayExpr:
         """Quantize the input by its range, to seven bits if ``reduce_range`` is set."""
         top = 127.0 if reduce_range else 255.0
         low, high = ops.minimum(ops.min(X), 0.0), ops.maximum(ops.max(X), 0.0)
@@ -129,9 +131,9 @@ def _dynamic(relu: bool) -> Callable[..., Any]:
 converters({"quantized::linear_dynamic": _dynamic(False), "quantized::linear_relu_dynamic": _dynamic(True)})
 
 
-def _elementwise(function: str, relu: bool) -> Callable[..., Any]:
-    def convert(qa: RelayExpr, qb: RelayExpr, scale: float, zero_point: int) -> Any:
-        y = getattr(ops, function)(real(qa), real(qb))
+def _elementwise(function: str, relu: bool) -> Convert:
+    def convert(qa: RelayExpr, qb: RelayExpr, scale: float, zero_point: int) -> RelayExpr:
+        y = ops[function](real(qa), real(qb))
         return quantized(ops.nn.relu(y) if relu else y, scale, zero_point, _units(qa).dtype)
 
     return convert
@@ -147,7 +149,7 @@ converters(
 
 
 @converter("quantized::mul_scalar")
-def _mul_scalar(qa: RelayExpr, other: float) -> Any:
+def _mul_scalar(qa: RelayExpr, other: float) -> RelayExpr:
     """Scale the quantization parameters, which requires a positive factor."""
     q = _units(qa)
     if other <= 0:
@@ -156,24 +158,24 @@ def _mul_scalar(qa: RelayExpr, other: float) -> Any:
 
 
 @converter("quantized::add_scalar")
-def _add_scalar(qa: RelayExpr, other: float) -> Any:
+def _add_scalar(qa: RelayExpr, other: float) -> RelayExpr:
     q = _units(qa)
     return quantized(ops.add(real(qa), float(other)), q.scale, q.zero, q.dtype)
 
 
 @converter("quantized::cat")
-def _cat(qx: Any, dim: int, scale: float, zero_point: int) -> Any:
+def _cat(qx: Sequence[RelayExpr], dim: int, scale: float, zero_point: int) -> RelayExpr:
     return quantized(ops.concatenate([real(x) for x in qx], axis=dim), scale, zero_point, _units(qx[0]).dtype)
 
 
 @converter("quantized::relu6")
-def _relu6(qx: RelayExpr, inplace: bool = False) -> Any:
+def _relu6(qx: RelayExpr, inplace: bool = False) -> RelayExpr:
     q = _units(qx)
     return quantized(ops.clip(real(qx), 0.0, 6.0), q.scale, q.zero, q.dtype)
 
 
 @converter("quantized::hardswish")
-def _hardswish(input: RelayExpr, output_scale: float, output_zero_point: int) -> Any:
+def _hardswish(input: RelayExpr, output_scale: float, output_zero_point: int) -> RelayExpr:
     x = real(input)
     y = ops.multiply(x, ops.divide(ops.clip(ops.add(x, 3.0), 0.0, 6.0), 6.0))
     return quantized(y, output_scale, output_zero_point, _units(input).dtype)
@@ -182,18 +184,18 @@ def _hardswish(input: RelayExpr, output_scale: float, output_zero_point: int) ->
 @converter("quantized::leaky_relu")
 def _leaky_relu(
     qx: RelayExpr, negative_slope: float, inplace: bool, output_scale: float, output_zero_point: int
-) -> Any:
+) -> RelayExpr:
     y = ops.nn.leaky_relu(real(qx), negative_slope)
     return quantized(y, output_scale, output_zero_point, _units(qx).dtype)
 
 
-def _of_reals(name: str) -> Callable[..., Any]:
+def _of_reals(name: str) -> Convert:
     """Return a converter that dequantizes, applies a floating-point converter, and quantizes."""
 
-    def convert(x: RelayExpr, output_scale: float, output_zero_point: int, **arguments: Any) -> Any:
+    def convert(x: RelayExpr, output_scale: float, output_zero_point: int, **arguments: TorchValue) -> RelayExpr:
         compute = find(name)
         assert compute is not None
-        return quantized(compute(real(x), **arguments), output_scale, output_zero_point, _units(x).dtype)
+        return quantized(as_expr(compute(real(x), **arguments)), output_scale, output_zero_point, _units(x).dtype)
 
     return convert
 
@@ -204,9 +206,9 @@ converters(
 
 
 @converter("quantized::batch_norm2d", "quantized::batch_norm3d", "quantized::batch_norm")
-def _batch_norm(qx: RelayExpr, weight: Any, bias: Any, mean: Any, var: Any, eps: float, output_scale: float,
-                output_zero_point: int) -> Any:  # fmt: skip
+def _batch_norm(qx: RelayExpr, weight: RelayExpr, bias: RelayExpr, mean: RelayExpr, var: RelayExpr, eps: float,
+                output_scale: float, output_zero_point: int) -> RelayExpr:  # fmt: skip
     compute = find("aten::batch_norm")
     assert compute is not None
     y = compute(real(qx), weight=weight, bias=bias, running_mean=mean, running_var=var, training=False, eps=eps)
-    return quantized(y, output_scale, output_zero_point, _units(qx).dtype)
+    return quantized(as_expr(y), output_scale, output_zero_point, _units(qx).dtype)

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TypeAlias
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.pytorch.converters.matmul import linear
-from compiler.relay.frontend.pytorch.registry import converter
+from compiler.relay.frontend.pytorch.registry import Convert, converter
 from compiler.relay.frontend.pytorch.tensors import constant, ops, rank_of, static_shape, transpose, unsqueeze
 from compiler.relay.frontend.shared.errors import ConversionError
+from compiler.relay.frontend.shared.folding import Operators
 from compiler.relay.frontend.shared.tensors import split
 
 MAX_STEPS = 1000
 """The maximum number of time steps that are unrolled."""
 
-State = tuple[Any, ...]
-Step = Callable[[Any, State, Sequence[Any]], State]
+State: TypeAlias = tuple[RelayExpr, ...]
+Step: TypeAlias = Callable[[RelayExpr, State, Sequence[RelayExpr]], State]
 """``step(input, state, weights)`` returns the next state, whose first part is the output."""
 
 
-def _projections(x: RelayExpr, h: Any, weights: Sequence[Any], gates: int) -> tuple[list[Any], list[Any]]:
+def _projections(
+    x: RelayExpr, h: RelayExpr, weights: Sequence[RelayExpr], gates: int
+) -> tuple[list[RelayExpr], list[RelayExpr]]:
     """Return the projections of the input and the state, per gate."""
     biases = list(weights[2:4]) if len(weights) >= 4 else [None, None]
     products = [linear(v, w, b) for v, w, b in zip((x, h), weights[:2], biases, strict=True)]
@@ -29,7 +32,7 @@ def _projections(x: RelayExpr, h: Any, weights: Sequence[Any], gates: int) -> tu
     return own, past
 
 
-def lstm_step(x: RelayExpr, state: State, weights: Sequence[Any]) -> State:
+def lstm_step(x: RelayExpr, state: State, weights: Sequence[RelayExpr]) -> State:
     """Compute a step of an LSTM."""
     h, cell = state
     own, past = _projections(x, h, weights, 4)
@@ -41,7 +44,7 @@ def lstm_step(x: RelayExpr, state: State, weights: Sequence[Any]) -> State:
     return h, cell
 
 
-def gru_step(x: RelayExpr, state: State, weights: Sequence[Any]) -> State:
+def gru_step(x: RelayExpr, state: State, weights: Sequence[RelayExpr]) -> State:
     """Compute a step of a GRU."""
     (h,) = state
     own, past = _projections(x, h, weights, 3)
@@ -50,16 +53,16 @@ def gru_step(x: RelayExpr, state: State, weights: Sequence[Any]) -> State:
     return (ops.add(ops.multiply(ops.subtract(1.0, update), new), ops.multiply(update, h)),)
 
 
-def _simple_step(activation: Callable[[Any], Any]) -> Step:
-    def step(x: RelayExpr, state: State, weights: Sequence[Any]) -> State:
+def _simple_step(activation: Operators) -> Step:
+    def step(x: RelayExpr, state: State, weights: Sequence[RelayExpr]) -> State:
         own, past = _projections(x, state[0], weights, 1)
         return (activation(ops.add(own[0], past[0])),)
 
     return step
 
 
-def _layers(step: Step, x: RelayExpr, states: State, params: Sequence[Any], has_biases: bool, num_layers: int,
-            train: bool, dropout: float, bidirectional: bool, batch_first: bool) -> tuple[Any, ...]:  # fmt: skip
+def _layers(step: Step, x: RelayExpr, states: State, params: Sequence[RelayExpr], has_biases: bool, num_layers: int,
+            train: bool, dropout: float, bidirectional: bool, batch_first: bool) -> tuple[RelayExpr, ...]:  # fmt: skip
     """Run a stack of layers; return the outputs and the final states of all layers."""
     if train and dropout:
         raise ConversionError("dropout between layers draws random numbers; put the model into eval mode")
@@ -90,35 +93,36 @@ def _layers(step: Step, x: RelayExpr, states: State, params: Sequence[Any], has_
 
 
 def _run(
-    step: Step, steps: Sequence[Any], state: State, weights: Sequence[Any], backwards: bool
-) -> tuple[list[Any], State]:
+    step: Step, steps: Sequence[RelayExpr], state: State, weights: Sequence[RelayExpr], backwards: bool
+) -> tuple[list[RelayExpr], State]:
     """Run a layer; return the outputs in order of time and the final state."""
-    outputs: list[Any] = [None] * len(steps)
-    for t in range(len(steps))[:: -1 if backwards else 1]:
-        state = step(steps[t], state, weights)
-        outputs[t] = state[0]
-    return outputs, state
+    outputs: list[RelayExpr] = []
+    for x in reversed(steps) if backwards else steps:
+        state = step(x, state, weights)
+        outputs.append(state[0])
+    return outputs[::-1] if backwards else outputs, state
 
 
 @converter("lstm")
-def _lstm(x: RelayExpr, hx: Sequence[Any], params: Sequence[Any], has_biases: bool, num_layers: int, dropout: float,
-          train: bool, bidirectional: bool, batch_first: bool) -> Any:  # fmt: skip
+def _lstm(x: RelayExpr, hx: Sequence[RelayExpr], params: Sequence[RelayExpr], has_biases: bool, num_layers: int,
+          dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> tuple[RelayExpr, ...]:  # fmt: skip
     return _layers(lstm_step, x, tuple(hx), params, has_biases, num_layers, train, dropout, bidirectional, batch_first)
 
 
-def _single(step: Step) -> Callable[..., Any]:
-    def convert(x: RelayExpr, hx: Any, params: Sequence[Any], has_biases: bool, num_layers: int, dropout: float,
-                train: bool, bidirectional: bool, batch_first: bool) -> Any:  # fmt: skip
+def _single(step: Step) -> Convert:
+    def convert(x: RelayExpr, hx: RelayExpr, params: Sequence[RelayExpr], has_biases: bool, num_layers: int,
+                dropout: float, train: bool, bidirectional: bool,
+                batch_first: bool) -> tuple[RelayExpr, ...]:  # fmt: skip
         return _layers(step, x, (hx,), params, has_biases, num_layers, train, dropout, bidirectional, batch_first)
 
     return convert
 
 
-def _cell(step: Step) -> Callable[..., Any]:
-    def convert(x: RelayExpr, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
-        weights = [w_ih, w_hh] + ([] if b_ih is None else [b_ih, b_hh])
-        state = tuple(hx) if isinstance(hx, (list, tuple)) else (hx,)
-        after = step(x, state, weights)
+def _cell(step: Step) -> Convert:
+    def convert(x: RelayExpr, hx: RelayExpr | State, w_ih: RelayExpr, w_hh: RelayExpr, b_ih: RelayExpr | None = None,
+                b_hh: RelayExpr | None = None) -> tuple[RelayExpr, ...] | RelayExpr:  # fmt: skip
+        weights = [x for x in (w_ih, w_hh, b_ih, b_hh) if x is not None]
+        after = step(x, (hx,) if isinstance(hx, RelayExpr) else tuple(hx), weights)
         return after if len(after) > 1 else after[0]
 
     return convert

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Sequence
+from typing import TypeAlias
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.pytorch.converters.elementwise import floating
@@ -22,28 +22,30 @@ from compiler.relay.frontend.pytorch.tensors import (
     scalar,
     static_shape,
 )
+from compiler.relay.frontend.pytorch.values import DType, Scalar
+from compiler.relay.frontend.shared.folding import Operators
 
-Dim = Any
-"""One or several axes, or None for all."""
+Dim: TypeAlias = int | Sequence[int] | None
+"""The axes of a reduction, all by default."""
 
 
-def _reduced(compute: Callable[..., Any], x: RelayExpr, dim: Dim, keepdim: bool) -> Any:
+def _reduced(compute: Operators, x: RelayExpr, dim: Dim, keepdim: bool) -> RelayExpr:
     if not rank_of(x):
         return x
     return compute(x, axis=axes_of(dim, rank_of(x)), keepdims=bool(keepdim))
 
 
-def _as(x: RelayExpr, dtype: Any) -> Any:
+def _as(x: RelayExpr, dtype: DType | None) -> RelayExpr:
     return x if dtype is None else cast(x, dtype_name(dtype))
 
 
-def _summand(x: RelayExpr, dtype: Any) -> Any:
+def _summand(x: RelayExpr, dtype: DType | None) -> RelayExpr:
     """Widen integers for summation."""
     return _as(x, dtype) if dtype is not None or "float" in dtype_of(x) else cast(x, "int64")
 
 
-def _sum_like(compute: Callable[..., Any]) -> Convert:
-    def convert(x: RelayExpr, dim: Dim = None, keepdim: bool = False, dtype: Any = None) -> Any:
+def _sum_like(compute: Operators) -> Convert:
+    def convert(x: RelayExpr, dim: Dim = None, keepdim: bool = False, dtype: DType | None = None) -> RelayExpr:
         return _reduced(compute, _summand(x, dtype), dim, keepdim)
 
     return convert
@@ -53,20 +55,22 @@ converters({"sum": _sum_like(ops.sum), "prod": _sum_like(ops.prod)})
 
 
 @converter("nansum")
-def _nansum(x: RelayExpr, dim: Dim = None, keepdim: bool = False, dtype: Any = None) -> Any:
+def _nansum(x: RelayExpr, dim: Dim = None, keepdim: bool = False, dtype: DType | None = None) -> RelayExpr:
     return _reduced(ops.sum, ops.where(ops.isnan(x), scalar(0, x), _summand(x, dtype)), dim, keepdim)
 
 
 @converter("mean")
-def mean(x: RelayExpr, dim: Dim = None, keepdim: bool = False, dtype: Any = None) -> Any:
+def mean(x: RelayExpr, dim: Dim = None, keepdim: bool = False, dtype: DType | None = None) -> RelayExpr:
     """Compute the mean over axes."""
     return _reduced(ops.mean, _as(x, dtype), dim, keepdim)
 
 
-def _extreme(compute: Callable[..., Any], arg: Callable[..., Any], elementwise: Callable[..., Any]) -> Convert:
+def _extreme(compute: Operators, arg: Operators, elementwise: Operators) -> Convert:
     """Return the converter of ``max`` or ``min``: of all elements, along an axis with indices, or of two tensors."""
 
-    def convert(x: RelayExpr, dim: Any = None, keepdim: bool = False, other: Any = None) -> Any:
+    def convert(
+        x: RelayExpr, dim: int | None = None, keepdim: bool = False, other: Scalar | None = None
+    ) -> RelayExpr | tuple[RelayExpr, RelayExpr]:
         if other is not None:
             return elementwise(*promoted(x, other))
         if dim is None:
@@ -87,12 +91,12 @@ converters(
 
 
 @converter("aminmax")
-def _aminmax(x: RelayExpr, dim: Any = None, keepdim: bool = False) -> Any:
+def _aminmax(x: RelayExpr, dim: int | None = None, keepdim: bool = False) -> tuple[RelayExpr, RelayExpr]:
     return _reduced(ops.min, x, dim, keepdim), _reduced(ops.max, x, dim, keepdim)
 
 
-def _place(compute: Callable[..., Any]) -> Convert:
-    def convert(x: RelayExpr, dim: Any = None, keepdim: bool = False) -> Any:
+def _place(compute: Operators) -> Convert:
+    def convert(x: RelayExpr, dim: int | None = None, keepdim: bool = False) -> RelayExpr:
         if dim is None:
             flat = compute(reshape(x, [-1]), axis=[0], keepdims=False)
             return cast(reshape(flat, [1] * rank_of(x)) if keepdim else flat, "int64")
@@ -104,8 +108,8 @@ def _place(compute: Callable[..., Any]) -> Convert:
 converters({"argmax": _place(ops.argmax), "argmin": _place(ops.argmin)})
 
 
-def _truth(compute: Callable[..., Any]) -> Convert:
-    def convert(x: RelayExpr, dim: Dim = None, keepdim: bool = False) -> Any:
+def _truth(compute: Operators) -> Convert:
+    def convert(x: RelayExpr, dim: Dim = None, keepdim: bool = False) -> RelayExpr:
         truth = x if dtype_of(x) == "bool" else ops.not_equal(x, scalar(0, x))
         return _reduced(compute, truth, dim, keepdim)
 
@@ -116,11 +120,13 @@ converters({"all": _truth(ops.all), "any": _truth(ops.any)})
 
 
 @converter("count_nonzero")
-def _count_nonzero(x: RelayExpr, dim: Dim = None) -> Any:
+def _count_nonzero(x: RelayExpr, dim: Dim = None) -> RelayExpr:
     return _reduced(ops.sum, cast(ops.not_equal(x, scalar(0, x)), "int64"), dim, False)
 
 
-def variance(x: RelayExpr, dim: Dim, unbiased: bool, correction: Any, keepdim: bool) -> tuple[Any, Any]:
+def variance(
+    x: RelayExpr, dim: Dim, unbiased: bool, correction: float | None, keepdim: bool
+) -> tuple[RelayExpr, RelayExpr]:
     """Compute the variance and the mean over axes.
 
     Parameters
@@ -139,32 +145,36 @@ def variance(x: RelayExpr, dim: Dim, unbiased: bool, correction: Any, keepdim: b
 
 
 @converter("var")
-def _var(x: RelayExpr, dim: Dim = None, unbiased: bool = True, correction: Any = None, keepdim: bool = False) -> Any:
+def _var(
+    x: RelayExpr, dim: Dim = None, unbiased: bool = True, correction: float | None = None, keepdim: bool = False
+) -> RelayExpr:
     return variance(x, dim, unbiased, correction, keepdim)[0]
 
 
 @converter("std")
-def _std(x: RelayExpr, dim: Dim = None, unbiased: bool = True, correction: Any = None, keepdim: bool = False) -> Any:
+def _std(
+    x: RelayExpr, dim: Dim = None, unbiased: bool = True, correction: float | None = None, keepdim: bool = False
+) -> RelayExpr:
     return ops.sqrt(variance(x, dim, unbiased, correction, keepdim)[0])
 
 
 @converter("var_mean")
 def _var_mean(
-    x: RelayExpr, dim: Dim = None, unbiased: bool = True, correction: Any = None, keepdim: bool = False
-) -> Any:
+    x: RelayExpr, dim: Dim = None, unbiased: bool = True, correction: float | None = None, keepdim: bool = False
+) -> tuple[RelayExpr, RelayExpr]:
     return variance(x, dim, unbiased, correction, keepdim)
 
 
 @converter("std_mean")
 def _std_mean(
-    x: RelayExpr, dim: Dim = None, unbiased: bool = True, correction: Any = None, keepdim: bool = False
-) -> Any:
+    x: RelayExpr, dim: Dim = None, unbiased: bool = True, correction: float | None = None, keepdim: bool = False
+) -> tuple[RelayExpr, RelayExpr]:
     spread, center = variance(x, dim, unbiased, correction, keepdim)
     return ops.sqrt(spread), center
 
 
 @converter("logsumexp", "special_logsumexp")
-def _logsumexp(x: RelayExpr, dim: Dim, keepdim: bool = False) -> Any:
+def _logsumexp(x: RelayExpr, dim: Dim, keepdim: bool = False) -> RelayExpr:
     x, axes = floating(x), axes_of(dim, rank_of(x))
     high = ops.max(x, axis=axes, keepdims=True)
     total = ops.log(ops.sum(ops.exp(ops.subtract(x, high)), axis=axes, keepdims=True))
@@ -173,9 +183,8 @@ def _logsumexp(x: RelayExpr, dim: Dim, keepdim: bool = False) -> Any:
 
 
 @converter("norm", "linalg_vector_norm", "frobenius_norm")
-def vector_norm(
-    x: Any, p: Any = None, ord: Any = None, dim: Dim = None, keepdim: bool = False, dtype: Any = None
-) -> Any:
+def vector_norm(x: RelayExpr, p: float | None = None, ord: float | None = None, dim: Dim = None, keepdim: bool = False,
+                dtype: DType | None = None) -> RelayExpr:  # fmt: skip
     """Compute the p-norm over axes."""
     power = next((v for v in (p, ord) if v is not None), 2)
     size = ops.abs(_as(x, dtype))
@@ -192,43 +201,47 @@ def vector_norm(
 
 
 @converter("linalg_norm")
-def _linalg_norm(x: RelayExpr, ord: Any = None, dim: Dim = None, keepdim: bool = False, dtype: Any = None) -> Any:
+def _linalg_norm(
+    x: RelayExpr, ord: float | None = None, dim: Dim = None, keepdim: bool = False, dtype: DType | None = None
+) -> RelayExpr:
     if ord is not None and rank_of(x) != 1 and not (isinstance(dim, int) or (dim is not None and len(dim) == 1)):
         raise ValueError("matrix norms other than the Frobenius norm are not supported")
     return vector_norm(x, ord, None, dim, keepdim, dtype)
 
 
 @converter("dist")
-def _dist(x: RelayExpr, other: Any, p: Any = 2) -> Any:
+def _dist(x: RelayExpr, other: Scalar, p: float = 2) -> RelayExpr:
     return vector_norm(ops.subtract(x, other), p)
 
 
 @converter("pairwise_distance")
-def _pairwise_distance(x1: Any, x2: Any, p: Any = 2, eps: float = 1e-6, keepdim: bool = False) -> Any:
+def _pairwise_distance(
+    x1: RelayExpr, x2: RelayExpr, p: float = 2, eps: float = 1e-6, keepdim: bool = False
+) -> RelayExpr:
     return vector_norm(ops.add(ops.subtract(x1, x2), scalar(eps, x1)), p, None, [-1], keepdim)
 
 
 @converter("cosine_similarity")
-def _cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
+def _cosine_similarity(x1: RelayExpr, x2: RelayExpr, dim: int = 1, eps: float = 1e-8) -> RelayExpr:
     sizes = [ops.maximum(vector_norm(x, 2, None, [dim], True), scalar(eps, x)) for x in (x1, x2)]
     product = ops.multiply(ops.divide(x1, sizes[0]), ops.divide(x2, sizes[1]))
     return ops.sum(product, axis=[axis_of(dim, rank_of(product))])
 
 
 @converter("cumsum")
-def _cumsum(x: RelayExpr, dim: int, dtype: Any = None) -> Any:
+def _cumsum(x: RelayExpr, dim: int, dtype: DType | None = None) -> RelayExpr:
     x = _summand(x, dtype)
     return ops.cumsum(x, axis=axis_of(dim, rank_of(x))) if rank_of(x) else x
 
 
 @converter("cumprod")
-def _cumprod(x: RelayExpr, dim: int, dtype: Any = None) -> Any:
+def _cumprod(x: RelayExpr, dim: int, dtype: DType | None = None) -> RelayExpr:
     x = _summand(x, dtype)
     return ops.cumprod(x, axis=axis_of(dim, rank_of(x))) if rank_of(x) else x
 
 
 @converter("trace")
-def _trace(x: RelayExpr) -> Any:
+def _trace(x: RelayExpr) -> RelayExpr:
     rows, columns = static_shape(x)
     places = constant([i * columns + i for i in range(min(rows, columns))], "int64")
     return ops.sum(_summand(ops.take(reshape(x, [-1]), places, axis=0), None))

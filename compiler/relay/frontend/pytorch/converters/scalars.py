@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.pytorch.converters.comparisons import is_expression
 from compiler.relay.frontend.pytorch.dtypes import cast, default_float, dtype_code, tensor
 from compiler.relay.frontend.pytorch.registry import Convert, converter, converters
 from compiler.relay.frontend.pytorch.tensors import (
@@ -20,13 +18,15 @@ from compiler.relay.frontend.pytorch.tensors import (
     size,
     static_shape,
 )
+from compiler.relay.frontend.pytorch.values import DType, Scalar, Size, TorchKey, TorchValue, as_key, as_number, item_of
 from compiler.relay.frontend.shared.errors import ConversionError
+from compiler.relay.frontend.shared.folding import Operators
 
 
-def _number_of(kind: Callable[[Any], Any], dtype: str | None) -> Convert:
+def _number_of(kind: Callable[[float], float], dtype: str | None) -> Convert:
     """Return a converter of one-element tensors to numbers."""
 
-    def convert(a: Any) -> Any:
+    def convert(a: Scalar) -> Scalar | float:
         if not isinstance(a, RelayExpr):
             return kind(a)
         if known(a) is not None:
@@ -48,29 +48,29 @@ converters(
 
 
 @converter("prim::NumToTensor", "scalar_tensor", "tensor", "as_tensor")
-def _tensor(value: Any, dtype: Any = None, **_unused: Any) -> Any:
+def _tensor(value: Scalar, dtype: DType | None = None, **_unused: object) -> RelayExpr:
     from compiler.relay.frontend.pytorch.dtypes import dtype_name
 
     return tensor(value, None if dtype is None else dtype_name(dtype))
 
 
 @converter("size", "sym_size")
-def _size(x: Any, dim: int | None = None) -> Any:
+def _size(x: RelayExpr, dim: int | None = None) -> list[RelayExpr | int] | RelayExpr | int:
     return [size(x, i) for i in range(rank_of(x))] if dim is None else size(x, dim)
 
 
 @converter("len")
-def _len(x: Any) -> Any:
+def _len(x: RelayExpr) -> RelayExpr | int:
     return size(x, 0) if isinstance(x, RelayExpr) else len(x)
 
 
 @converter("dim")
-def _dim(x: Any) -> Any:
+def _dim(x: RelayExpr) -> int:
     return rank_of(x)
 
 
 @converter("numel", "sym_numel")
-def _numel(x: Any) -> Any:
+def _numel(x: RelayExpr) -> RelayExpr | int:
     if all(isinstance(d, int) for d in dims_of(x)):
         count = 1
         for d in static_shape(x):
@@ -80,141 +80,151 @@ def _numel(x: Any) -> Any:
 
 
 @converter("is_floating_point")
-def _is_floating_point(x: Any) -> Any:
+def _is_floating_point(x: RelayExpr) -> bool:
     return "float" in dtype_of(x)
 
 
 @converter("is_complex", "is_sparse", "prim::is_cuda", "prim::is_sparse", "prim::is_quantized", "prim::is_mkldnn",
            "prim::is_nested", "prim::is_mps", "prim::is_xpu", "prim::requires_grad", "is_grad_enabled",
            "is_autocast_enabled")  # fmt: skip
-def _never(*_values: Any) -> Any:
+def _never(*_values: object) -> bool:
     return False
 
 
 @converter("prim::dtype")
-def _dtype(x: Any) -> Any:
+def _dtype(x: RelayExpr) -> int:
     return dtype_code(dtype_of(x))
 
 
 @converter("prim::device", "prim::layout")
-def _place(*_values: Any) -> Any:
+def _place(*_values: object) -> None:
     return None
 
 
 @converter("prim::type")
-def _type(*_values: Any) -> Any:
+def _type(*_values: object) -> str:
     return "cpu"
 
 
 @converter("__not__")
-def _not(value: Any) -> Any:
-    return ops.logical_not(value) if is_expression(value) else not value
+def _not(value: Scalar) -> RelayExpr | bool:
+    return ops.logical_not(value) if isinstance(value, RelayExpr) else not value
 
 
 @converter("__is__")
-def _is(a: Any, obj: Any) -> Any:
+def _is(a: TorchValue, obj: TorchValue) -> bool:
     return a is obj
 
 
 @converter("__isnot__")
-def _is_not(a: Any, obj: Any) -> Any:
+def _is_not(a: TorchValue, obj: TorchValue) -> bool:
     return a is not obj
 
 
 @converter("__contains__")
-def _contains(values: Any, **others: Any) -> Any:
+def _contains(values: Sequence[TorchValue], **others: TorchValue) -> bool:
     return next(iter(others.values())) in values
 
 
 @converter("__getitem__")
-def _getitem(values: Any, idx: Any = None, i: Any = None, key: Any = None, n: Any = None) -> Any:
+def _getitem(values: Sequence[TorchValue] | dict[TorchKey, TorchValue], idx: Scalar | None = None,
+             i: Scalar | None = None, key: TorchKey | None = None, n: Scalar | None = None) -> TorchValue:  # fmt: skip
     index = next(v for v in (idx, i, key, n) if v is not None)
-    if is_expression(index) and known(index) is None:
-        raise ConversionError("a list is indexed by a number known only at run time")
+    if isinstance(index, RelayExpr):
+        if known(index) is None:
+            raise ConversionError("a list is indexed by a number known only at run time")
+        index = number(index, "the index")
     if isinstance(values, dict) and index not in values:
         raise ConversionError(f"a dict has no {index!r}: its keys are {', '.join(map(repr, values))}")
-    return values[number(index, "the index") if is_expression(index) else index]
+    return item_of(values, index)
 
 
 @converter("append")
-def _append(values: list[Any], el: Any) -> Any:
+def _append(values: list[TorchValue], el: TorchValue) -> list[TorchValue]:
     values.append(el)
     return values
 
 
 @converter("extend")
-def _extend(values: list[Any], other: Sequence[Any]) -> None:
+def _extend(values: list[TorchValue], other: Sequence[TorchValue]) -> None:
     values.extend(other)
 
 
 @converter("_set_item")
-def _set_item(values: Any, el: Any = None, idx: Any = None, v: Any = None, **_unused: Any) -> Any:
+def _set_item(values: list[TorchValue] | dict[TorchKey, TorchValue], el: TorchValue = None, idx: Scalar | str = 0,
+              v: TorchValue = None, **_unused: object) -> TorchValue:  # fmt: skip
     """Convert ``values[idx] = el``, with the parameter names of list and dict schemas."""
-    values[idx] = el if v is None else v
+    item = el if v is None else v
+    if isinstance(values, dict):
+        values[as_key(idx)] = item
+    else:
+        values[int(as_number(idx))] = item
     return values
 
 
 @converter("dict")
-def _dict(pairs: Any = ()) -> Any:
+def _dict(pairs: Iterable[tuple[TorchKey, TorchValue]] = ()) -> dict[float | str, TorchValue]:
     return dict(pairs)
 
 
 @converter("keys")
-def _keys(values: dict[Any, Any]) -> Any:
+def _keys(values: dict[TorchKey, TorchValue]) -> list[float | str]:
     return list(values)
 
 
 @converter("values")
-def _values(values: dict[Any, Any]) -> Any:
+def _values(values: dict[TorchKey, TorchValue]) -> list[TorchValue]:
     return list(values.values())
 
 
 @converter("items")
-def _items(values: dict[Any, Any]) -> Any:
+def _items(values: dict[TorchKey, TorchValue]) -> list[tuple[float | str, TorchValue]]:
     return list(values.items())
 
 
 @converter("list")
-def _list(values: Any) -> Any:
+def _list(values: Iterable[TorchValue]) -> list[TorchValue]:
     return list(values)
 
 
 @converter(
     "_assert_scalar", "_assert_async", "_assert_tensor_metadata", "sym_constrain_range", "sym_constrain_range_for_size"
 )
-def _assertion(*_values: Any, **_others: Any) -> None:
+def _assertion(*_values: object, **_others: object) -> None:
     """Drop assertions of ``torch.export`` on shapes, data types and ranges, which hold for the input types."""
 
 
 @converter("__range_length")
-def _range_length(lo: Any, hi: Any, step: Any) -> Any:
-    if not is_expression(lo, hi, step):
+def _range_length(lo: Size, hi: Size, step: Size) -> RelayExpr | int:
+    if not (isinstance(lo, RelayExpr) or isinstance(hi, RelayExpr) or isinstance(step, RelayExpr)):
         return len(range(lo, hi, step))
     distance = ops.subtract(ops.add(tensor(hi), tensor(step)), ops.add(tensor(lo), tensor(1)))
     return ops.maximum(ops.floor_divide(distance, tensor(step)), tensor(0))
 
 
 @converter("__derive_index")
-def _derive_index(index: Any, start: Any, step: Any) -> Any:
-    if not is_expression(index, start, step):
+def _derive_index(index: Size, start: Size, step: Size) -> Size:
+    if not (isinstance(index, RelayExpr) or isinstance(start, RelayExpr) or isinstance(step, RelayExpr)):
         return start + index * step
     return ops.add(tensor(start), ops.multiply(tensor(index), tensor(step)))
 
 
 @converter("prim::min")
-def _least(a: Any, other: Any = None) -> Any:
+def _least(a: Scalar | Sequence[Scalar], other: Scalar | None = None) -> Scalar:
     return _extreme(min, ops.minimum, a, other)
 
 
 @converter("prim::max")
-def _most(a: Any, other: Any = None) -> Any:
+def _most(a: Scalar | Sequence[Scalar], other: Scalar | None = None) -> Scalar:
     return _extreme(max, ops.maximum, a, other)
 
 
-def _extreme(on_numbers: Callable[..., Any], compute: Callable[..., Any], a: Any, other: Any) -> Any:
-    values: Sequence[Any] = a if other is None else (a, other)
-    if not is_expression(*values):
-        return on_numbers(values)
+def _extreme(on_numbers: Callable[[Sequence[float]], float], compute: Operators, a: Scalar | Sequence[Scalar],
+             other: Scalar | None) -> RelayExpr | float:  # fmt: skip
+    values = [*(a if isinstance(a, Sequence) else [a]), *([] if other is None else [other])]
+    numbers = [v for v in values if not isinstance(v, RelayExpr)]
+    if len(numbers) == len(values):
+        return on_numbers(numbers)
     result = tensor(values[0])
     for value in values[1:]:
         result = compute(result, tensor(value))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +20,6 @@ from compiler.relay.frontend.pytorch.tensors import (
     extent,
     extents,
     known,
-    number,
     ops,
     rank_of,
     reshape,
@@ -30,8 +28,10 @@ from compiler.relay.frontend.pytorch.tensors import (
     transpose,
     unsqueeze,
 )
+from compiler.relay.frontend.pytorch.values import DType, Ints, Size, TorchValue
 from compiler.relay.frontend.shared.errors import ConversionError
-from compiler.relay.frontend.shared.tensors import bounded, expand, slice_axis, split
+from compiler.relay.frontend.shared.tensors import bounded, expand, slice_axis, split, static_dims
+from compiler.relay.ty import Dim
 
 converters(
     {
@@ -41,20 +41,20 @@ converters(
 )
 
 
-def _target(values: Any) -> list[Any] | RelayExpr:
+def _target(values: Ints) -> list[int] | RelayExpr:
     """Return the extents of a shape as ints, or as a vector if some are dynamic."""
     if isinstance(values, RelayExpr):
         if known(values) is None:
             return values
-    elif any(isinstance(v, RelayExpr) and known(v) is None for v in values):
-        vector: RelayExpr = tensor(list(values), "int64")
-        return vector
-    numbers: list[Any] = extents(values)
-    return numbers
+    elif isinstance(values, Sequence) and any(isinstance(v, RelayExpr) and known(v) is None for v in values):
+        return tensor(values, "int64")
+    return extents(values)
 
 
 @converter("view", "reshape", "_unsafe_view", "_reshape_alias", "view_copy", "reshape_copy")
-def view(x: Any, size: Any = None, shape: Any = None, dtype: Any = None, **_strides: Any) -> Any:
+def view(
+    x: RelayExpr, size: Ints = (), shape: Ints | None = None, dtype: DType | None = None, **_strides: Ints
+) -> RelayExpr:
     """Reshape a tensor."""
     if dtype is not None:
         raise ConversionError("a view in another data type is not supported")
@@ -63,12 +63,12 @@ def view(x: Any, size: Any = None, shape: Any = None, dtype: Any = None, **_stri
 
 
 @converter("view_as", "reshape_as")
-def _view_as(x: Any, other: Any) -> Any:
+def _view_as(x: RelayExpr, other: RelayExpr) -> RelayExpr:
     return reshape(x, dims_of(other))
 
 
 @converter("flatten")
-def _flatten(x: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
+def _flatten(x: RelayExpr, start_dim: int = 0, end_dim: int = -1) -> RelayExpr:
     rank, dims = rank_of(x), dims_of(x)
     first, last = axis_of(start_dim, rank), axis_of(end_dim, rank)
     if not rank:
@@ -77,17 +77,17 @@ def _flatten(x: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     return reshape(x, [*dims[:first], math.prod(joined) if _all_known(joined) else -1, *dims[last + 1 :]])
 
 
-def _all_known(dims: Sequence[Any]) -> bool:
+def _all_known(dims: Sequence[Dim]) -> bool:
     return all(isinstance(d, int) for d in dims)
 
 
 @converter("ravel")
-def _ravel(x: Any) -> Any:
+def _ravel(x: RelayExpr) -> RelayExpr:
     return reshape(x, [-1])
 
 
 @converter("unflatten")
-def _unflatten(x: Any, dim: int, sizes: Any) -> Any:
+def _unflatten(x: RelayExpr, dim: int, sizes: Ints) -> RelayExpr:
     axis, dims = axis_of(dim, rank_of(x)), dims_of(x)
     parts = extents(sizes)
     if -1 in parts and isinstance(own := dims[axis], int):
@@ -96,14 +96,14 @@ def _unflatten(x: Any, dim: int, sizes: Any) -> Any:
 
 
 @converter("permute", "permute_copy")
-def _permute(x: Any, dims: Sequence[int]) -> Any:
+def _permute(x: RelayExpr, dims: Sequence[int]) -> RelayExpr:
     return transpose(x, [axis_of(d, rank_of(x)) for d in dims])
 
 
 @converter("transpose", "swapaxes", "swapdims", "transpose_copy")
 def _transpose(
-    x: Any, dim0: int | None = None, dim1: int | None = None, axis0: int | None = None, axis1: int | None = None
-) -> Any:
+    x: RelayExpr, dim0: int | None = None, dim1: int | None = None, axis0: int | None = None, axis1: int | None = None
+) -> RelayExpr:
     rank = rank_of(x)
     first, second = (next(v for v in pair if v is not None) for pair in ((dim0, axis0), (dim1, axis1)))
     order = list(range(rank))
@@ -114,17 +114,17 @@ def _transpose(
 
 
 @converter("t", "numpy_T", "t_copy")
-def _t(x: Any) -> Any:
+def _t(x: RelayExpr) -> RelayExpr:
     return transpose(x, list(range(rank_of(x)))[::-1])
 
 
 @converter("mT", "adjoint")
-def _matrix_transpose(x: Any) -> Any:
+def _matrix_transpose(x: RelayExpr) -> RelayExpr:
     return _transpose(x, -2, -1)
 
 
 @converter("movedim", "moveaxis")
-def _movedim(x: Any, source: Any, destination: Any) -> Any:
+def _movedim(x: RelayExpr, source: int | Sequence[int], destination: int | Sequence[int]) -> RelayExpr:
     rank = rank_of(x)
     sources, targets = ([axis_of(d, rank) for d in ([v] if isinstance(v, int) else v)] for v in (source, destination))
     order = [i for i in range(rank) if i not in sources]
@@ -134,32 +134,32 @@ def _movedim(x: Any, source: Any, destination: Any) -> Any:
 
 
 @converter("squeeze", "squeeze_copy")
-def _squeeze(x: Any, dim: Any = None) -> Any:
+def _squeeze(x: RelayExpr, dim: int | None = None) -> RelayExpr:
     axes = [a for a in axes_of(dim, rank_of(x)) if a < rank_of(x)]
     ones = [a for a in axes if dims_of(x)[a] == 1]
     return ops.squeeze(x, axis=ones) if ones else x
 
 
 @converter("unsqueeze", "unsqueeze_copy")
-def _unsqueeze(x: Any, dim: int) -> Any:
+def _unsqueeze(x: RelayExpr, dim: int) -> RelayExpr:
     return unsqueeze(x, [axis_of(dim, rank_of(x) + 1)])
 
 
 @converter("cat", "concat", "concatenate")
-def _cat(tensors: Sequence[Any], dim: int = 0) -> Any:
+def _cat(tensors: Sequence[RelayExpr], dim: int = 0) -> RelayExpr:
     values = [x for x in tensors if dims_of(x) != (0,)] or list(tensors[:1])
     values = promoted(*values)
     return ops.concatenate(values, axis_of(dim, rank_of(values[0]))) if len(values) > 1 else values[0]
 
 
 @converter("stack")
-def stack(tensors: Sequence[Any], dim: int = 0) -> Any:
+def stack(tensors: Sequence[RelayExpr], dim: int = 0) -> RelayExpr:
     """Join tensors along a new axis."""
     values = promoted(*tensors)
     return ops.stack(values, axis_of(dim, rank_of(values[0]) + 1))
 
 
-def _at_least(x: Any, rank: int) -> Any:
+def _at_least(x: RelayExpr, rank: int) -> RelayExpr:
     return unsqueeze(x, list(range(rank - rank_of(x)))) if rank_of(x) < rank else x
 
 
@@ -175,25 +175,27 @@ converters(
 )
 
 
-def _at_least_3(x: Any) -> Any:
+def _at_least_3(x: RelayExpr) -> RelayExpr:
     return unsqueeze(_at_least(x, 2), [2]) if rank_of(x) < 3 else x
 
 
 @converter("hsplit")
-def _hsplit(x: Any, sections: Any = None, indices: Any = None) -> Any:
+def _hsplit(x: RelayExpr, sections: Size | None = None, indices: Ints | None = None) -> list[RelayExpr]:
     return _split(x, dim=min(rank_of(x) - 1, 1), sections=sections, indices=indices)
 
 
-converters(
-    {
-        "vsplit": lambda x, sections=None, indices=None: _split(x, dim=0, sections=sections, indices=indices),
-        "dsplit": lambda x, sections=None, indices=None: _split(x, dim=2, sections=sections, indices=indices),
-    }
-)
+@converter("vsplit")
+def _vsplit(x: RelayExpr, sections: Size | None = None, indices: Ints | None = None) -> list[RelayExpr]:
+    return _split(x, dim=0, sections=sections, indices=indices)
+
+
+@converter("dsplit")
+def _dsplit(x: RelayExpr, sections: Size | None = None, indices: Ints | None = None) -> list[RelayExpr]:
+    return _split(x, dim=2, sections=sections, indices=indices)
 
 
 @converter("as_strided", "as_strided_copy")
-def _as_strided(x: Any, size: Any, stride: Any, storage_offset: Any = 0) -> Any:
+def _as_strided(x: RelayExpr, size: Ints, stride: Ints, storage_offset: int = 0) -> RelayExpr:
     """Gather elements of the flattened tensor, which is assumed to be contiguous."""
     places = np.asarray(extent(storage_offset or 0))
     bounded(*extents(size))
@@ -206,7 +208,7 @@ def _as_strided(x: Any, size: Any, stride: Any, storage_offset: Any = 0) -> Any:
 
 
 @converter("diff")
-def _diff(x: Any, n: int = 1, dim: int = -1) -> Any:
+def _diff(x: RelayExpr, n: int = 1, dim: int = -1) -> RelayExpr:
     axis = axis_of(dim, rank_of(x))
     for _ in range(n):
         extent_of_axis = static_shape(x)[axis]
@@ -215,8 +217,8 @@ def _diff(x: Any, n: int = 1, dim: int = -1) -> Any:
 
 
 @converter("split", "split_with_sizes", "tensor_split", "unsafe_split", "unsafe_split_with_sizes")
-def _split(x: Any, split_size: Any = None, split_sizes: Any = None, dim: int = 0, sections: Any = None,
-           indices: Any = None) -> Any:  # fmt: skip
+def _split(x: RelayExpr, split_size: Ints = (), split_sizes: Ints | None = None, dim: int = 0,
+           sections: Size | None = None, indices: Ints | None = None) -> list[RelayExpr]:  # fmt: skip
     axis = axis_of(dim, rank_of(x))
     whole = static_shape(x)[axis] if split_sizes is None or indices is not None else 0
     if sections is not None:
@@ -225,7 +227,7 @@ def _split(x: Any, split_size: Any = None, split_sizes: Any = None, dim: int = 0
     elif indices is not None:
         ends = [0, *(min(max(i if i >= 0 else i + whole, 0), whole) for i in extents(indices)), whole]
         return [slice_axis(x, axis, a, max(a, b)) for a, b in itertools.pairwise(ends)]
-    elif split_sizes is not None or isinstance(split_size, list):
+    elif split_sizes is not None or isinstance(split_size, Sequence):
         sizes = extents(split_size if split_sizes is None else split_sizes)
     else:
         each = extent(split_size)
@@ -234,19 +236,19 @@ def _split(x: Any, split_size: Any = None, split_sizes: Any = None, dim: int = 0
 
 
 @converter("chunk", "unsafe_chunk")
-def _chunk(x: Any, chunks: int, dim: int = 0) -> Any:
+def _chunk(x: RelayExpr, chunks: int, dim: int = 0) -> list[RelayExpr]:
     whole = static_shape(x)[axis_of(dim, rank_of(x))]
     return _split(x, -(-whole // chunks), dim=dim)
 
 
 @converter("unbind")
-def _unbind(x: Any, dim: int = 0) -> Any:
+def _unbind(x: RelayExpr, dim: int = 0) -> list[RelayExpr]:
     axis = axis_of(dim, rank_of(x))
     return [ops.squeeze(part, axis=[axis]) for part in split(x, [1] * static_shape(x)[axis], axis)]
 
 
 @converter("expand", "broadcast_to", "expand_copy")
-def _expand(x: Any, size: Any, implicit: bool = False) -> Any:
+def _expand(x: RelayExpr, size: Ints, implicit: bool = False) -> RelayExpr:
     target = _target(size)
     if isinstance(target, RelayExpr):
         return ops.broadcast_to(x, target)
@@ -255,12 +257,12 @@ def _expand(x: Any, size: Any, implicit: bool = False) -> Any:
 
 
 @converter("expand_as")
-def _expand_as(x: Any, other: Any) -> Any:
+def _expand_as(x: RelayExpr, other: RelayExpr) -> RelayExpr:
     return _expand(x, list(static_shape(other)))
 
 
 @converter("broadcast_tensors")
-def _broadcast_tensors(tensors: Sequence[Any]) -> Any:
+def _broadcast_tensors(tensors: Sequence[RelayExpr]) -> list[RelayExpr]:
     import numpy as np
 
     shape = np.broadcast_shapes(*(static_shape(x) for x in tensors))
@@ -268,14 +270,16 @@ def _broadcast_tensors(tensors: Sequence[Any]) -> Any:
 
 
 @converter("repeat", "tile")
-def _repeat(x: Any, repeats: Any = None, dims: Any = None) -> Any:
+def _repeat(x: RelayExpr, repeats: Ints | None = None, dims: Ints = ()) -> RelayExpr:
     times = extents(dims if repeats is None else repeats)
     times = [1] * (rank_of(x) - len(times)) + times
     return ops.tile(_at_least(x, len(times)), times)
 
 
 @converter("repeat_interleave")
-def _repeat_interleave(x: Any, repeats: Any, dim: int | None = None, output_size: Any = None) -> Any:
+def _repeat_interleave(
+    x: RelayExpr, repeats: Ints, dim: int | None = None, output_size: Ints | None = None
+) -> RelayExpr:
     if dim is None:
         x, dim = reshape(x, [-1]), 0
     axis = axis_of(dim, rank_of(x))
@@ -288,7 +292,7 @@ def _repeat_interleave(x: Any, repeats: Any, dim: int | None = None, output_size
 
 
 @converter("flip")
-def _flip(x: Any, dims: Sequence[int]) -> Any:
+def _flip(x: RelayExpr, dims: Sequence[int]) -> RelayExpr:
     for dim in dims:
         x = ops.reverse(x, axis_of(dim, rank_of(x)))
     return x
@@ -298,7 +302,7 @@ converters({"fliplr": lambda x: _flip(x, [1]), "flipud": lambda x: _flip(x, [0])
 
 
 @converter("rot90")
-def _rot90(x: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Any:
+def _rot90(x: RelayExpr, k: int = 1, dims: Sequence[int] = (0, 1)) -> RelayExpr:
     turns = k % 4
     if turns == 2:
         return _flip(x, dims)
@@ -308,7 +312,7 @@ def _rot90(x: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Any:
 
 
 @converter("roll")
-def _roll(x: Any, shifts: Any, dims: Any = ()) -> Any:
+def _roll(x: RelayExpr, shifts: Ints, dims: int | Sequence[int] = ()) -> RelayExpr:
     moves = extents(shifts)
     if not len(axes := [dims] if isinstance(dims, int) else list(dims)):
         return reshape(_roll(reshape(x, [-1]), moves, [0]), dims_of(x))
@@ -321,39 +325,39 @@ def _roll(x: Any, shifts: Any, dims: Any = ()) -> Any:
 
 
 @converter("narrow", "narrow_copy")
-def _narrow(x: Any, dim: int, start: Any, length: Any) -> Any:
+def _narrow(x: RelayExpr, dim: int, start: Size, length: Size) -> RelayExpr:
     axis, first = axis_of(dim, rank_of(x)), extent(start)
-    whole = size(x, axis)
-    first += whole if first < 0 else 0
+    first += static_dims(x, "the input", [axis])[0] if first < 0 else 0
     return slice_axis(x, axis, first, first + extent(length))
 
 
 @converter("slice", "slice_copy")
-def _slice(x: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1, **list_bounds: Any) -> Any:
-    if isinstance(x, (list, tuple)):
-        return x[slice(dim if start is None else start, end, step)]
+def _slice(x: RelayExpr | Sequence[TorchValue], dim: int = 0, start: Size | None = None, end: Size | None = None,
+           step: int = 1) -> RelayExpr | Sequence[TorchValue]:  # fmt: skip
+    first, last = _bound(start), _bound(end)
+    if not isinstance(x, RelayExpr):
+        return x[slice(dim if first is None else extent(first), None if last is None else extent(last), step)]
     axis = axis_of(dim, rank_of(x))
     whole = dims_of(x)[axis]
-    first, last = (_bound(v) for v in (0 if start is None else start, end))
     if isinstance(whole, int) and not isinstance(first, RelayExpr) and not isinstance(last, RelayExpr):
         begin, stop, _ = slice(first, last, step).indices(whole)
         if (begin, stop, step) == (0, whole, 1):
             return x
         return ops.strided_slice(x, [begin], [max(begin, stop)], [step], axes=[axis])
-    return _slice_at_run_time(x, axis, first, last, step)
+    return _slice_at_run_time(x, axis, 0 if first is None else first, last, step)
 
 
-def _bound(value: Any) -> Any:
-    return number(value, "a bound") if isinstance(value, RelayExpr) and known(value) is not None else value
+def _bound(value: Size | None) -> Size | None:
+    return extent(value) if isinstance(value, RelayExpr) and known(value) is not None else value
 
 
-def _slice_at_run_time(x: Any, axis: int, first: Any, last: Any, step: int) -> Any:
+def _slice_at_run_time(x: RelayExpr, axis: int, first: Size, last: Size | None, step: int) -> RelayExpr:
     """Slice with bounds that are only known at run time."""
     rank = rank_of(x)
     shape = ops.shape_of(x, dtype="int64")
     own = size(x, axis)
-    begins: list[Any] = [0] * rank
-    ends: list[Any] = [ops.take(shape, constant(i, "int64"), axis=0) for i in range(rank)]
+    begins: list[Size] = [0] * rank
+    ends: list[Size] = [ops.take(shape, constant(i, "int64"), axis=0) for i in range(rank)]
     begins[axis] = _inside(first, own)
     if last is not None:
         ends[axis] = _inside(last, own)
@@ -362,7 +366,7 @@ def _slice_at_run_time(x: Any, axis: int, first: Any, last: Any, step: int) -> A
     )
 
 
-def _inside(bound: Any, own: Any) -> Any:
+def _inside(bound: Size, own: Size) -> RelayExpr:
     """Normalise a bound: resolve negative values and clamp to the extent."""
     value, whole = tensor(bound, "int64"), tensor(own, "int64")
     value = ops.where(ops.less(value, tensor(0)), ops.add(value, whole), value)
@@ -370,7 +374,7 @@ def _inside(bound: Any, own: Any) -> Any:
 
 
 @converter("unfold")
-def _unfold(x: Any, dimension: int, size: int, step: int) -> Any:
+def _unfold(x: RelayExpr, dimension: int, size: int, step: int) -> RelayExpr:
     axis = axis_of(dimension, rank_of(x))
     starts = range(0, static_shape(x)[axis] - size + 1, step)
     parts = [slice_axis(x, axis, start, start + size) for start in starts]
@@ -379,7 +383,7 @@ def _unfold(x: Any, dimension: int, size: int, step: int) -> Any:
 
 
 @converter("diagonal", "linalg_diagonal")
-def _diagonal(x: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+def _diagonal(x: RelayExpr, offset: int = 0, dim1: int = 0, dim2: int = 1) -> RelayExpr:
     rank = rank_of(x)
     a, b = axis_of(dim1, rank), axis_of(dim2, rank)
     moved = transpose(x, [*(i for i in range(rank) if i not in (a, b)), a, b])
@@ -391,12 +395,12 @@ def _diagonal(x: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
 
 
 @converter("diag")
-def _diag(x: Any, diagonal: int = 0) -> Any:
+def _diag(x: RelayExpr, diagonal: int = 0) -> RelayExpr:
     return _diagonal(x, diagonal) if rank_of(x) == 2 else _diag_embed(x, diagonal)
 
 
 @converter("diag_embed")
-def _diag_embed(x: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+def _diag_embed(x: RelayExpr, offset: int = 0, dim1: int = -2, dim2: int = -1) -> RelayExpr:
     if (axis_of(dim1, rank_of(x) + 1), axis_of(dim2, rank_of(x) + 1)) != (rank_of(x) - 1, rank_of(x)):
         raise ConversionError("diagonals along other than the last two dimensions are not supported")
     *others, count = static_shape(x)
@@ -413,7 +417,7 @@ converters(
 
 
 @converter("pixel_shuffle")
-def _pixel_shuffle(x: Any, upscale_factor: int) -> Any:
+def _pixel_shuffle(x: RelayExpr, upscale_factor: int) -> RelayExpr:
     *others, channels, height, width = static_shape(x)
     r = upscale_factor
     split_ = reshape(x, [-1, channels // (r * r), r, r, height, width])
@@ -422,7 +426,7 @@ def _pixel_shuffle(x: Any, upscale_factor: int) -> Any:
 
 
 @converter("pixel_unshuffle")
-def _pixel_unshuffle(x: Any, downscale_factor: int) -> Any:
+def _pixel_unshuffle(x: RelayExpr, downscale_factor: int) -> RelayExpr:
     *others, channels, height, width = static_shape(x)
     r = downscale_factor
     split_ = reshape(x, [-1, channels, height // r, r, width // r, r])

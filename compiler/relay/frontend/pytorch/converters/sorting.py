@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.pytorch.dtypes import cast
 from compiler.relay.frontend.pytorch.registry import converter
@@ -18,43 +16,48 @@ from compiler.relay.frontend.pytorch.tensors import (
     transpose,
     unsqueeze,
 )
+from compiler.relay.frontend.pytorch.values import Size
 
 
 @converter("topk")
-def _topk(x: RelayExpr, k: Any, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+def _topk(
+    x: RelayExpr, k: Size, dim: int = -1, largest: bool = True, sorted: bool = True
+) -> tuple[RelayExpr, RelayExpr]:
     values, places = ops.topk(x, extent(k), axis_of(dim, rank_of(x)), "both", not largest, "int64")
     return values, places
 
 
 @converter("msort")
-def _msort(x: RelayExpr) -> Any:
+def _msort(x: RelayExpr) -> RelayExpr:
     return ops.sort(x, axis=0)
 
 
 @converter("sort")
-def _sort(x: RelayExpr, dim: int = -1, descending: bool = False, stable: Any = None) -> Any:
+def _sort(
+    x: RelayExpr, dim: int = -1, descending: bool = False, stable: bool | None = None
+) -> tuple[RelayExpr, RelayExpr]:
     axis = axis_of(dim, rank_of(x))
     return ops.sort(x, axis=axis, is_ascend=not descending), _argsort(x, axis, descending)
 
 
 @converter("argsort")
-def _argsort(x: RelayExpr, dim: int = -1, descending: bool = False, stable: Any = None) -> Any:
+def _argsort(x: RelayExpr, dim: int = -1, descending: bool = False, stable: bool | None = None) -> RelayExpr:
     return ops.argsort(x, axis=axis_of(dim, rank_of(x)), is_ascend=not descending, dtype="int64")
 
 
-def _nth(x: RelayExpr, place: int, dim: int, keepdim: bool) -> Any:
+def _nth(x: RelayExpr, place: int, dim: int, keepdim: bool) -> tuple[RelayExpr, ...]:
     axis = axis_of(dim, rank_of(x))
     at = constant([place] if keepdim else place, "int64")
     return tuple(ops.take(part, at, axis=axis) for part in _sort(x, axis))
 
 
 @converter("kthvalue")
-def _kthvalue(x: RelayExpr, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+def _kthvalue(x: RelayExpr, k: int, dim: int = -1, keepdim: bool = False) -> tuple[RelayExpr, ...]:
     return _nth(x, k - 1, dim, keepdim)
 
 
 @converter("median")
-def _median(x: RelayExpr, dim: int | None = None, keepdim: bool = False) -> Any:
+def _median(x: RelayExpr, dim: int | None = None, keepdim: bool = False) -> RelayExpr | tuple[RelayExpr, ...]:
     if dim is None:
         flat = reshape(x, [-1])
         return _nth(flat, (static_shape(flat)[0] - 1) // 2, 0, False)[0]
@@ -63,19 +66,19 @@ def _median(x: RelayExpr, dim: int | None = None, keepdim: bool = False) -> Any:
 
 @converter("searchsorted")
 def _searchsorted(
-    sorted_sequence: Any, x: RelayExpr, out_int32: bool = False, right: bool = False, side: Any = None
-) -> Any:
+    sorted_sequence: RelayExpr, x: RelayExpr, out_int32: bool = False, right: bool = False, side: str | None = None
+) -> RelayExpr:
     to_right = right or side == "right"
     return ops.searchsorted(sorted_sequence, x, to_right, "int32" if out_int32 else "int64")
 
 
 @converter("bucketize")
-def _bucketize(x: RelayExpr, boundaries: Any, out_int32: bool = False, right: bool = False) -> Any:
+def _bucketize(x: RelayExpr, boundaries: RelayExpr, out_int32: bool = False, right: bool = False) -> RelayExpr:
     flat = ops.searchsorted(boundaries, reshape(x, [-1]), right, "int32" if out_int32 else "int64")
     return reshape(flat, static_shape(x))
 
 
-def _running(x: RelayExpr, dim: int, greatest: bool) -> Any:
+def _running(x: RelayExpr, dim: int, greatest: bool) -> tuple[RelayExpr, RelayExpr]:
     """Compute the cumulative maximum or minimum along an axis."""
     axis = axis_of(dim, rank_of(x))
     order = [*(i for i in range(rank_of(x)) if i != axis), axis]
@@ -94,17 +97,19 @@ def _running(x: RelayExpr, dim: int, greatest: bool) -> Any:
 
 
 @converter("cummax")
-def _cummax(x: RelayExpr, dim: int) -> Any:
+def _cummax(x: RelayExpr, dim: int) -> tuple[RelayExpr, RelayExpr]:
     return _running(x, dim, True)
 
 
 @converter("cummin")
-def _cummin(x: RelayExpr, dim: int) -> Any:
+def _cummin(x: RelayExpr, dim: int) -> tuple[RelayExpr, RelayExpr]:
     return _running(x, dim, False)
 
 
 @converter("_unique2")
-def _unique(x: RelayExpr, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False) -> Any:
+def _unique(
+    x: RelayExpr, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
+) -> tuple[RelayExpr, RelayExpr, RelayExpr]:
     parts = ops.unique(reshape(x, [-1]), sorted, True)
     values, _, places, count, repeats = (parts[i] for i in range(5))
     shape = ops.cast(count, "int64")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from compiler.relay.frontend.pytorch.tensors import (
     scalar,
     static_shape,
 )
+from compiler.relay.frontend.pytorch.values import Scalar
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.tensors import bounded, slice_axis
 
@@ -26,7 +26,7 @@ _BAGS = ("sum", "mean", "max")
 
 
 @converter("logcumsumexp")
-def _logcumsumexp(x: RelayExpr, dim: int) -> Any:
+def _logcumsumexp(x: RelayExpr, dim: int) -> RelayExpr:
     """Compute the log of the cumulative sum of ``e^x``, after subtracting the maximum."""
     axis = axis_of(dim, rank_of(x))
     most = ops.max(x, axis=[axis], keepdims=True)
@@ -34,7 +34,7 @@ def _logcumsumexp(x: RelayExpr, dim: int) -> Any:
 
 
 @converter("trapezoid", "trapz")
-def _trapezoid(x: RelayExpr, dx: float = 1.0, dim: int = -1) -> Any:
+def _trapezoid(x: RelayExpr, dx: float = 1.0, dim: int = -1) -> RelayExpr:
     axis = axis_of(dim, rank_of(x))
     extent = static_shape(x)[axis]
     pairs = ops.add(slice_axis(x, axis, 1, extent), slice_axis(x, axis, 0, extent - 1))
@@ -42,9 +42,10 @@ def _trapezoid(x: RelayExpr, dx: float = 1.0, dim: int = -1) -> Any:
 
 
 @converter("embedding_bag", "_embedding_bag", "_embedding_bag_forward_only")
-def _embedding_bag(weight: RelayExpr, indices: Any, offsets: Any, scale_grad_by_freq: bool = False, mode: int = 0,
-                   sparse: bool = False, per_sample_weights: Any = None, include_last_offset: bool = False,
-                   padding_idx: int | None = None) -> Any:  # fmt: skip
+def _embedding_bag(weight: RelayExpr, indices: RelayExpr, offsets: RelayExpr, scale_grad_by_freq: bool = False,
+                   mode: int = 0, sparse: bool = False, per_sample_weights: RelayExpr | None = None,
+                   include_last_offset: bool = False,
+                   padding_idx: int | None = None) -> tuple[RelayExpr, None, None, None]:  # fmt: skip
     """Reduce bags of embeddings of equal length; further outputs are not converted."""
     starts = getattr(getattr(offsets, "value", None), "reshape", None)
     begins = None if starts is None else [int(b) for b in starts(-1)]
@@ -57,11 +58,13 @@ def _embedding_bag(weight: RelayExpr, indices: Any, offsets: Any, scale_grad_by_
     rows = reshape(ops.take(weight, indices, axis=0), [len(begins), *lengths, static_shape(weight)[1]])
     if per_sample_weights is not None:
         rows = ops.multiply(rows, reshape(per_sample_weights, [len(begins), *lengths, 1]))
-    return getattr(ops, _BAGS[mode])(rows, axis=[1]), None, None, None
+    return ops[_BAGS[mode]](rows, axis=[1]), None, None, None
 
 
 @converter("isin")
-def _isin(elements: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False) -> Any:
+def _isin(
+    elements: RelayExpr, test_elements: RelayExpr, assume_unique: bool = False, invert: bool = False
+) -> RelayExpr:
     tests = reshape(test_elements, [-1]) if isinstance(test_elements, RelayExpr) else constant([test_elements], "int64")
     is_among = ops.any(ops.equal(ops.expand_dims(elements, -1), ops.cast(tests, dtype_of(elements))), axis=[-1])
     return ops.logical_not(is_among) if invert else is_among
@@ -69,8 +72,8 @@ def _isin(elements: Any, test_elements: Any, assume_unique: bool = False, invert
 
 @converter("quantile")
 def _quantile(
-    x: RelayExpr, q: Any, dim: int | None = None, keepdim: bool = False, interpolation: str = "linear"
-) -> Any:
+    x: RelayExpr, q: Scalar, dim: int | None = None, keepdim: bool = False, interpolation: str = "linear"
+) -> RelayExpr:
     """Compute quantiles, interpolated between the two nearest elements."""
     if isinstance(q, RelayExpr):
         raise ConversionError("the share must be a number")
@@ -87,7 +90,7 @@ def _quantile(
 
 
 @converter("fill_diagonal")
-def _fill_diagonal(x: RelayExpr, fill_value: Any, wrap: bool = False) -> Any:
+def _fill_diagonal(x: RelayExpr, fill_value: Scalar, wrap: bool = False) -> RelayExpr:
     dims = static_shape(x)
     bounded(*dims)
     if wrap or (len(dims) > 2 and len(set(dims)) > 1):
@@ -98,7 +101,7 @@ def _fill_diagonal(x: RelayExpr, fill_value: Any, wrap: bool = False) -> Any:
 
 
 @converter("put")
-def _put(x: RelayExpr, index: Any, source: Any, accumulate: bool = False) -> Any:
+def _put(x: RelayExpr, index: RelayExpr, source: RelayExpr, accumulate: bool = False) -> RelayExpr:
     dims = static_shape(x)
     flat = reshape(x, [math.prod(dims)])
     places = ops.where(ops.less(index, scalar(0, index)), ops.add(index, scalar(math.prod(dims), index)), index)
@@ -108,7 +111,7 @@ def _put(x: RelayExpr, index: Any, source: Any, accumulate: bool = False) -> Any
 
 
 @converter("sinc")
-def _sinc(x: RelayExpr) -> Any:
+def _sinc(x: RelayExpr) -> RelayExpr:
     """Compute ``sin(pi x) / (pi x)``, which is 1 at 0."""
     is_zero = ops.equal(x, scalar(0, x))
     turned = ops.multiply(ops.where(is_zero, ops.ones_like(x), x), math.pi)
@@ -116,6 +119,6 @@ def _sinc(x: RelayExpr) -> Any:
 
 
 @converter("real")
-def _real(x: RelayExpr) -> Any:
+def _real(x: RelayExpr) -> RelayExpr:
     """Return the tensor itself, as there are no complex ones."""
     return x

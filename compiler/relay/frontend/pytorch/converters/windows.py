@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -12,7 +11,6 @@ from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.pytorch.registry import Convert, converter, converters
 from compiler.relay.frontend.pytorch.tensors import (
     constant,
-    dims_of,
     extents,
     ops,
     rank_of,
@@ -22,8 +20,10 @@ from compiler.relay.frontend.pytorch.tensors import (
     static_shape,
     unsqueeze,
 )
+from compiler.relay.frontend.pytorch.values import Ints, Scalar, Size, TorchValue
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.tensors import pad as padded
+from compiler.relay.frontend.shared.tensors import static_dims
 
 _LETTERS = {1: "W", 2: "HW", 3: "DHW"}
 
@@ -38,8 +38,8 @@ def _same(kernel: Sequence[int], dilation: Sequence[int]) -> list[int]:
     return [t // 2 for t in total] + [t - t // 2 for t in total]
 
 
-def convolution(x: RelayExpr, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
-                groups: int = 1) -> Any:  # fmt: skip
+def convolution(x: RelayExpr, weight: RelayExpr, bias: RelayExpr | None = None, stride: Ints = 1,
+                padding: Ints | str = 0, dilation: Ints = 1, groups: int = 1) -> RelayExpr:  # fmt: skip
     """Build a convolution, whose rank follows from that of the weight."""
     count = rank_of(weight) - 2
     if rank_of(x) == count + 1:
@@ -48,7 +48,7 @@ def convolution(x: RelayExpr, weight: Any, bias: Any = None, stride: Any = 1, pa
     steps, holes = repeated(stride, count), repeated(dilation, count)
     around = {"same": _same(kernel, holes), "valid": [0] * 2 * count}.get(padding) if isinstance(padding, str) else None
     letters = _LETTERS[count]
-    y = getattr(ops.nn, f"conv{count}d")(
+    y = ops.nn[f"conv{count}d"](
         x,
         weight,
         strides=steps,
@@ -63,8 +63,8 @@ def convolution(x: RelayExpr, weight: Any, bias: Any = None, stride: Any = 1, pa
     return y if bias is None else ops.nn.bias_add(y, bias, axis=1)
 
 
-def transposed(x: RelayExpr, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0,
-               groups: int = 1, dilation: Any = 1) -> Any:  # fmt: skip
+def transposed(x: RelayExpr, weight: RelayExpr, bias: RelayExpr | None = None, stride: Ints = 1, padding: Ints = 0,
+               output_padding: Ints = 0, groups: int = 1, dilation: Ints = 1) -> RelayExpr:  # fmt: skip
     """Build a transposed convolution, whose rank follows from that of the weight."""
     count = rank_of(weight) - 2
     if rank_of(x) == count + 1:
@@ -72,7 +72,7 @@ def transposed(x: RelayExpr, weight: Any, bias: Any = None, stride: Any = 1, pad
         return ops.squeeze(whole, axis=[0])
     _, outputs, *kernel = static_shape(weight)
     letters = _LETTERS[count]
-    y = getattr(ops.nn, f"conv{count}d_transpose")(
+    y = ops.nn[f"conv{count}d_transpose"](
         x,
         weight,
         strides=repeated(stride, count),
@@ -92,8 +92,9 @@ converters({"conv1d conv2d conv3d": convolution, "conv_transpose1d conv_transpos
 
 
 @converter("_convolution", "convolution", "convolution_overrideable")
-def _convolution(x: RelayExpr, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any,
-                 transposed_: bool = False, output_padding: Any = 0, groups: int = 1, **flags: Any) -> Any:  # fmt: skip
+def _convolution(x: RelayExpr, weight: RelayExpr, bias: RelayExpr, stride: Ints, padding: Ints, dilation: Ints,
+                 transposed_: bool = False, output_padding: Ints = 0, groups: int = 1,
+                 **flags: object) -> RelayExpr:  # fmt: skip
     if flags.get("transposed", transposed_):
         return transposed(x, weight, bias, stride, padding, output_padding, groups, dilation)
     return convolution(x, weight, bias, stride, padding, dilation, groups)
@@ -101,8 +102,8 @@ def _convolution(x: RelayExpr, weight: Any, bias: Any, stride: Any, padding: Any
 
 @converter("_convolution_mode")
 def _convolution_mode(
-    x: RelayExpr, weight: Any, bias: Any, stride: Any, padding: str, dilation: Any, groups: int
-) -> Any:
+    x: RelayExpr, weight: RelayExpr, bias: RelayExpr, stride: Ints, padding: str, dilation: Ints, groups: int
+) -> RelayExpr:
     return convolution(x, weight, bias, stride, padding, dilation, groups)
 
 
@@ -112,25 +113,24 @@ def _convolution_mode(
 def in_batches(pool: Convert, count: int) -> Convert:
     """Return a pooling converter that also accepts a single image without a batch axis."""
 
-    def convert(x: RelayExpr, **arguments: Any) -> Any:
+    def convert(x: RelayExpr, **arguments: TorchValue) -> TorchValue:
         if rank_of(x) != count + 1:
             return pool(x, count, **arguments)
         y = pool(unsqueeze(x, [0]), count, **arguments)
-        if isinstance(y, tuple):
-            return tuple(ops.squeeze(part, axis=[0]) for part in y)
-        return ops.squeeze(y, axis=[0])
+        parts = tuple(ops.squeeze(part, axis=[0]) for part in (y if isinstance(y, tuple) else (y,)))
+        return parts if isinstance(y, tuple) else parts[0]
 
     return convert
 
 
-def steps_of(kernel: list[int], stride: Any, count: int) -> list[int]:
+def steps_of(kernel: list[int], stride: Ints | None, count: int) -> list[int]:
     return repeated(stride, count) if stride is not None and len(extents(stride)) else kernel
 
 
-def max_pool(x: RelayExpr, count: int, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-              ceil_mode: bool = False) -> Any:  # fmt: skip
+def max_pool(x: RelayExpr, count: int, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
+             dilation: Ints = 1, ceil_mode: bool = False) -> RelayExpr:  # fmt: skip
     kernel = repeated(kernel_size, count)
-    return getattr(ops.nn, f"max_pool{count}d")(
+    return ops.nn[f"max_pool{count}d"](
         x,
         pool_size=kernel,
         strides=steps_of(kernel, stride, count),
@@ -140,10 +140,11 @@ def max_pool(x: RelayExpr, count: int, kernel_size: Any, stride: Any = None, pad
     )
 
 
-def _avg_pool(x: RelayExpr, count: int, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
-              count_include_pad: bool = True, divisor_override: Any = None) -> Any:  # fmt: skip
+def _avg_pool(x: RelayExpr, count: int, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
+              ceil_mode: bool = False, count_include_pad: bool = True,
+              divisor_override: int | None = None) -> RelayExpr:  # fmt: skip
     kernel = repeated(kernel_size, count)
-    y = getattr(ops.nn, f"avg_pool{count}d")(
+    y = ops.nn[f"avg_pool{count}d"](
         x,
         pool_size=kernel,
         strides=steps_of(kernel, stride, count),
@@ -158,13 +159,12 @@ def _avg_pool(x: RelayExpr, count: int, kernel_size: Any, stride: Any = None, pa
     return ops.multiply(y, math.prod(kernel) / divisor_override)
 
 
-def adaptive(kind: str) -> Convert:
-    def pool(x: RelayExpr, count: int, output_size: Any) -> Any:
-        sizes = [None] if output_size is None else output_size if isinstance(output_size, list) else [output_size]
+def adaptive(kind: str) -> Callable[[RelayExpr, int, Ints], RelayExpr]:
+    def pool(x: RelayExpr, count: int, output_size: Size | Sequence[Size | None] | None) -> RelayExpr:
+        sizes = list(output_size) if isinstance(output_size, Sequence) else [output_size]
         sizes = sizes * count if len(sizes) == 1 else sizes
-        own = dims_of(x)[2:]
-        target = [own[i] if s is None else s for i, s in enumerate(sizes)]
-        return getattr(ops.nn, f"adaptive_{kind}_pool{count}d")(x, output_size=extents(target))
+        target = [static_dims(x, "the input", [i + 2])[0] if s is None else s for i, s in enumerate(sizes)]
+        return ops.nn[f"adaptive_{kind}_pool{count}d"](x, output_size=extents(target))
 
     return pool
 
@@ -182,14 +182,14 @@ for _count in (1, 2, 3):
 # padding
 
 
-def _around(pad: Any, rank: int) -> list[tuple[int, int]]:
+def _around(pad: Ints, rank: int) -> list[tuple[int, int]]:
     """Return the padding per axis, from PyTorch's order, which starts with the last axis."""
     numbers = extents(pad)
     pairs = list(zip(numbers[::2], numbers[1::2], strict=True))[::-1]
     return [(0, 0)] * (rank - len(pairs)) + pairs
 
 
-def _cropped(x: RelayExpr, around: list[tuple[int, int]]) -> Any:
+def _cropped(x: RelayExpr, around: list[tuple[int, int]]) -> RelayExpr:
     """Crop by negative padding."""
     for axis, (before, after) in enumerate(around):
         if before < 0 or after < 0:
@@ -199,7 +199,7 @@ def _cropped(x: RelayExpr, around: list[tuple[int, int]]) -> Any:
 
 
 @converter("constant_pad_nd")
-def _constant_pad(x: RelayExpr, pad: Any, value: Any = 0) -> Any:
+def _constant_pad(x: RelayExpr, pad: Ints, value: Scalar = 0) -> RelayExpr:
     around = _around(pad, rank_of(x))
     x = _cropped(x, around)
     wide = [(max(a, 0), max(b, 0)) for a, b in around]
@@ -210,13 +210,13 @@ _MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 
 @converter("pad")
-def _pad(x: RelayExpr, pad: Any, mode: str = "constant", value: Any = None) -> Any:
+def _pad(x: RelayExpr, pad: Ints, mode: str = "constant", value: Scalar | None = None) -> RelayExpr:
     if mode == "constant":
         return _constant_pad(x, pad, 0 if value is None else value)
     return _pad_by_index(x, _around(pad, rank_of(x)), _MODES[mode])
 
 
-def _pad_by_index(x: RelayExpr, around: list[tuple[int, int]], mode: str) -> Any:
+def _pad_by_index(x: RelayExpr, around: list[tuple[int, int]], mode: str) -> RelayExpr:
     x = _cropped(x, around)
     for axis, (before, after) in enumerate(around):
         if before > 0 or after > 0:
@@ -233,7 +233,7 @@ for _count in (1, 2, 3):
 
 
 @converter("im2col")
-def _im2col(x: RelayExpr, kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> Any:
+def _im2col(x: RelayExpr, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints) -> RelayExpr:
     kernel, holes, around, steps = (repeated(v, 2) for v in (kernel_size, dilation, padding, stride))
     wide = padded(x, [(0, 0), (0, 0), *((p, p) for p in around)]) if any(around) else x
     batch, channels, *sizes = static_shape(wide)
