@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -10,6 +9,17 @@ from compiler.classic.frontend.keras.layer import Layer
 from compiler.classic.frontend.keras.masks import as_mask
 from compiler.classic.frontend.keras.registry import Convert, converter, converters, functions
 from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.shared.activations import (
+    SELU,
+    elu,
+    gelu,
+    hard_sigmoid,
+    hard_swish,
+    log_sigmoid,
+    mish,
+    silu,
+    softplus,
+)
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import dtype_of, ops, rank_of, scalar
 
@@ -26,36 +36,10 @@ def _relu(x: RelayExpr, slope: float = 0.0, limit: float | None = None, threshol
     return y if limit is None else ops.minimum(y, limit)
 
 
-def _elu(x: RelayExpr, alpha: float = 1.0, scale: float = 1.0) -> RelayExpr:
-    below = ops.multiply(ops.subtract(ops.exp(ops.minimum(x, 0.0)), 1.0), alpha)
-    y = ops.where(ops.greater(x, scalar(0, x)), x, below)
-    return y if scale == 1 else ops.multiply(y, scale)
-
-
 def _elu_of_ratio(x: RelayExpr, alpha: float) -> RelayExpr:
     """Compute ``alpha * (e^(x / alpha) - 1)`` below zero."""
     below = ops.multiply(ops.subtract(ops.exp(ops.minimum(ops.divide(x, alpha), 0.0)), 1.0), alpha)
     return ops.where(ops.greater(x, scalar(0, x)), x, below)
-
-
-def _softplus(x: RelayExpr) -> RelayExpr:
-    """Compute ``log(1 + e^x)`` as ``max(x, 0) + log(1 + e^-|x|)``, which does not overflow."""
-    return ops.add(ops.nn.relu(x), ops.log(ops.add(ops.exp(ops.negative(ops.abs(x))), 1.0)))
-
-
-def _hard_sigmoid(x: RelayExpr) -> RelayExpr:
-    return ops.divide(ops.clip(ops.add(x, 3.0), 0.0, 6.0), 6.0)
-
-
-def _gelu(x: RelayExpr) -> RelayExpr:
-    return ops.multiply(ops.multiply(x, 0.5), ops.add(ops.erf(ops.multiply(x, math.sqrt(0.5))), 1.0))
-
-
-def _gelu_by_tanh(x: RelayExpr) -> RelayExpr:
-    bend = ops.tanh(
-        ops.multiply(ops.add(x, ops.multiply(ops.power(x, scalar(3, x)), 0.044715)), math.sqrt(2 / math.pi))
-    )
-    return ops.multiply(ops.multiply(x, 0.5), ops.add(bend, 1.0))
 
 
 def _outside(x: RelayExpr, value: RelayExpr, limit: float) -> RelayExpr:
@@ -82,27 +66,27 @@ _FUNCTIONS: dict[str, Callable[[RelayExpr], RelayExpr]] = {
     "relu": _relu,
     "relu6": lambda x: ops.clip(x, 0.0, 6.0),
     "leaky_relu": lambda x: _relu(x, 0.2),
-    "elu": _elu,
-    "celu": _elu,
-    "selu": lambda x: _elu(x, 1.6732632423543772, 1.0507009873554805),
+    "elu": elu,
+    "celu": elu,
+    "selu": lambda x: elu(x, *SELU),
     "sigmoid": ops.sigmoid,
-    "hard_sigmoid": _hard_sigmoid,
+    "hard_sigmoid": hard_sigmoid,
     "tanh": ops.tanh,
     "hard_tanh": lambda x: ops.clip(x, -1.0, 1.0),
     "exponential": ops.exp,
-    "softplus": _softplus,
+    "softplus": softplus,
     "softsign": lambda x: ops.divide(x, ops.add(ops.abs(x), 1.0)),
-    "log_sigmoid": lambda x: ops.negative(_softplus(ops.negative(x))),
-    "silu": lambda x: ops.multiply(x, ops.sigmoid(x)),
-    "hard_silu": lambda x: ops.multiply(x, _hard_sigmoid(x)),
-    "gelu": _gelu,
+    "log_sigmoid": log_sigmoid,
+    "silu": silu,
+    "hard_silu": hard_swish,
+    "gelu": gelu,
     "tanh_shrink": lambda x: ops.subtract(x, ops.tanh(x)),
     "hard_shrink": lambda x: _outside(x, x, 0.5),
     "soft_shrink": _soft_shrink,
     "sparse_plus": _sparse_plus,
     "sparse_sigmoid": lambda x: ops.clip(ops.multiply(ops.add(x, 1.0), 0.5), 0.0, 1.0),
     "squareplus": _squareplus,
-    "mish": lambda x: ops.multiply(x, ops.tanh(_softplus(x))),
+    "mish": mish,
 }
 _FUNCTIONS |= {"swish": _FUNCTIONS["silu"], "hard_swish": _FUNCTIONS["hard_silu"]}
 
@@ -148,7 +132,7 @@ def activated(layer: Layer, x: RelayExpr) -> RelayExpr:
 _LAYERS: dict[str, Callable[[RelayExpr, Callable[..., Any]], RelayExpr]] = {
     "ReLU": lambda x, option: _relu(x, option("negative_slope", 0.0), option("max_value"), option("threshold", 0.0)),
     "LeakyReLU": lambda x, option: _relu(x, option("negative_slope", 0.3)),
-    "ELU": lambda x, option: _elu(x, option("alpha", 1.0)),
+    "ELU": lambda x, option: elu(x, option("alpha", 1.0)),
     "ThresholdedReLU": lambda x, option: ops.where(
         ops.greater(x, scalar(option("theta", 1.0), x)), x, ops.zeros_like(x)
     ),
@@ -244,7 +228,7 @@ functions(
     {
         "ReLU": _with(_relu, slope="negative_slope", limit="max_value", threshold="threshold"),
         "LeakyRelu": _with(_relu, slope="negative_slope"),
-        "Elu": _with(_elu, alpha="alpha"),
+        "Elu": _with(elu, alpha="alpha"),
         "Celu": lambda layer: _elu_of_ratio(layer.x, float(layer.option("alpha", 1.0))),
         "Squareplus": _with(_squareplus, b="b"),
         "HardShrink": lambda layer: _outside(layer.x, layer.x, float(layer.option("threshold"))),
@@ -254,7 +238,7 @@ functions(
             layer.x,
             ops.full_like(layer.x, scalar(layer.option("default_value"), layer.x)),
         ),
-        "Gelu": lambda layer: (_gelu_by_tanh if layer.option("approximate", True) else _gelu)(layer.x),
+        "Gelu": lambda layer: gelu(layer.x, by_tanh=bool(layer.option("approximate", True))),
         "Glu": _along_axis(lambda x, axes: _glu(x, axes[0])),
         "Softmax": _along_axis(softmax_over),
         "LogSoftmax": _along_axis(lambda x, axes: ops.nn.log_softmax(x, axis=int(axes[0]))),

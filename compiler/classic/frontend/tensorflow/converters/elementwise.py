@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from compiler.classic.frontend.shared import tensorflow_operators as shared
 from compiler.classic.frontend.shared.angles import atan2
 from compiler.classic.frontend.tensorflow.node import Node
 from compiler.classic.frontend.tensorflow.registry import Convert, converter, converters
 from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.shared import tensorflow_operators as shared
+from compiler.relay.frontend.shared.activations import SELU, elu, softplus
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import ops, rank_of, scalar
 from compiler.relay.frontend.shared.tensors import bitcast, cast
@@ -24,21 +25,6 @@ def _binary(compute: Callable[[RelayExpr, RelayExpr], RelayExpr]) -> Convert:
 
 def _square(x: RelayExpr) -> RelayExpr:
     return ops.multiply(x, x)
-
-
-def _softplus(x: RelayExpr) -> RelayExpr:
-    """Compute ``log(1 + e^x)`` as ``max(x, 0) + log(1 + e^-|x|)``, which does not overflow."""
-    return ops.add(ops.nn.relu(x), ops.log(ops.add(ops.exp(ops.negative(ops.abs(x))), scalar(1, x))))
-
-
-def _elu(x: RelayExpr) -> RelayExpr:
-    return ops.where(ops.greater(x, scalar(0, x)), x, ops.subtract(ops.exp(ops.minimum(x, scalar(0, x))), scalar(1, x)))
-
-
-def _selu(x: RelayExpr) -> RelayExpr:
-    alpha, scale = 1.6732632423543772, 1.0507009873554805
-    below = ops.multiply(ops.subtract(ops.exp(ops.minimum(x, scalar(0, x))), scalar(1, x)), scalar(alpha, x))
-    return ops.multiply(ops.where(ops.greater(x, scalar(0, x)), x, below), scalar(scale, x))
 
 
 def _unless_zero(kept: RelayExpr, value: RelayExpr) -> RelayExpr:
@@ -69,9 +55,9 @@ converters(
         "Round": _unary(ops.nearbyint),
         "Relu": _unary(ops.nn.relu),
         "Relu6": _unary(lambda x: ops.clip(x, 0.0, 6.0)),
-        "Elu": _unary(_elu),
-        "Selu": _unary(_selu),
-        "Softplus": _unary(_softplus),
+        "Elu": _unary(elu),
+        "Selu": _unary(lambda x: elu(x, *SELU)),
+        "Softplus": _unary(softplus),
         "Softsign": _unary(lambda x: ops.divide(x, ops.add(ops.abs(x), scalar(1, x)))),
         "Softmax": _unary(lambda x: ops.nn.softmax(x, axis=-1)),
         "LogSoftmax": _unary(lambda x: ops.nn.log_softmax(x, axis=-1)),

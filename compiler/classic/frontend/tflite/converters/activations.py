@@ -12,6 +12,7 @@ from compiler.classic.frontend.tflite.node import Node
 from compiler.classic.frontend.tflite.quantized import quantization_of
 from compiler.classic.frontend.tflite.registry import converter, converters
 from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.shared.activations import elu, gelu, hard_swish
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import dims_of, ops, rank_of, scalar
 
@@ -69,10 +70,6 @@ def clip_integers(node: Node, x: RelayExpr, low: float, high: float) -> RelayExp
     return x if (least, most) == (limits.min, limits.max) else ops.clip(x, least, most)
 
 
-def _hard_sigmoid(x: RelayExpr) -> RelayExpr:
-    return ops.divide(ops.clip(ops.add(x, 3.0), 0.0, 6.0), 6.0)
-
-
 converters(
     {
         "RELU": lambda node: ops.nn.relu(node.inputs[0]),
@@ -81,28 +78,13 @@ converters(
         "RELU_0_TO_1": lambda node: ops.clip(node.inputs[0], 0.0, 1.0),
         "LOGISTIC": lambda node: ops.sigmoid(node.inputs[0]),
         "TANH": lambda node: ops.tanh(node.inputs[0]),
-        "HARD_SWISH": lambda node: ops.multiply(node.inputs[0], _hard_sigmoid(node.inputs[0])),
+        "ELU": lambda node: elu(node.inputs[0]),
+        "GELU": lambda node: gelu(node.inputs[0], by_tanh=bool(node.option("Approximate", False))),
+        "HARD_SWISH": lambda node: hard_swish(node.inputs[0]),
         "LEAKY_RELU": lambda node: ops.nn.leaky_relu(node.inputs[0], alpha=float(node.option("Alpha"))),
         "LOG_SOFTMAX": lambda node: ops.nn.log_softmax(node.inputs[0], axis=-1),
     }
 )
-
-
-@converter("ELU")
-def _elu(node: Node) -> RelayExpr:
-    x = node.inputs[0]
-    return ops.where(ops.greater(x, 0.0), x, ops.subtract(ops.exp(ops.minimum(x, 0.0)), 1.0))
-
-
-@converter("GELU")
-def _gelu(node: Node) -> RelayExpr:
-    x = node.inputs[0]
-    if node.option("Approximate", False):
-        cube = ops.multiply(ops.multiply(x, ops.multiply(x, x)), 0.044715)
-        bend = ops.tanh(ops.multiply(ops.add(x, cube), math.sqrt(2 / math.pi)))
-    else:
-        bend = ops.erf(ops.multiply(x, math.sqrt(0.5)))
-    return ops.multiply(ops.multiply(x, 0.5), ops.add(bend, 1.0))
 
 
 @converter("PRELU")

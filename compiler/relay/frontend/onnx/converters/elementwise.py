@@ -12,6 +12,7 @@ from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.reader import dtype_name
 from compiler.relay.frontend.onnx.registry import Convert, converter, converters
+from compiler.relay.frontend.shared.activations import SELU, gelu, mish, softplus
 from compiler.relay.frontend.shared.errors import ConversionError, ModelError
 from compiler.relay.frontend.shared.folding import Operators, constant, dims_of, dtype_of, known, ops, rank_of, scalar
 from compiler.relay.frontend.shared.tensors import bounded, cast, static_dims
@@ -130,13 +131,7 @@ def _is_inf(node: Node) -> RelayExpr:
 
 @converter("Gelu")
 def _gelu(node: Node) -> RelayExpr:
-    x = node.inputs[0]
-    if node.attr("approximate", "none") == "tanh":
-        cubic = ops.multiply(ops.multiply(ops.multiply(x, x), x), 0.044715)
-        inner = ops.tanh(ops.multiply(ops.add(x, cubic), math.sqrt(2 / math.pi)))
-    else:
-        inner = ops.erf(ops.multiply(x, math.sqrt(0.5)))
-    return ops.multiply(ops.multiply(x, 0.5), ops.add(inner, 1.0))
+    return gelu(node.inputs[0], by_tanh=node.attr("approximate", "none") == "tanh")
 
 
 @converter("PRelu")
@@ -161,7 +156,7 @@ def _celu(node: Node) -> RelayExpr:
 
 @converter("Selu")
 def _selu(node: Node) -> RelayExpr:
-    alpha, gamma = node.attr("alpha", 1.6732632423543772), node.attr("gamma", 1.0507009873554805)
+    alpha, gamma = node.attr("alpha", SELU[0]), node.attr("gamma", SELU[1])
     return _exponential(node.inputs[0], alpha * gamma, gamma)
 
 
@@ -200,15 +195,9 @@ def _softplus(node: Node) -> RelayExpr:
     return softplus(node.inputs[0])
 
 
-def softplus(x: RelayExpr) -> RelayExpr:
-    """``log(1 + exp(x))`` without overflow."""
-    small = ops.exp(ops.negative(ops.abs(x)))
-    return ops.add(ops.nn.relu(x), ops.log(ops.add(small, 1.0)))
-
-
 @converter("Mish")
 def _mish(node: Node) -> RelayExpr:
-    return ops.multiply(node.inputs[0], ops.tanh(softplus(node.inputs[0])))
+    return mish(node.inputs[0])
 
 
 @converter("ThresholdedRelu")

@@ -14,11 +14,12 @@ import numpy as np
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.onnx.converters.control_flow import MAX_ITERATIONS
-from compiler.relay.frontend.onnx.converters.elementwise import hard_sigmoid, softplus
+from compiler.relay.frontend.onnx.converters.elementwise import hard_sigmoid
 from compiler.relay.frontend.onnx.converters.microsoft_quantized import dynamic_product
 from compiler.relay.frontend.onnx.microsoft import microsoft
 from compiler.relay.frontend.onnx.node import Node, operands
 from compiler.relay.frontend.onnx.registry import converter, one_to_one
+from compiler.relay.frontend.shared.activations import softplus
 from compiler.relay.frontend.shared.control_flow import while_loop
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, known, ops, rank_of

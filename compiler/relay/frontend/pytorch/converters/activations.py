@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.pytorch.converters.elementwise import floating
 from compiler.relay.frontend.pytorch.dtypes import cast, dtype_name
@@ -18,33 +16,28 @@ from compiler.relay.frontend.pytorch.tensors import (
     size,
 )
 from compiler.relay.frontend.pytorch.values import DType
+from compiler.relay.frontend.shared.activations import (
+    SELU,
+    gelu,
+    hard_sigmoid,
+    hard_swish,
+    log_sigmoid,
+    mish,
+    silu,
+    softplus,
+)
 from compiler.relay.frontend.shared.tensors import static_dims
-
-
-def _product(x: RelayExpr, y: RelayExpr) -> RelayExpr:
-    return ops.multiply(x, y)
-
-
-def hard_sigmoid(x: RelayExpr) -> RelayExpr:
-    """Return min(max(x / 6 + 1 / 2, 0), 1)."""
-    return ops.divide(ops.clip(ops.add(x, 3.0), 0.0, 6.0), 6.0)
-
-
-def softplus(x: RelayExpr) -> RelayExpr:
-    """Compute ``log(1 + e^x)`` as ``max(x, 0) + log(1 + e^-|x|)``, which does not overflow."""
-    return ops.add(ops.nn.relu(x), ops.log(ops.add(ops.exp(ops.negative(ops.abs(x))), 1.0)))
-
 
 converters(
     {
         "relu6": lambda x: ops.clip(x, 0.0, 6.0),
         "hardtanh": lambda x, min_val=-1.0, max_val=1.0: ops.clip(x, min_val, max_val),
         "hardsigmoid": hard_sigmoid,
-        "hardswish": lambda x: _product(x, hard_sigmoid(x)),
-        "silu": lambda x: _product(x, ops.sigmoid(x)),
-        "mish": lambda x: _product(x, ops.tanh(softplus(x))),
+        "hardswish": hard_swish,
+        "silu": silu,
+        "mish": mish,
         "leaky_relu": lambda x, negative_slope=0.01: ops.nn.leaky_relu(x, alpha=negative_slope),
-        "log_sigmoid": lambda x: ops.negative(softplus(ops.negative(x))),
+        "log_sigmoid": log_sigmoid,
         "softsign": lambda x: ops.divide(x, ops.add(ops.abs(x), 1.0)),
         "tanhshrink": lambda x: ops.subtract(x, ops.tanh(x)),
         "hardshrink": lambda x, lambd=0.5: ops.where(ops.greater(ops.abs(x), lambd), x, scalar(0, x)),
@@ -74,7 +67,7 @@ def _elu(x: RelayExpr, alpha: float = 1, scale: float = 1, input_scale: float = 
 
 @converter("selu")
 def _selu(x: RelayExpr) -> RelayExpr:
-    return _elu(x, 1.6732632423543772, 1.0507009873554805)
+    return _elu(x, *SELU)
 
 
 @converter("celu")
@@ -84,12 +77,7 @@ def _celu(x: RelayExpr, alpha: float = 1.0) -> RelayExpr:
 
 @converter("gelu")
 def _gelu(x: RelayExpr, approximate: str = "none") -> RelayExpr:
-    if approximate == "tanh":
-        cube = ops.multiply(ops.multiply(x, ops.multiply(x, x)), 0.044715)
-        bend = ops.tanh(ops.multiply(ops.add(x, cube), math.sqrt(2 / math.pi)))
-    else:
-        bend = ops.erf(ops.multiply(x, math.sqrt(0.5)))
-    return ops.multiply(ops.multiply(x, 0.5), ops.add(bend, 1.0))
+    return gelu(x, by_tanh=approximate == "tanh")
 
 
 @converter("prelu", "_prelu_kernel")

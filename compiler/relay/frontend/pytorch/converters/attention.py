@@ -24,6 +24,7 @@ from compiler.relay.frontend.pytorch.tensors import (
     transpose,
 )
 from compiler.relay.frontend.pytorch.values import Ints
+from compiler.relay.frontend.shared.activations import gelu
 from compiler.relay.frontend.shared.errors import ConversionError
 
 
@@ -149,12 +150,8 @@ def _encoder_layer(src: RelayExpr, embed_dim: int, num_heads: int, qkv_weight: R
 
     def feed(x: RelayExpr) -> RelayExpr:
         hidden = linear(x, ffn_weight_1, ffn_bias_1)
-        if use_gelu:
-            bend = ops.add(ops.erf(ops.multiply(hidden, math.sqrt(0.5))), 1.0)
-            hidden = ops.multiply(ops.multiply(hidden, 0.5), bend)
-        else:
-            hidden = ops.nn.relu(hidden)
-        return linear(hidden, ffn_weight_2, ffn_bias_2)
+        bent = gelu(hidden) if use_gelu else ops.nn.relu(hidden)
+        return linear(bent, ffn_weight_2, ffn_bias_2)
 
     def first(x: RelayExpr) -> RelayExpr:
         return ops.nn.layer_norm(x, norm_weight_1, norm_bias_1, axis=-1, epsilon=eps)

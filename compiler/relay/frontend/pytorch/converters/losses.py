@@ -5,6 +5,7 @@ from __future__ import annotations
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.pytorch.registry import converter
 from compiler.relay.frontend.pytorch.tensors import constant, dtype_of, ops, rank_of, static_shape
+from compiler.relay.frontend.shared.activations import softplus
 from compiler.relay.frontend.shared.errors import ConversionError
 
 
@@ -54,10 +55,10 @@ def _binary_cross_entropy_with_logits(x: RelayExpr, target: RelayExpr, weight: R
                                       pos_weight: RelayExpr | None = None,
                                       reduction: int = 1) -> RelayExpr:  # fmt: skip
     """Compute ``(1 - t) x + (1 + (w - 1) t) log(1 + e^-x)`` without overflow."""
-    softplus = ops.add(ops.nn.relu(ops.negative(x)), ops.log(ops.add(ops.exp(ops.negative(ops.abs(x))), 1.0)))
+    surprise = softplus(ops.negative(x))
     if pos_weight is not None:
-        softplus = ops.multiply(softplus, ops.add(ops.multiply(ops.subtract(pos_weight, 1.0), target), 1.0))
-    loss = ops.add(ops.multiply(ops.subtract(1.0, target), x), softplus)
+        surprise = ops.multiply(surprise, ops.add(ops.multiply(ops.subtract(pos_weight, 1.0), target), 1.0))
+    loss = ops.add(ops.multiply(ops.subtract(1.0, target), x), surprise)
     return _loss(loss if weight is None else ops.multiply(loss, weight), reduction)
 
 

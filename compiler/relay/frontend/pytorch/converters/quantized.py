@@ -13,6 +13,7 @@ from compiler.relay.frontend.pytorch.registry import Convert, converter, convert
 from compiler.relay.frontend.pytorch.tensors import constant, dims_of, number, ops, rank_of, repeated, reshape
 from compiler.relay.frontend.pytorch.values import Scalar, TorchValue, as_expr
 from compiler.relay.frontend.pytorch.weights import PackedWeight
+from compiler.relay.frontend.shared.activations import hard_swish
 from compiler.relay.frontend.shared.errors import ConversionError
 
 
@@ -176,9 +177,7 @@ def _relu6(qx: RelayExpr, inplace: bool = False) -> RelayExpr:
 
 @converter("quantized::hardswish")
 def _hardswish(input: RelayExpr, output_scale: float, output_zero_point: int) -> RelayExpr:
-    x = real(input)
-    y = ops.multiply(x, ops.divide(ops.clip(ops.add(x, 3.0), 0.0, 6.0), 6.0))
-    return quantized(y, output_scale, output_zero_point, _units(input).dtype)
+    return quantized(hard_swish(real(input)), output_scale, output_zero_point, _units(input).dtype)
 
 
 @converter("quantized::leaky_relu")
