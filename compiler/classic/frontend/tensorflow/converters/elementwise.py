@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from compiler.classic.frontend.shared import tensorflow_operators as shared
 from compiler.classic.frontend.shared.angles import atan2
 from compiler.classic.frontend.tensorflow.node import Node
 from compiler.classic.frontend.tensorflow.registry import Convert, converter, converters
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.shared import tensorflow_operators as shared
 from compiler.relay.frontend.shared.activations import SELU, elu, softplus
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import ops, rank_of, scalar

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from compiler.classic.frontend.shared import tensorflow_operators as shared
 from compiler.classic.frontend.shared.nhwc import batch_to_space, mirror_pad, resize, space_to_batch, strided_slice
 from compiler.classic.frontend.tensorflow.node import Node
 from compiler.classic.frontend.tensorflow.registry import converter, converters
 from compiler.ir.expr import RelayExpr
 from compiler.relay.expr import Constant
-from compiler.relay.frontend.shared import tensorflow_operators as shared
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, ops, rank_of
 from compiler.relay.frontend.shared.tensors import (

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from compiler.classic.frontend.shared import tensorflow_operators as shared
 from compiler.classic.frontend.tflite.node import Node
 from compiler.classic.frontend.tflite.registry import Convert, converter, converters
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.shared import tensorflow_operators as shared
 from compiler.relay.frontend.shared.folding import ops, rank_of
 from compiler.relay.frontend.shared.tensors import cast
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from compiler.classic.frontend.shared import tensorflow_operators as shared
 from compiler.classic.frontend.shared.nhwc import batch_to_space, mirror_pad, resize, space_to_batch, strided_slice
 from compiler.classic.frontend.tflite.converters.activations import activated
 from compiler.classic.frontend.tflite.node import Node
 from compiler.classic.frontend.tflite.quantized import quantization_of
 from compiler.classic.frontend.tflite.registry import converter, converters, quantized_converter
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.shared import tensorflow_operators as shared
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, known, ops, rank_of
 from compiler.relay.frontend.shared.tensors import bounded, pad, reshape, split, static_dims, transpose
