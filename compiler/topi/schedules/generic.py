@@ -98,7 +98,7 @@ def _computed(schedule: te.Schedule) -> list[ComputeOp]:
 def inline_cheap(schedule: te.Schedule, outputs: set[Operation], always: Collection[str] = ()) -> set[Operation]:
     """Inline what costs less to compute again than to store, and return what is stored.
 
-    That are the outputs, reductions, and what is expensive and read more than once.
+    Stored are the outputs, reductions, and what is expensive and read more than once.
     """
     readers = readers_of(schedule)
     stored = set(outputs)

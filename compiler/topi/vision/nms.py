@@ -134,7 +134,7 @@ def non_max_suppression(
 ) -> list[Tensor] | Tensor:
     """Return the best of boxes that overlap, ``(N, boxes, columns)``.
 
-    The result are the names of the boxes that are kept, ``(N, boxes)``, and their number, ``(N, 1)``, or with
+    The results are the names of the boxes that are kept, ``(N, boxes)``, and their number, ``(N, 1)``, or with
     ``return_indices=False`` the boxes, in the order of their scores.
 
     Parameters

@@ -74,7 +74,7 @@ def batch_norm(
 ) -> list[Array]:
     """Return the normalisation of each channel, and its mean and variance.
 
-    While ``training`` those of ``x`` are used, and returned mixed with the moving ones, of which ``momentum`` is lost.
+    While ``training`` those of ``x`` are used, and returned mixed with the moving ones, with the share ``momentum``.
     """
     shape = [extent if a == axis else 1 for a, extent in enumerate(x.shape)]
     others = tuple(a for a in range(x.ndim) if a != axis)

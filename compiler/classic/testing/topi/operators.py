@@ -403,7 +403,7 @@ def grid_sample_python(
 ) -> Array:
     """Return images sampled at places: columns and rows between -1 and 1, ``(N, 2, height, width)``.
 
-    What lies outside are ``zeros``, the ``border`` or its ``reflection``. Where ``align_corners``, -1 and 1 are the
+    Outside are ``zeros``, the ``border`` or a ``reflection``. Where ``align_corners``, -1 and 1 are the
     centres of the outermost pixels, else their edges.
     """
     how = {"method": method, "layout": layout, "padding_mode": padding_mode, "align_corners": align_corners}
