@@ -86,13 +86,7 @@ class Layer:
         return self.weights[name]
 
     def parameter(self, name: str, values: Array | None = None) -> RelayExpr:
-        """Return a weight as a parameter of the module.
-
-        Parameters
-        ----------
-        values : np.ndarray, optional
-            Its values in the layout of the operator; by default those of the layer.
-        """
+        """Return a weight as a parameter of the module, with values in the operator's layout."""
         given = self.weight(name) if values is None else values
         return self.add_parameter(f"{self.name}/{name}", np.ascontiguousarray(given.astype(self.dtype)))
 

@@ -19,13 +19,7 @@ _MASKED: set[str] = set()
 
 
 def converter(*names: str, masks: bool = False) -> Callable[[Convert], Convert]:
-    """Register a function as the converter of layers.
-
-    Parameters
-    ----------
-    names : str
-        Class names, e.g. ``Conv2D``.
-    """
+    """Register a function as the converter of layers by the names of their classes, e.g. ``Conv2D``."""
 
     def enter(convert: Convert) -> Convert:
         converters(dict.fromkeys(names, convert), masks)

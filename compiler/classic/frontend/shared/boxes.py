@@ -16,12 +16,7 @@ def non_max_suppression(
 ) -> tuple[RelayExpr, RelayExpr]:
     """Return the indices of the selected boxes, the best first, padded with zeros, and their number.
 
-    Parameters
-    ----------
-    boxes : Expr
-        Two opposite corners of each, ``(N, 4)``.
-    limit, overlap, least : Expr
-        The maximum number of boxes, the IoU threshold and the score threshold.
+    Boxes are two opposite corners each, ``(N, 4)``; limits are their number, the IoU and the score.
     """
     rows, count = ops.vision.all_class_non_max_suppression(
         ops.expand_dims(boxes, 0),

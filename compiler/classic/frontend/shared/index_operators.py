@@ -39,13 +39,7 @@ def unique(x: RelayExpr, dtype: str) -> list[RelayExpr]:
 
 
 def bucketize(x: RelayExpr, boundaries: Array) -> RelayExpr:
-    """Return, for each element, the number of boundaries that are not above it.
-
-    Parameters
-    ----------
-    boundaries : np.ndarray
-        Float32, in ascending order.
-    """
+    """Return, for each element, the number of boundaries, float32 in ascending order, that are not above it."""
     kind = "float64" if dtype_of(x) == "float64" else "float32"
     flat = ops.searchsorted(constant(boundaries, kind), reshape(cast(x, kind), [-1]), True, "int32")
     return reshape(flat, static_dims(x, "the input"))

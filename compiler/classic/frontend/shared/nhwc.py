@@ -60,13 +60,7 @@ def conv2d(
     padding: str | Sequence[int],
     operator: Callable[..., RelayExpr] = ops.nn.conv2d,
 ) -> RelayExpr:
-    """Build a convolution of an NHWC image with HWIO weights.
-
-    Parameters
-    ----------
-    operator : callable
-        The convolution, e.g. ``nn.conv2d`` or its quantized counterpart.
-    """
+    """Build a convolution, e.g. ``nn.conv2d`` or its quantized counterpart, of an NHWC image with HWIO weights."""
     return _convolved(x, weight, strides, dilations, padding, operator, "HW")
 
 
@@ -109,13 +103,7 @@ def depthwise_conv2d(
     padding: str | Sequence[int],
     operator: Callable[..., RelayExpr] = ops.nn.conv2d,
 ) -> RelayExpr:
-    """Build a depthwise convolution; the weight has the axes height, width, channel, channel multiplier.
-
-    Parameters
-    ----------
-    operator : callable
-        As in :func:`conv2d`.
-    """
+    """Build a depthwise convolution; the weight has the axes height, width, channel, channel multiplier."""
     *kernel, channels, multiplier = static_dims(weight, "the weight")
     return conv2d(x, reshape(weight, [*kernel, 1, channels * multiplier]), strides, dilations, padding, operator)
 
@@ -123,13 +111,7 @@ def depthwise_conv2d(
 def conv2d_transpose(
     x: RelayExpr, weight: RelayExpr, shape: Sequence[int], strides: Sequence[int], padding: str
 ) -> RelayExpr:
-    """Build a transposed convolution, the gradient of a convolution with respect to its input.
-
-    Parameters
-    ----------
-    shape : sequence of int
-        The shape of the result.
-    """
+    """Build a transposed convolution, the gradient of a convolution with respect to its input of that shape."""
     return _transposed(x, weight, shape, strides, padding, ops.nn.conv2d_transpose)
 
 
@@ -212,13 +194,7 @@ def mirror_pad(x: RelayExpr, around: Sequence[Sequence[int]], mode: str) -> Rela
 
 
 def resize(x: RelayExpr, size: Sequence[int], method: str, align_corners: bool, half_pixel: bool) -> RelayExpr:
-    """Resize an image to a height and a width.
-
-    Parameters
-    ----------
-    align_corners : bool
-        Whether the corner pixels of the image and the result are aligned.
-    """
+    """Resize an image to a height and a width; corner pixels that are aligned stay in the corners."""
     mode = "align_corners" if align_corners else "half_pixel" if half_pixel else "asymmetric"
     rounding = ""
     if method == "nearest_neighbor":
@@ -249,11 +225,8 @@ def strided_slice(
 ) -> RelayExpr:
     """Index as NumPy does, with TensorFlow's bit masks for special entries.
 
-    Parameters
-    ----------
-    masks : dict of str to int
-        ``begin`` and ``end``: the bound is omitted; ``ellipsis``: all remaining axes; ``new_axis``: a new axis of
-        extent 1; ``shrink_axis``: a single index, whose axis is removed.
+    ``begin`` and ``end``: the bound is omitted; ``ellipsis``: all remaining axes; ``new_axis``: a new axis of extent 1;
+    ``shrink_axis``: a single index, whose axis is removed.
     """
     indices = [_index(i, begin, end, strides, masks) for i in range(len(begin))]
     if Ellipsis in indices:

@@ -23,12 +23,8 @@ def steps(
 ) -> tuple[RelayExpr, Sequence[RelayExpr]]:
     """Unroll a recurrence; return the stacked first states of all steps, and the final states.
 
-    Parameters
-    ----------
-    step : callable
-        Maps the input and the states before a step to the states after it.
-    backwards : bool
-        Whether to start at the end of ``x``; the results are in the order of ``x``.
+    ``step`` maps the input and the states before it to those after it.  Backwards it starts at the end of ``x``; the
+    results are in the order of ``x``.
     """
     count, *part = static_dims(x, "the sequence")
     if not count:

@@ -31,10 +31,7 @@ def _neutral(reduction: str, dtype: str) -> int | float:
 def segments(x: RelayExpr, ids: RelayExpr, count: int, reduction: str) -> RelayExpr:
     """Reduce the rows of each segment.
 
-    Parameters
-    ----------
-    ids : Expr
-        The segment of each row; its shape is a prefix of the shape of ``x``.  Rows with negative ids are dropped.
+    ``ids`` has the segment of each row; its shape is a prefix of that of ``x``.  Rows with negative ids are dropped.
     """
     dims, rows = static_dims(x, "the input"), static_dims(ids, "the segments")
     if dims[: len(rows)] != rows:

@@ -38,13 +38,7 @@ class StoredTensor:
 
 
 class Checkpoint:
-    """A checkpoint: tensors by key.
-
-    Parameters
-    ----------
-    shard : callable
-        Returns the contents of a data file, by its index and the number of files.
-    """
+    """A checkpoint: tensors by key.  ``shard`` returns a data file, given its index and the number of files."""
 
     def __init__(self, index: bytes, shard: Callable[[int, int], bytes]) -> None:
         entries = dict(_entries(index))

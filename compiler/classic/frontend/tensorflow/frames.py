@@ -27,14 +27,9 @@ _SWITCHES = frozenset({"Switch", "_SwitchN"})
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The selection of an input by a ``Merge`` node.
+    """The selection of an input by a ``Merge`` node, by a condition that is a bool or the index of a branch.
 
-    Attributes
-    ----------
-    condition : str
-        The condition: a bool, or the index of a branch.
-    branches : tuple of int
-        The branch of each input; 0 is the false branch.
+    ``branches`` has the branch of each input; 0 is the false branch.
     """
 
     condition: str
@@ -43,18 +38,10 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A loop.
+    """A loop: the values passed in, including loop invariants, and the nodes with the loop-carried ones.
 
-    Attributes
-    ----------
-    entries : tuple of str
-        The values passed in, including loop invariants.
-    merges : tuple of str
-        The nodes with the loop-carried values at the start of an iteration.
-    initial, handed_on : tuple of str
-        The initial loop-carried values, and those at the end of an iteration.
-    exits : dict of str to int
-        The nodes with the final loop-carried values, by position.
+    These are the ``merges`` at the start of an iteration, with the initial values and those handed on at its end, and
+    the ``exits`` after the last one, by position.
     """
 
     entries: tuple[str, ...]

@@ -19,13 +19,7 @@ __all__ = ["element", "list_of", "stored", "with_element_shapes"]
 
 
 def list_of(count: int, shape: Sequence[int], dtype: str) -> RelayExpr:
-    """Create a list of zeros.
-
-    Parameters
-    ----------
-    shape : sequence of int
-        The shape of an element; negative extents are unknown.
-    """
+    """Create a list of zeros, whose elements have a shape with negative extents where they are unknown."""
     dims = (count, 0) if any(d < 0 for d in shape) else (count, *shape)
     bounded(*dims)
     return constant(np.zeros(dims), dtype)

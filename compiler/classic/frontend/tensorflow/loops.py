@@ -18,15 +18,10 @@ def looped(
     body: Callable[[Sequence[RelayExpr]], Sequence[RelayExpr]],
     alive: RelayExpr | None = None,
 ) -> Sequence[RelayExpr]:
-    """Convert a loop and return its final values.
+    """Convert a loop and return its final values; ``body`` maps those before an iteration to those after it.
 
-    Parameters
-    ----------
-    condition, body : callable
-        Map the values before an iteration to the condition, and to those after it.
-    alive : Expr, optional
-        Whether the enclosing branch is taken.  A loop that several results of the branch share is run before the branch
-        is selected, and might never end if the branch is not taken.
+    It is ``alive`` if the enclosing branch is taken.  A loop that several results of the branch share is run before the
+    branch is selected, and might never end if the branch is not taken.
     """
     if alive is not None and (taken := known(alive)) is not None:
         if not taken.item():

@@ -17,13 +17,7 @@ __all__ = ["Node"]
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """An operator node.
-
-    Attributes
-    ----------
-    run : callable
-        Converts a library function, given its name and arguments.
-    """
+    """An operator node; ``run`` converts a library function, given its name and arguments."""
 
     name: str
     operator: str

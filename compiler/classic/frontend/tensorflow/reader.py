@@ -35,13 +35,7 @@ _VALUES = {
 
 
 def read_graph(model: ModelSource) -> tuple[Message, list[str]]:
-    """Read a graph, and the names of its outputs if the model has them.
-
-    Parameters
-    ----------
-    model : GraphDef, bytes, str or path
-        TensorFlow's message or an equivalent one, the contents of a file, or the path of a file or SavedModel.
-    """
+    """Read TensorFlow's message, a file or a SavedModel, and the names of its outputs if the model has them."""
     name = "the graph"
     if isinstance(model, (str, os.PathLike)):
         name = repr(os.fspath(model))

@@ -24,13 +24,8 @@ Run: TypeAlias = Callable[[int, Sequence[RelayExpr]], list[RelayExpr]]
 class Node:
     """An operator node.
 
-    Attributes
-    ----------
-    inputs : sequence of Expr or None
-        None for omitted optional inputs.  Quantized inputs are dequantized, except for operators that only move
-        elements and for quantized converters.
-    run : callable
-        Converts a subgraph, given its number and arguments.
+    Quantized inputs are dequantized, except for operators that only move elements and for quantized converters;
+    converters ask :meth:`input` for an optional input, which is None if omitted.
     """
 
     operation: Operation

@@ -48,9 +48,6 @@ def quantized(x: RelayExpr, tensor: TensorInfo) -> RelayExpr:
 def requantized(x: RelayExpr, scale: Array, zero: RelayExpr, tensor: TensorInfo) -> RelayExpr:
     """Requantize integers to the scale and zero point of a result.
 
-    Parameters
-    ----------
-    scale : np.ndarray
-        The scale of ``x``, or one scale per slice along its last axis.
+    They may have one scale per slice along their last axis.
     """
     return ops.qnn.requantize(x, _parameter(scale), zero, *parameters_of(tensor), axis=-1, out_dtype=tensor.dtype)

@@ -42,10 +42,7 @@ _OPTIONS_2 = {number: name for name, number in vars(tflite.BuiltinOptions2).item
 class Quantization:
     """Quantization parameters: ``real = scale * (integer - zero_point)``.
 
-    Attributes
-    ----------
-    scale, zero_point : np.ndarray
-        Scalars, or one number per slice along ``axis``.
+    Both are scalars, or one number per slice along ``axis``.
     """
 
     scale: Array
@@ -63,16 +60,9 @@ class Quantization:
 
 @dataclass(frozen=True, slots=True)
 class TensorInfo:
-    """The description of a tensor.
+    """The description of a tensor, whose unknown extents are 1, and its elements if the model has them.
 
-    Attributes
-    ----------
-    shape : tuple of int
-        The shape, with 1 for unknown extents.
-    data : np.ndarray or None
-        The elements, if the model has them.
-    is_variable : bool
-        Whether it holds the state of a node, which is initially zero.
+    A variable one holds the state of a node, which is initially zero.
     """
 
     name: str

@@ -32,11 +32,7 @@ _QUANTIZED: dict[str, Convert] = {}
 def converter(*names: str, moves: bool = False) -> Callable[[Convert], Convert]:
     """Register a function as the converter of operators.
 
-    Parameters
-    ----------
-    moves : bool
-        Whether the operator only moves or selects elements, so that quantized tensors need not be dequantized if the
-        scale stays the same.
+    Those that only move or select elements need no dequantized tensors if the scale stays the same.
     """
 
     def enter(convert: Convert) -> Convert:
@@ -62,13 +58,7 @@ def graph_runner(*names: str) -> Callable[[Convert], Convert]:
 
 
 def quantized_converter(*names: str) -> Callable[[Convert], Convert]:
-    """Register a converter of operators on quantized tensors.
-
-    Parameters
-    ----------
-    names : str
-        E.g. ``CONV_2D``, which also has a floating-point converter.
-    """
+    """Register a converter of operators on quantized tensors, beside their floating-point converter."""
 
     def enter(convert: Convert) -> Convert:
         _QUANTIZED.update(dict.fromkeys(names, convert))

@@ -22,14 +22,9 @@ __all__ = ["dense"]
 
 
 def dense(values: Array, shape: Sequence[int], sparsity: tflite.SparsityParameters) -> Array:
-    """Convert a sparse tensor to a dense array.
+    """Convert a sparse tensor of a shape to a dense array.
 
-    Parameters
-    ----------
-    shape : sequence of int
-        The shape of the tensor.
-    sparsity : SparsityParameters
-        The levels of the traversal: axes of the tensor, then axes within blocks.
+    The levels of its traversal are axes of the tensor, then axes within blocks.
     """
     rank, blocks = len(shape), sparsity.BlockMapLength()
     order = [int(sparsity.TraversalOrder(i)) for i in range(sparsity.TraversalOrderLength())]

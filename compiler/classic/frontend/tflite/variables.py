@@ -11,13 +11,7 @@ __all__ = ["Variables"]
 
 
 class Variables:
-    """The values of variables by number.
-
-    Attributes
-    ----------
-    is_open : bool
-        Whether assignments are allowed, which is during initialisation only.
-    """
+    """The values of variables by number; they are assigned during initialisation only, while it is open."""
 
     def __init__(self) -> None:
         self.values: dict[int, RelayExpr] = {}

@@ -52,13 +52,7 @@ def fixed_body(domain: str, name: str, opset: int) -> onnx.FunctionProto | None:
 def body_of(
     node: onnx.NodeProto, domain: str, opset: int, inputs: Sequence[RelayExpr | None], attributes: Attributes
 ) -> Body:
-    """Return the function body of a node.
-
-    Parameters
-    ----------
-    attributes : dict of str to object
-        The attributes of the node, with references to those of the enclosing function resolved.
-    """
+    """Return the function body of a node, in whose attributes those of the enclosing function are resolved."""
     schema = schema_of(domain, node.op_type, opset)
     if schema is None or not (schema.has_function or schema.has_context_dependent_function):
         raise UnsupportedOperatorError({node.op_type: [node.name or next(iter(node.output), "")]})

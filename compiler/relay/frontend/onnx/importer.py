@@ -138,10 +138,7 @@ class Importer:
     def _as(self, proto: onnx.NodeProto, own: bool) -> Iterator[None]:
         """Attribute the nodes of a function to the node that calls it.
 
-        Parameters
-        ----------
-        own : bool
-            Whether the function is defined by the model, so that the names of its nodes mean something to its author.
+        The names of its nodes mean something to its author if it is the model's own.
         """
         around = self._path, self._span
         self._path = (*self._path, _label(proto)) if own and self._path is not None else None

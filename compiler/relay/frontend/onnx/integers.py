@@ -24,15 +24,7 @@ _LARGEST_SUM = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Dequantized:
-    """What a tensor of real numbers was made of.
-
-    Attributes
-    ----------
-    scale : Expr
-        One number, or one for each slice.
-    zero : Expr or None
-        Like the scale; None for 0.
-    """
+    """What a tensor of real numbers was made of; the scale and the zero point are one number, or one for each slice."""
 
     values: RelayExpr
     scale: RelayExpr
@@ -92,16 +84,9 @@ def product_on_integers(
 ) -> RelayExpr | None:
     """Return a product of two dequantised tensors, summed as integers and scaled afterwards.
 
-    Parameters
-    ----------
-    slices : tuple of int
-        The axis of ``b``, and that of the result, whose slices may have scales of their own.
-
-    Returns
-    -------
-    Expr or None
-        None if a factor is not dequantised, where scales do not belong to slices of the result, or where 32 bits
-        might not hold the sums.
+    ``slices`` are the axis of ``b``, and that of the result, whose slices may have scales of their own.  There is none
+    if a factor is not dequantised, where scales do not belong to slices of the result, or where 32 bits might not hold
+    sums.
     """
     notes = _DEQUANTIZED.get() or {}
     left, right = notes.get(a), notes.get(b)

@@ -23,13 +23,9 @@ Fused = TypeVar("Fused", bound=Callable[..., Results])
 
 
 def microsoft(names: str, inputs: str) -> Callable[[Fused], Fused]:
-    """Register a function as the converter of operators.
+    """Register a function of a node and each of its inputs as the converter of operators.
 
-    Parameters
-    ----------
-    inputs : str
-        The names of their inputs, separated by spaces; a question mark marks optional inputs, a star a variadic last
-        one.  The function takes the node and each input, None if omitted.
+    The names of inputs are separated by spaces; a question mark marks optional ones, a star a variadic last one.
     """
     words = inputs.split()
     repeated = words[-1].endswith("*")

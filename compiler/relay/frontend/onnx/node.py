@@ -28,16 +28,9 @@ def operands(inputs: Sequence[RelayExpr | None]) -> Sequence[RelayExpr]:
 class Node:
     """An operator node.
 
-    Attributes
-    ----------
-    inputs : sequence of Expr
-        None for omitted optional inputs, which converters ask :meth:`input` for.
-    attributes : dict of str to object
-        Tensors as NumPy arrays, graphs as protos.
-    outputs : sequence of str
-        The names of outputs; empty for unused optional ones.
-    run : callable
-        ``run(graph, values)`` converts a subgraph with expressions for its inputs, and returns its outputs.
+    Converters ask :meth:`input` for an optional input, which is None if omitted.  Attributes that are tensors are
+    arrays, those that are graphs protos.  Unused optional outputs have no name.  ``run(graph, values)`` converts a
+    subgraph with expressions for its inputs, and returns its outputs.
     """
 
     operator: str

@@ -41,10 +41,7 @@ def converters(rows: Mapping[str, Row], make: Callable[[Row], Convert], since: i
 def find(domain: str, name: str, opset: int) -> Convert | None:
     """Return the newest converter that holds for an operator set, if there is one.
 
-    Returns
-    -------
-    callable or None
-        A registered converter, or that of the Relay operator whose row names the ONNX operator.
+    It is a registered one, or that of the Relay operator whose row names the ONNX operator.
     """
     versions = _TABLE.get((domain, name), {})
     fitting = [since for since in versions if since <= opset]

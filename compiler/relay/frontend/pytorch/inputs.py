@@ -23,14 +23,7 @@ Described: TypeAlias = "Var | Tuple | dict[TorchKey, Described]"
 
 
 def input_variables(infos: Infos, names: Sequence[str], dtypes: Sequence[str | None], default: str) -> list[Described]:
-    """Create the parameters of ``main`` for the inputs of a model.
-
-    Parameters
-    ----------
-    infos : sequence of tuple
-        ``(name, shape)`` or ``(name, (shape, dtype))``, with a list or dict of shapes for inputs that are lists or
-        dicts.
-    """
+    """Create the parameters of ``main`` for the inputs of a model, of which several lists or dicts may be one."""
     if not isinstance(infos, (list, tuple)):
         raise ArgumentError(f"from_pytorch: input_infos must be a list of (name, shape), got {show(infos)}")
     if len(infos) != len(names):

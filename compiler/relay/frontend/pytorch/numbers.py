@@ -15,13 +15,7 @@ _PLAIN = frozenset({"IntType", "FloatType", "BoolType", "StringType", "NumberTyp
 
 
 def takes_plain(schema: torch.FunctionSchema | None) -> bool:
-    """Return whether an operator is a pure function of numbers and strings.
-
-    Parameters
-    ----------
-    schema : torch.FunctionSchema or None
-        None for nodes without a schema.
-    """
+    """Return whether an operator is a pure function of numbers and strings; some nodes have no schema."""
     if schema is None or not schema.arguments:  # without arguments it queries a mode of PyTorch
         return False
     values = [*schema.arguments, *schema.returns]

@@ -46,13 +46,7 @@ _DAMAGE = (
 
 
 def read_model(model: ModelSource) -> Model:
-    """Load a model if it is given as a file.
-
-    Parameters
-    ----------
-    model : torch.jit.ScriptModule, torch.export.ExportedProgram, bytes, str or path
-        A model, or the contents or the path of a file written by ``torch.jit.save`` or ``torch.export.save``.
-    """
+    """Load a model that ``torch.jit.save`` or ``torch.export.save`` wrote, unless it is one already."""
     if isinstance(model, (torch.jit.ScriptModule, torch.export.ExportedProgram)):
         return model
     name = "the model"

@@ -36,13 +36,7 @@ _RENAMED = {"self": "x", "b": "other"}
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """One argument of a call, as the operator's schema names it.
-
-    Attributes
-    ----------
-    is_default : bool
-        Whether it is the default value of the schema.
-    """
+    """One argument of a call, as the operator's schema names it; ``is_default`` if it is the schema's default value."""
 
     name: str
     value: TorchValue
@@ -61,13 +55,7 @@ def converter(*names: str) -> Callable[[F], F]:
 
 
 def converters(rows: Mapping[str, Convert]) -> None:
-    """Register a table of converters.
-
-    Parameters
-    ----------
-    rows : mapping of str to callable
-        Converters by operator names; a key may have several, separated by spaces.
-    """
+    """Register a table of converters by operator names, of which a key may have several, separated by spaces."""
     for names, convert in rows.items():
         converter(*names.split())(convert)
 

@@ -41,13 +41,7 @@ def tensor_constant(tensor: torch.Tensor) -> Constant:
 
 @dataclass(frozen=True, slots=True)
 class PackedWeight:
-    """The packed weight and bias of a quantized layer.
-
-    Attributes
-    ----------
-    windows : dict of str to object
-        Strides, padding, dilation and groups of a convolution.
-    """
+    """The packed weight and bias of a quantized layer, with strides, padding, dilation and groups of a convolution."""
 
     variable: Var
     scales: Array
@@ -102,13 +96,7 @@ class Weights:
         return list(self._by_path.values())
 
     def variable(self, path: str, name: str, tensor: torch.Tensor) -> Var:
-        """Return the variable of a weight.
-
-        Parameters
-        ----------
-        path : str
-            Its path in the model: ``layer1.0.conv1.weight``.
-        """
+        """Return the variable of a weight at a path in the model: ``layer1.0.conv1.weight``."""
         if path not in self._by_path:
             name = friendly(name) if self._use_friendly_names else name
             name = name if name not in self.params else f"{name}.{len(self.params)}"

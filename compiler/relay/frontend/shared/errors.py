@@ -27,15 +27,7 @@ class ConversionError(TVMError):
 
 
 class UnsupportedOperatorError(ConversionError, NotImplementedError):
-    """Unsupported operators, all of a model at once.
-
-    Parameters
-    ----------
-    importer : str
-        E.g. ``from_pytorch``.
-    operators : mapping of str to sequence of str
-        The nodes of each operator.
-    """
+    """Unsupported operators, all of a model at once, with the nodes of each."""
 
     def __init__(self, importer: str, operators: Mapping[str, Sequence[str]]) -> None:
         self.operators = dict(operators)

@@ -104,15 +104,7 @@ _ALONG_CHANNELS: dict[str, Callable[..., RelayExpr]] = {
 
 
 def activation(layer: Layer, x: RelayExpr, function: str | Mapping[str, object]) -> RelayExpr:
-    """Apply an activation function.
-
-    Parameters
-    ----------
-    x : Expr
-        In the layout of the module.
-    function : str or mapping
-        The name of the function, or the configuration of an activation layer.
-    """
+    """Apply a function, given by its name or the configuration of an activation layer, in the layout of the module."""
     if isinstance(function, Mapping):
         return _configured(x, function)
     if function in _ALONG_CHANNELS:

@@ -99,15 +99,7 @@ def _gru_step(layer: Layer) -> Step:
 
 @dataclass(frozen=True)
 class _Cell:
-    """The cell of a recurrent layer.
-
-    Attributes
-    ----------
-    widths : tuple of int
-        The widths of the parts of its state.
-    output : int
-        The index of the part that is its output.
-    """
+    """The cell of a recurrent layer: the widths of the parts of its state, of which one is its output."""
 
     step: Step
     widths: tuple[int, ...]

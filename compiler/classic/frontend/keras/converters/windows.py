@@ -49,13 +49,7 @@ def convolved(
     dilations: Sequence[int],
     padding: Sequence[int] | None = None,
 ) -> RelayExpr:
-    """Build a convolution.
-
-    Parameters
-    ----------
-    padding : sequence of int, optional
-        Before each spatial axis, then after each; by default that of the layer.
-    """
+    """Build a convolution; the padding is that before each spatial axis, then after each, by default the layer's."""
     *kernel, _, outputs = weight.shape
     count = len(kernel)
     letters, first = _SPATIAL[count], layer.is_first(count + 2)

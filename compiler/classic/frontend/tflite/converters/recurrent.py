@@ -70,13 +70,7 @@ def _bidirectional_rnn(node: Node) -> RelayExpr | list[RelayExpr]:
 
 @dataclass(frozen=True, slots=True)
 class _Gate:
-    """The weights of a gate, None for omitted ones.
-
-    Attributes
-    ----------
-    bias, peephole, norm : Expr or None
-        The bias, the peephole weights of the cell state, and the layer normalization coefficients.
-    """
+    """The weights of a gate; ``peephole`` are those of the cell state, ``norm`` those of a layer normalization."""
 
     weight: RelayExpr
     recurrent: RelayExpr

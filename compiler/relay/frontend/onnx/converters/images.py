@@ -203,13 +203,7 @@ def deformable_convolution(
     groups: int,
     parts: int,
 ) -> RelayExpr:
-    """Sample each element of each window at its own offset, then multiply by the weights.
-
-    Parameters
-    ----------
-    operands : tuple of Expr or None
-        Images, weights, offsets, and what may be None: a bias, and a mask that scales the samples.
-    """
+    """Sample each element of each window at its own offset, scaled by a mask, then multiply by the weights."""
     n, c, *extents = static_dims(x, "the input")
     outputs, per_group, *kernel = static_dims(weight, "the weight")
     out = static_dims(offset, "the offsets")[2:]

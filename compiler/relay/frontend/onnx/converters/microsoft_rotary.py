@@ -41,10 +41,7 @@ def rows(positions: RelayExpr, table: RelayExpr, x: RelayExpr) -> RelayExpr:
 def rotated(x: RelayExpr, cos: RelayExpr, sin: RelayExpr, half: int, interleaved: bool) -> RelayExpr:
     """Return heads (batch, heads, length, width) whose first ``2 * half`` channels are turned in pairs.
 
-    Parameters
-    ----------
-    interleaved : bool
-        Whether the two of a pair are neighbours; otherwise the second is ``half`` channels further.
+    The two of a pair are neighbours if interleaved; otherwise the second is ``half`` channels further.
     """
     batch, heads, length, width = static_dims(x, "input")
     x, *kept = [x] if 2 * half == width else ops.split(x, [2 * half], axis=-1)

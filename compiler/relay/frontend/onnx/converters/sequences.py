@@ -33,10 +33,7 @@ def _is_sequence(value: RelayExpr) -> bool:
 def _place(node: Node, index: int, length: int, last: int) -> int:
     """Return the place that an input names in a sequence of a length, by default the last.
 
-    Parameters
-    ----------
-    index : int
-        Of the input; a negative place counts from the end of the sequence.
+    A negative place counts from the end of the sequence.
     """
     given = node.ints(index, "position")
     if given is None:

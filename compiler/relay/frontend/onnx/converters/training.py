@@ -19,11 +19,8 @@ _Step = Callable[..., tuple[RelayExpr, ...]]
 def _optimizer(name: str, moments: int) -> Callable[[_Step], _Step]:
     """Register a function that takes one tensor and its moments a step further.
 
-    Parameters
-    ----------
-    name : str
-        The operator: its inputs are a rate and the number of steps so far, then all tensors, all their gradients, and
-        all moments of each order.
+    The operator's inputs are a rate and the number of steps so far, then all tensors, all their gradients, and all
+    moments of each order.
     """
 
     def enter(step: _Step) -> _Step:

@@ -94,12 +94,8 @@ def _taken(mask: RelayExpr, mask_type: int | None) -> RelayExpr:
 class Nested:
     """A nested tensor, whose sequences are of several lengths: as a tensor, with what belongs to it.
 
-    Attributes
-    ----------
-    padded : Expr
-        (batch, length, width); what is past the end of a sequence may be anything.
-    kept : Expr
-        (batch, length), true inside of a sequence.
+    ``padded`` is (batch, length, width), where what is past the end of a sequence may be anything; ``kept`` is (batch,
+    length), true inside of a sequence.
     """
 
     padded: RelayExpr

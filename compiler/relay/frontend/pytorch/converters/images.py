@@ -33,13 +33,7 @@ _INNER = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 def _resized(
     x: RelayExpr, output_size: Ints | None, scales: Sequence[float | None], method: str, align_corners: bool
 ) -> RelayExpr:
-    """Resize images.
-
-    Parameters
-    ----------
-    align_corners : bool
-        Whether the centres of the corner pixels are aligned, instead of the edges of the image.
-    """
+    """Resize images; corners that are aligned are centres of pixels, otherwise edges of the image."""
     own = static_shape(x)[2:]
     given = [s for s in scales if s is not None]
     if output_size is None or (isinstance(output_size, list) and not output_size):

@@ -31,10 +31,7 @@ _MAX_WINDOW = 256
 def _greatest(x: RelayExpr, windows: Sequence[Sequence[tuple[int, ...]]]) -> RelayExpr:
     """Return the index of the maximum of each window, over the flattened spatial axes.
 
-    Parameters
-    ----------
-    windows : sequence of sequence of tuple of int
-        The coordinates of each window's elements along each spatial axis, padded with -1 to equal length.
+    ``windows`` has the coordinates of each window's elements along each spatial axis, padded with -1 to equal length.
     """
     batch, channels, *spatial = static_shape(x)
     columns = [np.asarray(axis) for axis in windows]

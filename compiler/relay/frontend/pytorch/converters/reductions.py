@@ -127,13 +127,7 @@ def _count_nonzero(x: RelayExpr, dim: Dim = None) -> RelayExpr:
 def variance(
     x: RelayExpr, dim: Dim, unbiased: bool, correction: float | None, keepdim: bool
 ) -> tuple[RelayExpr, RelayExpr]:
-    """Compute the variance and the mean over axes.
-
-    Parameters
-    ----------
-    correction : int or None
-        The difference of the divisor from the number of elements, if given.
-    """
+    """Compute the variance, whose divisor is the number of elements less the correction, and the mean over axes."""
     axes = axes_of(dim, rank_of(x))
     center = ops.mean(x, axis=axes, keepdims=True)
     distance = ops.subtract(x, center)
