@@ -42,8 +42,7 @@ class Generated:
         self.target = target
         self.signatures = signatures
         self.emitted = emitted
-        self._module = pipeline.parse(emitted)
-        pipeline.optimise(self._module, target)
+        self._module = pipeline.optimised(emitted, target)
         self._optimised: str | None = str(self._module)
         safe = without_unsafe_masks(self._optimised, target)
         if with_locations or safe is not self._optimised:

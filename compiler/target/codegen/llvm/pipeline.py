@@ -11,7 +11,16 @@ from compiler.runtime.llvm import binding
 from compiler.target import llvm_machine
 from compiler.target.target import Target
 
-__all__ = ["assembly", "commented_assembly", "data_layout", "machine_of", "object_code", "optimise", "parse"]
+__all__ = [
+    "assembly",
+    "commented_assembly",
+    "data_layout",
+    "machine_of",
+    "object_code",
+    "optimise",
+    "optimised",
+    "parse",
+]
 
 _commented: ContextVar[bool] = ContextVar("commented", default=False)
 
@@ -37,10 +46,39 @@ def parse(text: str) -> binding.ModuleRef:
     return module
 
 
-def optimise(module: binding.ModuleRef, target: Target) -> None:
-    """Optimise a module in place, at the optimisation level of the target; the vectorisers run from level 2."""
+def optimised(text: str, target: Target) -> binding.ModuleRef:
+    """Parse LLVM IR and optimise it.
+
+    LLVM 22's vectoriser of straight-line code may put a value behind its use, where sums of a few rows are stored side
+    by side; its code generator then ends the process.  Such a module is optimised again without that vectoriser.
+    """
+    module = parse(text)
+    optimise(module, target)
+    if not _is_valid(module):
+        module = parse(text)
+        optimise(module, target, straight_lines=False)
+    return module
+
+
+def _is_valid(module: binding.ModuleRef) -> bool:
+    try:
+        module.verify()
+    except RuntimeError:
+        return False
+    return True
+
+
+def optimise(module: binding.ModuleRef, target: Target, straight_lines: bool = True) -> None:
+    """Optimise a module in place, at the optimisation level of the target; the vectorisers run from level 2.
+
+    Parameters
+    ----------
+    straight_lines : bool
+        Whether code without loops is vectorised, too.
+    """
     options = binding.create_pipeline_tuning_options(speed_level=target.opt_level)
-    options.loop_vectorization = options.slp_vectorization = target.opt_level >= 2
+    options.loop_vectorization = target.opt_level >= 2
+    options.slp_vectorization = target.opt_level >= 2 and straight_lines
     builder = binding.create_pass_builder(machine_of(target), options)
     builder.getModulePassManager().run(module, builder)
 
