@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from compiler.ir.error import TargetError
 from compiler.runtime.machine import this_machine
 from compiler.runtime.native_code import host_cpu, host_triple
+from compiler.target.faulty_cpus import spared
 from compiler.target.m_profile import split_cpu
 
 _AVX512 = "avx512f"
@@ -22,8 +23,9 @@ def cpu_and_features(triple: str, mcpu: str, mattr: Sequence[str]) -> tuple[str,
         return host_cpu(), ",".join([*host_attributes(), *mattr])
     if mcpu == "native":
         raise TargetError(f"Target: -mcpu=native is this machine, which is not a {triple}")
-    cpu, extensions = split_cpu(mcpu)
-    return cpu, ",".join(_WITHOUT.get(feature, feature) for feature in [*extensions, *mattr])
+    name, extensions = split_cpu(mcpu)
+    cpu, features = spared(architecture(triple), name)
+    return cpu, ",".join([*features, *(_WITHOUT.get(feature, feature) for feature in [*extensions, *mattr])])
 
 
 def architecture(triple: str) -> str:

@@ -21,8 +21,9 @@ from compiler.tir.function import PrimFunc
 def cpu_attributes(target: Target) -> list[str]:
     """Return the function attributes of the CPU, as clang emits them: name, features, vector sizes."""
     attributes = [f'"target-cpu"="{target.cpu}"'] if target.mcpu else []
-    if target.mattr:
-        attributes.append(f'"target-features"="{",".join(target.mattr)}"')
+    features = ",".join(target.mattr) if target.mcpu in ("", "native") else target.llvm_features
+    if features:
+        attributes.append(f'"target-features"="{features}"')
     if any(feature.startswith("+sve") for feature in target.mattr):
         attributes.append("vscale_range(1,16)")
     return attributes
