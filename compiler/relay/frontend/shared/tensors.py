@@ -143,7 +143,7 @@ def pad(
     around = [(max(before, 0), max(after, 0)) for before, after in around]
     if not any(map(any, around)):
         return x
-    fill = fill if isinstance(fill, RelayExpr) else scalar(fill or 0, x)
+    fill = fill if isinstance(fill, RelayExpr) else scalar(0 if fill is None else fill, x)
     if dtype_of(x) == "bool":
         return ops.cast(ops.nn.pad(ops.cast(x, "uint8"), around, ops.cast(fill, "uint8")), "bool")
     return ops.nn.pad(x, around, fill)

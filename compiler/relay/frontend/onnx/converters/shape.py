@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -44,9 +43,8 @@ def _shape(node: Node) -> RelayExpr:
 
 @converter("Size")
 def _size(node: Node) -> RelayExpr:
-    dims = dims_of(node.inputs[0])
-    if all(isinstance(d, int) for d in dims):
-        return constant(np.int64(math.prod(dims)))  # type: ignore[arg-type]
+    if (count := count_of(dims_of(node.inputs[0]))) >= 0:
+        return constant(np.int64(count))
     return ops.prod(ops.shape_of(node.inputs[0], dtype="int64"))
 
 

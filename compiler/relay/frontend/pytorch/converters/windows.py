@@ -16,7 +16,6 @@ from compiler.relay.frontend.pytorch.tensors import (
     rank_of,
     repeated,
     reshape,
-    scalar,
     static_shape,
     unsqueeze,
 )
@@ -189,47 +188,22 @@ def _around(pad: Ints, rank: int) -> list[tuple[int, int]]:
     return [(0, 0)] * (rank - len(pairs)) + pairs
 
 
-def _cropped(x: RelayExpr, around: list[tuple[int, int]]) -> RelayExpr:
-    """Crop by negative padding."""
-    for axis, (before, after) in enumerate(around):
-        if before < 0 or after < 0:
-            end = static_shape(x)[axis] + min(after, 0)
-            x = ops.strided_slice(x, [max(-before, 0)], [end], axes=[axis])
-    return x
-
-
 @converter("constant_pad_nd")
 def _constant_pad(x: RelayExpr, pad: Ints, value: Scalar = 0) -> RelayExpr:
-    around = _around(pad, rank_of(x))
-    x = _cropped(x, around)
-    wide = [(max(a, 0), max(b, 0)) for a, b in around]
-    return ops.nn.pad(x, wide, scalar(value, x)) if any(map(any, wide)) else x
+    return padded(x, _around(pad, rank_of(x)), fill=value)
 
 
-_MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+_MODES = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 
 @converter("pad")
 def _pad(x: RelayExpr, pad: Ints, mode: str = "constant", value: Scalar | None = None) -> RelayExpr:
-    if mode == "constant":
-        return _constant_pad(x, pad, 0 if value is None else value)
-    return _pad_by_index(x, _around(pad, rank_of(x)), _MODES[mode])
-
-
-def _pad_by_index(x: RelayExpr, around: list[tuple[int, int]], mode: str) -> RelayExpr:
-    x = _cropped(x, around)
-    for axis, (before, after) in enumerate(around):
-        if before > 0 or after > 0:
-            places = np.pad(np.arange(static_shape(x)[axis]), (max(before, 0), max(after, 0)), mode=mode)  # type: ignore[call-overload]
-            x = ops.take(x, constant(places, "int64"), axis=axis)
-    return x
+    return padded(x, _around(pad, rank_of(x)), _MODES[mode], value)
 
 
 for _count in (1, 2, 3):
     for _kind, _mode in (("reflection", "reflect"), ("replication", "edge")):
-        converter(f"{_kind}_pad{_count}d")(
-            lambda x, padding, mode=_mode: _pad_by_index(x, _around(padding, rank_of(x)), mode)
-        )
+        converter(f"{_kind}_pad{_count}d")(lambda x, padding, mode=_mode: padded(x, _around(padding, rank_of(x)), mode))
 
 
 @converter("im2col")
