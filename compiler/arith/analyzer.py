@@ -43,7 +43,7 @@ class ProofStrength(Enum):
     SYMBOLIC_BOUND = 1
 
 
-_evaluate_set: Callable[[PrimExpr, Any, Analyzer], IntervalSet]
+_evaluate_set: Callable[[PrimExpr, object, Analyzer], IntervalSet]
 
 
 def register_set_evaluator(evaluate: Callable[[PrimExpr, Any, Analyzer], IntervalSet]) -> None:
@@ -163,7 +163,7 @@ class Analyzer:
         """Return what :meth:`modular_set` does, where arithmetic of small types and conversions may wrap around."""
         return ModularSet(*self._facts.modular(expr))
 
-    def int_set(self, expr: ExprLike, dom_map: Any = None) -> IntervalSet:
+    def int_set(self, expr: ExprLike, dom_map: object = None) -> IntervalSet:
         """Return a set that covers the values of an expression while variables run over their domains; others stay."""
         return _evaluate_set(convert(expr), dom_map or {}, self)
 

@@ -8,7 +8,6 @@ comparisons, quotients, minima and maxima.  A value from memory may be any of it
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import Any
 
 from compiler.arith.const_int_bound import ConstIntBoundAnalyzer
 from compiler.arith.deep_equal import deep_equal
@@ -69,7 +68,7 @@ def may_overflow_after(
 
 def is_loaded(e: PrimExpr, loaded: Collection[Var] = ()) -> bool:
     """Return whether the value of ``e`` depends on what memory holds, or on a call that can answer anything."""
-    todo: list[Any] = [e]
+    todo: list[object] = [e]
     while todo:
         part = todo.pop()
         if type(part) is IntImm:
@@ -92,7 +91,7 @@ def is_loaded(e: PrimExpr, loaded: Collection[Var] = ()) -> bool:
 
 def _exact_operands(e: PrimExpr) -> Iterator[PrimExpr]:
     """Yield the operands of the comparisons, quotients, minima and maxima in an expression, not those in indices."""
-    todo: list[Any] = [e]
+    todo: list[object] = [e]
     while todo:
         part = todo.pop()
         if isinstance(part, BinaryOp):

@@ -23,7 +23,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from compiler.arith.deep_equal import deep_equal
 from compiler.arith.overflow import EXACT, WRAPPING
@@ -60,7 +59,7 @@ def fixed(pattern: str, result: str, *condition: str) -> Rule:
     return Fixed((pattern, result, *condition))  # type: ignore[return-value]
 
 
-Matcher = Callable[[Any, Any], PrimExpr | None]
+Matcher = Callable[[object, object], PrimExpr | None]
 """``(expression, simplifier) -> replacement``, or None where no rule applies."""
 
 _OPERATORS: dict[type[ast.AST], type[PrimExpr]] = {
@@ -313,7 +312,7 @@ def _fields(kind: type[PrimExpr] | None) -> tuple[str, ...]:
     return _FIELDS.get(kind, ("a", "b"))
 
 
-_ENVIRONMENT: dict[str, Any] = {
+_ENVIRONMENT: dict[str, object] = {
     **{kind.__name__: kind for kind in (*_OPERATORS.values(), *_FUNCTIONS.values(), ir.IntImm)},
     "const": ir.const,
     "element": dt.element,
@@ -354,9 +353,9 @@ class RuleSet:
         first = _fields(self.kind)
         head = "".join(f"    {field} = e.{field}\n" for field in first)
         source = f"def match(e, s):\n{head}    t = element({first[0]}.dtype)\n{body}    return None\n"
-        scope: dict[str, Any] = {}
+        scope: dict[str, Matcher] = {}
         exec(compile(source, f"<rules of {self.kind.__name__}>", "exec"), _ENVIRONMENT, scope)
-        return scope["match"]  # type: ignore[no-any-return]
+        return scope["match"]
 
 
 def _moves_terms(rule: Rule) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -44,7 +44,7 @@ def get_rank(values: Sequence[float]) -> npt.NDArray[np.intp]:
     return ranks
 
 
-def get_func_name(func: Callable[..., Any]) -> str:
+def get_func_name(func: Callable[..., object]) -> str:
     """Return the name of a function, or of the one that a partial application calls."""
     return str((func.func if isinstance(func, partial) else func).__name__)
 

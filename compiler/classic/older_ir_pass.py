@@ -103,7 +103,7 @@ def Substitute(node: Program, vmap: Mapping[Var, PrimExpr]) -> PrimExpr | Stmt:
     return substituted
 
 
-def PostOrderVisit(node: Program, fvisit: Callable[[Any], None]) -> None:
+def PostOrderVisit(node: Program, fvisit: Callable[[object], None]) -> None:
     """Call a function with every statement and expression, each after its parts."""
     _note("PostOrderVisit", "tvm.tir.stmt_functor.post_order_visit")
     stmt_functor.post_order_visit(_statement(node), fvisit)
@@ -111,8 +111,8 @@ def PostOrderVisit(node: Program, fvisit: Callable[[Any], None]) -> None:
 
 def IRTransform(
     stmt: Stmt | PrimFunc | IRModule,
-    preorder: Callable[[Any], Any] | None,
-    postorder: Callable[[Any], Any] | None,
+    preorder: Callable[[object], object] | None,
+    postorder: Callable[[object], object] | None,
     only_enable: Sequence[str] | None = None,
 ) -> Stmt:
     """Rebuild a statement, with functions that may replace its nodes."""

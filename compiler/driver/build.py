@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from compiler.driver.build_device import build_for_device, is_device
 from compiler.driver.lower import lower, lower_custom_types
@@ -20,6 +19,7 @@ from compiler.target.codegen.llvm.gpus import DEVICES
 from compiler.target.codegen.source import LANGUAGES, source_code, source_module
 from compiler.target.target import Target
 from compiler.te.schedule import Schedule
+from compiler.te.to_tir import Argument, Binds
 from compiler.tir.analysis import is_lowered
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import AttrStmt, For
@@ -30,12 +30,12 @@ from compiler.tir.transform.lower_intrin import ApplyIntrinRules, needs_intrin_r
 
 def build(
     inputs: Schedule | PrimFunc | IRModule | Sequence[IRModule] | Mapping[str | Target, IRModule],
-    args: Sequence[Any] | None = None,
+    args: Sequence[Argument] | None = None,
     target: str | Target | None = None,
     target_host: str | Target | None = None,
     runtime: object = None,
     name: str = "main",
-    binds: Mapping[Any, Any] | None = None,
+    binds: Binds | None = None,
 ) -> Module:
     """Compile a schedule, function or module for a target: a module to call, or to ask for functions and sources.
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from compiler.driver.build import build
 from compiler.driver.device_pipeline import synchronize
@@ -13,6 +12,7 @@ from compiler.ir.module import IRModule
 from compiler.runtime.module import Module
 from compiler.target.target import Target
 from compiler.te.schedule import Schedule
+from compiler.te.to_tir import Argument, Binds
 from compiler.tir.analysis import is_lowered
 from compiler.tir.function import PrimFunc
 from compiler.tir.transform.emulate_threads import EmulateThreads
@@ -24,10 +24,10 @@ __all__ = ["emulate", "lower_for_emulation", "lowered_for_device"]
 
 def emulate(
     inputs: Schedule | PrimFunc | IRModule,
-    args: Sequence[Any] | None = None,
+    args: Sequence[Argument] | None = None,
     target: str | Target | None = None,
     name: str = "main",
-    binds: Mapping[Any, Any] | None = None,
+    binds: Binds | None = None,
 ) -> Module:
     """Compile a program for a GPU so that it runs on this machine's CPU.
 
@@ -47,10 +47,10 @@ def emulate(
 
 def lowered_for_device(
     inputs: Schedule | PrimFunc | IRModule,
-    args: Sequence[Any] | None,
+    args: Sequence[Argument] | None,
     target: str | Target | None,
     name: str = "main",
-    binds: Mapping[Any, Any] | None = None,
+    binds: Binds | None = None,
 ) -> tuple[IRModule, Target]:
     """Return a program as loops bound to thread axes, and the device's target, ``cuda`` if there is none."""
     device = Target(target) if target is not None else Target.current() or Target("cuda")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from compiler.driver.pipeline import phases
 from compiler.ir import dtype as dt
@@ -14,7 +13,7 @@ from compiler.ir.origin import NO_SPAN, derived_from
 from compiler.ir.transform import PassContext
 from compiler.target.target import Target
 from compiler.te.schedule import Schedule
-from compiler.te.to_tir import schedule_to_prim_func
+from compiler.te.to_tir import Argument, Binds, schedule_to_prim_func
 from compiler.tir.analysis.features import features
 from compiler.tir.block import contains_block
 from compiler.tir.function import PrimFunc
@@ -26,9 +25,9 @@ from compiler.tir.transform.lower_custom_datatypes import LowerCustomDatatypes
 
 def lower(
     inp: Schedule | PrimFunc | IRModule,
-    args: Sequence[Any] | None = None,
+    args: Sequence[Argument] | None = None,
     name: str = "main",
-    binds: Mapping[Any, Any] | None = None,
+    binds: Binds | None = None,
     simple_mode: bool = False,
 ) -> IRModule:
     """Lower a schedule, function or module through the four phases of :mod:`compiler.driver.pipeline`.
@@ -89,7 +88,7 @@ def _is_scheduled_by_blocks(func: PrimFunc) -> bool:
     return contains_block(func.body) or ForKind.THREAD_BINDING in features(func).kinds
 
 
-def _module(inputs: object, args: Sequence[Any] | None, name: str, binds: Mapping[Any, Any] | None) -> IRModule:
+def _module(inputs: object, args: Sequence[Argument] | None, name: str, binds: Binds | None) -> IRModule:
     if isinstance(inputs, Schedule):
         if args is None:
             raise ArgumentError("lower: args must be given with a schedule: the tensors that become parameters")

@@ -14,8 +14,6 @@ A user's passes run at the end of a phase; those of the last one before common s
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.transform import Pass, PassContext, register_config_option
 from compiler.tir.transform.common_subexpr_elim import CommonSubexprElimTIR
@@ -153,7 +151,7 @@ def hoist_common_subexpressions(ctx: PassContext, simple_mode: bool) -> list[Pas
     return [CommonSubexprElimTIR()]
 
 
-def _user_pass(entry: Any) -> tuple[int, Pass]:
+def _user_pass(entry: object) -> tuple[int, Pass]:
     """Return the phase and the pass of one entry of ``tir.add_lower_pass``."""
     if not isinstance(entry, (tuple, list)) or len(entry) != 2:
         raise ArgumentError(f"tir.add_lower_pass: expected pairs (phase, pass), got {show(entry)}")

@@ -15,6 +15,7 @@ from compiler.ir.module import IRModule
 from compiler.ir.primexpr import IntImm
 from compiler.target.target import Target
 from compiler.te.schedule import Schedule
+from compiler.te.to_tir import Argument
 from compiler.tir.evaluation import numpy_dtype
 from compiler.tir.function import PrimFunc
 from compiler.tir.sanitizer import MAX_ACCESSES, Sanitized
@@ -26,9 +27,9 @@ __all__ = ["random_arguments", "sanitize"]
 
 def sanitize(
     inputs: Schedule | PrimFunc | IRModule,
-    args: Sequence[Any] | None = None,
+    args: Sequence[Argument] | None = None,
     target: str | Target | None = None,
-    arrays: Sequence[Any] | None = None,
+    arrays: Sequence[object] | None = None,
     name: str = "main",
     max_accesses: int = MAX_ACCESSES,
 ) -> Sanitized:

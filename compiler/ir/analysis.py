@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from compiler.ir.function import GlobalVar
 from compiler.ir.module import IRModule
@@ -21,7 +20,7 @@ def _global_vars(func: Node) -> dict[GlobalVar, None]:
     """Return the global variables that a function uses, in order; as graphs are deep, without recursion."""
     callees: dict[GlobalVar, None] = {}
     seen: set[int] = set()
-    todo: list[Any] = [func]
+    todo: list[object] = [func]
     while todo:
         n = todo.pop()
         if isinstance(n, GlobalVar):

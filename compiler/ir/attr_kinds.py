@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -29,7 +29,7 @@ class _Plain(AttrKind[T]):
 
     __slots__ = ("_convert",)
 
-    def __init__(self, type_name: str, convert: Callable[[Any], T]) -> None:
+    def __init__(self, type_name: str, convert: Callable[[object], T]) -> None:
         super().__init__(type_name)
         self._convert = convert
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from abc import ABCMeta
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, cast, dataclass_transform
 
 from compiler.ir.attr_info import AttrFieldInfo, field_info
 from compiler.ir.error import AttrsError, TVMError, show, unknown_key, unknown_name
@@ -67,8 +67,8 @@ class AttrField:
 
     kind: AttrKind[Any]
     doc: str
-    given_default: Any
-    default: Any = REQUIRED
+    given_default: object
+    default: object = REQUIRED
 
     @property
     def is_required(self) -> bool:
@@ -78,8 +78,7 @@ class AttrField:
 
 def attr_field(kind: AttrKind[T], doc: str, default: object = REQUIRED) -> T:
     """Declare an attribute in the body of an :class:`Attrs` class; it is required unless it has a default."""
-    field: Any = AttrField(kind, doc, default)
-    return field  # type: ignore[no-any-return]
+    return cast(T, AttrField(kind, doc, default))
 
 
 _CLASSES: dict[str, type[Attrs]] = {}
@@ -103,10 +102,10 @@ class AttrsMeta(ABCMeta):
             inherited |= getattr(base, "__attr_fields__", {})
         plain = {key: value for key, value in body.items() if key not in own}
         plain.setdefault("__slots__", tuple(key for key in own if key not in inherited))
-        made: Any = super().__new__(mcls, name, bases, plain, **options)
+        made = cast("type[Attrs]", super().__new__(mcls, name, bases, plain, **options))
         made.__attr_fields__ = {key: _with_default(made, f) for key, f in (inherited | own).items()}
         _CLASSES[attrs_type_key(made)] = made
-        return made  # type: ignore[no-any-return]
+        return made
 
 
 def _with_default(cls: type[Attrs], field: AttrField) -> AttrField:
@@ -147,7 +146,7 @@ class Attrs(Mapping[str, Any], metaclass=AttrsMeta):
         self._fill(type(self).__name__, values)
 
     @classmethod
-    def make(cls, owner: str, values: Mapping[str, Any]) -> Self:
+    def make(cls, owner: str, values: Mapping[str, object]) -> Self:
         """Return attributes made of the values given and the defaults of the others."""
         made = cls.__new__(cls)
         made._fill(owner, values)
@@ -167,7 +166,7 @@ class Attrs(Mapping[str, Any], metaclass=AttrsMeta):
             raise TypeError(f"expected {cls.__name__}, got {type(attrs).__name__} of {call.op}")
         return attrs
 
-    def _fill(self, owner: str, values: Mapping[str, Any]) -> None:
+    def _fill(self, owner: str, values: Mapping[str, object]) -> None:
         fields = type(self).__attr_fields__
         for name in values:
             if name not in fields:
@@ -183,14 +182,14 @@ class Attrs(Mapping[str, Any], metaclass=AttrsMeta):
                 put(self, name, self._converted(owner, name, value))
 
     @classmethod
-    def value_of(cls, owner: str, name: str, given: Mapping[str, Any]) -> Any:
+    def value_of(cls, owner: str, name: str, given: Mapping[str, object]) -> object:
         """Return the value that an attribute has among those given: checked and in its form, or its default."""
         default = cls.__attr_fields__[name].default
         value = given.get(name, default)
         return _required(owner, name, value) if value is default else cls._converted(owner, name, value)
 
     @classmethod
-    def _converted(cls, owner: str, name: str, value: object) -> Any:
+    def _converted(cls, owner: str, name: str, value: object) -> object:
         try:
             return cls.__attr_fields__[name].kind.convert(value, cls)
         except TVMError:
@@ -222,7 +221,7 @@ class Attrs(Mapping[str, Any], metaclass=AttrsMeta):
     def __delattr__(self, name: str) -> None:
         raise TypeError("attributes are immutable")
 
-    def _values(self) -> tuple[Any, ...]:
+    def _values(self) -> tuple[object, ...]:
         return tuple(getattr(self, name) for name in type(self).__attr_fields__)
 
     def __eq__(self, other: object) -> bool:
@@ -236,7 +235,7 @@ class Attrs(Mapping[str, Any], metaclass=AttrsMeta):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in self.items())})"
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return (_restored, (type(self), dict(self)))
 
     def with_values(self, **changes: object) -> Self:
@@ -282,7 +281,7 @@ def _required(owner: str, name: str, default: T) -> T:
     return default
 
 
-def _restored(cls: type[Attrs], values: dict[str, Any]) -> Attrs:
+def _restored(cls: type[Attrs], values: dict[str, object]) -> Attrs:
     return cls.make(cls.__name__, values)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -254,7 +254,7 @@ def _rank(kind: dt.DType) -> tuple[int, int, bool]:
     return 0 if integer else 1 if kind.is_custom else 2, kind.bits, kind.code == "uint"
 
 
-def as_exprs(values: Any) -> tuple[PrimExpr, ...]:
+def as_exprs(values: object) -> tuple[PrimExpr, ...]:
     """Return one value or a sequence of values as a tuple of expressions."""
     if isinstance(values, Sequence) and not isinstance(values, str):
         return tuple(convert(v) for v in values)

@@ -10,7 +10,7 @@ from compiler.ir.attrs import Attrs
 from compiler.ir.error import unknown_name
 from compiler.ir.integer_attribute import kept_attr
 
-DERIVED_ATTRS: dict[str, Callable[[Mapping[str, Any]], Any]] = {}
+DERIVED_ATTRS: dict[str, Callable[[Attrs], object]] = {}
 """Functions that compute attributes from others, by name; they raise ``KeyError`` where those are missing."""
 
 
@@ -20,17 +20,17 @@ class DictAttrs(Attrs):
     type_key = "DictAttrs"
 
     __slots__ = ("_entries",)
-    _entries: dict[str, Any]
+    _entries: dict[str, object]
 
-    def __init__(self, values: Mapping[str, Any] | None = None, **more: object) -> None:
+    def __init__(self, values: Mapping[str, object] | None = None, **more: object) -> None:
         self._fill("DictAttrs", {**(values or {}), **more})
 
-    def _fill(self, owner: str, values: Mapping[str, Any]) -> None:
+    def _fill(self, owner: str, values: Mapping[str, object]) -> None:
         object.__setattr__(self, "_entries", {name: kept_attr(value) for name, value in values.items()})
 
     def __getitem__(self, key: str) -> Any:
         if key not in self._entries and key in DERIVED_ATTRS:
-            return DERIVED_ATTRS[key](self._entries)
+            return DERIVED_ATTRS[key](self)
         return self._entries[key]
 
     def __iter__(self) -> Iterator[str]:

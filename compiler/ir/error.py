@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn, TypeVar
+from typing import NoReturn, TypeVar
 
 __all__ = [
     "ArgumentError",
@@ -166,7 +166,7 @@ ERROR_TYPES: dict[str, type[Exception]] = {}
 """Classes of errors by the names that they were registered under."""
 
 
-def register_error(func_name: str | type[AnyError] = "", cls: type[AnyError] | None = None) -> Any:
+def register_error(func_name: str | type[AnyError] = "", cls: type[AnyError] | None = None) -> object:
     """Register a class of errors under a name, by default its own; without ``cls``, a decorator."""
     if isinstance(func_name, type):
         return register_error(func_name.__name__, func_name)

@@ -75,7 +75,7 @@ def extension_point(name: str) -> ExtensionPoint:
     return _POINTS.setdefault(name, ExtensionPoint())
 
 
-def public_module(name: str, own: Sequence[str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+def public_module(name: str, own: Sequence[str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` of a public module.
 
     ``__getattr__`` refuses names that neither the module nor a higher floor has, and names the nearest one.
@@ -98,7 +98,7 @@ def public_module(name: str, own: Sequence[str]) -> tuple[Callable[[str], Any], 
 
 def lazy_package(
     name: str, homes: Mapping[str, Sequence[str]], modules: Sequence[str] = ()
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` of a public package whose modules are loaded when a name is first used.
 
     ``homes`` maps the full name of each module to the names that users reach through the package.

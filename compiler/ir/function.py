@@ -21,7 +21,7 @@ class GlobalVar(RelayExpr):
 
     name_hint: str
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: object) -> Any:
         """Return the call of the function with these arguments."""
         kind = type(args[0]) if args else RelayExpr
         make = next((_CALL_MAKERS[base] for base in kind.__mro__ if base in _CALL_MAKERS), _CALL_MAKERS[RelayExpr])
@@ -53,7 +53,7 @@ def register_call_maker(kind: type, make: CallMaker) -> None:
 class BaseFunc(RelayExpr):
     """Base of the functions of all levels."""
 
-    def with_attrs(self, attr_map: Mapping[str, Any]) -> Any:
+    def with_attrs(self, attr_map: Mapping[str, object]) -> object:
         """Return the function with more attributes."""
         return self.with_attr(attr_map)  # type: ignore[attr-defined]
 

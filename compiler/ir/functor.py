@@ -20,6 +20,8 @@ from compiler.ir.recursion import call_in_new_thread, stack_is_low
 __all__ = ["Functor", "Mutator", "NoRuleError", "RewriteFunctor", "Visitor"]
 
 AnyNode = TypeVar("AnyNode", bound=Node)
+Rule = Callable[..., Any]
+T = TypeVar("T")
 
 
 class NoRuleError(NotImplementedError, TypeError):
@@ -29,7 +31,7 @@ class NoRuleError(NotImplementedError, TypeError):
 class Functor:
     """Dispatches ``visit(n, *args)`` to the most specific ``visit_<Class>`` rule."""
 
-    _table: ClassVar[dict[type, Callable[..., Any]]] = {}
+    _table: ClassVar[dict[type, Rule]] = {}
     _visits_open = 0
 
     def __init_subclass__(cls) -> None:
@@ -55,12 +57,12 @@ class Functor:
         return "visit_" + kind.__name__
 
     @classmethod
-    def _resolve(cls, kind: type) -> Callable[..., Any]:
+    def _resolve(cls, kind: type) -> Rule:
         for base in kind.__mro__:
-            rule = getattr(cls, cls.rule_name(base), None)
+            rule: Rule | None = getattr(cls, cls.rule_name(base), None)
             if rule is not None:
                 cls._table[kind] = rule
-                return rule  # type: ignore[no-any-return]
+                return rule
         raise NoRuleError(f"{cls.__name__} has no rule for {kind.__name__}")
 
 
@@ -86,7 +88,7 @@ class RewriteFunctor(Functor):
     so that each is visited once.
     """
 
-    memo_map: dict[Any, Any] | None = None
+    memo_map: dict[object, object] | None = None
 
     def visit(self, n: Any, *args: Any) -> Any:
         """Apply the rule for ``n``'s class, or return what it returned before; see :meth:`Functor.visit`."""
@@ -125,7 +127,7 @@ class Mutator(RewriteFunctor):
 
     def visit_Node(self, n: AnyNode) -> AnyNode:
         """Return ``n`` with its children visited; ``n`` itself where all of them stayed."""
-        changes: dict[str, Any] | None = None
+        changes: dict[str, object] | None = None
         for name in n.children:
             old = getattr(n, name)
             if isinstance(old, Node):
@@ -142,9 +144,9 @@ class Mutator(RewriteFunctor):
             return n
         return duplicate(n, changes)
 
-    def _visit_optional(self, child: Any) -> Any:
+    def _visit_optional(self, child: object) -> Any:
         return None if child is None else self.visit(child)
 
-    def _visit_tuple(self, items: tuple[Any, ...]) -> tuple[Any, ...]:
+    def _visit_tuple(self, items: tuple[T, ...]) -> tuple[T, ...]:
         new = tuple([self.visit(item) for item in items])
         return items if same_items(new, items) else new

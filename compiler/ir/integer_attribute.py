@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 __all__ = ["BoolAttr", "IntAttr", "kept_attr"]
 
 
@@ -46,7 +44,7 @@ class BoolAttr(IntAttr):
     __str__ = __repr__
 
 
-def kept_attr(value: Any) -> Any:
+def kept_attr(value: object) -> object:
     """Return a free attribute in the form in which it is kept: lists as tuples, integers with their value."""
     if isinstance(value, (list, tuple)):
         return tuple(kept_attr(v) for v in value)

@@ -72,7 +72,7 @@ class _Writer:
     """Enters objects into the table, each after what it is made of; graphs are deep, so it keeps its own stack."""
 
     def __init__(self) -> None:
-        self.entries: list[dict[str, Any]] = []
+        self.entries: list[dict[str, object]] = []
         self._number: dict[int, int] = {}
         self._open: set[int] = set()
         self._alive: list[object] = []
@@ -107,7 +107,7 @@ class _Writer:
         return _constant(thing) if _is_constant(thing) else {"node": self._number[id(thing)]}
 
 
-def _items(value: object) -> list[Any]:
+def _items(value: object) -> list[object]:
     """Return the parts of a field: several only where a codec says so by a list."""
     return value if type(value) is list else [value]
 
@@ -145,7 +145,7 @@ class _Reader:
     """Makes the objects of a table, in its order."""
 
     def __init__(self) -> None:
-        self._made: list[Any] = []
+        self._made: list[object] = []
 
     def add(self, entry: object) -> None:
         """Make the next object of the table."""
@@ -160,7 +160,7 @@ class _Reader:
         except (KeyError, TypeError, AttributeError, IndexError) as error:
             raise ArgumentError(f"{where}: invalid fields for {type_key}: {error}") from None
 
-    def value(self, written: object) -> Any:
+    def value(self, written: object) -> object:
         """Return what a field holds."""
         if isinstance(written, list):
             return [self.value(item) for item in written]
@@ -173,7 +173,7 @@ class _Reader:
         return self._made[number]
 
 
-def _object(type_key: str, fields: dict[str, Any]) -> Any:
+def _object(type_key: str, fields: dict[str, Any]) -> object:
     codec = codec_named(type_key)
     if codec is not None:
         return codec.make(fields)
@@ -184,7 +184,7 @@ def _object(type_key: str, fields: dict[str, Any]) -> Any:
     return made
 
 
-def _made_node(type_key: str, fields: dict[str, Any]) -> Any:
+def _made_node(type_key: str, fields: dict[str, object]) -> Any:
     """Return a node of exactly these fields, or attributes."""
     if attrs_class(type_key) is not None:
         return make_node(type_key, **fields)

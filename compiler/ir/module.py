@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
@@ -20,6 +20,10 @@ STANDARD_MODULES = "standard modules"
 
 Definer = Callable[["IRModule", str], None]
 """Adds to a module what a library has under a name; nothing for other names."""
+
+
+Definitions: TypeAlias = Mapping[Any, Any]
+"""Functions or types of a module, by their variables or names."""
 
 
 class _Entries(dict[Any, Any]):
@@ -40,19 +44,19 @@ class IRModule(Scriptable):
 
     def __init__(
         self,
-        functions: Mapping[Any, Any] | None = None,
-        type_definitions: Mapping[Any, Any] | None = None,
-        attrs: Mapping[str, Any] | None = None,
-        global_infos: Mapping[str, Sequence[Any]] | None = None,
+        functions: Definitions | None = None,
+        type_definitions: Definitions | None = None,
+        attrs: Mapping[str, object] | None = None,
+        global_infos: Mapping[str, Sequence[object]] | None = None,
     ) -> None:
         named = {GlobalVar(k) if isinstance(k, str) else k: f for k, f in (functions or {}).items()}
         self.functions: dict[GlobalVar, Any] = _Entries(named)
         self.attrs: dict[str, Any] = dict(attrs or {})
         self.type_definitions: dict[Any, Any] = _Entries(type_definitions or {})
-        self.global_infos: dict[str, list[Any]] = {kind: list(infos) for kind, infos in (global_infos or {}).items()}
+        self.global_infos: dict[str, list[object]] = {kind: list(infos) for kind, infos in (global_infos or {}).items()}
         self._definers: tuple[Definer, ...] = ()
 
-    def _with(self, functions: Mapping[Any, Any] | None = None, attrs: Mapping[str, Any] | None = None) -> IRModule:
+    def _with(self, functions: Definitions | None = None, attrs: Mapping[str, object] | None = None) -> IRModule:
         """Return a module with other functions or attributes, and the rest of this one."""
         made = IRModule(
             self.functions if functions is None else functions,
@@ -149,7 +153,7 @@ class IRModule(Scriptable):
 
     @staticmethod
     def from_expr(
-        expr: RelayExpr, functions: Mapping[Any, Any] | None = None, type_defs: Mapping[Any, Any] | None = None
+        expr: RelayExpr, functions: Definitions | None = None, type_defs: Definitions | None = None
     ) -> IRModule:
         """Return the module of one function, under its global symbol or the name ``main``.
 
@@ -168,7 +172,7 @@ class IRModule(Scriptable):
             return self.type_definitions[key]
         return self.functions[self.get_global_var(key) if isinstance(key, str) else key]
 
-    def __setitem__(self, key: GlobalVar | str, value: Any) -> None:
+    def __setitem__(self, key: GlobalVar | str, value: object) -> None:
         """Define a function, of an expression that of its free variables, or, under a global type variable, a type."""
         if isinstance(key, str):
             variables = [var for var in self.functions if var.name_hint == key]
@@ -193,11 +197,11 @@ class IRModule(Scriptable):
         """Return all functions with their variables."""
         return list(self.functions.items())
 
-    def update_func(self, var: GlobalVar, func: Any) -> None:
+    def update_func(self, var: GlobalVar, func: object) -> None:
         """Define the function of a variable, or replace it."""
         self.functions[var] = func
 
-    def _add(self, var: GlobalVar | str, val: Any, update: bool = False) -> None:
+    def _add(self, var: GlobalVar | str, val: object, update: bool = False) -> None:
         """Define a function, as older programs spell it."""
         if var in self and not update:
             raise ArgumentError(f"IRModule: {var} is already defined; pass update=True to replace it")
@@ -209,7 +213,7 @@ class IRModule(Scriptable):
             self[var.name_hint if var.name_hint in self else var] = func
         self.type_definitions.update(other.type_definitions)
 
-    def update_global_info(self, name: str, global_info: Sequence[Any]) -> None:
+    def update_global_info(self, name: str, global_info: Sequence[object]) -> None:
         """Replace what the functions of the module refer to together of a kind, such as ``vdevice``."""
         self.global_infos[name] = list(global_info)
 
@@ -259,15 +263,15 @@ class IRModule(Scriptable):
         """Return another module with the same functions, as :meth:`shallow_copy` does."""
         return self.shallow_copy()
 
-    def functions_items(self) -> list[tuple[GlobalVar, Any]]:
+    def functions_items(self) -> list[tuple[GlobalVar, object]]:
         """Return the functions with their global variables, by name."""
         return sorted(self.functions.items(), key=lambda item: item[0].name_hint)
 
-    def with_attr(self, attr_key: str, attr_value: Any) -> IRModule:
+    def with_attr(self, attr_key: str, attr_value: object) -> IRModule:
         """Return a module with one more attribute."""
         return self.with_attrs({attr_key: attr_value})
 
-    def with_attrs(self, attr_map: Mapping[str, Any]) -> IRModule:
+    def with_attrs(self, attr_map: Mapping[str, object]) -> IRModule:
         """Return a module with more attributes."""
         return self._with(attrs={**self.attrs, **attr_map})
 

@@ -75,7 +75,7 @@ class Node(Scriptable):
         """Return whether ``other`` is this object."""
         return self is other
 
-    def __reduce__(self) -> str | tuple[Any, ...]:
+    def __reduce__(self) -> str | tuple[object, ...]:
         """Let copies and pickles have the fields as they are."""
         return copyreg.__newobj__, (type(self),), object.__getstate__(self)  # type: ignore[attr-defined]
 
@@ -83,16 +83,16 @@ class Node(Scriptable):
         """Return copies of the fields, which share no node with this one, for ``__setstate__``."""
         return copy.deepcopy(object.__getstate__(self))
 
-    def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
+    def __setstate__(self, state: tuple[None, dict[str, object]]) -> None:
         """Become the node that has the fields of a state."""
         for name, value in state[1].items():
             setattr(self, name, value)
 
 
-_SHAPES: dict[type, tuple[tuple[str, ...], Any]] = {}
+_SHAPES: dict[type, tuple[tuple[str, ...], Callable[..., Any]]] = {}
 
 
-def structure(cls: type) -> tuple[tuple[str, ...], Any]:
+def structure(cls: type[N]) -> tuple[tuple[str, ...], Callable[..., N]]:
     """Return the names of the fields that make up a node of class ``cls``, and the callable that takes their values.
 
     That is the class itself, or its ``from_fields`` where the public constructor takes something else.
@@ -104,7 +104,7 @@ def structure(cls: type) -> tuple[tuple[str, ...], Any]:
     return shape
 
 
-def rebuild(n: N, /, **changes: Any) -> N:
+def rebuild(n: N, /, **changes: object) -> N:
     """Return ``n`` with some fields changed, and the ambient span; ``n`` itself if nothing changes.
 
     A value is not a change if it is the very object that the field holds, or a tuple of the very same objects.  What is
@@ -121,12 +121,12 @@ def rebuild(n: N, /, **changes: Any) -> N:
     return n
 
 
-def same_items(new: Sequence[Any], old: Sequence[Any]) -> bool:
+def same_items(new: Sequence[object], old: Sequence[object]) -> bool:
     """Return whether two sequences hold identical objects."""
     return len(new) == len(old) and all(map(operator.is_, new, old))
 
 
-def duplicate(n: N, changes: dict[str, Any]) -> N:
+def duplicate(n: N, changes: dict[str, object]) -> N:
     """Return another node like ``n`` with some fields changed, as :func:`rebuild` does, even where nothing changes."""
     if n.unique_instance:
         with derived_from(n.span):
@@ -134,9 +134,9 @@ def duplicate(n: N, changes: dict[str, Any]) -> N:
     return _copy(n, changes)
 
 
-def _copy(n: N, changes: dict[str, Any]) -> N:
+def _copy(n: N, changes: dict[str, object]) -> N:
     names, make = structure(type(n))
     values = [changes.pop(name) if name in changes else getattr(n, name) for name in names]
     if changes:
         raise TypeError(f"rebuild: {type(n).__name__} is made from {', '.join(names)}, got {', '.join(changes)}")
-    return make(*values)  # type: ignore[no-any-return]
+    return make(*values)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 __all__ = [
     "ArrayIndexPath", "AttributeAccessPath", "MapValuePath", "MissingArrayElementPath", "MissingMapEntryPath",
@@ -65,8 +64,8 @@ class ObjectPath:
         """Return whether another path begins with this one."""
         return len(self) <= len(other) and other.get_prefix(len(self)) == self
 
-    def _steps(self) -> list[tuple[type, Any]]:
-        steps: list[tuple[type, Any]] = []
+    def _steps(self) -> list[tuple[type, object]]:
+        steps: list[tuple[type, object]] = []
         path: ObjectPath | None = self
         while path is not None:
             steps.append((type(path), path._step))
@@ -141,7 +140,7 @@ class ArrayIndexPath(ObjectPath):
     __slots__ = ()
 
     @property
-    def index(self) -> Any:
+    def index(self) -> object:
         """The position."""
         return self._step
 
@@ -155,7 +154,7 @@ class MissingArrayElementPath(ObjectPath):
     __slots__ = ()
 
     @property
-    def index(self) -> Any:
+    def index(self) -> object:
         """The position."""
         return self._step
 
@@ -169,7 +168,7 @@ class MapValuePath(ObjectPath):
     __slots__ = ()
 
     @property
-    def key(self) -> Any:
+    def key(self) -> object:
         """The key of the value."""
         return self._step
 

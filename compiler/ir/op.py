@@ -160,7 +160,7 @@ class Op:
         """Return the operator in Relay's text format; ``annotate(op)`` is the text after it."""
         return format_of(self).astext(self, show_meta_data, annotate)
 
-    def complete_attrs(self, given: Mapping[str, Any]) -> Attrs:
+    def complete_attrs(self, given: Mapping[str, object]) -> Attrs:
         """Return the attributes of a call of this operator, which declares none: those given."""
         return DictAttrs(given) if given else NO_ATTRS
 
@@ -207,7 +207,7 @@ class Op:
         """Return whether another operator is this one."""
         return self is other
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return (Op.get, (self.name,))  # a copy, or what is unpickled, is the very operator
 
     def __repr__(self) -> str:
@@ -268,7 +268,7 @@ def registered_ops() -> dict[str, Op]:
     return dict(_REGISTRY)
 
 
-def register_op_attr(op_name: str, attr_key: str, value: object = None, level: int = 10) -> Any:
+def register_op_attr(op_name: str, attr_key: str, value: object = None, level: int = 10) -> object:
     """Set an attribute of an operator, which passes read; an unknown operator is registered.
 
     Parameters
@@ -297,7 +297,7 @@ def register_op_attr(op_name: str, attr_key: str, value: object = None, level: i
     return register if value is None else register(value)
 
 
-def register_intrin_lowering(op_name: str, target: str, *, f: object = None, level: int = 10) -> Any:
+def register_intrin_lowering(op_name: str, target: str, *, f: object = None, level: int = 10) -> object:
     """Register the lowering of an intrinsic, such as ``tir.exp``, for a target kind or ``default``.
 
     ``f`` maps the call to the expression that replaces it; without it, a decorator is returned.  What was set with a

@@ -30,7 +30,7 @@ class BinaryOp(PrimExpr):
 
     children: ClassVar[tuple[str, ...]] = ("a", "b")
     symbol: ClassVar[str] = ""
-    evaluate: ClassVar[staticmethod[[Any, Any], Any]]
+    evaluate: ClassVar[staticmethod[..., Any]]
     """The operation on two Python numbers, exact for integers."""
 
     a: PrimExpr

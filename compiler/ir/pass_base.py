@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import FrozenInstanceError, dataclass, replace
 from types import new_class
-from typing import Any, ClassVar, Self, dataclass_transform
+from typing import ClassVar, Self, dataclass_transform
 
 from compiler.ir.error import ArgumentError, did_you_mean, errors_of_program, show
 from compiler.ir.extension import extension_point
@@ -99,7 +99,7 @@ class Pass:
         """Level, name and requirements of the pass."""
         return self.facts
 
-    def options(self) -> dict[str, Any]:
+    def options(self) -> dict[str, object]:
         """Return the options by name, in the order in which the pass takes them."""
         return {option: getattr(self, option) for option in option_types(type(self))}
 
@@ -118,7 +118,7 @@ class Pass:
         opt_level: int = 0,
         name: str | None = None,
         required: Sequence[str] | None = None,
-    ) -> Any:
+    ) -> object:
         """Create a pass of this kind from a user's function or class, see :func:`module_pass`; a decorator without one.
 
         Raises
@@ -201,12 +201,12 @@ class Pass:
         raise FrozenInstanceError(f"{type(self).__name__} is immutable: its options cannot be changed")
 
 
-def _members_of_class(cls: type, method: str, name: str) -> dict[str, Any]:
+def _members_of_class(cls: type, method: str, name: str) -> dict[str, object]:
     """Return the members of a pass whose work an instance of ``cls`` does; further attributes come from that."""
     if not callable(getattr(cls, method, None)):
         raise ArgumentError(f"pass {name}: class {cls.__name__} needs a method {method}")
 
-    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+    def __init__(self: object, *args: object, **kwargs: object) -> None:
         arguments = inspect.signature(cls).bind(*args, **kwargs)
         arguments.apply_defaults()
         object.__setattr__(self, "instance", cls(*args, **kwargs))

@@ -12,10 +12,10 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from compiler.ir.error import ArgumentError, show
 
-_HINTS: dict[type, dict[str, Any]] = {}
+_HINTS: dict[type, dict[str, object]] = {}
 
 
-def option_types(cls: type) -> dict[str, Any]:
+def option_types(cls: type) -> dict[str, object]:
     """Return the options of a dataclass with the types that they are annotated with, in the order of its fields."""
     hints = _HINTS.get(cls)
     if hints is None:
@@ -25,7 +25,7 @@ def option_types(cls: type) -> dict[str, Any]:
     return hints
 
 
-def usual_options(cls: type) -> dict[str, Any]:
+def usual_options(cls: type) -> dict[str, object]:
     """Return the options of a dataclass with their defaults; None for those that have none."""
     options = {f.name: f for f in fields(cls)} if is_dataclass(cls) else {}
     return {name: None if f.default is MISSING else f.default for name, f in options.items()}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from compiler.ir.error import ArgumentError
 
@@ -13,12 +12,12 @@ __all__ = ["TraceStack"]
 class TraceStack:
     """What a context keeps for passes that try several ways: traces of decisions, and how many were evaluated."""
 
-    trace_stack: list[Any]
+    trace_stack: list[object]
     make_traceable: list[str] | None
     num_evals: int
-    tuning_api_database: Any
+    tuning_api_database: object
 
-    def get_trace_stack(self) -> list[Any]:
+    def get_trace_stack(self) -> list[object]:
         """Return the traces, the current one last."""
         return self.trace_stack
 
@@ -34,13 +33,13 @@ class TraceStack:
         """Make a trace the current one."""
         self.trace_stack.append(trace)
 
-    def pop_trace(self, return_current: bool = True) -> Any:
+    def pop_trace(self, return_current: bool = True) -> object:
         """Take the current trace off the stack."""
         self.get_current_trace()
         trace = self.trace_stack.pop()
         return trace if return_current else None
 
-    def get_current_trace(self) -> Any:
+    def get_current_trace(self) -> object:
         """Return the current trace."""
         if not self.trace_stack:
             raise ArgumentError("PassContext: there is no trace; push_trace makes one the current one")
@@ -54,7 +53,7 @@ class TraceStack:
         """Count evaluated candidates."""
         self.num_evals += num
 
-    def get_tuning_api_database(self) -> Any:
+    def get_tuning_api_database(self) -> object:
         """Return where records of evaluations are kept; None for nowhere."""
         return self.tuning_api_database
 

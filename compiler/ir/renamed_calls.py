@@ -16,7 +16,7 @@ class RenamedCalls(Mutator):
 
     def __init__(self, replacements: Mapping[Node, Node]) -> None:
         self._replacements = replacements
-        self._done: dict[Node, Any] = {}
+        self._done: dict[Node, object] = {}
 
     def visit(self, n: Node, *args: object) -> Any:
         """Return the node with the variables replaced; what is used twice in a graph stays one node."""

@@ -30,8 +30,8 @@ class ScriptOptions:
     show_object_address: bool = False
     path_to_underline: Sequence[ObjectPath] = ()
     path_to_annotate: Mapping[ObjectPath, str] = field(default_factory=dict)
-    obj_to_underline: Sequence[Any] = ()
-    obj_to_annotate: Mapping[Any, str] = field(default_factory=dict)
+    obj_to_underline: Sequence[object] = ()
+    obj_to_annotate: Mapping[object, str] = field(default_factory=dict)
 
 
 PrinterConfig = ScriptOptions
@@ -64,8 +64,8 @@ class Scriptable:
         show_all_struct_info: bool = True,
         path_to_underline: Sequence[ObjectPath] | None = None,
         path_to_annotate: Mapping[ObjectPath, str] | None = None,
-        obj_to_underline: Sequence[Any] | None = None,
-        obj_to_annotate: Mapping[Any, str] | None = None,
+        obj_to_underline: Sequence[object] | None = None,
+        obj_to_annotate: Mapping[object, str] | None = None,
     ) -> str:
         """Return it as a script: TVMScript where it has loops, else the text format of its level.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from compiler.ir.origin import Location, mint_place
 
@@ -25,7 +25,7 @@ class SourceName:
             source.name = name
         return source
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return SourceName, (self.name,)
 
     def __repr__(self) -> str:
@@ -72,7 +72,7 @@ class Span(frozenset[int]):
         """Return whether two spans are the same range of one source."""
         return self.__reduce__() == other.__reduce__()
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return Span, (self.source_name, self.line, self.end_line, self.column, self.end_column)
 
     def __repr__(self) -> str:
@@ -96,7 +96,7 @@ class SequentialSpan(frozenset[int]):
         sequence.spans = flat
         return sequence
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return SequentialSpan, (self.spans,)
 
     def __repr__(self) -> str:

@@ -141,7 +141,7 @@ class _Equality:
         self._map_free = map_free_vars
         self._partner: dict[Node, Node] = {}
         self._owner: dict[Node, Node] = {}
-        self._todo: list[tuple[Any, Any, int]] = []
+        self._todo: list[tuple[object, object, int]] = []
 
     def equal(self, a: object, b: object) -> bool:
         self._todo.append((_as_written(a), _as_written(b), _USE))
@@ -150,7 +150,7 @@ class _Equality:
                 return False
         return True
 
-    def _later(self, pairs: Iterable[tuple[Any, Any, int]]) -> bool:
+    def _later(self, pairs: Iterable[tuple[object, object, int]]) -> bool:
         """Compare these next, in their order."""
         self._todo.extend(reversed(list(pairs)))
         return True
@@ -169,7 +169,7 @@ class _Equality:
             return isinstance(b, Id) and self._same(a.var, b.var, mode)
         return _same_leaf(a, b)
 
-    def _sequences(self, a: Sequence[Any], b: Sequence[Any], mode: int) -> bool:
+    def _sequences(self, a: Sequence[object], b: Sequence[object], mode: int) -> bool:
         if type(a) is InferredTypes or type(b) is InferredTypes:
             return True
         return len(a) == len(b) and self._later((x, y, mode) for x, y in zip(a, b, strict=True))
@@ -217,7 +217,7 @@ class _Equality:
             return Id(self._partner.get(key.var, key.var))
         return self._partner.get(key, key) if isinstance(key, Node) else key
 
-    def _mappings(self, a: Mapping[Any, Any], b: Mapping[Any, Any], mode: int) -> bool:
+    def _mappings(self, a: Mapping[object, object], b: Mapping[object, object], mode: int) -> bool:
         if _SYMBOL in a or _SYMBOL in b:
             a, b = _with_stated_symbols(a, b)
         others = {key: self._partner_of(key) for key in a}
@@ -263,7 +263,7 @@ class _FirstMismatch(_Equality):
         self._note(lambda path, i: path.attr(order[i][0]), len(order))
         return super()._fields(a, b, mode)
 
-    def _sequences(self, a: Sequence[Any], b: Sequence[Any], mode: int) -> bool:
+    def _sequences(self, a: Sequence[object], b: Sequence[object], mode: int) -> bool:
         common = min(len(a), len(b))
         if len(a) != len(b):
             ends = [path.missing_array_element(common) if len(x) == common else path.array_index(common)
@@ -277,7 +277,7 @@ class _FirstMismatch(_Equality):
         self._note(lambda path, i: path.attr(("type_definitions", "functions", "attrs", "global_infos")[i]), 4)
         return super()._modules(a, b)
 
-    def _mappings(self, a: Mapping[Any, Any], b: Mapping[Any, Any], mode: int) -> bool:
+    def _mappings(self, a: Mapping[object, object], b: Mapping[object, object], mode: int) -> bool:
         if _SYMBOL in a or _SYMBOL in b:
             a, b = _with_stated_symbols(a, b)
         others = {key: self._partner.get(key, key) if isinstance(key, Node) else key for key in a}
@@ -290,7 +290,7 @@ class _FirstMismatch(_Equality):
         self._paths.extend((self._at_key(k, 0), self._at_key(o, 1)) for k, o in reversed(common.items()))
         return self._later((_entry(a[key]), _entry(b[other]), mode) for key, other in common.items())
 
-    def _at_key(self, key: Any, side: int) -> ObjectPath:
+    def _at_key(self, key: object, side: int) -> ObjectPath:
         """Return the path to a value of a mapping; functions, compared by name, have their variables for keys."""
         path = self._path[side]
         of_module = isinstance(path, AttributeAccessPath) and path.attr_key == "functions"
@@ -313,7 +313,9 @@ def _parts(mod: IRModule) -> tuple[Mapping[str, Any], ...]:
     return (types, functions, mod.attrs, mod.global_infos)
 
 
-def _with_stated_symbols(a: Mapping[Any, Any], b: Mapping[Any, Any]) -> tuple[Mapping[Any, Any], Mapping[Any, Any]]:
+def _with_stated_symbols(
+    a: Mapping[object, object], b: Mapping[object, object]
+) -> tuple[Mapping[object, object], Mapping[object, object]]:
     """Return attributes of functions, without symbols that neither program states."""
     symbols = a.get(_SYMBOL), b.get(_SYMBOL)
     if all(symbol is None or isinstance(symbol, DefinedName) for symbol in symbols):
@@ -369,8 +371,8 @@ class _Hash:
         self._map_free = map_free_vars
         self._number: dict[Node, int] = {}
         self._count = 0
-        self._found: list[Any] = []
-        self._todo: list[tuple[Any, int]] = []
+        self._found: list[object] = []
+        self._todo: list[tuple[object, int]] = []
 
     def of(self, n: object) -> int:
         return hash(tuple(self.parts(n) or ()))
@@ -384,7 +386,7 @@ class _Hash:
                 return None
         return self._found
 
-    def _later(self, items: Iterable[tuple[Any, int]]) -> None:
+    def _later(self, items: Iterable[tuple[object, int]]) -> None:
         self._todo.extend(reversed(list(items)))
 
     def _look(self, n: object, mode: int) -> None:

@@ -41,7 +41,7 @@ class _Substitution(Mutator):
         self._things: dict[Node, Node] = {}
         self._bound: list[Node] = []
 
-    def apply(self, n: Any) -> Any:
+    def apply(self, n: object) -> Any:
         if isinstance(n, Node):
             if n.unique_instance:
                 return self.visit_Var(n) if isinstance(n, Var) else self._thing(n)
@@ -64,7 +64,7 @@ class _Substitution(Mutator):
     def visit_Node(self, n: Node) -> Any:
         defined = _defined_vars(n) if n.defines else ()
         self._bound.extend(defined)
-        changes: dict[str, Any] = {}
+        changes: dict[str, object] = {}
         for name in _fields_to_visit(type(n)):
             old = getattr(n, name)
             new = self.apply(old)
@@ -156,7 +156,7 @@ def free_vars(n: object) -> list[Var]:
     """
     free: dict[Var, None] = {}
     bound: list[Node] = []
-    todo: list[Any] = [n]
+    todo: list[object] = [n]
     while todo:
         item = todo.pop()
         if isinstance(item, Var):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Annotation", "TextFormat", "format_of", "register", "registered_format", "text_of"]
 
-Annotation: TypeAlias = Callable[[Any], str]
+Annotation: TypeAlias = Callable[[object], str]
 """The text after an expression, by the expression."""
 
 

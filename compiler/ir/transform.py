@@ -115,7 +115,7 @@ class Sequential(Pass):
         """Level, name and requirements of the whole sequence."""
         return PassInfo(self.opt_level, self.name, tuple(self.required or ()), self.traceable)
 
-    def options(self) -> dict[str, Any]:
+    def options(self) -> dict[str, object]:
         """Return the passes, and the options that differ from the defaults."""
         usual = {"opt_level": 0, "name": "sequential", "required": (), "traceable": False}
         given = {option: value for option, value in super().options().items() if usual.get(option) != value}

@@ -28,6 +28,7 @@ from compiler.ir.type_keys import node_class
 __all__ = ["Fields", "is_tvm_json", "load_tvm_json", "our_type_key", "register_tvm_node"]
 
 Fields: TypeAlias = dict[str, Any]
+_Row: TypeAlias = Mapping[str, Any]
 """What a node is made of, by TVM's names; arrays are bytes in TVM's binary format."""
 
 _OLDER_KEYS = {
@@ -67,7 +68,7 @@ def is_tvm_json(table: object) -> bool:
     return isinstance(table, dict) and "format" not in table and {"root", "nodes", "b64ndarrays"} <= table.keys()
 
 
-def load_tvm_json(table: Mapping[str, Any]) -> Any:
+def load_tvm_json(table: Mapping[str, object]) -> Any:
     """Return what a text is that TVM wrote."""
     extension_point(NODES).load_modules()
     nodes, arrays = table["nodes"], table["b64ndarrays"]
@@ -79,7 +80,7 @@ def load_tvm_json(table: Mapping[str, Any]) -> Any:
 _MAKERS: dict[str, Callable[[Fields], Any]] = {}
 
 
-def register_tvm_node(type_key: str, make: Callable[[Fields], Any]) -> None:
+def register_tvm_node(type_key: str, make: Callable[[Fields], object]) -> None:
     """Say how a node is made that has other fields here than in TVM."""
     _MAKERS[type_key] = make
 
@@ -87,12 +88,12 @@ def register_tvm_node(type_key: str, make: Callable[[Fields], Any]) -> None:
 class _Reader:
     """Makes the nodes that the root needs, each after what it is made of."""
 
-    def __init__(self, nodes: Sequence[Mapping[str, Any]], arrays: Sequence[str]) -> None:
+    def __init__(self, nodes: Sequence[_Row], arrays: Sequence[str]) -> None:
         self._nodes = nodes
         self._arrays = arrays
-        self._made: dict[int, Any] = {0: None}
+        self._made: dict[int, object] = {0: None}
 
-    def root(self, number: object) -> Any:
+    def root(self, number: object) -> object:
         """Return a node, without recursion: graphs are deep."""
         first = self._position(number, "the root")
         todo, opened = [(first, False)], set[int]()
@@ -159,7 +160,7 @@ class _Reader:
 
     # making
 
-    def _make(self, here: int) -> Any:
+    def _make(self, here: int) -> object:
         node, key = self._nodes[here], self._key(here)
         try:
             if key == "runtime.String":
@@ -179,13 +180,13 @@ class _Reader:
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, struct.error) as error:
             raise ArgumentError(f"load_json: node {here}: invalid fields for {key}: {error}") from None
 
-    def _map(self, node: Mapping[str, Any]) -> dict[Any, Any]:
+    def _map(self, node: _Row) -> dict[object, object]:
         values = [self._made[int(p)] for p in node.get("data", ())]
         if "keys" in node:
             return dict(zip(node["keys"], values, strict=True))
         return dict(zip(values[::2], values[1::2], strict=True))
 
-    def _value(self, here: int, name: str) -> Any:
+    def _value(self, here: int, name: str) -> object:
         value = self._nodes[here]["attrs"][name]
         if self._is_node(here, name):
             return self._made[int(value)]
@@ -194,7 +195,7 @@ class _Reader:
             return bool(int(value)) if kind == "bool" else int(value)
         return float(value) if kind == "float" else value
 
-    def _object(self, key: str, attrs: dict[str, Any]) -> Any:
+    def _object(self, key: str, attrs: Fields) -> object:
         if key == "DictAttrs":
             return DictAttrs(attrs.get("__dict__") or {})
         cls = attrs_class(key)
@@ -217,7 +218,7 @@ _NUMBERED = frozenset(("TypeKind", "ForKind"))
 """Types of fields that are written as numbers."""
 
 
-_BOXES: Mapping[str, Callable[[str], Any]] = {
+_BOXES: Mapping[str, Callable[[str], object]] = {
     "runtime.BoxBool": lambda text: bool(int(text)),
     "runtime.BoxFloat": float,
     "runtime.BoxInt": int,

@@ -63,10 +63,10 @@ def _subclasses(kind: type[Node]) -> Iterator[type[Node]]:
             yield from _subclasses(below)
 
 
-def make_node(type_key: str, **kwargs: Any) -> Any:
+def make_node(type_key: str, **kwargs: object) -> Any:
     """Return a node, or attributes, of a class that is named by its type key, with fields by name.
 
-    Keys are e.g.  ``IntImm``, ``tir.Add``, ``relay.attrs.Conv2DAttrs`` or ``DictAttrs``.  A ``span`` is ignored: the
+    Keys are e.g. ``IntImm``, ``tir.Add``, ``relay.attrs.Conv2DAttrs`` or ``DictAttrs``.  A ``span`` is ignored: the
     origin of the node is the user's line.
 
     Raises
@@ -90,10 +90,11 @@ def make_node(type_key: str, **kwargs: Any) -> Any:
     kwargs.pop("span", None)
     cls = node_class(type_key)
     names, make = structure(cls)
+    has_from_fields = make is not cls
     unknown = [name for name in kwargs if name not in names]
     if unknown:
         raise ArgumentError(f"make_node: {type_key} has no field {unknown[0]!r}; it has {', '.join(names)}")
     try:
-        return make(**kwargs) if make is cls else make(*[kwargs[name] for name in names])
+        return make(*[kwargs[name] for name in names]) if has_from_fields else make(**kwargs)
     except (KeyError, TypeError) as error:
         raise ArgumentError(f"make_node: {type_key} is made from {', '.join(names)}: {error}") from None

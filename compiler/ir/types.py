@@ -46,7 +46,7 @@ class TypeKind(IntEnum):
 class Type(Node):
     """Base of all types; two types are equal if they are built alike."""
 
-    def _key(self) -> Any:
+    def _key(self) -> object:
         """Return what tells this type from others of its class."""
         names, _ = structure(type(self))
         return tuple(getattr(self, name) for name in names)
@@ -101,7 +101,7 @@ class TypeVar(Type):
     def __post_init__(self) -> None:
         object.__setattr__(self, "kind", TypeKind(self.kind))
 
-    def _key(self) -> Any:
+    def _key(self) -> object:
         return id(self)
 
 
@@ -117,7 +117,7 @@ class IncompleteType(Type):
     def __post_init__(self) -> None:
         object.__setattr__(self, "kind", TypeKind(self.kind))
 
-    def _key(self) -> Any:
+    def _key(self) -> object:
         return id(self)
 
 
@@ -156,7 +156,7 @@ class FuncType(Type):
         for name in ("arg_types", "type_params", "type_constraints"):
             object.__setattr__(self, name, tuple(getattr(self, name) or ()))
 
-    def _key(self) -> Any:
+    def _key(self) -> object:
         """Return what two equal types agree in: the variables that it binds count by their places."""
         if not self.type_params:
             return Type._key(self)

@@ -94,9 +94,9 @@ class AotExecutor(ModelExecutor):
             self._prepared = threads, self._main.prepare(self._arguments)
         return self._prepared[1]
 
-    def get_function(self, name: str) -> Callable[..., Any]:
+    def get_function(self, name: str) -> Callable[..., object]:
         methods = (self.run, self.set_input, self.get_input, self.get_input_index, self.get_output)
-        by_name: dict[str, Callable[..., Any]] = {method.__name__: method for method in methods}
+        by_name: dict[str, Callable[..., object]] = {method.__name__: method for method in methods}
         if name not in by_name:
             raise ArgumentError(f"aot_executor: there is no function {show(name)}; there are {', '.join(by_name)}")
         return by_name[name]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import numbers
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, DTypeError, counted
 from compiler.runtime.dltensor import viewed_array
 from compiler.runtime.ndarray import NDArray, numpy_dtype
+from compiler.runtime.numpy_types import ElementType, NumPyArray
 from compiler.runtime.signature import Parameter, Signature, Size, evaluate, show_size
 
 CType = type[ctypes.c_void_p] | type["ctypes._SimpleCData[Any]"]
@@ -40,7 +42,7 @@ def c_type(dtype: str) -> CType:
 _STORED = {"bfloat16": "uint16", "float8_e4m3fn": "uint8", "float8_e5m2": "uint8"}
 
 
-def _is_stored_as(memory: np.ndarray[Any, Any], bits: np.dtype[Any]) -> bool:
+def _is_stored_as(memory: NumPyArray, bits: ElementType) -> bool:
     """Return whether machine code takes an array's elements as integers, for want of their type."""
     return _STORED.get(str(memory.dtype)) == str(bits)
 
@@ -55,7 +57,7 @@ class _ArrayParameter:
         self.dtype = None if parameter.dtype == "handle" else numpy_dtype(parameter.dtype)
         shape = parameter.shape or []
         fixed = self.dtype is not None and not parameter.strides and all(isinstance(size, int) for size in shape)
-        self.fixed_shape: tuple[Any, ...] | None = tuple(shape) if fixed else None
+        self.fixed_shape: tuple[object, ...] | None = tuple(shape) if fixed else None
 
 
 class Binder:
@@ -78,8 +80,8 @@ class Binder:
             )
         values: list[CValue] = []
         sizes: dict[str, int] = {}
-        arrays: list[np.ndarray[Any, Any] | None] = []
-        open_shapes: list[tuple[Parameter, np.ndarray[Any, Any]]] = []
+        arrays: list[NumPyArray | None] = []
+        open_shapes: list[tuple[Parameter, NumPyArray]] = []
         for parameter, arg in zip(self._parameters, args, strict=True):
             if isinstance(parameter, Parameter):
                 scalar = self._scalar(parameter, arg)
@@ -100,7 +102,7 @@ class Binder:
         # What no shape contains is the offset of a first element, which callers never have.
         return values + [sizes.get(name, 0) for name in self._signature.sizes]
 
-    def static_arrays(self) -> list[tuple[tuple[Any, ...], str, int]] | None:
+    def static_arrays(self) -> list[tuple[tuple[object, ...], str, int]] | None:
         """Return shape and data type of each argument, and the bits that its address must not have.
 
         None unless all arguments are arrays of shapes that are known.
@@ -131,7 +133,7 @@ class Binder:
             raise self._fail(parameter, f"must fit {parameter.dtype}, got {arg}")
         return arg
 
-    def _array(self, expected: _ArrayParameter, arg: object) -> tuple[np.ndarray[Any, Any], int]:
+    def _array(self, expected: _ArrayParameter, arg: object) -> tuple[NumPyArray, int]:
         parameter = expected.parameter
         if not isinstance(arg, (NDArray, np.ndarray)):
             arg = viewed_array(arg) or arg
@@ -152,7 +154,7 @@ class Binder:
             raise self._fail(parameter, f"must be aligned to {parameter.alignment} bytes; use tvm.nd.array")
         return memory, address
 
-    def _check_shapes(self, arrays: list[tuple[Parameter, np.ndarray[Any, Any]]], sizes: dict[str, int]) -> None:
+    def _check_shapes(self, arrays: list[tuple[Parameter, NumPyArray]], sizes: dict[str, int]) -> None:
         """Bind the sizes that stand alone in a shape or stride, then compare all of them."""
         comparisons: list[tuple[Parameter, str, int, Size, int]] = []
         for parameter, memory in arrays:
@@ -161,9 +163,13 @@ class Binder:
                 text = ", ".join(show_size(s) for s in expected)
                 raise self._fail(parameter, f"must have {len(expected)} dimensions ({text}), got shape {memory.shape}")
             steps = self._steps(parameter, memory) if parameter.strides else []
-            for what, sizes_of, actual in (("dimension", expected, memory.shape), ("stride", parameter.strides, steps)):
+            extents: list[tuple[str, Sequence[Size], Sequence[int]]] = [
+                ("dimension", expected, memory.shape),
+                ("stride", parameter.strides, steps),
+            ]
+            for what, sizes_of, actuals in extents:
                 comparisons += [
-                    (parameter, what, i, s, n) for i, (s, n) in enumerate(zip(sizes_of, actual, strict=True))
+                    (parameter, what, i, s, n) for i, (s, n) in enumerate(zip(sizes_of, actuals, strict=True))
                 ]
         for _, _, _, size, actual in comparisons:
             if isinstance(size, str):
@@ -176,7 +182,7 @@ class Binder:
                 meaning = "" if isinstance(size, int) else f" ({show_size(size)})"
                 raise self._fail(parameter, f"must have {what} {axis} equal to {value}{meaning}, got {actual}")
 
-    def _steps(self, parameter: Parameter, memory: np.ndarray[Any, Any]) -> list[int]:
+    def _steps(self, parameter: Parameter, memory: NumPyArray) -> list[int]:
         """Return the strides of an array in elements."""
         if any(stride % memory.itemsize for stride in memory.strides):
             raise self._fail(parameter, f"must have strides of whole elements, got {memory.strides} bytes")
@@ -185,7 +191,7 @@ class Binder:
             return [0 if extent == 1 else step for extent, step in zip(memory.shape, steps, strict=True)]
         return steps
 
-    def _check_aliasing(self, arrays: list[np.ndarray[Any, Any] | None]) -> None:
+    def _check_aliasing(self, arrays: list[NumPyArray | None]) -> None:
         parameters = self._signature.parameters
         for i in self._written:
             if arrays[i] is None:

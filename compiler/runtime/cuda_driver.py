@@ -12,6 +12,7 @@ from typing import Any, SupportsInt
 import numpy as np
 
 from compiler.ir.error import TVMError, UnavailableError
+from compiler.runtime.numpy_types import NumPyArray
 
 __all__ = ["CudaDriver", "Number", "find_driver", "why_no_driver"]
 
@@ -19,7 +20,6 @@ Number = tuple[str, int | float]
 """A number that a kernel is given: data type and value."""
 _UNASKED_SHARED_BYTES = 48 << 10
 """Dynamic shared memory beyond which a kernel has to ask for it, on every architecture."""
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class CudaDriver:
@@ -36,7 +36,7 @@ class CudaDriver:
 
     def _results(self, name: str, *args: object) -> list[Any]:
         """Return what a function of the driver gives beside its status."""
-        results: list[Any]
+        results: list[object]
         status, *results = getattr(self._api, name)(*args)
         if int(status):
             _, reason = self._api.cuGetErrorString(status)
@@ -101,11 +101,11 @@ class CudaDriver:
         """Give memory back."""
         self._call("cuMemFree", pointer)
 
-    def upload(self, pointer: SupportsInt, array: Array) -> None:
+    def upload(self, pointer: SupportsInt, array: NumPyArray) -> None:
         """Copy an array to the device."""
         self._call("cuMemcpyHtoD", pointer, array.ctypes.data, array.nbytes)
 
-    def download(self, array: Array, pointer: SupportsInt) -> None:
+    def download(self, array: NumPyArray, pointer: SupportsInt) -> None:
         """Copy an array from the device."""
         self._call("cuMemcpyDtoH", array.ctypes.data, pointer, array.nbytes)
 
@@ -132,7 +132,7 @@ class CudaDriver:
 
     def seconds(self, work: Callable[[], None]) -> float:
         """Return how long the device takes for something, by its own clock."""
-        events: list[Any] = []
+        events: list[object] = []
         try:
             for _ in range(2):
                 events.append(self._call("cuEventCreate", 0))
@@ -146,7 +146,7 @@ class CudaDriver:
                 self._call("cuEventDestroy", event)
 
 
-def _c_type(dtype: str) -> Any:
+def _c_type(dtype: str) -> object:
     return np.ctypeslib.as_ctypes_type(np.dtype(dtype))
 
 

@@ -19,12 +19,11 @@ from compiler.runtime.module import Module
 from compiler.runtime.module_function import Function
 from compiler.runtime.native_code import NativeCode
 from compiler.runtime.ndarray import NDArray, numpy_dtype
+from compiler.runtime.numpy_types import NumPyArray
 from compiler.runtime.returned import Returned
 from compiler.runtime.signature import Signature
 
 __all__ = ["CudaExecution", "CudaFunction", "launch_on_cuda"]
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class CudaExecution:
@@ -41,13 +40,13 @@ class CudaExecution:
         program = driver.load(code)
         self._kernels = {name: driver.kernel(program, name) for name in {launch.kernel for launch in plan.launches}}
 
-    def __call__(self, *arrays: Array) -> None:
+    def __call__(self, *arrays: NumPyArray) -> None:
         """Run the function."""
         with self._on_device(arrays) as pointers:
             self._launch(pointers)
             self._driver.synchronize()
 
-    def seconds(self, *arrays: Array, number: int = 10, repeat: int = 3) -> list[float]:
+    def seconds(self, *arrays: NumPyArray, number: int = 10, repeat: int = 3) -> list[float]:
         """Return how long a call takes on the device, without copies, by its own events."""
         with self._on_device(arrays) as pointers:
 
@@ -59,7 +58,7 @@ class CudaExecution:
             return [self._driver.seconds(calls) / number for _ in range(repeat)]
 
     @contextmanager
-    def _on_device(self, arrays: Sequence[Array]) -> Iterator[list[Any]]:
+    def _on_device(self, arrays: Sequence[NumPyArray]) -> Iterator[list[Any]]:
         """Lend memory of the device that holds the arguments; what is in it at the end is copied back."""
         self._check(arrays)
         driver, memories = self._driver, self._plan.memory
@@ -76,7 +75,7 @@ class CudaExecution:
             for pointer, array in lent:
                 driver.download(array, pointer)
 
-    def _check(self, arrays: Sequence[Array]) -> None:
+    def _check(self, arrays: Sequence[NumPyArray]) -> None:
         parameters = [memory for memory in self._plan.memory if memory.parameter is not None]
         if len(arrays) != len(parameters):
             expected("cuda", "arrays", f"{len(parameters)} of them", len(arrays))
@@ -124,7 +123,7 @@ class CudaFunction(Function):
         return self._on_device().seconds(*_contiguous(args), number=number, repeat=repeat)
 
 
-def _contiguous(args: tuple[object, ...]) -> list[Array]:
+def _contiguous(args: tuple[object, ...]) -> list[NumPyArray]:
     return [np.ascontiguousarray(arg.view() if isinstance(arg, NDArray) else arg) for arg in args]
 
 
@@ -132,7 +131,7 @@ def _host_code() -> NativeCode:
     raise UnavailableError("cuda: the function runs on the device and cannot be called as host code")
 
 
-def _write_back(arg: object, array: Array) -> None:
+def _write_back(arg: object, array: NumPyArray) -> None:
     if isinstance(arg, NDArray):
         arg.copyfrom(array)
     elif isinstance(arg, np.ndarray) and arg is not array:

@@ -66,7 +66,7 @@ class DebugResult:
         with open(os.path.join(self.path, TENSORS_FILE_NAME), "wb") as file:
             file.write(save_param_dict(self._tensors))
 
-    def get_graph_nodes(self) -> list[dict[str, Any]]:
+    def get_graph_nodes(self) -> list[dict[str, object]]:
         """Return the nodes in the order of the graph.
 
         Each has ``name``, ``op`` (``param`` for inputs and parameters), ``inputs``, ``attrs`` and ``shape``.

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from contextlib import AbstractContextManager
-from typing import Any
 
 __all__ = ["hold_while_forking"]
 
 
-def hold_while_forking(lock: AbstractContextManager[Any]) -> None:
+def hold_while_forking(lock: AbstractContextManager[object]) -> None:
     """Let a fork wait until a lock is free, so that the child never finds it held by a thread that it does not have.
 
     The lock, such as a ``threading.Lock``, has to live as long as the process.

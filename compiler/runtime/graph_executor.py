@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -193,8 +192,8 @@ class GraphExecutor(ModelExecutor):
 
     # as a module of packed functions
 
-    def get_function(self, name: str) -> Callable[..., Any]:
-        methods: dict[str, Callable[..., Any]] = {
+    def get_function(self, name: str) -> Callable[..., object]:
+        methods: dict[str, Callable[..., object]] = {
             "run": self.run,
             "set_input": self.set_input,
             "set_input_zero_copy": self.set_input_zero_copy,

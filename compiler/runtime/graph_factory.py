@@ -36,7 +36,7 @@ class GraphExecutorFactory(ExecutorFactoryModule):
 
     def __getitem__(self, name: str) -> Callable[..., Any]:
         """Return one of the model's functions: what makes an executor on a device, or what describes the model."""
-        functions: dict[str, Callable[..., Any]] = {
+        functions: dict[str, Callable[..., object]] = {
             self.libmod_name: self._executor,
             "debug_create": self._debug_executor,
             "get_graph_json": self.get_graph_json,

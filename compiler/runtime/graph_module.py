@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from compiler.ir.deprecation import renamed_parameter
 from compiler.ir.error import expected
@@ -51,7 +50,7 @@ class GraphModule(ModelModule):
         """Let the parameters of another executor that ``params_bytes`` names be this one's as well, without a copy."""
         self.module.share_params(other.module, params_bytes)
 
-    def __getitem__(self, key: str) -> Callable[..., Any]:
+    def __getitem__(self, key: str) -> Callable[..., object]:
         return self.module.get_function(key)
 
 

@@ -48,7 +48,7 @@ class _Lock:
     """The lock of all of llvmlite, from its import on: another thread may be compiling."""
 
     def __init__(self) -> None:
-        self.of_llvm: Any = None
+        self.of_llvm: object = None
         self._held = threading.local()
 
     def __enter__(self) -> None:

@@ -7,7 +7,7 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -63,7 +63,7 @@ class BenchmarkResult:
 
 
 def call_instrumented(
-    instruments: Sequence[Instrument], callee: Callee, name: str, args: Sequence[Any], run: Callable[[], T]
+    instruments: Sequence[Instrument], callee: Callee, name: str, args: Sequence[object], run: Callable[[], T]
 ) -> T:
     """Call ``run``, which runs the function ``name`` of ``callee``; tell instruments before and after."""
     for instrument in instruments:
@@ -78,7 +78,7 @@ def call_instrumented(
 
 
 def benchmark(
-    callee: Callee, name: str, args: Sequence[Any], run: Thunk, number: int, repeat: int, min_seconds: float
+    callee: Callee, name: str, args: Sequence[object], run: Thunk, number: int, repeat: int, min_seconds: float
 ) -> BenchmarkResult:
     """Measure ``run``, which runs the function ``name`` of ``callee``, unless an instrument answers instead."""
     instruments = active_instruments()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -62,7 +62,7 @@ class ModelExecutor(Timed):
         """Run the model on the inputs that were set."""
 
     @abstractmethod
-    def get_function(self, name: str) -> Callable[..., Any]:
+    def get_function(self, name: str) -> Callable[..., object]:
         """Return a method by name, e.g. ``run`` or ``set_input``, as TVM's modules have them.
 
         Raises
@@ -90,7 +90,13 @@ class ModelExecutor(Timed):
         target.copyfrom(given)
 
     def timed(
-        self, name: str, call: Callable[..., Any], args: tuple[Any, ...], number: int, repeat: int, min_seconds: float
+        self,
+        name: str,
+        call: Callable[..., object],
+        args: tuple[object, ...],
+        number: int,
+        repeat: int,
+        min_seconds: float,
     ) -> BenchmarkResult:
         """Measure a call that runs the model, unless an instrument answers instead.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from compiler.ir.error import TVMError
 from compiler.ir.instrument import active_instruments
@@ -80,7 +80,7 @@ class Function:
     def _checked_call(self, arrays: Sequence[NDArray]) -> None:
         self.prepare(tuple(arrays))()
 
-    def _run_directly(self, expected: list[tuple[tuple[Any, ...], str, int]], arrays: Sequence[NDArray]) -> None:
+    def _run_directly(self, expected: list[tuple[tuple[object, ...], str, int]], arrays: Sequence[NDArray]) -> None:
         values = [
             array.address
             for array, (shape, dtype, unaligned) in zip(arrays, expected, strict=True)

@@ -22,6 +22,7 @@ from compiler.ir.extension import public_module
 from compiler.ir.memory import ALIGNMENT
 from compiler.runtime.c_types import TVMArray, described_array
 from compiler.runtime.device import Device, cpu
+from compiler.runtime.numpy_types import ElementType, NumPyArray
 
 __all__ = ["ArrayLike", "NDArray", "array", "empty", "from_dlpack", "numpyasarray"]
 
@@ -29,13 +30,13 @@ _ML_DTYPES = {"bfloat16": "bfloat16", "e4m3_float8": "float8_e4m3fn", "e5m2_floa
 _OF_ML_DTYPES = {theirs: ours for ours, theirs in _ML_DTYPES.items()}
 
 
-def numpy_dtype(dtype: str) -> np.dtype[Any]:
+def numpy_dtype(dtype: str) -> ElementType:
     """Return NumPy's type for a scalar data type."""
     name = dt.element(dtype)
     if name in _ML_DTYPES:
         import ml_dtypes  # NumPy has none of these
 
-        kind: np.dtype[Any] = np.dtype(getattr(ml_dtypes, _ML_DTYPES[name]))
+        kind: ElementType = np.dtype(getattr(ml_dtypes, _ML_DTYPES[name]))
         return kind
     if dt.is_custom(name):  # a record of its bits, which nothing takes for a number
         return np.dtype([(name, f"u{dt.storage_bytes(name)}")])
@@ -56,7 +57,7 @@ def name_to_numpy(values: Iterable[object]) -> None:
 
 
 @lru_cache(maxsize=256)
-def tvm_dtype(kind: np.dtype[Any]) -> str:
+def tvm_dtype(kind: ElementType) -> str:
     """Return the data type of the elements of a NumPy array, e.g. of ``ml_dtypes.float8_e5m2``."""
     if kind.names is not None and len(kind.names) == 1:
         return str(kind.names[0])
@@ -64,7 +65,7 @@ def tvm_dtype(kind: np.dtype[Any]) -> str:
     return _OF_ML_DTYPES.get(name, name)
 
 
-def aligned_empty(shape: tuple[int, ...], dtype: str) -> npt.NDArray[Any]:
+def aligned_empty(shape: tuple[int, ...], dtype: str) -> NumPyArray:
     """Return uninitialised memory that starts at a multiple of :data:`~compiler.ir.memory.ALIGNMENT`."""
     element = numpy_dtype(dtype)
     shape = (*shape, dt.lanes(dtype)) if dt.lanes(dtype) > 1 else tuple(shape)
@@ -73,7 +74,7 @@ def aligned_empty(shape: tuple[int, ...], dtype: str) -> npt.NDArray[Any]:
     return memory[start : start + size].view(element).reshape(shape)
 
 
-def _aligned_memory(size: int) -> tuple[npt.NDArray[Any], int, int]:
+def _aligned_memory(size: int) -> tuple[NumPyArray, int, int]:
     """Return memory, and the place and address in it at which ``size`` aligned bytes begin."""
     memory = np.empty(size + ALIGNMENT, np.uint8)
     address = memory.__array_interface__["data"][0]
@@ -89,7 +90,7 @@ class NDArray:
 
     __slots__ = ("_memory", "address", "device", "dtype", "shape")
 
-    def __init__(self, memory: npt.NDArray[Any], dtype: str, device: Device) -> None:
+    def __init__(self, memory: NumPyArray, dtype: str, device: Device) -> None:
         self._memory = memory
         self.shape: tuple[int, ...] = memory.shape if dt.lanes(dtype) == 1 else memory.shape[:-1]
         self.dtype = dtype
@@ -111,7 +112,7 @@ class NDArray:
         """Size in bytes."""
         return self._memory.nbytes
 
-    def numpy(self) -> npt.NDArray[Any]:
+    def numpy(self) -> NumPyArray:
         """Return a new array with the elements.
 
         Of ``bfloat16``, which NumPy does not have, they are the bits as ``uint16``; ``numpy.asarray(x)`` has its
@@ -119,7 +120,7 @@ class NDArray:
         """
         return np.array(self._memory.view(np.uint16) if dt.element(self.dtype) == "bfloat16" else self._memory)
 
-    def asnumpy(self) -> npt.NDArray[Any]:
+    def asnumpy(self) -> NumPyArray:
         """Copy the elements, as releases before 0.8 spelled :meth:`numpy`."""
         deprecated("NDArray.asnumpy", "NDArray.numpy")
         return self.numpy()
@@ -128,7 +129,7 @@ class NDArray:
         """Return whether another array is this very one."""
         return self is other
 
-    def view(self) -> npt.NDArray[Any]:
+    def view(self) -> NumPyArray:
         """Return the elements themselves, not a copy."""
         return self._memory
 
@@ -181,7 +182,7 @@ class NDArray:
         """The address of a description in C's layout, as extension classes pass it on."""
         return described_array(self.address, self.dtype, self.shape, self.device)
 
-    def __dlpack__(self, *, stream: object = None) -> Any:
+    def __dlpack__(self, *, stream: object = None) -> object:
         """Return a capsule through which other libraries see the same memory; the CPU has no streams."""
         return self._memory.__dlpack__(stream=None)
 
@@ -200,7 +201,7 @@ class NDArray:
     def __len__(self) -> int:
         return len(self._memory)
 
-    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> NumPyArray:
         return np.array(self._memory, dtype=dtype)
 
     def __repr__(self) -> str:
@@ -212,7 +213,7 @@ class NDArray:
 
 ArrayLike: TypeAlias = NDArray | npt.ArrayLike
 """What an array can be made of: an array, or what NumPy makes one of."""
-_Item: TypeAlias = int | slice | EllipsisType | npt.NDArray[Any] | None
+_Item: TypeAlias = int | slice | EllipsisType | NumPyArray | None
 _Index: TypeAlias = _Item | tuple[_Item, ...]
 
 
@@ -253,10 +254,10 @@ _PIECE, _SLAB = 1 << 10, 1 << 15
 class _Slab(threading.local):
     """The memory that this thread's next small array is cut out of."""
 
-    memory: npt.NDArray[Any] = np.empty(0, np.uint8)
+    memory: NumPyArray = np.empty(0, np.uint8)
     address, used = 0, 0
 
-    def cut(self, size: int) -> tuple[npt.NDArray[Any], int, int]:
+    def cut(self, size: int) -> tuple[NumPyArray, int, int]:
         """Return memory, and the place and address in it of aligned bytes that nobody else gets."""
         start = self.used
         if start + size > len(self.memory) - ALIGNMENT:
@@ -298,7 +299,7 @@ def array(arr: ArrayLike, device: Device | None = None, mem_scope: str | None = 
     return empty(values.shape, tvm_dtype(values.dtype), device, mem_scope).copyfrom(values)
 
 
-def numpyasarray(values: npt.NDArray[Any]) -> NDArray:
+def numpyasarray(values: NumPyArray) -> NDArray:
     """Return an array that shares the memory of a NumPy array.
 
     Raises
@@ -323,7 +324,7 @@ def from_dlpack(dltensor: object) -> NDArray:
     """
     source = dltensor if hasattr(dltensor, "__dlpack__") else _Capsule(dltensor)
     try:
-        memory: npt.NDArray[Any] = np.from_dlpack(source)
+        memory: NumPyArray = np.from_dlpack(source)
         return numpyasarray(memory)
     except (BufferError, TypeError, ValueError, RuntimeError, AttributeError) as exc:
         raise ArgumentError(f"from_dlpack: expected a tensor with __dlpack__, got {show(dltensor)}: {exc}") from None

@@ -52,7 +52,7 @@ def importing(functions: Mapping[str, Callable[..., object]]) -> Iterator[None]:
         _IMPORTED.reset(token)
 
 
-def call(name: str, args: list[Any], expected: ArgTypeCode = ArgTypeCode.INT) -> Any:
+def call(name: str, args: list[object], expected: ArgTypeCode = ArgTypeCode.INT) -> Any:
     """Call a registered function."""
     function = _IMPORTED.get().get(name) or get_global_func(name)
     result = function(*args)  # type: ignore[misc]
@@ -69,7 +69,7 @@ def call(name: str, args: list[Any], expected: ArgTypeCode = ArgTypeCode.INT) ->
     )
 
 
-def call_traced(name: str, args: list[Any], is_float: bool) -> Any:
+def call_traced(name: str, args: list[object], is_float: bool) -> object:
     """Call a registered function with values to look at."""
     result = call(name, args, ArgTypeCode.FLOAT if is_float else ArgTypeCode.INT)
     return args[-1] if result is None else result

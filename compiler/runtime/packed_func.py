@@ -36,7 +36,7 @@ class PackedFunc:
 
     __slots__ = ("__wrapped__", "name")
 
-    def __init__(self, function: Callable[..., Any], name: str = "") -> None:
+    def __init__(self, function: Callable[..., object], name: str = "") -> None:
         self.__wrapped__ = function
         self.name = name
 
@@ -63,7 +63,7 @@ def _argument(value: object) -> object:
     return value
 
 
-def convert(value: object) -> Any:
+def convert(value: object) -> object:
     """Return a Python value as an object of the runtime; the items of containers as well, None and objects stay.
 
     Raises
@@ -100,7 +100,7 @@ def convert_key(key: object) -> object:
     return key if isinstance(key, (str, Node)) else convert(key)
 
 
-def register_func(func_name: str | Callable[..., Any], f: Function | None = None, override: bool = False) -> Any:
+def register_func(func_name: str | Callable[..., object], f: Function | None = None, override: bool = False) -> object:
     """Register a function under a name, its own by default; without ``f``, a decorator.
 
     Raises

@@ -7,7 +7,7 @@ import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from compiler.ir.error import ArgumentError
 
@@ -210,7 +210,7 @@ def _as_json(row: Row) -> dict[str, dict[str, float | str]]:
     }
 
 
-def _from_json(row: Mapping[str, Mapping[str, Any]]) -> dict[str, Value]:
+def _from_json(row: Mapping[str, Mapping[str, object]]) -> dict[str, Value]:
     read: dict[str, Value] = {}
     for column, tagged in row.items():
         ((kind, value),) = tagged.items()

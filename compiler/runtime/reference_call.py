@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from compiler.ir.error import ArgumentError
 from compiler.ir.op import Op
 from compiler.runtime.ndarray import NDArray, name_to_numpy
+from compiler.runtime.numpy_types import NumPyArray
 
 Nest = int | list["Nest"]
 """How arrays are arranged in tuples, as the graph's JSON has it: an array is an int, a tuple a list."""
-Arrays = npt.NDArray[Any] | tuple["Arrays", ...]
+Arrays = NumPyArray | tuple["Arrays", ...]
 
 
 def reference_call(
@@ -37,7 +36,7 @@ def reference_call(
     return run
 
 
-def nested(nest: Sequence[Nest], arrays: Sequence[npt.NDArray[Any]]) -> list[Arrays]:
+def nested(nest: Sequence[Nest], arrays: Sequence[NumPyArray]) -> list[Arrays]:
     """Return arrays arranged in tuples: an int of ``nest`` is an array, a list a tuple."""
     rest = iter(arrays)
 
@@ -47,6 +46,6 @@ def nested(nest: Sequence[Nest], arrays: Sequence[npt.NDArray[Any]]) -> list[Arr
     return [take(shape) for shape in nest]
 
 
-def flat(value: Arrays | Sequence[Arrays]) -> list[npt.NDArray[Any]]:
+def flat(value: Arrays | Sequence[Arrays]) -> list[NumPyArray]:
     """Return the arrays of a value, those of nested tuples in their order."""
     return [a for part in value for a in flat(part)] if isinstance(value, (tuple, list)) else [np.asarray(value)]

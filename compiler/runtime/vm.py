@@ -68,7 +68,7 @@ class VirtualMachine(Timed):
         """Call a function and keep its result for :meth:`get_outputs`."""
         self.invoke(func_name, *args, **kwargs)
 
-    def get_outputs(self) -> list[Any]:
+    def get_outputs(self) -> list[object]:
         """Return the results of the last call: the fields of a tuple, or one value."""
         return list(self._outputs)
 
@@ -138,7 +138,7 @@ class VirtualMachine(Timed):
         """Call the function ``main``."""
         return self.invoke("main", *args, **kwargs)
 
-    def get_function(self, name: str) -> Callable[..., Any]:
+    def get_function(self, name: str) -> Callable[..., object]:
         """Return a function by name."""
         self._entry(name)
         return lambda *args: self.invoke(name, *args)

@@ -32,7 +32,7 @@ class _Function(msgspec.Struct):
     params: list[str]
     registers: int
     is_global: bool
-    instructions: list[tuple[str, list[Any]]]
+    instructions: list[tuple[str, list[object]]]
 
 
 class _Kernel(msgspec.Struct):
@@ -67,7 +67,7 @@ def saved_program(program: Executable) -> bytearray:
     return bytearray(msgspec.msgpack.encode(whole))
 
 
-def _row(instruction: Instruction) -> tuple[str, list[Any]]:
+def _row(instruction: Instruction) -> tuple[str, list[object]]:
     return type(instruction).__name__, [getattr(instruction, field.name) for field in fields(instruction)]
 
 
@@ -92,7 +92,7 @@ def _function(saved: _Function) -> VMFunction:
     return VMFunction(saved.name, tuple(saved.params), saved.registers, instructions, saved.is_global)
 
 
-def _instruction(name: str, values: list[Any]) -> Instruction:
+def _instruction(name: str, values: list[object]) -> Instruction:
     kind: Any = _INSTRUCTIONS.get(name)
     if kind is None:
         raise ArgumentError(f"Executable.load_exec: there is no instruction {name!r}")

@@ -6,11 +6,11 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from compiler.ir.error import ArgumentError
+from compiler.runtime.numpy_types import NumPyArray
 from compiler.tir.access_trace.cache import CacheLevel
 
 __all__ = ["Bandwidth", "measure_bandwidth"]
@@ -51,11 +51,11 @@ def measure_bandwidth(threads: int = 1, caches: Sequence[CacheLevel] = ()) -> Ba
     return Bandwidth(best, TRIPS * 8 * part * threads)
 
 
-def _copied(pairs: Sequence[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]) -> float:
+def _copied(pairs: Sequence[tuple[NumPyArray, NumPyArray]]) -> float:
     """Return the time in seconds that the threads take to copy their arrays."""
     gate = threading.Barrier(len(pairs) + 1)
 
-    def work(source: np.ndarray[Any, Any], copy: np.ndarray[Any, Any]) -> None:
+    def work(source: NumPyArray, copy: NumPyArray) -> None:
         gate.wait()
         np.copyto(copy, source)
 

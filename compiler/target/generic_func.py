@@ -59,7 +59,7 @@ class GenericFunc:
         func: Callable[..., object] | str | Sequence[str],
         key_list: str | Sequence[str] | None = None,
         allow_override: bool = False,
-    ) -> Any:
+    ) -> object:
         """Register an implementation for target keys, e.g. ``["cuda", "gpu"]``; given the keys alone, a decorator.
 
         Raises

@@ -135,7 +135,7 @@ class Target(TargetAttributes):
 
     @staticmethod
     def canon_multi_target_and_host(
-        target: TargetLike | Sequence[TargetLike] | Mapping[Any, TargetLike], target_host: TargetLike | None = None
+        target: TargetLike | Sequence[TargetLike] | Mapping[object, TargetLike], target_host: TargetLike | None = None
     ) -> list[Target]:
         """Convert one or several targets, at least one, to a list; those without a host get ``target_host``.
 
@@ -147,10 +147,10 @@ class Target(TargetAttributes):
 
     @staticmethod
     def canon_target_map_and_host(
-        target_map: Mapping[TargetLike, Any], target_host: TargetLike | None = None
-    ) -> tuple[dict[Target, Any], Target | None]:
+        target_map: Mapping[TargetLike, object], target_host: TargetLike | None = None
+    ) -> tuple[dict[Target, object], Target | None]:
         """Combine the targets that are the keys of a mapping with one host, by default the first target's."""
-        targets: dict[Target, Any] = {}
+        targets: dict[Target, object] = {}
         host = Target.canon_target(target_host)
         for given, value in target_map.items():
             target, host = Target.canon_target_and_host(given, host)

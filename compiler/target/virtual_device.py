@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from compiler.ir.codecs import register_codec
 from compiler.ir.error import ArgumentError, expected
@@ -151,7 +150,7 @@ def _device_type(target: Target) -> int:
 
 def make_compilation_config(
     ctxt: PassContext,
-    target: TargetLike | Sequence[TargetLike] | Mapping[Any, TargetLike],
+    target: TargetLike | Sequence[TargetLike] | Mapping[object, TargetLike],
     target_host: Target | str | None = None,
 ) -> CompilationConfig:
     """Create a compilation configuration; the target of host code is ``llvm`` by default.

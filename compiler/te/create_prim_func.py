@@ -90,7 +90,7 @@ class _Blocks:
             self._declare(op)
         statements = [statement for op in order if (statement := self._statement(op)) is not None]
         params, buffer_map = self._parameters()
-        attrs: dict[str, Any] = {"global_symbol": "main", "tir.noalias": True}
+        attrs: dict[str, object] = {"global_symbol": "main", "tir.noalias": True}
         parameters = [buffer_map.get(p) for p in params]
         free = _LayoutFree(parameters)
         body = self._root(free.visit(seq(statements)))
@@ -209,7 +209,7 @@ class _Blocks:
         always = isinstance(condition, IntImm) and condition.value
         return init, update if always else IfThenElse(condition, update)
 
-    def _annotation(self, key: str, value: Any) -> Any:
+    def _annotation(self, key: str, value: Any) -> object:
         if key == LAYOUT_FREE:
             return [self._buffers[tensor] for tensor in value]
         return value

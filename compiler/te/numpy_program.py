@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-__all__ = ["Array", "NumPyProgram", "Tape"]
+from compiler.runtime.numpy_types import NumPyArray
 
-Array = np.ndarray[Any, Any]
+__all__ = ["NumPyArray", "NumPyProgram", "Tape"]
 
 MAX_SOURCE = 160
 """Characters of an expression that are worth reading."""
@@ -41,7 +41,7 @@ class _Step:
 
     function: Callable[..., Any]
     args: tuple[Any, ...]
-    keywords: dict[str, Any]
+    keywords: dict[str, object]
     slot: int
 
 
@@ -57,7 +57,7 @@ class NumPyProgram:
         self._outputs = outputs
         self.source = source
 
-    def __call__(self) -> list[Array]:
+    def __call__(self) -> list[NumPyArray]:
         """Compute the outputs from the inputs that the program was recorded with."""
         values = list(self._values)
         with np.errstate(all="ignore"):
@@ -73,8 +73,8 @@ class Tape:
     A value is recognised by its identity, so every value that was recorded stays alive as long as the tape.
     """
 
-    def __init__(self, inputs: Mapping[Any, Array]) -> None:
-        self._values: list[Any] = []
+    def __init__(self, inputs: Mapping[Any, NumPyArray]) -> None:
+        self._values: list[object] = []
         self._sources: list[str] = []
         self._slots: dict[int, int] = {}
         self._steps: list[_Step] = []
@@ -83,28 +83,28 @@ class Tape:
         for key, value in inputs.items():
             self._views[self._hold(value, str(key.name))] = str(key.name)
 
-    def call(self, function: Callable[..., Any], *args: object, **keywords: Any) -> Any:
+    def call(self, function: Callable[..., object], *args: object, **keywords: object) -> Any:
         """Call ``function`` now, and record the call where an argument depends on an input; keywords are constants."""
         with np.errstate(all="ignore"):
             value = function(*args, **keywords)
         return self._record(value, function, args, keywords)
 
-    def array(self, value: object) -> Array:
+    def array(self, value: object) -> NumPyArray:
         """Return a value as an array, a recorded call where it is none yet."""
-        array: Array = value if isinstance(value, np.ndarray) else self.call(np.asarray, value)
+        array: NumPyArray = value if isinstance(value, np.ndarray) else self.call(np.asarray, value)
         return array
 
-    def view(self, function: Callable[..., Array], array: Array, *args: object) -> Array:
+    def view(self, function: Callable[..., NumPyArray], array: NumPyArray, *args: object) -> NumPyArray:
         """Make a view of an array; a view of an input is made once, before the program runs."""
         value = function(array, *args)
         name = self._views.get(self._slots.get(id(array), -1))
         if name is not None:
             self._views[self._hold(value, _view_source(name, value, array.size))] = name
             return value
-        recorded: Array = self._record(value, function, (array, *args), {})
+        recorded: NumPyArray = self._record(value, function, (array, *args), {})
         return recorded
 
-    def program(self, outputs: Sequence[Array]) -> NumPyProgram:
+    def program(self, outputs: Sequence[NumPyArray]) -> NumPyProgram:
         """Return the calls recorded so far as a program that computes ``outputs``."""
         slots = [self._slot_of(value) for value in outputs]
         needed = self._needed(slots)
@@ -122,13 +122,13 @@ class Tape:
                 needed |= {a.index for a in step.args if type(a) is _Slot}
         return needed
 
-    def _slot_of(self, value: Array) -> int:
+    def _slot_of(self, value: NumPyArray) -> int:
         """Return the slot of a value; one that depends on no input gets its own."""
         slot = self._slots.get(id(value))
         return self._hold(value, "constant") if slot is None else slot
 
     def _record(
-        self, value: object, function: Callable[..., Any], args: tuple[object, ...], keywords: dict[str, Any]
+        self, value: object, function: Callable[..., object], args: tuple[object, ...], keywords: dict[str, object]
     ) -> Any:
         slots = tuple(_Slot(self._slots[id(a)]) if id(a) in self._slots else a for a in args)
         if not any(type(a) is _Slot for a in slots) or id(value) in self._slots:
@@ -144,7 +144,7 @@ class Tape:
         self._slots[id(value)] = slot
         return slot
 
-    def _source(self, function: Callable[..., Any], args: Sequence[object], keywords: Mapping[str, object]) -> str:
+    def _source(self, function: Callable[..., object], args: Sequence[object], keywords: Mapping[str, object]) -> str:
         """Return a call as Python writes it, cut where it is too long to be read anyway."""
         texts = [self._sources[a.index] if type(a) is _Slot else _constant(a) for a in args]
         operator = _OPERATORS.get(function) if len(texts) == 2 else None
@@ -159,7 +159,7 @@ class Tape:
         return f"np.{name}({', '.join(texts)})"[: 2 * MAX_SOURCE]
 
 
-def _destination(function: Callable[..., Any], value: object) -> dict[str, Any]:
+def _destination(function: Callable[..., object], value: object) -> dict[str, object]:
     """Return where a call writes its result each time, as a kernel does, where the function lets it be chosen.
 
     Fresh memory for each result would cost more than the work on it.
@@ -170,7 +170,7 @@ def _destination(function: Callable[..., Any], value: object) -> dict[str, Any]:
     return {}
 
 
-def _view_source(name: str, view: Array, size: int) -> str:
+def _view_source(name: str, view: NumPyArray, size: int) -> str:
     """Return a view of an input of ``size`` elements as Python writes it, subscripts left out."""
     if view.size != size:
         return f"{name}[…]"
@@ -181,7 +181,7 @@ def _constant(value: object) -> str:
     return "…" if isinstance(value, np.ndarray) else repr(value) if isinstance(value, str) else str(value)
 
 
-def strided_view(array: Array, offset: int, shape: Sequence[int], strides: Sequence[int]) -> Array:
+def strided_view(array: NumPyArray, offset: int, shape: Sequence[int], strides: Sequence[int]) -> NumPyArray:
     """Return the view of a C-contiguous array that begins at an element, read-only."""
     start = array.reshape(-1)[offset:] if array.size else array
     return as_strided(start, shape, strides, writeable=False)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from string import ascii_lowercase, ascii_uppercase
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -43,7 +43,7 @@ from compiler.ir.primexpr import (
     Var,
 )
 from compiler.ir.substitute import substitute, values_of
-from compiler.te.numpy_program import Array, NumPyProgram, Tape, strided_view
+from compiler.te.numpy_program import NumPyArray, NumPyProgram, Tape, strided_view
 from compiler.te.operation import ComputeOp, PlaceholderOp, domain
 from compiler.te.tensor import Operation, Tensor
 
@@ -64,7 +64,7 @@ class NoNumPyProgram(TVMError):
     """The expression has no NumPy program of sensible size; the message says why."""
 
 
-_UFUNCS: dict[type, Any] = {
+_UFUNCS: dict[type, np.ufunc] = {
     Add: np.add,
     Sub: np.subtract,
     Mul: np.multiply,
@@ -76,12 +76,14 @@ _UFUNCS: dict[type, Any] = {
 }
 
 
-def evaluate(outputs: Sequence[Tensor], inputs: Mapping[Tensor, Array]) -> list[Array]:
+def evaluate(outputs: Sequence[Tensor], inputs: Mapping[Tensor, NumPyArray]) -> list[NumPyArray]:
     """Compute tensors of constant shapes with NumPy."""
     return numpy_program(outputs, inputs)[0]
 
 
-def numpy_program(outputs: Sequence[Tensor], inputs: Mapping[Tensor, Array]) -> tuple[list[Array], NumPyProgram]:
+def numpy_program(
+    outputs: Sequence[Tensor], inputs: Mapping[Tensor, NumPyArray]
+) -> tuple[list[NumPyArray], NumPyProgram]:
     """Compute tensors of constant shapes with NumPy, and return the calls that compute them again from the same inputs.
 
     Results are C-contiguous; to repeat the calls, no expression is looked at.
@@ -94,11 +96,11 @@ def numpy_program(outputs: Sequence[Tensor], inputs: Mapping[Tensor, Array]) -> 
 class _Values:
     """Values of tensors, each computed once; what is called for them is on the tape."""
 
-    def __init__(self, inputs: Mapping[Tensor, Array]) -> None:
+    def __init__(self, inputs: Mapping[Tensor, NumPyArray]) -> None:
         self.tape = Tape(inputs)
         self._arrays = dict(inputs)
 
-    def of(self, tensor: Tensor) -> Array:
+    def of(self, tensor: Tensor) -> NumPyArray:
         """Return the value of a tensor, and compute all that it needs."""
         if tensor not in self._arrays:
             op = tensor.op
@@ -111,12 +113,12 @@ class _Values:
                 self._arrays[result] = self._contiguous(_Evaluation(op.axis, self).at_all_points(body), result.dtype)
         return self._arrays[tensor]
 
-    def _contiguous(self, value: Array, dtype: str) -> Array:
+    def _contiguous(self, value: NumPyArray, dtype: str) -> NumPyArray:
         """Return a value in C order, as strided reads count on."""
         if value.dtype == dtype and value.flags.c_contiguous:
             return value
         if value.dtype == dtype:
-            array: Array = self.tape.call(np.ascontiguousarray, value)
+            array: NumPyArray = self.tape.call(np.ascontiguousarray, value)
         else:
             array = self.tape.call(_astype, value, dtype, order="C")
         return array
@@ -148,23 +150,23 @@ class _Evaluation(Functor):
         self.shape = tuple(extent for _, extent in ranges)
         self.values = values
         self.tape = values.tape
-        self.bound: dict[Var, Any] = {}
+        self.bound: dict[Var, object] = {}
         self._analyzer = Analyzer()
         for axis in axes:
             self._analyzer.bind(axis.var, domain(axis))
 
-    def at_all_points(self, e: PrimExpr) -> Array:
+    def at_all_points(self, e: PrimExpr) -> NumPyArray:
         """Return the value of ``e`` at every point."""
         value = self.tape.array(self.visit(e))
         return value if value.shape == self.shape else self.tape.view(np.broadcast_to, value, self.shape)
 
-    def visit_IntImm(self, n: IntImm) -> Any:
+    def visit_IntImm(self, n: IntImm) -> object:
         return np.dtype(n.dtype).type(n.value)
 
-    def visit_FloatImm(self, n: FloatImm) -> Any:
+    def visit_FloatImm(self, n: FloatImm) -> object:
         return np.dtype(n.dtype).type(n.value)
 
-    def visit_Var(self, n: Var) -> Any:
+    def visit_Var(self, n: Var) -> object:
         if n in self.bound:
             return self.bound[n]
         if n not in self.vars:
@@ -174,7 +176,7 @@ class _Evaluation(Functor):
         values = np.arange(low, low + self.shape[where], dtype=n.dtype)
         return values.reshape([-1 if d == where else 1 for d in range(len(self.shape))])
 
-    def visit_BinaryOp(self, n: BinaryOp) -> Any:
+    def visit_BinaryOp(self, n: BinaryOp) -> object:
         a, b = self.visit(n.a), self.visit(n.b)
         ufunc = _UFUNCS.get(type(n))
         if ufunc is not None:
@@ -184,27 +186,27 @@ class _Evaluation(Functor):
         quotient = self.tape.call(np.true_divide, a, b)
         return quotient if n.dtype.startswith("float") else self._cast(self.tape.call(np.trunc, quotient), n.dtype)
 
-    def _cast(self, value: object, dtype: str) -> Any:
+    def _cast(self, value: object, dtype: str) -> object:
         array = self.tape.array(value)
         return array if array.dtype == dtype else self.tape.call(_astype, array, dtype)
 
-    def visit_Not(self, n: Not) -> Any:
+    def visit_Not(self, n: Not) -> object:
         return self.tape.call(np.logical_not, self.visit(n.a))
 
-    def visit_Cast(self, n: Cast) -> Any:
+    def visit_Cast(self, n: Cast) -> object:
         return self._cast(self.visit(n.value), n.dtype)
 
-    def visit_Broadcast(self, n: Broadcast) -> Any:
+    def visit_Broadcast(self, n: Broadcast) -> object:
         raise NoNumPyProgram("vectors have no NumPy counterpart here")
 
-    def visit_Let(self, n: Let) -> Any:
+    def visit_Let(self, n: Let) -> object:
         self.bound[n.var] = self.visit(n.value)
         return self.visit(n.body)
 
-    def visit_Select(self, n: Select) -> Any:
+    def visit_Select(self, n: Select) -> object:
         return self.tape.call(np.where, self.visit(n.condition), self.visit(n.true_value), self.visit(n.false_value))
 
-    def visit_Call(self, n: Call) -> Any:
+    def visit_Call(self, n: Call) -> object:
         name = getattr(n.op, "name", "")
         reference = np.where if name == "tir.if_then_else" else getattr(n.op, "reference", None)
         if reference is None:
@@ -215,7 +217,7 @@ class _Evaluation(Functor):
         value = self.tape.call(reference, *args)
         return value if reference is np.where else self._cast(value, n.dtype)
 
-    def visit_ProducerLoad(self, n: ProducerLoad) -> Any:
+    def visit_ProducerLoad(self, n: ProducerLoad) -> object:
         n = self._through_copies(n)
         source = self.values.of(n.producer)
         view = self._strided(source, n.indices)
@@ -237,7 +239,7 @@ class _Evaluation(Functor):
             n = ProducerLoad(original.producer, tuple(indices))
         return n
 
-    def _strided(self, source: Array, indices: Sequence[PrimExpr]) -> Array | None:
+    def _strided(self, source: NumPyArray, indices: Sequence[PrimExpr]) -> NumPyArray | None:
         """Return the read as a view over the axes, or None if it is not affine or leaves the tensor."""
         strides, offset = [0] * len(self.vars), 0
         for dimension, index in enumerate(indices):
@@ -265,7 +267,7 @@ class _Evaluation(Functor):
         values[-1] += sum(c * s for c, s in zip(values, self.starts, strict=False))
         return values
 
-    def visit_Reduce(self, n: Reduce) -> Any:
+    def visit_Reduce(self, n: Reduce) -> object:
         inner = _Evaluation([*self.axes, *n.axis], self.values)
         combine = _reducer(n)
         unconditional = isinstance(n.condition, IntImm)
@@ -285,7 +287,7 @@ class _Evaluation(Functor):
         result = self.tape.call(combine.reduce, values, axis=where, dtype=n.dtype, initial=start)
         return self.tape.call(combine, self.at_all_points(n.init[0]), result) if n.init else result
 
-    def _fold(self, n: Reduce, inner: _Evaluation) -> Array:
+    def _fold(self, n: Reduce, inner: _Evaluation) -> NumPyArray:
         """Reduce by any combiner: one step a reduced element, all elements of the result at once."""
         steps = int(np.prod(inner.shape[len(self.axes) :]))
         if steps > MAX_FOLD_STEPS:
@@ -303,7 +305,7 @@ class _Evaluation(Functor):
             state = [self.tape.call(np.where, chosen, *pair) for pair in zip(new, state, strict=True)]
         return state[n.value_index]
 
-    def factors(self, e: PrimExpr) -> list[Array] | None:
+    def factors(self, e: PrimExpr) -> list[NumPyArray] | None:
         """Return the factors of a product of views, or None if ``e`` is something else."""
         if isinstance(e, Mul):
             left, right = self.factors(e.a), self.factors(e.b)
@@ -314,7 +316,7 @@ class _Evaluation(Functor):
             return None if view is None else [view]
         return None
 
-    def contract(self, product: list[Array], rank: int) -> Array:
+    def contract(self, product: list[NumPyArray], rank: int) -> NumPyArray:
         """Sum a product of views over the axes from ``rank`` on."""
         # An axis that a factor does not depend on has extent 1: it is not a subscript of that factor.
         factors = [([d for d, extent in enumerate(view.shape) if extent > 1], view) for view in product]
@@ -326,29 +328,29 @@ class _Evaluation(Functor):
         out = [d for d in range(rank) if d in present]
         result = self._einsum(views, out)
         shape = tuple(self.shape[d] if d in present else 1 for d in range(rank))
-        total: Array = result if result.shape == shape else self.tape.call(np.reshape, result, shape)
+        total: NumPyArray = result if result.shape == shape else self.tape.call(np.reshape, result, shape)
         return total if repeat == 1 else self.tape.call(np.multiply, total, product[0].dtype.type(repeat))
 
-    def _without_broadcast_axes(self, view: Array, dims: list[int]) -> Array:
+    def _without_broadcast_axes(self, view: NumPyArray, dims: list[int]) -> NumPyArray:
         """Return a view with the axes ``dims`` alone."""
         if len(dims) == view.ndim:
             return view
         shape = tuple(view.shape[d] for d in dims)
         return self.tape.view(np.reshape, view, shape)
 
-    def _einsum(self, views: list[tuple[list[int], Array]], out: list[int]) -> Array:
+    def _einsum(self, views: list[tuple[list[int], NumPyArray]], out: list[int]) -> NumPyArray:
         """Sum a product of views, each with the axes that its dimensions are, over those that are not in ``out``."""
         subscripts = ",".join("".join(_SUBSCRIPTS[d] for d in dims) for dims, _ in views)
         subscripts += "->" + "".join(_SUBSCRIPTS[d] for d in out)
         operands = [view for _, view in views]
         if (matrices := self._matrices(views, out)) is not None:
-            product: Array = self.tape.call(np.matmul, *matrices)
+            product: NumPyArray = self.tape.call(np.matmul, *matrices)
             return product
         path = np.einsum_path(subscripts, *operands, optimize="greedy")[0]
-        result: Array = self.tape.call(np.einsum, subscripts, *operands, optimize=path)
+        result: NumPyArray = self.tape.call(np.einsum, subscripts, *operands, optimize=path)
         return result
 
-    def _matrices(self, views: list[tuple[list[int], Array]], out: list[int]) -> list[Array] | None:
+    def _matrices(self, views: list[tuple[list[int], NumPyArray]], out: list[int]) -> list[NumPyArray] | None:
         """Return two factors as the matrices whose product they are, or None if it is not a product of matrices.
 
         Axes of a view come in the order of the loops, so what is stored as a matrix may be seen transposed here.
@@ -366,24 +368,24 @@ class _Evaluation(Functor):
         ]
 
 
-def _is_dense(matrix: Array) -> bool:
+def _is_dense(matrix: NumPyArray) -> bool:
     """Whether the rows or the columns of a matrix are contiguous: BLAS takes such a matrix as it is."""
     return matrix.itemsize in matrix.strides
 
 
-def _astype(value: Array, dtype: str, order: Literal["K", "C"] = "K") -> Array:
+def _astype(value: NumPyArray, dtype: str, order: Literal["K", "C"] = "K") -> NumPyArray:
     return value.astype(dtype, order=order)
 
 
-def _take(source: Array, *indices: Array) -> Array:
+def _take(source: NumPyArray, *indices: NumPyArray) -> NumPyArray:
     """Return the elements at some indices, which broadcast against each other."""
-    elements: Array = source[indices]
+    elements: NumPyArray = source[indices]
     return elements
 
 
-def _plane(values: Array, index: int) -> Array:
+def _plane(values: NumPyArray, index: int) -> NumPyArray:
     """Return the elements whose last index is ``index``."""
-    plane: Array = values[..., index]
+    plane: NumPyArray = values[..., index]
     return plane
 
 
@@ -399,7 +401,7 @@ _COMPARISONS = {
 }
 
 
-def _reducer(n: Reduce) -> Any:
+def _reducer(n: Reduce) -> np.ufunc | None:
     """Return the ufunc of a reduction whose combiner is one operation on its two arguments, else None."""
     combiner = n.combiner
     if len(combiner.result) > 1:

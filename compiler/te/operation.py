@@ -292,7 +292,9 @@ def _axis(dom: Range, name: str, kind: int) -> IterVar:
     return IterVar(dom, Var(name, dom.extent.dtype), kind)
 
 
-def _axis_names(fcompute: Callable[..., Any], ndim: int, name: str, varargs_names: Sequence[str] | None) -> list[str]:
+def _axis_names(
+    fcompute: Callable[..., object], ndim: int, name: str, varargs_names: Sequence[str] | None
+) -> list[str]:
     if not callable(fcompute):
         raise ArgumentError(f"compute: fcompute must be callable, got {show(fcompute)} (tensor {name!r})")
     try:

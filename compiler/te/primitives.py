@@ -103,7 +103,7 @@ class Recorder(Protocol):
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
-_PRIMITIVES: set[Callable[..., Any]] = set()
+_PRIMITIVES: set[Callable[..., object]] = set()
 
 
 def primitive(method: F) -> F:
@@ -170,7 +170,7 @@ def _applying(owner: RecordedStage | Recorder, schedule: Recorder) -> Iterator[N
         schedule.applying = False
 
 
-def primitives_of(owner: type) -> dict[str, Callable[..., Any]]:
+def primitives_of(owner: type) -> dict[str, Callable[..., object]]:
     """Return the primitives of a class, by name: those of its methods whose calls are recorded."""
     methods = {name: getattr(owner, name) for name in dir(owner)}
     return {name: method for name, method in methods.items() if inspect.isfunction(method) and method in _PRIMITIVES}
@@ -183,7 +183,7 @@ class PrimitiveRegistry:
     """
 
     def __init__(self) -> None:
-        self.methods: dict[str, Callable[..., Any]] = {}
+        self.methods: dict[str, Callable[..., object]] = {}
         self._owner: type | None = None
 
     def register(self, function: F) -> F:
@@ -204,7 +204,7 @@ class PrimitiveRegistry:
         return owner
 
     @staticmethod
-    def _add(owner: type, name: str, method: Callable[..., Any]) -> None:
+    def _add(owner: type, name: str, method: Callable[..., object]) -> None:
         method.__qualname__ = f"{owner.__name__}.{name}"
         setattr(owner, name, method)
 

@@ -55,7 +55,7 @@ class _Correspondence:
         self._schedule = schedule
         self._new: dict[Node, Node] = {}
 
-    def of(self, value: Any) -> Any:
+    def of(self, value: object) -> Any:
         if isinstance(value, Stage):
             return self._schedule[self.of(value.origin_op)]
         if isinstance(value, (list, tuple)):

@@ -148,7 +148,7 @@ def scan(
     inputs: Tensors | None = None,
     name: str = "scan",
     tag: str = "",
-    attrs: Mapping[str, Any] | None = None,
+    attrs: Mapping[str, object] | None = None,
 ) -> Any:
     """Declare tensors whose elements along the first dimension are computed from those before.
 

@@ -6,7 +6,6 @@ import operator
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import reduce
-from typing import Any
 
 from compiler.arith import Analyzer
 from compiler.ir import dtype as dt
@@ -56,7 +55,7 @@ class StageStorage(StageState):
         self._set_attr(axis, replace(self._attr(axis), dim_align=(factor, offset)))
 
     @primitive
-    def transform_layout(self, mapping_function: Callable[..., Any]) -> list[IterVar] | None:
+    def transform_layout(self, mapping_function: Callable[..., object]) -> list[IterVar] | None:
         """Transform the layout of this stage's buffer, and traverse the elements in that order; returns the new loops.
 
         What reads the stage follows.  Transformations that are applied one after another take the dimensions that the

@@ -202,7 +202,7 @@ class Tensor(DataProducer, ExprOperators):
     __str__ = __repr__
 
 
-def _elementwise(name: str, *operands: ExprLike | str) -> Any:
+def _elementwise(name: str, *operands: ExprLike | str) -> object:
     """Call a function of ``topi``, a layer above this one, on whole tensors."""
     load = extension_point("tensor functions").find(name)
     assert load is not None
@@ -215,7 +215,7 @@ class IntrinsicCall(ABC):
 
     @abstractmethod
     def operation(
-        self, name: str, tag: str, attrs: Mapping[str, Any], axes: Sequence[IterVar], shape: Sequence[PrimExpr]
+        self, name: str, tag: str, attrs: Mapping[str, object], axes: Sequence[IterVar], shape: Sequence[PrimExpr]
     ) -> Operation:
         """Return the operation that calls the intrinsic once for each value of some axes."""
 

@@ -92,7 +92,7 @@ class TensorIntrinCall(IntrinsicCall):
         self.reduce_axis = reduce_axis
 
     def operation(
-        self, name: str, tag: str, attrs: Mapping[str, Any], axes: Sequence[IterVar], shape: Sequence[PrimExpr]
+        self, name: str, tag: str, attrs: Mapping[str, object], axes: Sequence[IterVar], shape: Sequence[PrimExpr]
     ) -> Operation:
         tensors = tuple(s.tensor for s in self.slices)
         regions = tuple(s.region() for s in self.slices)

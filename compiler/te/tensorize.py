@@ -213,7 +213,7 @@ class _Choices(Mutator):
         if n.op is IF_THEN_ELSE:
             return Select(*args)
         if getattr(n.op, "name", "") == "tir.likely":
-            return args[0]  # type: ignore[no-any-return]
+            return args[0]
         return n if args is n.args else Call(n.dtype, n.op, args)
 
 

@@ -132,7 +132,7 @@ class OtherOptionEntity(Entity):
     kind = "ot"
 
     def __init__(self, val: object) -> None:
-        self.val: Any = val
+        self.val: object = val
 
     def value(self) -> Any:
         return self.val

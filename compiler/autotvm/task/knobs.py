@@ -6,7 +6,6 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from compiler.autotvm.task.entities import AnnotateEntity, Entity, OtherOptionEntity, ReorderEntity, SplitEntity
 from compiler.ir.error import ArgumentError
@@ -184,6 +183,6 @@ def loop_annotations(
     return Knob(f"Annotate(policy={policy})", [AnnotateEntity(each) for each in listed], len(axes))
 
 
-def options(candidate: Sequence[Any]) -> Knob:
+def options(candidate: Sequence[object]) -> Knob:
     """Return values that a template uses as it likes."""
     return Knob(f"OtherOption({list(candidate)})", [OtherOptionEntity(value) for value in candidate], 0)

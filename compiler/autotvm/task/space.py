@@ -110,7 +110,7 @@ class ConfigSpace(IndexSpace):
         """
         return self._define(name, lambda: _ANNOTATED(axes, policy, **kwargs))
 
-    def define_knob(self, name: str, candidate: Sequence[Any]) -> None:
+    def define_knob(self, name: str, candidate: Sequence[object]) -> None:
         """Define a knob with arbitrary values."""
         self._define(name, lambda: knobs.options(candidate))
 
@@ -191,11 +191,11 @@ class ConfigEntity(ConfigSpace):
         """Return the values of all knobs as numeric features."""
         return [number for entity in self._entity_map.values() for number in _numbers(entity.value())]
 
-    def get_other_option(self) -> dict[str, Any]:
+    def get_other_option(self) -> dict[str, object]:
         """Return the values of the knobs that :meth:`define_knob` defined."""
         return {name: e.val for name, e in self._entity_map.items() if isinstance(e, OtherOptionEntity)}
 
-    def to_json_dict(self) -> dict[str, Any]:
+    def to_json_dict(self) -> dict[str, object]:
         """Return the configuration in the format of tuning records."""
         entities = [[name, entity.kind, entity.value()] for name, entity in self._entity_map.items()]
         return {"index": self.index, "code_hash": self.code_hash, "entity": entities}

@@ -23,18 +23,18 @@ __all__ = [
 
 _TEMPLATES = "autotvm templates"
 
-TaskFunction = Callable[..., tuple[Schedule, Sequence[Any]]]
+TaskFunction = Callable[..., tuple[Schedule, Sequence[Tensor]]]
 
 
 class TaskTemplate:
     """A schedule with parameters: a definition and its schedule, or one function for both, ``fcustomized``."""
 
     def __init__(self) -> None:
-        self.fcompute: Callable[..., Any] | None = None
+        self.fcompute: Callable[..., Tensor | Sequence[Tensor]] | None = None
         self.fschedule: Callable[..., Schedule] | None = None
         self.fcustomized: TaskFunction | None = None
 
-    def __call__(self, *args: object) -> tuple[Schedule, Sequence[Any]]:
+    def __call__(self, *args: object) -> tuple[Schedule, Sequence[Tensor]]:
         """Return the schedule for arguments, with its parameters."""
         values = deserialize_args(args)
         if self.fcustomized is not None:
@@ -65,7 +65,7 @@ TASK_TABLE: dict[str, TaskTemplate] = {}
 class Task:
     """A template with its arguments, as :func:`serialize_args` returns them."""
 
-    def __init__(self, name: str, args: Sequence[Any]) -> None:
+    def __init__(self, name: str, args: Sequence[object]) -> None:
         self.name = name
         self.args = tuple(args)
         self.kwargs: dict[str, Any] = {}
@@ -88,7 +88,7 @@ class Task:
         """What is computed."""
         return args_to_workload(self.args, self.name)
 
-    def instantiate(self, config: ConfigSpace) -> tuple[Schedule, Sequence[Any]]:
+    def instantiate(self, config: ConfigSpace) -> tuple[Schedule, Sequence[Tensor]]:
         """Return the schedule of a configuration.
 
         Raises
@@ -107,7 +107,7 @@ class Task:
         return f"Task(func_name={self.name}, args={self.args}, kwargs={self.kwargs}, workload={self.workload})"
 
 
-def create(task_name: str, args: Sequence[Any], target: TargetLike, target_host: TargetLike | None = None) -> Task:
+def create(task_name: str, args: Sequence[object], target: TargetLike, target_host: TargetLike | None = None) -> Task:
     """Create a task: its template defines its space of configurations."""
     task = Task(getattr(task_name, "task_name", task_name), serialize_args(args))
     task.target = Target(target)
@@ -119,7 +119,7 @@ def create(task_name: str, args: Sequence[Any], target: TargetLike, target_host:
     return task
 
 
-def template(task_name: str, func: TaskFunction | None = None) -> Callable[..., Any]:
+def template(task_name: str, func: TaskFunction | None = None) -> Callable[..., object]:
     """Declare a schedule template: a function that asks :func:`get_config` for its parameters.
 
     ``func``, which this decorates if it is left out, returns a schedule and its parameters for its arguments.
@@ -146,7 +146,7 @@ def template(task_name: str, func: TaskFunction | None = None) -> Callable[..., 
 
     def decorate(function: TaskFunction) -> TaskFunction:
         @functools.wraps(function)
-        def wrapper(*args: object) -> tuple[Schedule, Sequence[Any]]:
+        def wrapper(*args: object) -> tuple[Schedule, Sequence[Tensor]]:
             workload = args_to_workload(args, task_name)
             with ApplyConfig(DispatchContext.current.query(Target.current(), workload)):
                 return function(*args)

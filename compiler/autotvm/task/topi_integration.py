@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 from compiler.autotvm.task.context import DispatchContext
 from compiler.autotvm.task.task import TASK_TABLE, TaskTemplate
@@ -19,9 +18,10 @@ from compiler.te.tensor import Tensor
 __all__ = ["get_workload", "register_topi_compute", "register_topi_schedule"]
 
 _ATTRIBUTE = "workload"
+Definition = Callable[..., Tensor | Sequence[Tensor]]
 
 
-def register_topi_compute(task_name: str, func: Callable[..., Any] | None = None) -> Callable[..., Any]:
+def register_topi_compute(task_name: str, func: Definition | None = None) -> Callable[..., object]:
     """Register the definition of a template, from the configuration and arguments to the result; also a decorator.
 
     Raises
@@ -30,9 +30,9 @@ def register_topi_compute(task_name: str, func: Callable[..., Any] | None = None
         If the template has a definition already.
     """
 
-    def decorate(definition: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(definition: Definition) -> Definition:
         @functools.wraps(definition)
-        def wrapper(*args: object) -> Any:
+        def wrapper(*args: object) -> Tensor | Sequence[Tensor]:
             workload = args_to_workload(args, task_name)
             made = definition(DispatchContext.current.query(Target.current(), workload), *args)
             return _with_workload(made, workload)
@@ -46,7 +46,7 @@ def register_topi_compute(task_name: str, func: Callable[..., Any] | None = None
     return decorate if func is None else decorate(func)
 
 
-def _with_workload(made: Tensor | Sequence[Tensor], workload: Workload) -> Any:
+def _with_workload(made: Tensor | Sequence[Tensor], workload: Workload) -> Tensor | Sequence[Tensor]:
     """Return the result of a definition again, with its workload among the attributes of its operation."""
     first = made if isinstance(made, Tensor) else made[0]
     if not isinstance(first.op, ComputeOp):
@@ -57,7 +57,7 @@ def _with_workload(made: Tensor | Sequence[Tensor], workload: Workload) -> Any:
     return [op.output(tensor.value_index) if tensor.op is first.op else tensor for tensor in made]
 
 
-def register_topi_schedule(task_name: str, func: Callable[..., Schedule] | None = None) -> Callable[..., Any]:
+def register_topi_schedule(task_name: str, func: Callable[..., Schedule] | None = None) -> Callable[..., object]:
     """Register the schedule of a template, from the configuration and the outputs; also a decorator.
 
     Raises

@@ -17,7 +17,7 @@ Workload = tuple[Any, ...]
 _TENSOR = "TENSOR"
 
 
-def serialize_args(args: Iterable[Any]) -> Workload:
+def serialize_args(args: Iterable[object]) -> Workload:
     """Return arguments with a tuple ``("TENSOR", shape, dtype)`` for each tensor.
 
     The others are numbers, strings, None and sequences of such; anything else is refused.
@@ -25,7 +25,7 @@ def serialize_args(args: Iterable[Any]) -> Workload:
     return tuple(map(_serialized, args))
 
 
-def _serialized(x: object) -> Any:
+def _serialized(x: object) -> object:
     if isinstance(x, Tensor):
         return (_TENSOR, serialize_args(x.shape), x.dtype)
     if isinstance(x, (IntImm, FloatImm, StringImm)):
@@ -39,13 +39,13 @@ def _serialized(x: object) -> Any:
     )
 
 
-def deserialize_args(args: Iterable[Any]) -> list[Any]:
+def deserialize_args(args: Iterable[object]) -> list[Any]:
     """Return what :func:`serialize_args` returned, with a placeholder for each tuple that stands for a tensor."""
     return [
         placeholder(tuple(x[1]), x[2]) if isinstance(x, (tuple, list)) and x and x[0] == _TENSOR else x for x in args
     ]
 
 
-def args_to_workload(args: Iterable[Any], task_name: str | None = None) -> Workload:
+def args_to_workload(args: Iterable[object], task_name: str | None = None) -> Workload:
     """Return the workload of a call."""
     return (*(() if task_name is None else (task_name,)), *serialize_args(args))

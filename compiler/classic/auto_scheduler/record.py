@@ -43,7 +43,7 @@ class StoredTask:
     ``described`` is what classic TVM records of the task besides: the hardware, the host, layouts and inputs.
     """
 
-    def __init__(self, workload_key: str, target: Target, described: Sequence[Any] = ()) -> None:
+    def __init__(self, workload_key: str, target: Target, described: Sequence[object] = ()) -> None:
         self.workload_key = workload_key
         self.target = target
         self.described = described
@@ -55,7 +55,7 @@ def encode(inp: MeasureInput, result: MeasureResult) -> str:
     described = task.described if isinstance(task, StoredTask) else ()
     lines: list[str] = []
     if isinstance(inp.state, StepState):
-        chosen: Sequence[Any] = inp.state.steps
+        chosen: Sequence[object] = inp.state.steps
     else:
         chosen = inp.state.decisions
         if not result.error_no and not isinstance(task, StoredTask):  # a key alone has no definitions to schedule

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from compiler.classic.auto_scheduler.cost_model import XGBModel
 from compiler.classic.auto_scheduler.measure import TuningOptions
@@ -52,7 +52,7 @@ class SearchTask:
     def __init__(
         self,
         func: str | Callable[..., Sequence[Tensor]] | None = None,
-        args: Sequence[Any] | None = None,
+        args: Sequence[object] | None = None,
         compute_dag: ScheduledDAG | None = None,
         workload_key: str | None = None,
         target: TargetLike | None = None,
@@ -110,7 +110,7 @@ class SearchTask:
 
 def create_task(
     func: str | Callable[..., Sequence[Tensor]],
-    args: Sequence[Any],
+    args: Sequence[object],
     target: TargetLike,
     target_host: TargetLike | None = None,
     hardware_params: HardwareParams | None = None,

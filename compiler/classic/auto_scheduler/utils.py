@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from statistics import fmean
-from typing import Any
 
 from compiler.autotvm.task.workload import deserialize_args, serialize_args
 from compiler.autotvm.utils import get_func_name
@@ -24,10 +23,10 @@ __all__ = [
     "to_str_round",
 ]
 
-Key = tuple[str, tuple[Any, ...] | None]
+Key = tuple[str, tuple[object, ...] | None]
 
 
-def list_to_tuple(x: Sequence[Any]) -> tuple[Any, ...]:
+def list_to_tuple(x: Sequence[object]) -> tuple[object, ...]:
     """Return a list as a tuple, and the lists in it too."""
     return tuple(list_to_tuple(v) if isinstance(v, list | tuple) else v for v in x)
 
@@ -37,7 +36,7 @@ def array_mean(arr: Sequence[float]) -> float:
     return fmean(map(float, arr))
 
 
-def to_str_round(x: str | float | Sequence[Any], decimal: int = 6) -> str:
+def to_str_round(x: str | float | Sequence[object], decimal: int = 6) -> str:
     """Return numbers as a text with so many decimals."""
     if isinstance(x, str):
         return x
@@ -58,7 +57,7 @@ def decode_workload_key(workload_key: str) -> Key:
     return name, tuple(_flat(args))
 
 
-def _flat(values: Sequence[Any]) -> list[Any]:
+def _flat(values: Sequence[object]) -> list[object]:
     return [leaf for value in values for leaf in (_flat(value) if isinstance(value, list | tuple) else [value])]
 
 

@@ -47,7 +47,7 @@ def register_workload(
     return register if definition is None else register(definition)
 
 
-def make_workload_key(func: str | Definition, args: Sequence[Any]) -> str:
+def make_workload_key(func: str | Definition, args: Sequence[object]) -> str:
     """Return the key of a registered function, or its name, with its arguments.
 
     Arguments are numbers, strings, tensors, and tuples of such.
@@ -84,7 +84,7 @@ def _unknown(name: str) -> ArgumentError:
     return ArgumentError(f"auto_scheduler: no function {name!r} is registered; there are {', '.join(_WORKLOADS)}")
 
 
-def _tuples(value: Any) -> Any:
+def _tuples(value: object) -> Any:
     return tuple(_tuples(v) for v in value) if isinstance(value, list) else value
 
 

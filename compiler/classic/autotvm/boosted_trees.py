@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
+
+from compiler.runtime.numpy_types import NumPyArray
 
 __all__ = ["BoostedTrees"]
 
-Numbers = npt.NDArray[Any]
+Numbers = NumPyArray
 
 
 class BoostedTrees:

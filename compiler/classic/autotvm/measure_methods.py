@@ -122,7 +122,7 @@ def _random(rng: np.random.Generator, tensor: Tensor) -> NDArray:
     return array(rng.uniform(0, 8, shape).astype(numpy_dtype(tensor.dtype)))
 
 
-def measure_option(builder: Builder | str, runner: Runner | str) -> dict[str, Any]:
+def measure_option(builder: Builder | str, runner: Runner | str) -> dict[str, object]:
     """Return how candidates are measured; ``local`` is a :class:`LocalBuilder` and a :class:`LocalRunner`."""
     builder = LocalBuilder() if builder == "local" else builder
     runner = LocalRunner() if runner == "local" else runner

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from compiler.autotvm.measure import MeasureInput, MeasureResult
 from compiler.autotvm.task import ConfigEntity, Task
@@ -84,7 +84,7 @@ class Tuner:
     def tune(
         self,
         n_trial: int,
-        measure_option: Mapping[str, Any],
+        measure_option: Mapping[str, object],
         early_stopping: int | None = None,
         callbacks: Sequence[Callback] = (),
         si_prefix: str = "G",

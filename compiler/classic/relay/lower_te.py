@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.driver.relay.groups import KernelNames, StructuralKey, structural_key
 from compiler.driver.relay.lower import lower_group
 from compiler.ir.expr import RelayExpr, set_checked_type
@@ -88,7 +86,7 @@ class _Lowering:
             self._lowered[key] = self._lower(function)
         name, constants = self._lowered[key]
         tuple_ = Tuple((*arguments, *constants))
-        metadata: dict[str, Any] = {"relay_attrs": function.attrs, "all_prim_fn_vars": [name]}
+        metadata: dict[str, object] = {"relay_attrs": function.attrs, "all_prim_fn_vars": [name]}
         if RESHAPE_ONLY in function.attrs:
             metadata[RESHAPE_ONLY] = function.attrs[RESHAPE_ONLY]
         call = call_op("call_lowered", name, tuple_, metadata=metadata)
@@ -115,7 +113,7 @@ class _CallLowered(GraphMutator):
         self._lowering = lowering
         self._bound = bound
 
-    def visit_call(self, call: Call) -> Any:
+    def visit_call(self, call: Call) -> object:
         callee = self._bound.get(call.op, call.op) if isinstance(call.op, Var) else call.op
         if isinstance(callee, Function) and is_primitive(callee):
             body = callee.body
@@ -124,7 +122,7 @@ class _CallLowered(GraphMutator):
             return self._lowering.call(callee, tuple(self.visit(a) for a in call.args), call.checked_type)
         return super().visit_call(call)
 
-    def visit_let(self, let: Let) -> Any:
+    def visit_let(self, let: Let) -> object:
         return self.visit(let.body) if let.var in self._bound else super().visit_let(let)
 
 
@@ -166,10 +164,10 @@ class _WithoutReshapes(GraphMutator):
                 if read is not None:
                     self._read[part.var] = read
 
-    def visit_var(self, var: Var) -> Any:
+    def visit_var(self, var: Var) -> object:
         return self.visit(self._read[var]) if var in self._read else super().visit_var(var)
 
-    def visit_let(self, let: Let) -> Any:
+    def visit_let(self, let: Let) -> object:
         return self.visit(let.body) if let.var in self._read else super().visit_let(let)
 
 

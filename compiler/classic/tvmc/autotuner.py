@@ -147,7 +147,7 @@ def autotvm_get_tuning_tasks(
     params: Mapping[str, NDArray],
     target: TargetLike,
     target_host: object = None,
-    transform_args: Mapping[str, Any] | None = None,
+    transform_args: Mapping[str, object] | None = None,
 ) -> list[Task]:
     """Extract the tasks of a model that AutoTVM has templates for."""
     return extract_from_program(apply_graph_transforms(mod, transform_args), params, target)
@@ -158,7 +158,7 @@ def autoscheduler_get_tuning_tasks(
     params: Mapping[str, NDArray],
     target: TargetLike,
     target_host: object = None,
-    transform_args: Mapping[str, Any] | None = None,
+    transform_args: Mapping[str, object] | None = None,
     hardware_params: auto_scheduler.HardwareParams | None = None,
     include_simple_tasks: bool = False,
 ) -> tuple[list[auto_scheduler.SearchTask], list[int]]:
@@ -167,7 +167,7 @@ def autoscheduler_get_tuning_tasks(
     return auto_scheduler.extract_tasks(changed, params, target, None, hardware_params, include_simple_tasks)
 
 
-def filter_tasks(tasks: Sequence[Any], expr: str) -> tuple[list[Any], bool]:
+def filter_tasks(tasks: Sequence[object], expr: str) -> tuple[list[Any], bool]:
     """Select tasks by ``all``, ``list`` or ``help``, or by indices and ranges, such as ``0,3-5``."""
     words = [word.strip() for word in expr.split(",") if word.strip()]
     listed = bool({"list", "help"} & set(words))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.classic.tvmc.errors import TVMCException
 
 __all__ = ["get_codegen_by_target", "get_codegen_names"]
@@ -14,6 +12,6 @@ def get_codegen_names() -> list[str]:
     return []
 
 
-def get_codegen_by_target(name: str) -> dict[str, Any]:
+def get_codegen_by_target(name: str) -> dict[str, object]:
     """Return what is known about another compiler."""
     raise TVMCException(f"Composite target {name} is not defined in TVMC.")

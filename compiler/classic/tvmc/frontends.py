@@ -54,7 +54,7 @@ def _pytorch(path: str, shapes: Shapes | None, options: Mapping[str, Any]) -> tu
     return frontend.from_pytorch(path, None if shapes is None else list(shapes.items()), **options)
 
 
-def _relay(path: str, shapes: Shapes | None, options: Mapping[str, Any]) -> tuple[IRModule, dict[str, NDArray]]:
+def _relay(path: str, shapes: Shapes | None, options: Mapping[str, object]) -> tuple[IRModule, dict[str, NDArray]]:
     with open(path, encoding="utf-8") as file:
         return fromtext(file.read()), {}
 

@@ -19,6 +19,7 @@ from compiler.ir.module import IRModule
 from compiler.runtime.library import load_module
 from compiler.runtime.measurement import BenchmarkResult
 from compiler.runtime.ndarray import NDArray
+from compiler.runtime.numpy_types import NumPyArray
 from compiler.runtime.params import load_param_dict, save_param_dict
 from compiler.runtime.vm_executable import Executable
 
@@ -154,7 +155,7 @@ class TVMCPackage:
 class TVMCResult:
     """What a run of a model returns: its times, and the outputs ``output_0`` and so on."""
 
-    def __init__(self, outputs: Mapping[str, Any], times: BenchmarkResult) -> None:
+    def __init__(self, outputs: Mapping[str, NumPyArray], times: BenchmarkResult) -> None:
         self.outputs = dict(outputs)
         self.times = times
 
@@ -162,13 +163,13 @@ class TVMCResult:
         """Return mean, median, largest and smallest time and their deviation, in milliseconds, as a table."""
         return str(self.times)
 
-    def get_output(self, name: str) -> Any:
+    def get_output(self, name: str) -> NumPyArray:
         """Return one output."""
         return self.outputs[name]
 
     def save(self, output_path: str | os.PathLike[str]) -> None:
         """Write the outputs to a file of NumPy."""
-        np.savez(os.fspath(output_path), **self.outputs)
+        np.savez(os.fspath(output_path), allow_pickle=True, **self.outputs)
 
     def __str__(self) -> str:
         lines = [f"Output Names:\n {list(self.outputs)}"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from compiler.classic.tvmc.errors import TVMCException
 from compiler.ir.pass_context import PassContext
@@ -15,11 +14,11 @@ _LOWER_PASSES = "tir.add_lower_pass"
 _TRUTH = {"true": True, "false": False}
 
 
-def load_function(full_name: str) -> Callable[..., Any]:
+def load_function(full_name: str) -> Callable[..., object]:
     """Return a Python function."""
     module, _, name = full_name.rpartition(".")
     try:
-        function: Callable[..., Any] = getattr(importlib.import_module(module), name)
+        function: Callable[..., object] = getattr(importlib.import_module(module), name)
     except (ImportError, ValueError):
         raise TVMCException(f"No module '{module}' found, of which {full_name!r} were a function.") from None
     except AttributeError:
@@ -27,7 +26,7 @@ def load_function(full_name: str) -> Callable[..., Any]:
     return function
 
 
-def get_pass_config_value(name: str, value: str, config_type: str) -> Any:
+def get_pass_config_value(name: str, value: str, config_type: str) -> object:
     """Return the value of an option."""
     if config_type == "IntImm":
         try:
@@ -41,7 +40,7 @@ def get_pass_config_value(name: str, value: str, config_type: str) -> Any:
     raise TVMCException(f"Unsupported configuration '{name}' for '{config_type}' type.")
 
 
-def _lower_passes(text: str) -> list[tuple[int, Any]]:
+def _lower_passes(text: str) -> list[tuple[int, object]]:
     """Return the phases and passes of ``1,my_passes.first,3,my_passes.second``."""
     words = text.split(",")
     if len(words) % 2 or not all(phase.isdigit() for phase in words[::2]):
@@ -52,7 +51,7 @@ def _lower_passes(text: str) -> list[tuple[int, Any]]:
     return [(int(phase), load_function(function)) for phase, function in zip(words[::2], words[1::2], strict=True)]
 
 
-def parse_configs(input_configs: Sequence[str] | None) -> dict[str, Any]:
+def parse_configs(input_configs: Sequence[str] | None) -> dict[str, object]:
     """Return the configuration that texts ask for."""
     known = PassContext.list_configs()
     configs = {}

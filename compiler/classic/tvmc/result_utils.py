@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from compiler.classic.tvmc.model import TVMCResult
+from compiler.runtime.numpy_types import NumPyArray
 
 __all__ = ["get_top_results"]
 
 
-def get_top_results(result: TVMCResult, max_results: int) -> npt.NDArray[Any]:
+def get_top_results(result: TVMCResult, max_results: int) -> NumPyArray:
     """Return the largest numbers of the first output."""
     values = np.asarray(result.outputs["output_0"])
     order = np.argsort(values, axis=None)[::-1][:max_results]

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from compiler.classic.tvmc.errors import TVMCException
 from compiler.classic.tvmc.model import TVMCPackage, TVMCResult
@@ -18,6 +17,7 @@ from compiler.runtime.device import device as as_device
 from compiler.runtime.graph_module import GraphModule
 from compiler.runtime.measurement import BenchmarkResult
 from compiler.runtime.ndarray import ArrayLike, NDArray, array, numpy_dtype
+from compiler.runtime.numpy_types import ElementType, NumPyArray
 from compiler.runtime.params import load_param_dict
 from compiler.runtime.vm import VirtualMachine
 from compiler.runtime.vm_executable import Executable
@@ -25,10 +25,10 @@ from compiler.runtime.vm_executable import Executable
 __all__ = ["FILL_MODES", "generate_tensor_data", "get_input_info", "make_inputs_dict", "run_module"]
 
 Shape = tuple[int, ...]
-Fill = Callable[[Shape, np.dtype[Any]], npt.NDArray[Any]]
+Fill = Callable[[Shape, ElementType], NumPyArray]
 
 
-def _random(shape: Shape, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+def _random(shape: Shape, dtype: ElementType) -> NumPyArray:
     random = np.random.default_rng()
     if dtype.kind in "iu":
         return random.integers(0, 128, size=shape).astype(dtype)
@@ -43,7 +43,7 @@ FILL_MODES: Mapping[str, Fill] = {
 """What inputs are made of that nobody gives, by name."""
 
 
-def generate_tensor_data(shape: Shape, dtype: str, fill_mode: str) -> npt.NDArray[Any]:
+def generate_tensor_data(shape: Shape, dtype: str, fill_mode: str) -> NumPyArray:
     """Return an array that is filled."""
     if fill_mode not in FILL_MODES:
         raise TVMCException(f"unknown fill-mode: {fill_mode}; there are {', '.join(FILL_MODES)}")
@@ -51,7 +51,7 @@ def generate_tensor_data(shape: Shape, dtype: str, fill_mode: str) -> npt.NDArra
 
 
 def get_input_info(
-    graph_str: str, params: Mapping[str, Any] | bytes | bytearray
+    graph_str: str, params: Mapping[str, object] | bytes | bytearray
 ) -> tuple[dict[str, Shape], dict[str, str]]:
     """Return the inputs of a graph that are no parameters."""
     known = load_param_dict(params) if isinstance(params, bytes | bytearray) else params

@@ -66,7 +66,7 @@ def _option(text: str) -> tuple[str, str | bool]:
 
 
 def validate_targets(
-    parse_targets: Sequence[TargetParts], additional_target_options: Mapping[str, Mapping[str, Any]] | None = None
+    parse_targets: Sequence[TargetParts], additional_target_options: Mapping[str, Mapping[str, object]] | None = None
 ) -> None:
     """Check that a processor is named last, after at most one other target of this compiler."""
     kinds = Target.list_kinds()
@@ -82,7 +82,7 @@ def validate_targets(
 
 
 def target_from_cli(
-    target: str, additional_target_options: Mapping[str, Mapping[str, Any]] | None = None
+    target: str, additional_target_options: Mapping[str, Mapping[str, object]] | None = None
 ) -> tuple[Target, list[TargetParts]]:
     """Return the target that a text asks for, with the processor as its host, and those of other compilers."""
     given = additional_target_options or {}
@@ -97,7 +97,7 @@ def target_from_cli(
     return own[0] if len(own) == 1 else Target(own[0], host=own[1]), others
 
 
-def _target(part: TargetParts, given: Mapping[str, Any]) -> Target:
+def _target(part: TargetParts, given: Mapping[str, object]) -> Target:
     return Target(" ".join((part["raw"], *(f"-{name}={value}" for name, value in given.items()))))
 
 

@@ -58,7 +58,7 @@ class Executor(ABC):
         module = bind_params(module, values)
         run = self._compile(module)
 
-        def call(*args: Argument, **inputs: Argument) -> Any:
+        def call(*args: Argument, **inputs: Argument) -> object:
             return run(*map(_plain, args), **{name: _plain(value) for name, value in inputs.items()})
 
         if is_function or module["main"].params:
@@ -81,19 +81,19 @@ class Executor(ABC):
         return IRModule(functions, self.mod.type_definitions, self.mod.attrs, self.mod.global_infos)
 
     @abstractmethod
-    def _compile(self, module: IRModule) -> Callable[..., Any]:
+    def _compile(self, module: IRModule) -> Callable[..., object]:
         """Return a callable that runs the ``main`` of a module."""
 
 
 class InterpreterExecutor(Executor):
     """Interprets functions, operator by operator, with NumPy; what does not type-check is refused before it runs."""
 
-    def _compile(self, module: IRModule) -> Callable[..., Any]:
+    def _compile(self, module: IRModule) -> Callable[..., object]:
         module = infer_copies(module)
         interpreter = _Interpreter(module, self.target)
         names = [p.name_hint for p in module["main"].params]
 
-        def call(*args: Argument, **inputs: Argument) -> Any:
+        def call(*args: Argument, **inputs: Argument) -> object:
             ordered = arguments_in_order("evaluate: the function", names, args, inputs)
             return runtime_value(interpreter.evaluate("main", ordered))
 
@@ -108,7 +108,7 @@ class _Interpreter(Interpreter):
         self._target = target
         self._kernels: dict[Call, Callable[..., Any]] = {}
 
-    def operator(self, op: RelayOp, call: Call, args: tuple[Any, ...]) -> Any:
+    def operator(self, op: RelayOp, call: Call, args: tuple[object, ...]) -> Any:
         types = [expr.checked_type for expr in (call, *call.args)]
         if not any(map(_is_custom, types)):
             return super().operator(op, call, args)
@@ -128,7 +128,7 @@ def _is_custom(t: Type) -> bool:
 class GraphExecutor(Executor):
     """Runs functions with the graph executor, which calls kernels in a fixed order."""
 
-    def _compile(self, module: IRModule) -> Callable[..., Any]:
+    def _compile(self, module: IRModule) -> Callable[..., object]:
         lib = build_graph(module, build_target(self.target))
         return _model_runner(module, GraphModule(lib["default"](self.device)))
 
@@ -136,7 +136,7 @@ class GraphExecutor(Executor):
 class AotExecutor(Executor):
     """Runs functions compiled ahead of time, each to one function that calls the kernels."""
 
-    def _compile(self, module: IRModule) -> Callable[..., Any]:
+    def _compile(self, module: IRModule) -> Callable[..., object]:
         lib = build(module, self.target, executor="aot")
         return _model_runner(module, AotModule(lib["default"](self.device)))
 
@@ -144,7 +144,7 @@ class AotExecutor(Executor):
 class VMExecutor(Executor):
     """Runs functions on the virtual machine."""
 
-    def _compile(self, module: IRModule) -> Callable[..., Any]:
+    def _compile(self, module: IRModule) -> Callable[..., object]:
         return vm.VirtualMachine(vm.compile(module, self.target), self.device).run
 
 
@@ -157,11 +157,11 @@ EXECUTORS: dict[str, type[Executor]] = {
 """The executors by the kinds that :func:`create_executor` takes."""
 
 
-def _model_runner(module: IRModule, executor: ModelModule) -> Callable[..., Any]:
+def _model_runner(module: IRModule, executor: ModelModule) -> Callable[..., object]:
     """Return a function that sets the inputs of a built model, runs it, and returns its outputs."""
     main = infer_copies(module)["main"]
 
-    def call(*args: Argument, **inputs: Argument) -> Any:
+    def call(*args: Argument, **inputs: Argument) -> object:
         values = arguments_in_order("evaluate: the function", [p.name_hint for p in main.params], args, inputs)
         leaves = [leaf for p, value in zip(main.params, values, strict=True) for leaf in _leaves(p.checked_type, value)]
         for index, leaf in enumerate(leaves):
@@ -173,7 +173,7 @@ def _model_runner(module: IRModule, executor: ModelModule) -> Callable[..., Any]
     return call
 
 
-def _lists(t: Type, outputs: Iterator[NDArray]) -> Any:
+def _lists(t: Type, outputs: Iterator[NDArray]) -> object:
     """Nest the flat outputs of a model as its result type does, in lists, as TVM's graph executor does."""
     return [_lists(field, outputs) for field in t.fields] if isinstance(t, TupleType) else next(outputs)
 

@@ -18,6 +18,7 @@ from compiler.ir.error import LoweringError
 from compiler.runtime.device_module import DeviceModule
 from compiler.runtime.launches import DeviceMemory, Launch
 from compiler.runtime.ndarray import from_dlpack, numpy_dtype
+from compiler.runtime.numpy_types import NumPyArray
 
 __all__ = ["GraphLaunchPlan", "GraphValue", "graph_launch_plan"]
 
@@ -43,7 +44,7 @@ class GraphLaunchPlan:
     plan: LaunchPlan
     inputs: list[GraphValue]
     outputs: list[GraphValue]
-    constants: dict[int, np.ndarray[Any, Any]]
+    constants: dict[int, NumPyArray]
 
 
 def graph_launch_plan(built: BuiltGraph) -> GraphLaunchPlan:
@@ -125,7 +126,7 @@ class _Recording:
         if len(self._launches) == before:
             raise LoweringError(f"graph_launch_plan: {name} runs on the host, not on the device")
 
-    def _view(self, entry: int) -> np.ndarray[Any, Any]:
+    def _view(self, entry: int) -> NumPyArray:
         """Return an array that lies where the executor has the values of an entry."""
         shape, dtype = self._shapes[entry], numpy_dtype(self._dtypes[entry])
         size = math.prod(shape) * dtype.itemsize

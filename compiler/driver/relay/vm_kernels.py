@@ -40,7 +40,7 @@ MAX_COMPILED = 32
 """Shapes that one group of operators gets machine code for."""
 MAX_SEEN = 1024
 """Shapes that are remembered as having come once."""
-_Forms: TypeAlias = tuple[Any, ...]
+_Forms: TypeAlias = tuple[object, ...]
 """Shapes and data types of values, nested as these are."""
 
 
@@ -156,7 +156,7 @@ class _DynamicKernel:
             return static_kernel(lib, named.name, named.kernel.lowered.constants, function)
 
     def _by_numpy(self, args: Sequence[Value]) -> Value:
-        values: dict[RelayExpr, Any] = {p: _numpy(a) for p, a in zip(self._function.params, args, strict=True)}
+        values: dict[RelayExpr, object] = {p: _numpy(a) for p, a in zip(self._function.params, args, strict=True)}
         for expr in self._order:
             if expr not in values:
                 values[expr] = _reference(expr, values)
@@ -207,7 +207,7 @@ def _type_of(value: Value) -> Type:
     return TensorType(array.shape, array.dtype)
 
 
-def _reference(expr: RelayExpr, values: Mapping[RelayExpr, Any]) -> Any:
+def _reference(expr: RelayExpr, values: Mapping[RelayExpr, Any]) -> object:
     match expr:
         case Call():
             op = operator_of(expr)

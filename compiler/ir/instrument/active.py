@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from compiler.ir.instrument.interface import Instrument
 
@@ -38,7 +38,7 @@ def active_instruments() -> tuple[Instrument, ...]:
     return (_scoped.get() or _process).instruments
 
 
-def report_rewrite(before: Node, after: Any) -> None:
+def report_rewrite(before: Node, after: object) -> None:
     """Call ``node_rewritten`` of the active instruments."""
     for instrument in (_scoped.get() or _process).rewrites:
         instrument.node_rewritten(before, after)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from compiler.ir.instrument.interface import Instrument
 
@@ -18,7 +18,7 @@ class Derivation:
     """One rewrite.  Keeps the facts that ``x * 1 -> x`` would otherwise lose."""
 
     before: Node
-    after: Any
+    after: object
 
 
 @dataclass(slots=True)
@@ -27,5 +27,5 @@ class DerivationLog(Instrument):
 
     entries: list[Derivation] = field(default_factory=list)
 
-    def node_rewritten(self, before: Node, after: Any) -> None:
+    def node_rewritten(self, before: Node, after: object) -> None:
         self.entries.append(Derivation(before, after))

@@ -9,7 +9,7 @@ argument.  With no instrument active an event costs one read of a context variab
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from compiler.driver.relay.build import BuiltGraph
@@ -108,7 +108,7 @@ class Instrument(PassInstrument):
 
     # lowering and code generation
 
-    def lower_begin(self, name: str, source: Schedule | PrimFunc | IRModule, args: Sequence[Any] | None) -> None:
+    def lower_begin(self, name: str, source: Schedule | PrimFunc | IRModule, args: Sequence[object] | None) -> None:
         """Called when ``lower`` begins."""
 
     def phase_end(self, phase: int, module: IRModule) -> None:
@@ -165,13 +165,15 @@ class Instrument(PassInstrument):
         """Decide, before each kernel, whether a graph's run ends there."""
         return None
 
-    def before_call(self, callee: Callee, name: str, args: Sequence[Any]) -> None:
+    def before_call(self, callee: Callee, name: str, args: Sequence[object]) -> None:
         """Called before native code runs; raise to prevent it."""
 
     def after_call(self, callee: Callee, name: str, seconds: float) -> None:
         """Called after native code has returned or failed."""
 
-    def measure(self, callee: Callee, name: str, number: int, repeat: int, args: Sequence[Any]) -> list[float] | None:
+    def measure(
+        self, callee: Callee, name: str, number: int, repeat: int, args: Sequence[object]
+    ) -> list[float] | None:
         """Called by ``time_evaluator``; seconds a call, one for each repeat, are reported instead of measured ones."""
         return None
 
@@ -180,5 +182,5 @@ class Instrument(PassInstrument):
 
     # rewrites
 
-    def node_rewritten(self, before: Node, after: Any) -> None:
+    def node_rewritten(self, before: Node, after: object) -> None:
         """Called for each node that a mutator replaces."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from compiler.ir.error import ArgumentError
 from compiler.ir.instrument.interface import PassInstrument
@@ -107,7 +107,7 @@ def _print_module(when: str, mod: IRModule, info: PassInfo) -> None:
 _POINTS = tuple(name for name in vars(PassInstrument) if not name.startswith("_"))
 
 
-def pass_instrument(pi_cls: type | None = None) -> Callable[..., Any]:
+def pass_instrument(pi_cls: type | None = None) -> Callable[..., object]:
     """Make an instrument of a class that has some of the methods of :class:`PassInstrument`.
 
     Raises

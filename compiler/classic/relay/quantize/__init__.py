@@ -69,7 +69,7 @@ def prerequisite_optimize(mod: IRModule, params: Mapping[str, Any] | None = None
     return optimized
 
 
-def quantize(mod: IRModule, params: Mapping[str, Any] | None = None, dataset: Dataset | None = None) -> IRModule:
+def quantize(mod: IRModule, params: Mapping[str, object] | None = None, dataset: Dataset | None = None) -> IRModule:
     """Quantize a model, a graph of floating point with constant weights, by the options of the current ``qconfig``.
 
     The dataset has inputs that scales are found from, for the modes ``kl_divergence`` and ``percentile``.

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from compiler.classic.relay.quantize.kl_divergence import find_scale_by_kl
 from compiler.classic.relay.transform.quantize_annotate import SIMULATED
@@ -24,17 +23,18 @@ from compiler.relay.inference import infer_module
 from compiler.relay.op.annotation.simulated_quantize import SimulatedQuantizeAttrs
 from compiler.relay.operator import op_name
 from compiler.runtime.ndarray import ArrayLike, NDArray
+from compiler.runtime.numpy_types import NumPyArray
 
 __all__ = ["Dataset", "calibrate", "find_scale_by_percentile"]
 
-Values = npt.NDArray[Any]
-Dataset = Iterable[Mapping[str, Any]]
+Values = NumPyArray
+Dataset = Iterable[Mapping[str, object]]
 """The inputs of several runs, by name."""
 
 _PERCENTILE = 0.99999
 
 
-def calibrate(dataset: Dataset | None = None) -> Callable[[IRModule, Any], IRModule]:
+def calibrate(dataset: Dataset | None = None) -> Callable[[IRModule, PassContext], IRModule]:
     """Return a function ``f(mod, ctx) -> mod`` that binds the scales and bounds which ``QuantizeAnnotate`` left open.
 
     ``kl_divergence`` and ``percentile`` need the inputs of several runs.
@@ -92,7 +92,7 @@ def _weight_scale(weight: RelayExpr, config: QConfig) -> float:
     return float(2 ** np.ceil(np.log2(largest))) if largest > 0 else 1.0
 
 
-def _collected(main: Function, calls: list[Call], dataset: list[Any], chunk: int) -> Iterator[Values]:
+def _collected(main: Function, calls: list[Call], dataset: list[object], chunk: int) -> Iterator[Values]:
     """Yield for each call the values of its data over all runs, so many calls at a time."""
     step = len(calls) if chunk == -1 else chunk
     for start in range(0, len(calls), max(step, 1)):
@@ -122,7 +122,7 @@ def _array(value: ArrayLike) -> ArrayLike:
 
 def _without(expr: RelayExpr, plain: Mapping[Any, Any]) -> Any:
     """Return an expression with calls replaced by what they are given."""
-    new: dict[Any, Any] = {}
+    new: dict[object, Any] = {}
     for part in post_order(expr):
         parts = [new[p] for p in operands(part)]
         new[part] = new[plain[part]] if part in plain else with_operands(part, parts) if parts else part

@@ -48,7 +48,7 @@ def partition_conversions(mod: IRModule, quantized_dtypes: Set[str], ensure_full
     return infer_module(_assembled(main, pre, mid, post))
 
 
-def _cut_inputs(main: Function, dtypes: Set[str]) -> tuple[Function, dict[Any, Var]]:
+def _cut_inputs(main: Function, dtypes: Set[str]) -> tuple[Function, dict[object, Var]]:
     """Return what quantizes the inputs, and the variables for what comes of it."""
     cuts = [e for e in post_order(main.body) if _quantizes(e, dtypes)]
     starts = [cut for cut in cuts if not any(part in cuts for part in post_order(cut) if part is not cut)]
@@ -72,9 +72,9 @@ def _dtype(expr: GraphExpr) -> str:
     return t.dtype if isinstance(t, TensorType) else ""
 
 
-def _last_quantized(body: RelayExpr, dtypes: Set[str]) -> list[Any]:
+def _last_quantized(body: RelayExpr, dtypes: Set[str]) -> list[RelayExpr]:
     """Return the quantized values that the outputs are made from, if they are made from nothing else."""
-    ends: dict[Any, None] = {}
+    ends: dict[RelayExpr, None] = {}
     for part in post_order(body, lambda e: () if _is_quantized(e, dtypes) else operands(e)):
         if _is_quantized(part, dtypes):
             ends[part] = None
@@ -89,7 +89,7 @@ def _is_quantized(expr: GraphExpr, dtypes: Set[str]) -> bool:
 
 def _replaced(expr: RelayExpr, places: Mapping[Any, Any]) -> Any:
     """Return an expression with others in place of some of its parts."""
-    new: dict[Any, Any] = dict(places)
+    new: dict[object, Any] = dict(places)
     for part in post_order(expr, lambda e: () if e in places else operands(e)):
         if part not in new:
             parts = [new[p] for p in operands(part)]
@@ -97,7 +97,7 @@ def _replaced(expr: RelayExpr, places: Mapping[Any, Any]) -> Any:
     return new[expr]
 
 
-def _one_or_tuple(values: list[Any]) -> Any:
+def _one_or_tuple(values: list[RelayExpr]) -> RelayExpr:
     return values[0] if len(values) == 1 else Tuple(tuple(values))
 
 

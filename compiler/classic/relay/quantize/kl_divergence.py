@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
+
+from compiler.runtime.numpy_types import NumPyArray
 
 __all__ = ["find_scale_by_kl"]
 
-Values = npt.NDArray[Any]
+Values = NumPyArray
 
 
 def find_scale_by_kl(values: Values, num_bins: int = 8001, num_quantized_bins: int = 255) -> float:

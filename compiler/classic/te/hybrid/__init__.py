@@ -17,7 +17,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from compiler.classic.te.hybrid.expressions import HybridError
 from compiler.classic.te.hybrid.module import HybridModule, build
@@ -30,7 +30,7 @@ from compiler.tir.script.source import Source
 __all__ = ["HybridError", "HybridModule", "build", "script", "source_to_op"]
 
 
-def script(pyfunc: Callable[..., Any]) -> Callable[..., Any]:
+def script(pyfunc: Callable[..., object]) -> Callable[..., object]:
     """Make a hybrid script of a function: ``@te.hybrid.script``.
 
     The function is one over elements of arrays, with the words ``output_tensor``, ``allocate``, ``parallel``,
@@ -47,7 +47,7 @@ def script(pyfunc: Callable[..., Any]) -> Callable[..., Any]:
         raise ArgumentError(f"hybrid.script: expected a function, got {show(pyfunc)}")
 
     @functools.wraps(pyfunc)
-    def hybrid(*args: object, **kwargs: object) -> Any:
+    def hybrid(*args: object, **kwargs: object) -> object:
         bound = inspect.signature(pyfunc).bind(*args, **kwargs)
         bound.apply_defaults()
         if not describes_operation(bound.args):

@@ -31,7 +31,8 @@ def _divide(a: PrimExpr, b: PrimExpr) -> PrimExpr:
     return a / b
 
 
-_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+_Operation = Callable[[Any, Any], object]
+_BINARY: dict[type[ast.operator], _Operation] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
@@ -45,7 +46,7 @@ _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.LShift: operator.lshift,
     ast.RShift: operator.rshift,
 }
-_COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+_COMPARE: dict[type[ast.cmpop], _Operation] = {
     ast.Lt: operator.lt,
     ast.LtE: operator.le,
     ast.Gt: operator.gt,
@@ -98,14 +99,14 @@ class ExpressionReader:
         value = self.scalar(n)
         return (value.producer, value.indices) if isinstance(value, ProducerLoad) else None
 
-    def _Constant(self, n: ast.Constant) -> Any:
+    def _Constant(self, n: ast.Constant) -> object:
         if n.value is None or isinstance(n.value, str):
             return n.value
         if isinstance(n.value, (bool, int, float)):
             return convert(n.value)
         raise self.error(n, f"a constant of type {type(n.value).__name__} is not supported in hybrid script")
 
-    def _Name(self, n: ast.Name) -> Any:
+    def _Name(self, n: ast.Name) -> object:
         try:
             symbol = self.scopes.find(n.id)
         except KeyError:
@@ -114,25 +115,25 @@ class ExpressionReader:
             return ProducerLoad(symbol.tensor, (const(0, "int32"),))
         return symbol.value if isinstance(symbol, LoopVariable) else symbol
 
-    def _word(self, n: ast.Name) -> Any:
+    def _word(self, n: ast.Name) -> object:
         if n.id in WORDS:
             return WORDS[n.id]
         if n.id in self.captured:
             return _value(self.captured[n.id])
         raise self.error(n, f"undeclared variable {n.id!r}")
 
-    def _Tuple(self, n: ast.Tuple) -> Any:
+    def _Tuple(self, n: ast.Tuple) -> object:
         return tuple(self.value(e) for e in n.elts)
 
     _List = _Tuple
 
-    def _Attribute(self, n: ast.Attribute) -> Any:
+    def _Attribute(self, n: ast.Attribute) -> object:
         owner = self.value(n.value)
         if isinstance(owner, (PrimExpr, Tensor)) and n.attr not in ("shape", "dtype"):
             raise self.error(n, f"only the attributes shape and dtype of a tensor are supported, got {n.attr!r}")
         return _value(getattr(owner, n.attr))
 
-    def _Subscript(self, n: ast.Subscript) -> Any:
+    def _Subscript(self, n: ast.Subscript) -> object:
         owner, index = self.value(n.value), self.value(n.slice)
         indices = index if isinstance(index, tuple) else (index,)
         if isinstance(owner, Tensor):
@@ -142,17 +143,17 @@ class ExpressionReader:
             owner = owner[at]
         return owner
 
-    def _BinOp(self, n: ast.BinOp) -> Any:
+    def _BinOp(self, n: ast.BinOp) -> object:
         return self.combined(n.op, self.value(n.left), self.value(n.right))
 
-    def combined(self, operation: ast.operator, left: PrimExpr, right: PrimExpr) -> Any:
+    def combined(self, operation: ast.operator, left: PrimExpr, right: PrimExpr) -> object:
         """Return the result of an operator."""
         compute = _BINARY.get(type(operation))
         if compute is None:
             raise ArgumentError(f"operator {type(operation).__name__} is not supported in hybrid script")
         return compute(left, right)
 
-    def _UnaryOp(self, n: ast.UnaryOp) -> Any:
+    def _UnaryOp(self, n: ast.UnaryOp) -> object:
         value = self.scalar(n.operand)
         if isinstance(n.op, ast.Not):
             return Not(value) if value.dtype == "bool" else value == 0
@@ -160,12 +161,12 @@ class ExpressionReader:
             return -value
         return ~value if isinstance(n.op, ast.Invert) else value
 
-    def _BoolOp(self, n: ast.BoolOp) -> Any:
+    def _BoolOp(self, n: ast.BoolOp) -> object:
         values = [self.scalar(e) for e in n.values]
         conditions = [v if v.dtype == "bool" else v != 0 for v in values]
         return op.all(*conditions) if isinstance(n.op, ast.And) else op.any(*conditions)
 
-    def _Compare(self, n: ast.Compare) -> Any:
+    def _Compare(self, n: ast.Compare) -> object:
         values = [self.value(e) for e in (n.left, *n.comparators)]
         results = []
         for a, b, kind in zip(values, values[1:], n.ops, strict=False):
@@ -175,14 +176,14 @@ class ExpressionReader:
             results.append(convert(compare(a, b)).astype("bool"))
         return reduce(lambda a, b: op.all(a, b), results)
 
-    def _IfExp(self, n: ast.IfExp) -> Any:
+    def _IfExp(self, n: ast.IfExp) -> object:
         condition = self.condition(n.test)
         if isinstance(condition, IntImm):
             return self.value(n.body if condition.value else n.orelse)
         then, other = match_types(self.scalar(n.body), self.scalar(n.orelse), "if")
         return Select(condition, then, other)
 
-    def _Call(self, n: ast.Call) -> Any:
+    def _Call(self, n: ast.Call) -> object:
         function = self.value(n.func)
         if not callable(function):
             raise self.error(n, f"{ast.unparse(n.func)} is not a function")
@@ -190,7 +191,7 @@ class ExpressionReader:
         return _value(function(*args, **{k.arg: self.value(k.value) for k in n.keywords if k.arg is not None}))
 
 
-def _value(value: object) -> Any:
+def _value(value: object) -> object:
     """Return what a Python value stands for: numbers are constants, and so are those in lists."""
     if isinstance(value, (bool, int, float)):
         return convert(value)

@@ -79,7 +79,7 @@ class HybridModule:
         self.name, self._source, self._function = definition.name, source, _compiled(text, source.file)
 
 
-def _compiled(text: str, file: str) -> Callable[..., Any]:
+def _compiled(text: str, file: str) -> Callable[..., object]:
     """Return the function that a text defines, without its decorator, which would need TVM."""
     tree = ast.parse(text)
     definition = next(n for n in tree.body if isinstance(n, ast.FunctionDef))

@@ -6,7 +6,6 @@ import ast
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from compiler.classic.te.hybrid.expressions import ExpressionReader
 from compiler.classic.te.hybrid.scopes import LoopVariable, Scalar
@@ -115,7 +114,7 @@ class _Parser(ExpressionReader):
         with derived_from(mint_location(label, self.source.location(n))):
             yield
 
-    def _word(self, n: ast.Name) -> Any:
+    def _word(self, n: ast.Name) -> object:
         if n.id in self._assignments:
             raise self.error(n, f"{n.id!r} is used before it is assigned")
         return super()._word(n)

@@ -12,6 +12,7 @@ import numpy as np
 from compiler.classic.te.hybrid.words import max_num_threads
 from compiler.ir.error import ArgumentError
 from compiler.ir.primexpr import PrimExpr
+from compiler.runtime.numpy_types import NumPyArray
 from compiler.te.tensor import Tensor
 
 __all__ = ["HYBRID_GLOBALS", "allocate", "bind", "describes_operation", "run_as_python"]
@@ -27,7 +28,7 @@ def bind(tag: str, extent: int) -> range:
     return range(extent)
 
 
-def allocate(shape: tuple[int, ...], dtype: str = "float32", scope: str = "global") -> np.ndarray[Any, Any]:
+def allocate(shape: tuple[int, ...], dtype: str = "float32", scope: str = "global") -> NumPyArray:
     """Return a new array of zeros."""
     return np.zeros(shape, dtype)
 
@@ -42,11 +43,11 @@ def _ceil_div(a: int, b: int) -> int:
     return -(-a // b)
 
 
-def _sigmoid(x: np.floating[Any]) -> Any:
+def _sigmoid(x: np.floating[Any]) -> object:
     return 1 / (1 + np.exp(-x))
 
 
-HYBRID_GLOBALS: dict[str, Any] = {
+HYBRID_GLOBALS: dict[str, object] = {
     **dict.fromkeys(("unroll", "vectorize", "parallel", "const_range"), _loop),
     "bind": bind,
     "allocate": allocate,
@@ -71,7 +72,7 @@ HYBRID_GLOBALS: dict[str, Any] = {
 """What the words of hybrid scripts stand for in Python."""
 
 
-def run_as_python(function: Callable[..., Any], *args: object) -> Any:
+def run_as_python(function: Callable[..., object], *args: object) -> object:
     """Run a hybrid script as it is written."""
     assert isinstance(function, FunctionType)
     names = {**function.__globals__, **HYBRID_GLOBALS}

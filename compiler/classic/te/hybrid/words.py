@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial, reduce
-from typing import Any
 
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.primexpr import BinaryOp, ExprLike, IntImm, Max, Min, PrimExpr, binary, const, convert
@@ -64,7 +63,7 @@ def _ceil_div(a: ExprLike, b: ExprLike) -> PrimExpr:
 _TYPES = [f"{kind}{bits}" for kind in ("uint", "int") for bits in (8, 16, 32, 64)]
 _TYPES += [f"float{bits}" for bits in (16, 32, 64)]
 
-WORDS: dict[str, Any] = {
+WORDS: dict[str, object] = {
     **{name: getattr(op, name) for name in ("sqrt", "rsqrt", "log", "tanh", "power", "exp", "sigmoid", "popcount")},
     "round": op.round,
     "likely": op.likely,

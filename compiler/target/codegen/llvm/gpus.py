@@ -82,5 +82,3 @@ DEVICES: dict[str, LLVMDevice] = {
     ),
 }
 """The GPU back ends, by target kind."""
-
-

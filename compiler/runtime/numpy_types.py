@@ -1,0 +1,11 @@
+"""NumPy's arrays whose data types are only known when a program runs."""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["ElementType", "NumPyArray"]
+
+NumPyArray: TypeAlias = npt.NDArray[Any]
+ElementType: TypeAlias = np.dtype[Any]
