@@ -52,7 +52,7 @@ class Definer:
 
     def _define(self, key: bytes, workspace: Workspace, client: Client) -> str:
         def start(program: str) -> Job:
-            return self._launcher.start_definition(program, workspace.options)
+            return self._launcher.start_recorded("define", program, workspace.options)
 
         defined, problem = self._programs.work(Defined, start, workspace, client, -1)
         if defined is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from typing import Literal
 
 import msgspec
 
@@ -182,8 +183,8 @@ class Launcher:
         )
         return self._start(request, Workspace(script="", options=options))
 
-    def start_trace(self, program: str, options: Options) -> Job:
-        """Start a job that traces a program recorded by another job.
+    def start_recorded(self, mode: Literal["trace", "define"], program: str, options: Options) -> Job:
+        """Start a job that traces a program recorded by another job, or tells what it computes.
 
         Parameters
         ----------
@@ -195,23 +196,7 @@ class Launcher:
         Unavailable
             If the sandbox cannot start a process.
         """
-        request = Request(mode="trace", program=program, options=options)
-        return self._start(request, Workspace(script="", options=options))
-
-    def start_definition(self, program: str, options: Options) -> Job:
-        """Start a job that tells what a program recorded by another job computes.
-
-        Parameters
-        ----------
-        program : str
-            Text of :mod:`compiler.te.program`.
-
-        Raises
-        ------
-        Unavailable
-            If the sandbox cannot start a process.
-        """
-        request = Request(mode="define", program=program, options=options)
+        request = Request(mode=mode, program=program, options=options)
         return self._start(request, Workspace(script="", options=options))
 
     def start_webgpu(self, program: str, options: Options, prefixes: bool) -> Job:

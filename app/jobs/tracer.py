@@ -41,7 +41,7 @@ class Tracer:
         """
 
         def start(program: str) -> Job:
-            return self._launcher.start_trace(program, workspace.options)
+            return self._launcher.start_recorded("trace", program, workspace.options)
 
         traced, problem = self._programs.work(Traced, start, workspace, client, unit)
         return TraceAnswer(trace=traced.trace if traced else None, problem=problem)

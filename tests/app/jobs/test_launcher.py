@@ -57,7 +57,7 @@ def test_who_waits_for_more_than_a_glance_has_the_time_of_a_run(
     "begin",
     [
         lambda launcher: launcher.start("compile", Workspace(script="x = 1")),
-        lambda launcher: launcher.start_trace("", Options()),
+        lambda launcher: launcher.start_recorded("trace", "", Options()),
         lambda launcher: launcher.start_cuda(CudaProgram(source="", arch="sm_90")),
     ],
 )
