@@ -106,7 +106,10 @@ class _Together:
     def element(self, data: NDArray[Any], place: int, buffer: Buffer) -> _Element:
         root: NDArray[Any] = data if data.base is None else data.base  # type: ignore[assignment]
         self.kept[id(root)] = root
-        return self.elements.setdefault((id(root), place), (_Element(), buffer))[0]
+        known = self.elements.get((id(root), place))
+        if known is None:
+            known = self.elements[id(root), place] = _Element(), buffer
+        return known[0]
 
 
 class _Run:
