@@ -6,19 +6,21 @@ what its zygote has imported.
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from app.server import create_app, start_runner
+    from app.runners import start_runner
+    from app.server import create_app
+
+_HOMES = {"create_app": "app.server", "start_runner": "app.runners"}
 
 __all__ = ["create_app", "start_runner"]
 
 
 def __getattr__(name: str) -> object:
     """Import the functions that make a server on first use."""
-    if name not in __all__:
+    if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from app import server
-
-    value: object = getattr(server, name)
+    value: object = getattr(importlib.import_module(_HOMES[name]), name)
     return value

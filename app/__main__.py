@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import atexit
 import logging
 import signal
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from app import create_app, logs
+from app import logs
 from app.config import PREFIX, Config, ConfigurationError
-from app.services import services_of
-from app.serving.server import Server
+from app.runners import start_runner
 from app.store.data_directory import reason
+
+if TYPE_CHECKING:
+    from flask import Flask
 
 
 def parser() -> argparse.ArgumentParser:
@@ -39,18 +44,34 @@ def parser() -> argparse.ArgumentParser:
     return out
 
 
+def make_app(config: Config) -> Flask:
+    """Create the application, whose modules are imported while the processes of scripts import theirs."""
+    with ThreadPoolExecutor(1) as beside:
+        starting = beside.submit(start_runner, config)
+        starting.add_done_callback(lambda done: None if done.exception() else atexit.register(done.result().close))
+        from app.server import create_app, start_renderer
+
+        renderer = start_renderer(config)
+        atexit.register(renderer.close)
+        return create_app(config, starting.result(), renderer)
+
+
 def main() -> None:
     """Read the command line and serve until interrupted."""
     logs.configure()
     given = {name: value for name, value in vars(parser().parse_args()).items() if value is not None}
     try:
         config = Config.read(given)
+        print("Strata is starting", file=sys.stderr, flush=True)
         logging.getLogger("app.access").setLevel(logging.INFO if config.access_log else logging.WARNING)
-        app = create_app(config)
+        app = make_app(config)
     except ConfigurationError as error:
         sys.exit(f"strata: {error}")
     except OSError as error:
         sys.exit(f"strata: it cannot start{f' because of {error.filename}' if error.filename else ''}: {reason(error)}")
+    from app.services import services_of
+    from app.serving.server import Server
+
     try:
         server = Server(app, config, services_of(app).memory)
     except OSError as error:

@@ -6,12 +6,14 @@ import os
 from collections.abc import Mapping
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
-from sqlalchemy import URL
 
 from compiler.runtime.machine import available_cores
+
+if TYPE_CHECKING:
+    from sqlalchemy import URL
 
 MIB = 1 << 20
 PREFIX = "STRATA_"
@@ -127,6 +129,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     @property
     def links_database(self) -> str | URL:
         """The SQLAlchemy URL of the permalink database."""
+        from sqlalchemy import URL
+
         return self.database or URL.create("sqlite", database=str(self.data_dir.absolute() / "strata.sqlite3"))
 
     @classmethod

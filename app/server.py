@@ -9,11 +9,10 @@ from pathlib import Path
 
 from flask import Flask
 
-import compiler
 from app import services
 from app.config import Config, ConfigurationError
-from app.jobs.local_runner import start_local_runner
 from app.memory import Memory, give_freed_memory_back
+from app.runners import start_runner
 from app.sandbox import Runner
 from app.store.data_directory import open_data_directory
 from app.views import BLUEPRINTS
@@ -87,39 +86,3 @@ def start_renderer(config: Config) -> Renderer:
     workers = RenderWorkers(count_of_workers(memory, available_cores()), memory)
     workers.start()
     return workers
-
-
-def start_runner(config: Config) -> Runner:
-    """Start the runner of scripts, local or in a cluster; refuse public connections without a sandbox.
-
-    Raises
-    ------
-    ConfigurationError
-        If there is no sandbox that is strict enough, or the cluster cannot be used.
-    """
-    runner = start_cluster(config) if config.scheduler else start_local_runner(config)
-    if not (config.loopback or config.unsafe_public or runner.tier.safe_for_public):
-        runner.close()
-        raise ConfigurationError(
-            f"refusing to listen on {config.host}: anyone's scripts would run with {runner.tier}; "
-            "listen on 127.0.0.1, or pass --unsafe-public"
-        )
-    return runner
-
-
-def start_cluster(config: Config) -> Runner:
-    """Start the runner of scripts on a cluster.
-
-    Raises
-    ------
-    ConfigurationError
-        If no file store is configured, Dask is not installed, or the scheduler cannot be used.
-    """
-    if not config.store:
-        raise ConfigurationError(f"the machines of {config.scheduler} read files from a store; pass --store too")
-    try:
-        from app.cluster.runner import Cluster
-    except ImportError as error:
-        message = f"the scheduler {config.scheduler} cannot be used: {error}; pip install -e '.[cluster]'"
-        raise ConfigurationError(message) from error
-    return Cluster(config.scheduler, compiler.__version__)

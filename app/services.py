@@ -100,6 +100,9 @@ class Services:
 
 def build_services(config: Config, runner: Runner, renderer: Renderer) -> Services:
     """Create the services of an application from a script runner and a renderer."""
+    uploads = _uploads(config)
+    workspace_limits = WorkspaceLimits(uploads, config.files_bytes, config.workspace_uploads_bytes)
+    links = _links(config, workspace_limits)  # first: it says what is wrong with the database
     classes = Classes(config.links_database)
     queue = partial(
         FairQueue,
@@ -110,11 +113,8 @@ def build_services(config: Config, runner: Runner, renderer: Renderer) -> Servic
     compiling = queue(config.compiling, overtime=config.compiling // 2)
     measuring = queue(1, typical_seconds=15.0, quantum_seconds=MEASURING_QUANTUM_SECONDS)
     memory = Memory(config.memory)
-    uploads = _uploads(config)
     results = SharedResults(config.store, f"{FORMAT}-{compiler.__version__}") if config.store else None
-    workspace_limits = WorkspaceLimits(uploads, config.files_bytes, config.workspace_uploads_bytes)
     launcher = Launcher(runner, config, _cores(runner, compiling, measuring), workspace_limits)
-    links = _links(config, workspace_limits)
     incoming = Incoming(memory.incoming, _assembler(renderer))
     programs = RecordedPrograms(launcher, compiling, incoming)
     return Services(

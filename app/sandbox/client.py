@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import itertools
+import logging
 import os
 import socket
 import subprocess
@@ -25,6 +25,7 @@ from app.sandbox.readable import PROJECT, facts, python
 from app.sandbox.scratch import Scratch, sweep
 from app.sandbox.tier import CONTROL_GROUP, Mechanism, Tier
 
+log = logging.getLogger(__name__)
 BOOT_SECONDS = 60.0
 """How long a zygote may take to start, without the time in which it waits for a processor."""
 _FIRST_UID = 64_000
@@ -195,7 +196,7 @@ class Sandbox:
     preload
         Modules that zygotes import for all children.
     pool
-        Number of zygotes.
+        Number of zygotes; all but the first start in the background.
     tier
         The mechanisms to use; by default the result of :func:`app.sandbox.probe.probe`.
     readable
@@ -226,14 +227,16 @@ class Sandbox:
         self._readable = tuple(readable)
         self._lock = threading.Lock()
         self._closed = False
-        self._turns = itertools.cycle(range(pool))
-        self._zygotes = [self._spawn(index) for index in range(pool)]
+        self._turn = 0
+        self._zygotes = [self._spawn(0)]
+        self._booting: ZygoteProcess | None = None
+        self._others = threading.Thread(target=self._start_others, args=(pool,), daemon=True)
         try:
-            for process in self._zygotes:
-                process.wait_until_booted()
+            self._zygotes[0].wait_until_booted()
         except SandboxError:
             self.close()
             raise
+        self._others.start()
 
     def _bound_together(self, shared: Shared) -> ControlGroup | None:
         try:
@@ -271,7 +274,8 @@ class Sandbox:
             if self._closed:
                 raise SandboxError("sandbox: it is closed")
             try:
-                return self._hand_over(next(self._turns), request, files, limits)
+                self._turn = (self._turn + 1) % len(self._zygotes)
+                return self._hand_over(self._turn, request, files, limits)
             except OSError as error:
                 raise SandboxError(f"sandbox: the job could not be handed over: {error}") from error
 
@@ -285,6 +289,26 @@ class Sandbox:
     def _spawn(self, index: int) -> ZygoteProcess:
         return ZygoteProcess(self._handler, self._preload, self._readable, self.tier, index, self._group)
 
+    def _start_others(self, pool: int) -> None:
+        """Start all zygotes but the first, one after the other: scripts run as soon as there is one."""
+        for index in range(1, pool):
+            with self._lock:
+                if self._closed:
+                    return
+                process = self._booting = self._spawn(index)
+            try:
+                process.wait_until_booted()
+            except (OSError, SandboxError) as error:
+                if not self._closed:
+                    log.error("scripts are forked from %d instead of %d processes: %s", index, pool, error)
+                return
+            with self._lock:
+                self._booting = None
+                if self._closed:
+                    process.close()
+                    return
+                self._zygotes.append(process)
+
     def _restart(self, index: int) -> None:
         self._zygotes[index].close()
         self._zygotes[index] = self._spawn(index)
@@ -292,13 +316,20 @@ class Sandbox:
 
     @property
     def zygotes(self) -> list[int]:
-        """Process ids of the zygotes."""
+        """Process ids of all zygotes, once they have started."""
+        if self._others.ident is not None:
+            self._others.join()
         return [process.pid for process in self._zygotes]
 
     def close(self) -> None:
         """Kill all zygotes and their children."""
         with self._lock:
             self._closed = True
+            if self._booting is not None:
+                self._booting.kill()
+        if self._others.ident is not None:
+            self._others.join()
+        with self._lock:
             for process in self._zygotes:
                 process.close()
             if self._group is not None:

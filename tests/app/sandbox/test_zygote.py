@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -73,6 +74,28 @@ def test_a_zygote_that_is_slow_is_no_reason_to_run_without_a_sandbox(monkeypatch
         with pytest.raises(ConfigurationError, match=str(error)) as refused:
             start_local_runner(Config())
         assert ("--unsafe-local" in str(refused.value)) == advised
+
+
+def test_scripts_run_as_soon_as_one_of_several_zygotes_has_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    booted, others = client.ZygoteProcess.wait_until_booted, threading.Event()
+
+    def boot(process: client.ZygoteProcess) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            assert others.wait(60.0)
+        booted(process)
+
+    monkeypatch.setattr(client.ZygoteProcess, "wait_until_booted", boot)
+    with Sandbox(f"{HANDLERS}:run_script", tier=Tier(), preload=["json"], readable=[TESTS], pool=2) as sandbox:
+        assert sandbox.start(b"").outcome.status == "ok"
+        others.set()
+        assert len(sandbox.zygotes) == 2
+        assert [sandbox.start(b"").outcome.status for _ in range(2)] == ["ok", "ok"]
+
+
+def test_a_sandbox_is_closed_while_a_zygote_starts() -> None:
+    sandbox = Sandbox(f"{HANDLERS}:run_script", tier=Tier(), preload=["json"], readable=[TESTS], pool=3)
+    sandbox.close()
+    assert all(not os.path.exists(f"/proc/{pid}") for pid in sandbox.zygotes)
 
 
 def test_a_zygote_that_was_stopped_is_replaced() -> None:

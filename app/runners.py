@@ -1,0 +1,46 @@
+"""Starts what runs scripts: a sandbox of this machine, or a cluster."""
+
+from __future__ import annotations
+
+import compiler
+from app.config import Config, ConfigurationError
+from app.jobs.local_runner import start_local_runner
+from app.sandbox import Runner
+
+__all__ = ["start_runner"]
+
+
+def start_runner(config: Config) -> Runner:
+    """Start the runner of scripts, local or in a cluster; refuse public connections without a sandbox.
+
+    Raises
+    ------
+    ConfigurationError
+        If there is no sandbox that is strict enough, or the cluster cannot be used.
+    """
+    runner = start_cluster(config) if config.scheduler else start_local_runner(config)
+    if not (config.loopback or config.unsafe_public or runner.tier.safe_for_public):
+        runner.close()
+        raise ConfigurationError(
+            f"refusing to listen on {config.host}: anyone's scripts would run with {runner.tier}; "
+            "listen on 127.0.0.1, or pass --unsafe-public"
+        )
+    return runner
+
+
+def start_cluster(config: Config) -> Runner:
+    """Start the runner of scripts on a cluster.
+
+    Raises
+    ------
+    ConfigurationError
+        If no file store is configured, Dask is not installed, or the scheduler cannot be used.
+    """
+    if not config.store:
+        raise ConfigurationError(f"the machines of {config.scheduler} read files from a store; pass --store too")
+    try:
+        from app.cluster.runner import Cluster
+    except ImportError as error:
+        message = f"the scheduler {config.scheduler} cannot be used: {error}; pip install -e '.[cluster]'"
+        raise ConfigurationError(message) from error
+    return Cluster(config.scheduler, compiler.__version__)
