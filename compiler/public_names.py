@@ -61,7 +61,7 @@ DEFINITIONS = {
     "compiler.ir.module": {"tvm": "IRModule"},
     "compiler.ir.node": {"tvm tvm.runtime": "Object=Node"},
     "compiler.ir.object_path": {"tvm.runtime": "ObjectPath ObjectPathPair"},
-    "compiler.ir.primexpr": {"tvm.runtime": "const"},
+    "compiler.ir.expr.primexpr": {"tvm.runtime": "const"},
     "compiler.ir.scriptable": {"tvm.runtime": "Scriptable"},
     "compiler.ir.source_span": {"tvm.relay": "SequentialSpan"},
     "compiler.relay.adt": {"tvm.ir": "Constructor TypeData"},

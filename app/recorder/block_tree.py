@@ -8,10 +8,10 @@ from typing import Literal
 
 from app.artifacts import Loop, Stage
 from app.recorder.schedule_tree import LoopRows
+from compiler.ir.expr.primexpr import Add, IterVar, PrimExpr, is_const_int
+from compiler.ir.expr.substitute import uses_var
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import Add, IterVar, PrimExpr, is_const_int
 from compiler.ir.structural import structural_equal
-from compiler.ir.substitute import uses_var
 from compiler.tir.block import Block, BlockRealize
 from compiler.tir.buffer import BufferLoad, BufferRegion, BufferStore
 from compiler.tir.function import PrimFunc

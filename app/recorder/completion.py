@@ -17,9 +17,9 @@ from compiler.driver.build import build
 from compiler.driver.lower import lower
 from compiler.driver.relay.build import build as build_graph
 from compiler.ir.error import TargetError, TVMError
+from compiler.ir.expr.primexpr import Var
 from compiler.ir.instrument import uninstrumented
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import Var
 from compiler.target.assembly_targets import HOST, assembly_target, assembly_targets
 from compiler.target.codegen.llvm import codegen
 from compiler.target.codegen.llvm.pass_trace import trace_passes

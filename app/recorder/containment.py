@@ -15,10 +15,7 @@ from compiler.arith import Analyzer
 from compiler.driver.pipeline import lower_blocks
 from compiler.ir import dtype as dt
 from compiler.ir.error import TVMError
-from compiler.ir.functor import Visitor
-from compiler.ir.module import IRModule
-from compiler.ir.node import Node
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     And,
     BinaryOp,
     Broadcast,
@@ -37,6 +34,9 @@ from compiler.ir.primexpr import (
     const,
     is_const_int,
 )
+from compiler.ir.functor import Visitor
+from compiler.ir.module import IRModule
+from compiler.ir.node import Node
 from compiler.runtime.ndarray import numpy_dtype
 from compiler.te.program.kinds import callable_operators
 from compiler.tir.buffer import Buffer, BufferLoad, BufferStore

@@ -14,7 +14,7 @@ from compiler.driver.device_pipeline import split_for_device
 from compiler.ir.error import TVMError
 from compiler.ir.instrument import uninstrumented
 from compiler.ir.module import IRModule
-from compiler.ir.text import TextBuilder
+from compiler.ir.printing.text import TextBuilder
 from compiler.runtime.device_module import DeviceModule
 from compiler.target.codegen.llvm import kernel_code
 from compiler.target.codegen.llvm.gpus import DEVICES

@@ -9,8 +9,8 @@ from app.artifacts import AssemblyFilter, DeviceListing, Line, Listing, Region, 
 from app.recorder.assembly_listing import from_assembly
 from app.recorder.device_code import DeviceCode
 from app.recorder.listings import FinalListing
-from compiler.ir.text import Line as PrintedLine
-from compiler.ir.text import TextBuilder
+from compiler.ir.printing.text import Line as PrintedLine
+from compiler.ir.printing.text import TextBuilder
 from compiler.target.device_languages import DEVICE_LANGUAGES
 
 _PTX_FILTERS: tuple[AssemblyFilter, ...] = ("labels", "directives", "comments")

@@ -15,7 +15,7 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import Node
 from compiler.ir.op import Op
 from compiler.ir.origin import Span, named_origins
-from compiler.ir.text import TextBuilder
+from compiler.ir.printing.text import TextBuilder
 from compiler.relay.adt import Constructor, Match, Pattern, PatternConstructor, PatternTuple, PatternVar
 from compiler.relay.analysis import operands
 from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, TupleGetItem, Var

@@ -11,9 +11,9 @@ from app.kernel_reports import KernelLaunch, KernelReport, MemoryAccess, WarpSte
 from app.recorder.device_code import DeviceCode
 from app.recorder.kernel_checks import check_kernels
 from app.recorder.subjects import FunctionSubject
+from compiler.ir.expr.primexpr import IntImm
 from compiler.ir.instrument import uninstrumented
 from compiler.ir.origin import user_line
-from compiler.ir.primexpr import IntImm
 from compiler.tir.function import PrimFunc
 from compiler.tir.warp_access import KernelAccesses, Walkthrough, WarpAccess, explain_kernels, walk_through
 

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from app.artifacts import Level, Line, Listing, Region, make_listing
 from app.recorder.origins import OriginRows
+from compiler.ir.expr.primexpr import Var
 from compiler.ir.node import Node
-from compiler.ir.primexpr import Var
-from compiler.ir.text import Line as PrintedLine
-from compiler.ir.text import TextBuilder
+from compiler.ir.printing.text import Line as PrintedLine
+from compiler.ir.printing.text import TextBuilder
 from compiler.tir.buffer import BufferLoad, BufferStore
 from compiler.tir.schedule.error import DrawnLine
 from compiler.tir.stmt import For

@@ -12,8 +12,8 @@ import numpy as np
 
 from compiler.driver.lower import lower
 from compiler.ir.error import TVMError, show
+from compiler.ir.expr.primexpr import IntImm, PrimExpr, Var
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import IntImm, PrimExpr, Var
 from compiler.runtime.ndarray import numpy_dtype
 from compiler.te.block_definitions import NotDefinitions, definitions_of_blocks
 from compiler.te.create_prim_func import create_prim_func

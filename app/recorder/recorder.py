@@ -26,7 +26,7 @@ from compiler.driver.relay.build import BuiltGraph
 from compiler.ir.error import TVMError
 from compiler.ir.instrument import CodeForm, Instrument
 from compiler.ir.module import IRModule
-from compiler.ir.text import TextBuilder
+from compiler.ir.printing.text import TextBuilder
 from compiler.ir.transform import PassInfo
 from compiler.runtime.module import Module
 from compiler.runtime.vm import Executable

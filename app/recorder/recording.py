@@ -14,8 +14,8 @@ from app.recorder.schedules import BlockSchedule, ScheduleRecord, TensorSchedule
 from app.recorder.subjects import FunctionSubject, GraphSubject
 from app.recorder.webgpu_graph import write_graph
 from compiler.ir.error import TVMError
+from compiler.ir.expr.primexpr import Var
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import Var
 from compiler.target.target import Target
 from compiler.te.program import write_program
 from compiler.te.schedule import Schedule

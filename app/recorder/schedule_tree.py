@@ -8,8 +8,8 @@ from typing import Literal
 
 from app.artifacts import Loop, Stage
 from compiler.ir.error import TVMError
+from compiler.ir.expr.primexpr import Add, IterVar, Max, Min, Mul, PrimExpr, Range, Reduce, Var, is_const_int
 from compiler.ir.origin import NO_SPAN
-from compiler.ir.primexpr import Add, IterVar, Max, Min, Mul, PrimExpr, Range, Reduce, Var, is_const_int
 from compiler.te import stage as te
 from compiler.te.bounds import infer_bound
 from compiler.te.group import Group, enclosing_groups

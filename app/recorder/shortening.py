@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from compiler.ir.expr.primexpr import IntImm, const
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import IntImm, const
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import For, ForKind, Stmt
 from compiler.tir.stmt_functor import StmtMutator

@@ -16,7 +16,7 @@ from app.recorder.schedules import ScheduleRecord, Source
 from compiler.driver.relay.build import BuiltGraph
 from compiler.ir.instrument import CodeForm
 from compiler.ir.module import IRModule
-from compiler.ir.text import TextBuilder
+from compiler.ir.printing.text import TextBuilder
 from compiler.relay.function import Function
 from compiler.runtime.module import Module
 from compiler.runtime.vm import Executable

@@ -23,8 +23,8 @@ from app.traces import MAX_EVENTS, CacheModel, ModelLevel, Trace, Traced, Traced
 from compiler.driver.device_pipeline import split_for_device
 from compiler.driver.emulate import lower_for_emulation
 from compiler.ir.error import TVMError
+from compiler.ir.expr.primexpr import IntImm
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import IntImm
 from compiler.runtime.ndarray import numpy_dtype
 from compiler.target.caches import TYPICAL
 from compiler.target.target import Target

@@ -16,8 +16,8 @@ from app.webgpu import GPUArgument, GPUProgram, Range
 from compiler.driver.relay.build import BuiltGraph, build_graph
 from compiler.driver.relay.launch_plan import GraphLaunchPlan, GraphValue, graph_launch_plan
 from compiler.ir.error import TVMError
-from compiler.ir.json_format import load_json, save_json
 from compiler.ir.module import IRModule
+from compiler.ir.serialization.json_format import load_json, save_json
 from compiler.runtime.device import cpu
 from compiler.runtime.graph_module import GraphModule
 from compiler.target.target import Target

@@ -16,7 +16,7 @@ from compiler.arith.modular_set import Congruence, ModularSet
 from compiler.arith.rewrite_simplify import RewriteSimplifier
 from compiler.arith.simplifier import RewriteSimplifyStats
 from compiler.ir.error import ArgumentError, DTypeError, show
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     EQ,
     Broadcast,
     Div,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import reduce
 from itertools import combinations
 
-from compiler.ir.primexpr import And, IntImm, Or, PrimExpr, const
+from compiler.ir.expr.primexpr import And, IntImm, Or, PrimExpr, const
 from compiler.ir.structural import structural_equal
 
 __all__ = ["MAX_CLAUSES", "and_of_ors"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
-from compiler.ir.primexpr import And, Not, Or, PrimExpr
+from compiler.ir.expr.primexpr import And, Not, Or, PrimExpr
 
 __all__ = ["simplify_branches"]
 

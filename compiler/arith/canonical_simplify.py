@@ -16,8 +16,7 @@ from compiler.arith.rewrite_simplify import RewriteSimplifier
 from compiler.arith.split_sum import NO_UPPER, Split, Sum
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError
-from compiler.ir.origin import NO_SPAN, Span
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     LE,
     LT,
     Add,
@@ -39,7 +38,8 @@ from compiler.ir.primexpr import (
     cast,
     const,
 )
-from compiler.ir.substitute import substitute
+from compiler.ir.expr.substitute import substitute
+from compiler.ir.origin import NO_SPAN, Span
 
 _DIVISIONS = (FloorDiv, FloorMod, Div, Mod)
 

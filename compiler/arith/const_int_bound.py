@@ -12,8 +12,7 @@ from typing import ClassVar, NamedTuple
 
 from compiler.arith.deep_equal import deep_equal
 from compiler.ir import dtype as dt
-from compiler.ir.functor import Functor
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     Add,
     Broadcast,
     Call,
@@ -36,6 +35,7 @@ from compiler.ir.primexpr import (
     Sub,
     Var,
 )
+from compiler.ir.functor import Functor
 
 UNBOUNDED = 1 << 256
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from compiler.arith.analyzer import Analyzer
 from compiler.arith.int_set import NEG_INF, POS_INF, IntervalSet, IntSet
 from compiler.arith.interval_arithmetic import eval_set
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     EQ,
     GE,
     GT,
@@ -23,7 +23,7 @@ from compiler.ir.primexpr import (
     Sub,
     Var,
 )
-from compiler.ir.substitute import uses_var
+from compiler.ir.expr.substitute import uses_var
 
 _MIRROR: dict[type[PrimExpr], type[PrimExpr]] = {LT: GT, GT: LT, LE: GE, GE: LE, EQ: EQ}
 

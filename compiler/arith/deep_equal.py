@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from compiler.ir.expr.primexpr import BinaryOp, Call, Cast, IntImm, PrimExpr, Var
 from compiler.ir.node import structure
-from compiler.ir.primexpr import BinaryOp, Call, Cast, IntImm, PrimExpr, Var
 
 
 def deep_equal(a: PrimExpr, b: PrimExpr) -> bool:

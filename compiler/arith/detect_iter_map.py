@@ -18,7 +18,7 @@ from compiler.arith.iter_map import (
 from compiler.arith.iter_map_padding import NotAffine, PaddedMark
 from compiler.arith.iter_map_parts import combined
 from compiler.arith.iter_map_rewriter import IterMapRewriter
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     EQ,
     GE,
     GT,
@@ -39,7 +39,7 @@ from compiler.ir.primexpr import (
     const,
     convert,
 )
-from compiler.ir.substitute import post_order_visit
+from compiler.ir.expr.substitute import post_order_visit
 
 __all__ = ["IterMapResult", "detect_iter_map", "iter_map_simplify", "normalize_to_iter_sum"]
 

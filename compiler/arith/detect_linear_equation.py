@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compiler.arith.analyzer import Analyzer
-from compiler.ir.functor import Functor
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     EQ,
     GE,
     GT,
@@ -25,7 +24,8 @@ from compiler.ir.primexpr import (
     binary,
     const,
 )
-from compiler.ir.substitute import uses_var
+from compiler.ir.expr.substitute import uses_var
+from compiler.ir.functor import Functor
 
 
 class _NotLinear(Exception):

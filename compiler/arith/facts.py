@@ -17,9 +17,8 @@ from compiler.arith.deep_equal import deep_equal
 from compiler.arith.extension import Extension
 from compiler.arith.modular_set import Congruence, ModularSetAnalyzer, TrustingModularSet, modular
 from compiler.arith.overflow import INDEX_NODES, is_loaded
-from compiler.ir.axes import IterVar
-from compiler.ir.op import CallEffect
-from compiler.ir.primexpr import (
+from compiler.ir.expr.axes import IterVar
+from compiler.ir.expr.primexpr import (
     EQ,
     GE,
     GT,
@@ -39,7 +38,8 @@ from compiler.ir.primexpr import (
     Var,
     as_exprs,
 )
-from compiler.ir.substitute import free_vars
+from compiler.ir.expr.substitute import free_vars
+from compiler.ir.op import CallEffect
 
 NEGATION: dict[type[CmpOp], type[CmpOp]] = {LT: GE, GE: LT, GT: LE, LE: GT, EQ: NE, NE: EQ}
 

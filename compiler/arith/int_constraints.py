@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from compiler.arith.analyzer import Analyzer
+from compiler.ir.expr.primexpr import GE, LE, ExprLike, PrimExpr, Range, Var, const, convert
+from compiler.ir.expr.substitute import substitute
 from compiler.ir.node import Node, node
-from compiler.ir.primexpr import GE, LE, ExprLike, PrimExpr, Range, Var, const, convert
-from compiler.ir.substitute import substitute
 
 __all__ = ["IntConstraints", "IntConstraintsTransform", "IntGroupBounds"]
 

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 from compiler.arith.analyzer import Analyzer
 from compiler.arith.deep_equal import deep_equal
 from compiler.ir.dtype import lanes as _lanes
-from compiler.ir.extension import public_module
-from compiler.ir.node import Node, node
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     BinaryOp,
     Broadcast,
     ExprLike,
@@ -25,6 +23,8 @@ from compiler.ir.primexpr import (
     const,
     convert,
 )
+from compiler.ir.extension import public_module
+from compiler.ir.node import Node, node
 
 __all__ = [
     "NEG_INF",

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from compiler.arith.facts import is_stable
 from compiler.arith.linear_form import Atom, LinearForm, NotLinearError, definitions, linear_form
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     EQ,
     GE,
     GT,

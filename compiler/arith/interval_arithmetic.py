@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping
 from compiler.arith.analyzer import Analyzer, register_set_evaluator
 from compiler.arith.const_int_bound import is_index_type
 from compiler.arith.int_set import NEG_INF, POS_INF, Domain, IntervalSet, IntSet, to_set, union
-from compiler.ir.functor import Functor
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     Add,
     BinaryOp,
     Broadcast,
@@ -38,7 +37,8 @@ from compiler.ir.primexpr import (
     cast,
     const,
 )
-from compiler.ir.substitute import uses_var
+from compiler.ir.expr.substitute import uses_var
+from compiler.ir.functor import Functor
 
 DomMap = Mapping[Var, Domain] | Mapping[IterVar, Domain]
 

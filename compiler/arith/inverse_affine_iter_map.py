@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from compiler.arith.iter_map import IterMark, IterSplitExpr, IterSumExpr
 from compiler.ir.error import ArgumentError
-from compiler.ir.primexpr import ExprLike, PrimExpr, Var, convert
-from compiler.ir.substitute import free_vars
+from compiler.ir.expr.primexpr import ExprLike, PrimExpr, Var, convert
+from compiler.ir.expr.substitute import free_vars
 
 __all__ = ["inverse_affine_iter_map"]
 

@@ -12,8 +12,8 @@ from enum import IntEnum
 from typing import ClassVar
 
 from compiler.arith.analyzer import Analyzer
+from compiler.ir.expr.primexpr import ExprLike, PrimExpr, const, convert
 from compiler.ir.node import Node, node
-from compiler.ir.primexpr import ExprLike, PrimExpr, const, convert
 
 __all__ = ["IterMapExpr", "IterMapLevel", "IterMark", "IterSplitExpr", "IterSumExpr", "normalize_iter_map_to_expr"]
 

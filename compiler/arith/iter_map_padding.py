@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from compiler.arith.analyzer import Analyzer
 from compiler.arith.iter_map import IterMark, IterSplitExpr, IterSumExpr, write_split
-from compiler.ir.primexpr import NE, And, IntImm, Or, PrimExpr, binary, const
+from compiler.ir.expr.primexpr import NE, And, IntImm, Or, PrimExpr, binary, const
 
 
 class NotAffine(Exception):

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from compiler.arith.analyzer import Analyzer
 from compiler.arith.iter_map import IterSplitExpr
-from compiler.ir.primexpr import IntImm, Mul, PrimExpr
+from compiler.ir.expr.primexpr import IntImm, Mul, PrimExpr
 
 __all__ = ["combined"]
 

@@ -16,8 +16,7 @@ from compiler.arith.iter_map import IterMark, IterSplitExpr, IterSumExpr
 from compiler.arith.iter_map_padding import NotAffine, Padding
 from compiler.arith.iter_map_parts import combined
 from compiler.arith.monomials import exact_quotient
-from compiler.ir.functor import Functor
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     Add,
     And,
     FloorDiv,
@@ -33,7 +32,8 @@ from compiler.ir.primexpr import (
     binary,
     const,
 )
-from compiler.ir.substitute import uses_var
+from compiler.ir.expr.substitute import uses_var
+from compiler.ir.functor import Functor
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from math import gcd
 
 from compiler.arith.deep_equal import tokens
 from compiler.ir import dtype as dt
-from compiler.ir.primexpr import Add, Cast, FloorDiv, FloorMod, IntImm, Mul, PrimExpr, Sub, Var, const
-from compiler.ir.substitute import free_vars, substitute
+from compiler.ir.expr.primexpr import Add, Cast, FloorDiv, FloorMod, IntImm, Mul, PrimExpr, Sub, Var, const
+from compiler.ir.expr.substitute import free_vars, substitute
 
 __all__ = ["Atom", "LinearForm", "NotLinearError", "linear_form"]
 

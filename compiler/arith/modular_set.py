@@ -10,8 +10,7 @@ from typing import ClassVar, NamedTuple
 from compiler.arith.const_int_bound import ConstIntBoundAnalyzer, is_index_type
 from compiler.arith.deep_equal import deep_equal
 from compiler.ir import dtype as dt
-from compiler.ir.functor import Functor
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     Add,
     Call,
     Cast,
@@ -29,6 +28,7 @@ from compiler.ir.primexpr import (
     Sub,
     Var,
 )
+from compiler.ir.functor import Functor
 
 
 @dataclass

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compiler.arith.deep_equal import deep_equal
-from compiler.ir.primexpr import IntImm, Mul, PrimExpr, const
+from compiler.ir.expr.primexpr import IntImm, Mul, PrimExpr, const
 
 __all__ = ["exact_quotient"]
 

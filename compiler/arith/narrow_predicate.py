@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from compiler.ir.functor import RewriteFunctor
-from compiler.ir.node import rebuild
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     EQ,
     GE,
     GT,
@@ -30,7 +28,9 @@ from compiler.ir.primexpr import (
     Var,
     const,
 )
-from compiler.ir.substitute import uses_var
+from compiler.ir.expr.substitute import uses_var
+from compiler.ir.functor import RewriteFunctor
+from compiler.ir.node import rebuild
 
 __all__ = ["narrow_predicate_expression"]
 

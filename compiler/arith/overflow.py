@@ -12,8 +12,7 @@ from collections.abc import Collection, Iterator
 from compiler.arith.const_int_bound import ConstIntBoundAnalyzer
 from compiler.arith.deep_equal import deep_equal
 from compiler.ir import dtype as dt
-from compiler.ir.op import CallEffect
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     Add,
     BinaryOp,
     Broadcast,
@@ -40,6 +39,7 @@ from compiler.ir.primexpr import (
     Var,
     as_exprs,
 )
+from compiler.ir.op import CallEffect
 
 WRAPPING = (Add, Sub, Mul)
 """Operations that are the same in any order, even where what is in between wraps around."""

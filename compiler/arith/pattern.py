@@ -27,9 +27,9 @@ from dataclasses import dataclass
 from compiler.arith.deep_equal import deep_equal
 from compiler.arith.overflow import EXACT, WRAPPING
 from compiler.ir import dtype as dt
-from compiler.ir import primexpr as ir
-from compiler.ir.lanes import lane_count
-from compiler.ir.primexpr import PrimExpr
+from compiler.ir.expr import primexpr as ir
+from compiler.ir.expr.lanes import lane_count
+from compiler.ir.expr.primexpr import PrimExpr
 
 Rule = tuple[str, str] | tuple[str, str, str]
 

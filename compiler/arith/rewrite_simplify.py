@@ -16,8 +16,7 @@ from compiler.arith.rules import SCALAR, VECTOR
 from compiler.arith.simplifier import Simplifier, negation
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError
-from compiler.ir.node import rebuild
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     EQ,
     GE,
     GT,
@@ -54,7 +53,8 @@ from compiler.ir.primexpr import (
     fold,
     of_truth_values,
 )
-from compiler.ir.substitute import substitute
+from compiler.ir.expr.substitute import substitute
+from compiler.ir.node import rebuild
 
 Operation = TypeVar("Operation", bound=BinaryOp)
 

@@ -17,8 +17,7 @@ from compiler.arith.facts import NEGATION, Facts
 from compiler.arith.integer_region import certain_region, possible_region
 from compiler.arith.overflow import may_overflow_after
 from compiler.ir import dtype as dt
-from compiler.ir.functor import Mutator
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     EQ,
     GE,
     GT,
@@ -38,7 +37,8 @@ from compiler.ir.primexpr import (
     Var,
     const,
 )
-from compiler.ir.substitute import free_vars, substitute, uses_var
+from compiler.ir.expr.substitute import free_vars, substitute, uses_var
+from compiler.ir.functor import Mutator
 
 MAX_REWRITES = 64
 """How deep rewritten results are rewritten again; real expressions need a few."""

@@ -24,8 +24,8 @@ from compiler.arith.int_constraints import (
 )
 from compiler.arith.int_set import IntervalSet
 from compiler.arith.interval_arithmetic import eval_set
-from compiler.ir.primexpr import EQ, IntImm, PrimExpr, Range, Var, const
-from compiler.ir.substitute import substitute, uses_var
+from compiler.ir.expr.primexpr import EQ, IntImm, PrimExpr, Range, Var, const
+from compiler.ir.expr.substitute import substitute, uses_var
 
 __all__ = ["solve_linear_equations"]
 

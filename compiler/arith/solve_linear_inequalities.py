@@ -23,8 +23,8 @@ from compiler.arith.int_constraints import (
     unsatisfiable,
 )
 from compiler.arith.interval_arithmetic import eval_set
-from compiler.ir.primexpr import EQ, GE, GT, LE, LT, IntImm, PrimExpr, Range, Var, const, convert
-from compiler.ir.substitute import substitute
+from compiler.ir.expr.primexpr import EQ, GE, GT, LE, LT, IntImm, PrimExpr, Range, Var, const, convert
+from compiler.ir.expr.substitute import substitute
 
 __all__ = ["solve_inequalities_as_condition", "solve_linear_inequalities"]
 

@@ -6,8 +6,8 @@ import math
 
 from compiler.arith.const_int_bound import ConstIntBoundAnalyzer, Interval
 from compiler.arith.deep_equal import deep_equal, fingerprint
+from compiler.ir.expr.primexpr import Add, Div, FloorDiv, FloorMod, IntImm, Mod, Mul, PrimExpr, Sub, trunc_div
 from compiler.ir.origin import NO_SPAN, Span, derived_from
-from compiler.ir.primexpr import Add, Div, FloorDiv, FloorMod, IntImm, Mod, Mul, PrimExpr, Sub, trunc_div
 
 _LONG = 16
 """Terms from which on a sum looks them up instead of comparing a new one with each."""

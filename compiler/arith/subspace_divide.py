@@ -9,8 +9,8 @@ from compiler.arith.analyzer import Analyzer
 from compiler.arith.detect_iter_map import Level, detect_iter_map
 from compiler.arith.iter_map import IterMapLevel, IterMark, IterSplitExpr, IterSumExpr, write_sum
 from compiler.arith.iter_map_padding import NotAffine
-from compiler.ir.primexpr import And, ExprLike, IntImm, PrimExpr, Range, Var, binary, const
-from compiler.ir.substitute import uses_var
+from compiler.ir.expr.primexpr import And, ExprLike, IntImm, PrimExpr, Range, Var, binary, const
+from compiler.ir.expr.substitute import uses_var
 
 __all__ = ["subspace_divide"]
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from compiler.driver.build import build
 from compiler.driver.lower import lower
 from compiler.ir.error import expected
+from compiler.ir.expr.primexpr import Var
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import Var
 from compiler.te.schedule import Schedule
 from compiler.te.tensor import Tensor
 from compiler.te.to_tir import schedule_to_prim_func

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from compiler.ir.deprecation import deprecated
-from compiler.ir.pass_base import Pass
-from compiler.ir.pass_context import PassContext
+from compiler.ir.passes.base import Pass
+from compiler.ir.passes.context import PassContext
 from compiler.tir.stmt import Stmt
 from compiler.tir.transform import prim_func_pass
 

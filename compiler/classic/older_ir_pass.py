@@ -11,10 +11,10 @@ from typing import Any, TypeAlias
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir.deprecation import deprecated
+from compiler.ir.expr.primexpr import PrimExpr, Range, Var
 from compiler.ir.module import IRModule
-from compiler.ir.pass_base import Pass
-from compiler.ir.pass_context import PassContext
-from compiler.ir.primexpr import PrimExpr, Range, Var
+from compiler.ir.passes.base import Pass
+from compiler.ir.passes.context import PassContext
 from compiler.ir.structural import structural_equal
 from compiler.tir import analysis, stmt_functor, transform
 from compiler.tir.function import PrimFunc

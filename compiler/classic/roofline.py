@@ -8,7 +8,7 @@ from compiler.ir.extension import public_module
 from compiler.ir.function import GlobalVar
 from compiler.ir.instrument.interface import PassInstrument
 from compiler.ir.module import IRModule
-from compiler.ir.pass_context import PassInfo
+from compiler.ir.passes.context import PassInfo
 from compiler.tir.function import PrimFunc
 
 __all__ = ["SaveLoweredTIR"]

@@ -8,11 +8,11 @@ from compiler.driver.build_device import build_for_device, is_device
 from compiler.driver.lower import lower, lower_custom_types
 from compiler.driver.narrow_floats import legalize_narrow_floats
 from compiler.ir.error import ArgumentError, TargetError, expected, show
+from compiler.ir.expr.primexpr import IterVar
 from compiler.ir.function import BaseFunc
 from compiler.ir.instrument import active_instruments
 from compiler.ir.module import IRModule
 from compiler.ir.origin import user_place
-from compiler.ir.primexpr import IterVar
 from compiler.runtime.module import Module
 from compiler.target.codegen import llvm
 from compiler.target.codegen.llvm.gpus import DEVICES

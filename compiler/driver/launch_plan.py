@@ -10,11 +10,11 @@ from compiler.arith import Analyzer
 from compiler.driver.device_pipeline import split_for_device
 from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError
+from compiler.ir.expr.operations import Call
+from compiler.ir.expr.primexpr import FloatImm, IntImm, PrimExpr, Var
+from compiler.ir.expr.scalars import StringImm
+from compiler.ir.expr.substitute import substitute
 from compiler.ir.module import IRModule
-from compiler.ir.operations import Call
-from compiler.ir.primexpr import FloatImm, IntImm, PrimExpr, Var
-from compiler.ir.scalars import StringImm
-from compiler.ir.substitute import substitute
 from compiler.runtime.launches import MAX_LAUNCHES, DeviceMemory, FunctionLaunches, Launch, Launches, NoLaunches
 from compiler.target.codegen.source import source_code
 from compiler.target.target import Target

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Set
 
 from compiler.ir import dtype as dt
+from compiler.ir.expr.primexpr import Call, Cast
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import Call, Cast
 from compiler.tir.analysis.features import features
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate

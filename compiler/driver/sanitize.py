@@ -11,8 +11,8 @@ from compiler.driver.device_pipeline import synchronize
 from compiler.driver.emulate import lowered_for_device
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError
+from compiler.ir.expr.primexpr import IntImm
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import IntImm
 from compiler.target.target import Target
 from compiler.te.schedule import Schedule
 from compiler.te.to_tir import Argument

@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING
 
 from compiler.ir import base, diagnostics, instrument, supply, transform
 from compiler.ir.attrs import Attrs
-from compiler.ir.dict_attrs import DictAttrs
+from compiler.ir.attrs.dict_attrs import DictAttrs
 from compiler.ir.env_func import EnvFunc
 from compiler.ir.error import TVMError
+from compiler.ir.expr.primexpr import PrimExpr, Range
 from compiler.ir.extension import public_module
 from compiler.ir.function import BaseFunc, CallingConv, GlobalVar
-from compiler.ir.json_format import load_json, save_json
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node
 from compiler.ir.op import Op, register_intrin_lowering, register_op_attr
-from compiler.ir.primexpr import PrimExpr, Range
+from compiler.ir.serialization.json_format import load_json, save_json
+from compiler.ir.serialization.type_keys import make_node
 from compiler.ir.source_span import SequentialSpan, SourceName, Span
 from compiler.ir.structural import (
     assert_structural_equal,
@@ -23,7 +24,6 @@ from compiler.ir.structural import (
     structural_equal,
     structural_hash,
 )
-from compiler.ir.type_keys import make_node
 from compiler.ir.types import (
     FuncType,
     IncompleteType,

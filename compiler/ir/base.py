@@ -1,8 +1,9 @@
 """``tvm.ir.base``: nodes, their equality and their text."""
 
 from compiler.ir.env_func import EnvFunc
-from compiler.ir.json_format import load_json, save_json
 from compiler.ir.node import Node
+from compiler.ir.serialization.json_format import load_json, save_json
+from compiler.ir.serialization.type_keys import make_node
 from compiler.ir.source_span import SequentialSpan, SourceName, Span
 from compiler.ir.structural import (
     assert_structural_equal,
@@ -10,7 +11,6 @@ from compiler.ir.structural import (
     structural_equal,
     structural_hash,
 )
-from compiler.ir.type_keys import make_node
 
 __all__ = [
     "EnvFunc",

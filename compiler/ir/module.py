@@ -7,11 +7,11 @@ from typing import Any, TypeAlias
 
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
+from compiler.ir.expr.renamed_calls import RenamedCalls
 from compiler.ir.extension import extension_point
 from compiler.ir.function import BaseFunc, DefinedName, GlobalVar, as_function
 from compiler.ir.instrument import active_instruments
 from compiler.ir.node import Node
-from compiler.ir.renamed_calls import RenamedCalls
 from compiler.ir.scriptable import Scriptable
 from compiler.ir.text_format import Annotation, TextFormat, format_of
 

@@ -1,4 +1,4 @@
-"""The registry of operators that a :class:`~compiler.ir.primexpr.Call` can name.
+"""The registry of operators that a :class:`~compiler.ir.expr.primexpr.Call` can name.
 
 An operator is registered once, beside its builder function; the printer, the simplifier, the interpreter and the
 backends read its properties from the registry.
@@ -12,7 +12,7 @@ from enum import Enum, IntEnum
 from typing import Any, ClassVar, TypeVar
 
 from compiler.ir.attrs import Attrs
-from compiler.ir.dict_attrs import NO_ATTRS, DictAttrs
+from compiler.ir.attrs.dict_attrs import NO_ATTRS, DictAttrs
 from compiler.ir.error import ArgumentError, TVMError, show
 from compiler.ir.extension import extension_point
 from compiler.ir.origin import NO_SPAN, Span

@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.coercion import convert
+from compiler.ir.attrs.integer import IntAttr
 from compiler.ir.error import ArgumentError
+from compiler.ir.expr.coercion import convert
+from compiler.ir.expr.scalars import IntImm, PrimExpr
 from compiler.ir.function import DefinedName
 from compiler.ir.identity import Id
-from compiler.ir.integer_attribute import IntAttr
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node, structure
 from compiler.ir.object_path import AttributeAccessPath, ObjectPath
-from compiler.ir.scalars import IntImm, PrimExpr
 from compiler.ir.scriptable import Scriptable
 from compiler.ir.source_span import SequentialSpan, Span
 from compiler.ir.types import InferredTypes

@@ -22,14 +22,14 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from compiler.ir.apply_pass_to_function import ApplyPassToFunction
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.module import IRModule
-from compiler.ir.pass_base import Pass, check_option_names, pass_class, registered_passes, required_pass
-from compiler.ir.pass_context import PassContext, PassInfo, config_options, register_config_option
-from compiler.ir.pass_options import check_options, options_text, value_text
-from compiler.ir.pass_text import read_calls
-from compiler.ir.print_ir import PrintIR
+from compiler.ir.passes.apply_pass_to_function import ApplyPassToFunction
+from compiler.ir.passes.base import Pass, check_option_names, pass_class, registered_passes, required_pass
+from compiler.ir.passes.context import PassContext, PassInfo, config_options, register_config_option
+from compiler.ir.passes.options import check_options, options_text, value_text
+from compiler.ir.passes.print_ir import PrintIR
+from compiler.ir.passes.text import read_calls
 
 __all__ = [
     "ApplyPassToFunction",

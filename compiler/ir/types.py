@@ -7,7 +7,7 @@ from enum import IntEnum
 from typing import Any, ClassVar
 
 from compiler.ir.attrs import Attrs
-from compiler.ir.dict_attrs import NO_ATTRS
+from compiler.ir.attrs.dict_attrs import NO_ATTRS
 from compiler.ir.node import Node, node, structure
 from compiler.ir.text_format import text_of
 

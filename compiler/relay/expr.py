@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler.ir.attrs import Attrs
-from compiler.ir.dict_attrs import NO_ATTRS, DictAttrs
+from compiler.ir.attrs.dict_attrs import NO_ATTRS, DictAttrs
 from compiler.ir.error import ArgumentError, DTypeError, show
 from compiler.ir.expr import RelayExpr
 from compiler.ir.extension import public_module

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from compiler.ir.attr_kinds import Items
 from compiler.ir.attrs import Attrs
-from compiler.ir.dict_attrs import NO_ATTRS, DictAttrs
+from compiler.ir.attrs.dict_attrs import NO_ATTRS, DictAttrs
+from compiler.ir.attrs.kinds import Items
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr import RelayExpr
 from compiler.ir.extension import public_module

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from compiler.ir.attr_kinds import Items
 from compiler.ir.attrs import AttrKind, Attrs
-from compiler.ir.dict_attrs import DERIVED_ATTRS
+from compiler.ir.attrs.dict_attrs import DERIVED_ATTRS
+from compiler.ir.attrs.kinds import Items
 from compiler.ir.error import ArgumentError
 from compiler.relay.function import PARAMS_DEVICES, RESULT_DEVICE, Function
 from compiler.target.virtual_device import VirtualDevice, as_virtual_device

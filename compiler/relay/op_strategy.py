@@ -14,9 +14,9 @@ from compiler.arith import Analyzer
 from compiler.autotvm.task import DispatchContext, FallbackContext, get_workload
 from compiler.ir.attrs import Attrs
 from compiler.ir.error import BuildError
+from compiler.ir.expr.primexpr import IntImm
 from compiler.ir.extension import extension_point
 from compiler.ir.op import Op
-from compiler.ir.primexpr import IntImm
 from compiler.ir.types import Type
 from compiler.relay.operator import RelayOp
 from compiler.target.generic_func import GenericFunc, get_native_generic_func

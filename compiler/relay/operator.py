@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler.ir.attrs import REQUIRED, AttrField, Attrs, attr_fields, attrs_type_key
-from compiler.ir.dict_attrs import NO_ATTRS
+from compiler.ir.attrs.dict_attrs import NO_ATTRS
 from compiler.ir.error import ArgumentError, TVMError, show
 from compiler.ir.expr import RelayExpr
 from compiler.ir.extension import extension_point

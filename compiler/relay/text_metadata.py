@@ -18,7 +18,7 @@ import numpy as np
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError
-from compiler.ir.tvm_json import load_tvm_json
+from compiler.ir.serialization.tvm_json import load_tvm_json
 from compiler.runtime.ndarray import NDArray, array, numpy_dtype
 
 __all__ = [

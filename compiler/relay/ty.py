@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, DTypeError, show
+from compiler.ir.expr.primexpr import AnyDim, IntImm, PrimExpr, Var, convert
 from compiler.ir.extension import public_module
 from compiler.ir.node import Node, node, structure
-from compiler.ir.primexpr import AnyDim, IntImm, PrimExpr, Var, convert
 from compiler.ir.types import (
     FuncType,
     IncompleteType,

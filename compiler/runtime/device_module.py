@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 
 from compiler.ir.error import ArgumentError, UnavailableError
-from compiler.ir.json_format import load_json, save_json
 from compiler.ir.module import IRModule
+from compiler.ir.serialization.json_format import load_json, save_json
 from compiler.runtime.cuda_driver import why_no_driver
 from compiler.runtime.launches import FunctionLaunches, Launches, NoLaunches, decode_launches, encode_launches
 from compiler.runtime.marked_data import KERNELS_MARK, marked

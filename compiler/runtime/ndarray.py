@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler.ir import dtype as dt
-from compiler.ir.codecs import Fields, register_codec
 from compiler.ir.deprecation import deprecated, renamed_parameter
 from compiler.ir.error import ArgumentError, DTypeError, show
 from compiler.ir.extension import public_module
 from compiler.ir.memory import ALIGNMENT
+from compiler.ir.serialization.codecs import Fields, register_codec
 from compiler.runtime.c_types import TVMArray, described_array
 from compiler.runtime.device import Device, cpu
 from compiler.runtime.numpy_types import ElementType, NumPyArray
@@ -344,7 +344,7 @@ class _Capsule:
 
 
 def _written(arr: NDArray) -> dict[str, object]:
-    """Return what an array is made of; see :mod:`compiler.ir.codecs`."""
+    """Return what an array is made of; see :mod:`compiler.ir.serialization.codecs`."""
     return {"shape": list(arr.shape), "dtype": arr.dtype, "data": base64.b64encode(arr.view().tobytes()).decode()}
 
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from compiler.ir.env_func import FUNCTIONS
 from compiler.ir.error import ArgumentError
+from compiler.ir.expr.primexpr import convert as as_expr
 from compiler.ir.extension import extension_point, public_module
 from compiler.ir.node import Node
-from compiler.ir.primexpr import convert as as_expr
 from compiler.runtime.container import Array, Map, String
 
 __all__ = [

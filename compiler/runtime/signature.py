@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from compiler.ir.error import ArgumentError, BuildError
-from compiler.ir.primexpr import Add, Cast, Div, FloorDiv, FloorMod, IntImm, Max, Min, Mod, Mul, PrimExpr, Sub, Var
+from compiler.ir.expr.primexpr import Add, Cast, Div, FloorDiv, FloorMod, IntImm, Max, Min, Mod, Mul, PrimExpr, Sub, Var
 
 Size = int | str | list[Any]
 _OPERATORS = {kind.__name__: kind for kind in (Add, Sub, Mul, Div, Mod, FloorDiv, FloorMod, Min, Max)}

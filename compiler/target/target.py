@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
-from compiler.ir.codecs import register_codec
 from compiler.ir.context_stack import ContextStack
 from compiler.ir.error import TargetError
 from compiler.ir.extension import extension_point, public_module
+from compiler.ir.serialization.codecs import register_codec
 from compiler.runtime.device import Device
 from compiler.runtime.device import device as device_of
 from compiler.target.kinds import KINDS, TargetKind

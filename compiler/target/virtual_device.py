@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from compiler.ir.codecs import register_codec
 from compiler.ir.error import ArgumentError, expected
-from compiler.ir.pass_context import PassContext
+from compiler.ir.passes.context import PassContext
+from compiler.ir.serialization.codecs import register_codec
 from compiler.runtime.device import Device
 from compiler.runtime.device import device as as_device
 from compiler.target.target import Target, TargetLike

@@ -20,9 +20,7 @@ from dataclasses import dataclass
 from compiler.arith import Analyzer, detect_linear_equation, eval_set
 from compiler.ir import dtype as dt
 from compiler.ir.error import DTypeError, show
-from compiler.ir.functor import Mutator
-from compiler.ir.origin import user_frame
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     And,
     Call,
     DataProducer,
@@ -39,6 +37,8 @@ from compiler.ir.primexpr import (
     Var,
     const,
 )
+from compiler.ir.functor import Mutator
+from compiler.ir.origin import user_frame
 from compiler.ir.structural import structural_equal
 from compiler.te.compute_body import map_body, reads_tensors
 from compiler.te.tensor import Tensor

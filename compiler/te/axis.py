@@ -6,8 +6,8 @@ from typing import TypeAlias
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, show
+from compiler.ir.expr.primexpr import ExprLike, IterVar, Range, SizeVar, Var, convert
 from compiler.ir.origin import derived_from, mint_source
-from compiler.ir.primexpr import ExprLike, IterVar, Range, SizeVar, Var, convert
 
 __all__ = ["AxisDomain", "check_name", "reduce_axis", "size_var", "thread_axis", "var"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from compiler.ir.error import TVMError
+from compiler.ir.expr.primexpr import Add, BinaryOp, IterVar, Max, Min, Mul, PrimExpr, Var, is_const_int
+from compiler.ir.expr.substitute import substitute
 from compiler.ir.functor import Mutator
-from compiler.ir.primexpr import Add, BinaryOp, IterVar, Max, Min, Mul, PrimExpr, Var, is_const_int
 from compiler.ir.structural import structural_equal
-from compiler.ir.substitute import substitute
 from compiler.te.axis import reduce_axis
 from compiler.te.operation import compute, placeholder
 from compiler.te.tensor import Tensor

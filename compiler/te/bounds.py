@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from compiler.arith import Analyzer, IntSet, eval_set
 from compiler.arith.int_set import IntervalSet
 from compiler.ir.error import ScheduleError
+from compiler.ir.expr.primexpr import IntImm, IterVar, Max, PrimExpr, Range, Var, const
 from compiler.ir.origin import derived_from
-from compiler.ir.primexpr import IntImm, IterVar, Max, PrimExpr, Range, Var, const
 from compiler.te.message_passing import derived_axes, pass_down_domain, pass_up_domain
 from compiler.te.operation import PlaceholderOp, domain, has_dependent_domains
 from compiler.te.primitives import line_of

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from compiler.ir.error import ArgumentError, ScheduleError, show
-from compiler.ir.primexpr import IterVar, PrimExpr, ProducerLoad, Range, Reduce, Var, const
-from compiler.ir.substitute import substitute
+from compiler.ir.expr.primexpr import IterVar, PrimExpr, ProducerLoad, Range, Reduce, Var, const
+from compiler.ir.expr.substitute import substitute
 from compiler.te.compute_body import substitute_body
 from compiler.te.dataflow import replace_dataflow, replace_inputs, rewrite_dataflow
 from compiler.te.guards import guarded_condition

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from compiler.ir.expr.primexpr import CommReducer, IterVar, PrimExpr, ProducerLoad, Range, Reduce, Var
+from compiler.ir.expr.substitute import post_order_visit, substitute
 from compiler.ir.functor import Mutator
 from compiler.ir.node import Node
 from compiler.ir.origin import derived_from
-from compiler.ir.primexpr import CommReducer, IterVar, PrimExpr, ProducerLoad, Range, Reduce, Var
-from compiler.ir.substitute import post_order_visit, substitute
 from compiler.te.tensor import Tensor
 
 __all__ = ["Body", "LoadMutator", "map_body", "reads_tensors", "reducer_at", "substitute_body"]

@@ -7,11 +7,11 @@ from typing import Any
 
 from compiler.arith import Analyzer
 from compiler.ir.error import ArgumentError, DTypeError, show
+from compiler.ir.expr.primexpr import IntImm, IterVar, PrimExpr, ProducerLoad, Range, Reduce, Var, const
+from compiler.ir.expr.substitute import substitute
 from compiler.ir.functor import Mutator
 from compiler.ir.node import rebuild
 from compiler.ir.origin import derived_from
-from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, ProducerLoad, Range, Reduce, Var, const
-from compiler.ir.substitute import substitute
 from compiler.te.dataflow import post_dfs_order
 from compiler.te.extern import ExternOp
 from compiler.te.index_types import IndexTypes

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from compiler.ir.primexpr import Call, CommReducer, IntImm, PrimExpr, Range, Var, const
-from compiler.ir.substitute import substitute
+from compiler.ir.expr.primexpr import Call, CommReducer, IntImm, PrimExpr, Range, Var, const
+from compiler.ir.expr.substitute import substitute
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.builtin import THREAD_ALLREDUCE, if_then_else, reinterpret
 from compiler.tir.decl_buffer import decl_buffer

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from compiler.arith import Analyzer, IntSet
 from compiler.ir.error import ArgumentError, show
+from compiler.ir.expr.primexpr import ExprLike, PrimExpr, Range, Var
 from compiler.ir.functor import Visitor
 from compiler.ir.node import node
 from compiler.ir.origin import derived_from, mint_source
-from compiler.ir.primexpr import ExprLike, PrimExpr, Range, Var
 from compiler.te.tag import current_tag
 from compiler.te.tensor import Operation, Tensor
 from compiler.tir.buffer import Buffer, BufferLoad, BufferStore

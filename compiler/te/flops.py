@@ -8,8 +8,7 @@ work done.
 from __future__ import annotations
 
 from compiler.ir import dtype as dt
-from compiler.ir.functor import Visitor
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     Add,
     BinaryOp,
     Call,
@@ -25,6 +24,7 @@ from compiler.ir.primexpr import (
     Reduce,
     Sub,
 )
+from compiler.ir.functor import Visitor
 from compiler.te.operation import ComputeOp, domain
 from compiler.te.schedule import Schedule
 from compiler.te.tensor import Operation

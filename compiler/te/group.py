@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from compiler.ir.error import ArgumentError, ScheduleError, show
-from compiler.ir.primexpr import IterVar
+from compiler.ir.expr.primexpr import IterVar
 from compiler.te.primitives import RecordedStage, primitive
 from compiler.te.tensor import Operation, Tensor
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 
 from compiler.arith import Analyzer
-from compiler.ir.primexpr import FloorMod, IntImm, IterVar, PrimExpr, Range, const
+from compiler.ir.expr.primexpr import FloorMod, IntImm, IterVar, PrimExpr, Range, const
 from compiler.te.compute_body import reads_tensors
 from compiler.te.message_passing import axes_to_guard
 from compiler.te.operation import domain

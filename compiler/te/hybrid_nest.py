@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from compiler.arith import Analyzer
 from compiler.ir.error import ScheduleError
+from compiler.ir.expr.primexpr import IterVar, PrimExpr, Var, const
+from compiler.ir.expr.substitute import free_vars, substitute
 from compiler.ir.functor import Mutator
 from compiler.ir.origin import derived_from
-from compiler.ir.primexpr import IterVar, PrimExpr, Var, const
-from compiler.ir.substitute import free_vars, substitute
 from compiler.te.guards import bound_predicates
 from compiler.te.hybrid_op import HybridOp
 from compiler.te.loop_nest import StageLoops, WithAttached, by_var, guarded

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from compiler.arith import Analyzer, IntSet
+from compiler.ir.expr.primexpr import IterVar, PrimExpr, Range, Var
 from compiler.ir.node import node
 from compiler.ir.origin import derived_from
-from compiler.ir.primexpr import IterVar, PrimExpr, Range, Var
 from compiler.te.operation import domain
 from compiler.te.tensor import Operation, Tensor
 from compiler.te.tensor_mutator import TensorMutator

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compiler.ir import dtype as dt
-from compiler.ir.functor import Mutator
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     BinaryOp,
     Call,
     Cast,
@@ -21,6 +20,7 @@ from compiler.ir.primexpr import (
     Var,
     cast,
 )
+from compiler.ir.functor import Mutator
 from compiler.te.compute_body import reads_tensors
 
 __all__ = ["IndexTypes"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 
 from compiler.ir.error import ScheduleError
+from compiler.ir.expr.primexpr import Let, PrimExpr, ProducerLoad, Var
+from compiler.ir.expr.substitute import values_of
 from compiler.ir.functor import Mutator
-from compiler.ir.primexpr import Let, PrimExpr, ProducerLoad, Var
-from compiler.ir.substitute import values_of
 from compiler.te.compute_body import map_body
 from compiler.te.operation import ComputeOp
 from compiler.te.sharing import shared_values_named

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence, Set
 
 from compiler.ir.error import ScheduleError
+from compiler.ir.expr.primexpr import IterVar, PrimExpr, Range, Reduce, Var, const, is_const_int
+from compiler.ir.expr.substitute import free_vars, substitute
 from compiler.ir.origin import derived_from
-from compiler.ir.primexpr import IterVar, PrimExpr, Range, Reduce, Var, const, is_const_int
-from compiler.ir.substitute import free_vars, substitute
 from compiler.te.extern import bind_buffer
 from compiler.te.guards import bound_predicates
 from compiler.te.loop_nest import LoopNest, StageLoops, by_var, guarded

@@ -7,7 +7,7 @@ from functools import reduce
 
 from compiler.arith import Analyzer
 from compiler.ir.error import ScheduleError
-from compiler.ir.primexpr import And, IterVar, PrimExpr, Range
+from compiler.ir.expr.primexpr import And, IterVar, PrimExpr, Range
 from compiler.te.guards import bound_predicates
 from compiler.te.message_passing import derived_axes, loop_values, pass_down_domain, pass_down_index, pass_up_index
 from compiler.te.operation import domain

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from compiler.arith import Analyzer
 from compiler.ir.error import ScheduleError
+from compiler.ir.expr.primexpr import CommReducer, IntImm, IterVar, Min, PrimExpr, Reduce, Var, is_const_int
+from compiler.ir.expr.substitute import substitute, uses_var
 from compiler.ir.node import rebuild
 from compiler.ir.origin import NO_SPAN, Span, derived_from
-from compiler.ir.primexpr import CommReducer, IntImm, IterVar, Min, PrimExpr, Reduce, Var, is_const_int
-from compiler.ir.substitute import substitute, uses_var
 from compiler.te.compute_body import reads_tensors, reducer_at
 from compiler.te.cross_thread import reduce_across_threads
 from compiler.te.guards import bound_predicates, guarded_condition

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 
 from compiler.arith import Analyzer, IntSet
 from compiler.arith.int_set import IntervalSet
+from compiler.ir.expr.primexpr import IntImm, IterVar, PrimExpr, Range, const, is_const_int
 from compiler.ir.origin import current_span, derived_from
-from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Range, const, is_const_int
 from compiler.te.relations.relation import Domains, Sets, Values
 from compiler.te.stage_state import StageState
 from compiler.te.storage import is_virtual

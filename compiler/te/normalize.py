@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 from compiler.ir.error import ScheduleError
-from compiler.ir.primexpr import IterVar, Var
+from compiler.ir.expr.primexpr import IterVar, Var
 from compiler.te.dataflow import rewrite_dataflow
 from compiler.te.group import enclosing_groups
 from compiler.te.inlining import with_inlined

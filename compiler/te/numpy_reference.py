@@ -16,8 +16,7 @@ import numpy as np
 
 from compiler.arith import Analyzer, detect_linear_equation
 from compiler.ir.error import TVMError
-from compiler.ir.functor import Functor
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     Add,
     BinaryOp,
     Broadcast,
@@ -42,7 +41,8 @@ from compiler.ir.primexpr import (
     Sub,
     Var,
 )
-from compiler.ir.substitute import substitute, values_of
+from compiler.ir.expr.substitute import substitute, values_of
+from compiler.ir.functor import Functor
 from compiler.te.numpy_program import NumPyArray, NumPyProgram, Tape, strided_view
 from compiler.te.operation import ComputeOp, PlaceholderOp, domain
 from compiler.te.tensor import Operation, Tensor

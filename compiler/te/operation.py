@@ -10,13 +10,24 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from compiler.arith import Analyzer, IntSet, eval_set, union
 from compiler.ir import dtype as dt
-from compiler.ir.dict_attrs import DictAttrs
+from compiler.ir.attrs.dict_attrs import DictAttrs
 from compiler.ir.error import ArgumentError, DTypeError, show
+from compiler.ir.expr.primexpr import (
+    ExprLike,
+    IntImm,
+    IterVar,
+    PrimExpr,
+    ProducerLoad,
+    Range,
+    Reduce,
+    Var,
+    cast,
+    convert,
+)
+from compiler.ir.expr.substitute import free_vars, post_order_visit
 from compiler.ir.extension import public_module
 from compiler.ir.node import Node, node
 from compiler.ir.origin import derived_from, mint_source
-from compiler.ir.primexpr import ExprLike, IntImm, IterVar, PrimExpr, ProducerLoad, Range, Reduce, Var, cast, convert
-from compiler.ir.substitute import free_vars, post_order_visit
 from compiler.te.access import OutsideRead, keep_inside
 from compiler.te.axis import check_name
 from compiler.te.compute_body import LoadMutator, map_body, reads_tensors

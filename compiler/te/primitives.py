@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from compiler.ir.error import TVMError, show
+from compiler.ir.expr.primexpr import IterVar
 from compiler.ir.origin import NO_SPAN, Span, derived_from, mint_source, user_frame
-from compiler.ir.primexpr import IterVar
 from compiler.te.tensor import Operation, Tensor
 
 __all__ = ["Primitive", "PrimitiveRegistry", "RecordedStage", "Recorder", "line_of", "primitive", "primitives_of"]

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from compiler.ir.error import ScheduleError
+from compiler.ir.expr.primexpr import IterVar
 from compiler.ir.node import Node
 from compiler.ir.origin import derived_from
-from compiler.ir.primexpr import IterVar
 from compiler.te.operation import PlaceholderOp
 from compiler.te.primitives import Primitive
 from compiler.te.schedule_state import ScheduleState

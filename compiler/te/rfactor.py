@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from compiler.arith import Analyzer
 from compiler.ir.error import ArgumentError, ScheduleError, show
-from compiler.ir.primexpr import IterVar, PrimExpr, ProducerLoad, Range, Reduce, Var, const
-from compiler.ir.substitute import substitute
+from compiler.ir.expr.primexpr import IterVar, PrimExpr, ProducerLoad, Range, Reduce, Var, const
+from compiler.ir.expr.substitute import substitute
 from compiler.te.dataflow import replace_dataflow
 from compiler.te.guards import bound_predicates, guarded_condition
 from compiler.te.message_passing import (

@@ -6,12 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from compiler.arith import Analyzer, IntSet, union
-from compiler.ir.coercion import is_const_int
 from compiler.ir.error import ArgumentError, show
-from compiler.ir.functor import Visitor
-from compiler.ir.node import node
-from compiler.ir.origin import derived_from, mint_source
-from compiler.ir.primexpr import (
+from compiler.ir.expr.coercion import is_const_int
+from compiler.ir.expr.primexpr import (
     Call,
     DataProducer,
     IntImm,
@@ -24,6 +21,9 @@ from compiler.ir.primexpr import (
     Var,
     const,
 )
+from compiler.ir.functor import Visitor
+from compiler.ir.node import node
+from compiler.ir.origin import derived_from, mint_source
 from compiler.te.operation import ComputeOp, PlaceholderOp, domain
 from compiler.te.tag import current_tag
 from compiler.te.tensor import Operation, Tensor

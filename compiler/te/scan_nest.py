@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compiler.arith import Analyzer
-from compiler.ir.primexpr import IterVar, PrimExpr
+from compiler.ir.expr.primexpr import IterVar, PrimExpr
 from compiler.te.guards import bound_predicates
 from compiler.te.loop_nest import LoopNest, StageLoops, WithAttached, guarded
 from compiler.te.message_passing import derived_axes, pass_up_index

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, overload
 
 from compiler.ir.error import ArgumentError, show
+from compiler.ir.expr.primexpr import IterVar
 from compiler.ir.extension import public_module
 from compiler.ir.instrument import active_instruments
-from compiler.ir.json_format import load_json, save_json
-from compiler.ir.primexpr import IterVar
+from compiler.ir.serialization.json_format import load_json, save_json
 from compiler.te import cache, replay
 from compiler.te.cache import Readers, Tensors
 from compiler.te.group import Group

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from compiler.ir.codecs import Fields, register_codec
 from compiler.ir.origin import NO_SPAN
+from compiler.ir.serialization.codecs import Fields, register_codec
 from compiler.te.primitives import Primitive
 from compiler.te.replay import replay_onto
 from compiler.te.schedule import Schedule

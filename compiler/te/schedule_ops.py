@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Set
 
 from compiler.ir.error import ScheduleError
+from compiler.ir.expr.primexpr import IterVar, PrimExpr, ProducerLoad, Var, const
 from compiler.ir.origin import derived_from
-from compiler.ir.primexpr import IterVar, PrimExpr, ProducerLoad, Var, const
 from compiler.ir.structural import structural_equal
 from compiler.te.bounds import Bounds, attach_path
 from compiler.te.extern import ExternOp

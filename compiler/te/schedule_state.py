@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from compiler.ir.error import ArgumentError, ScheduleError, show, unknown_name
-from compiler.ir.pass_context import PassContext, register_config_option
-from compiler.ir.primexpr import IterVar
+from compiler.ir.expr.primexpr import IterVar
+from compiler.ir.passes.context import PassContext, register_config_option
 from compiler.te.dataflow import post_dfs_order
 from compiler.te.group import Group, common_group
 from compiler.te.primitives import Primitive, RecordedStage

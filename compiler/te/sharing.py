@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from compiler.ir.expr.primexpr import And, Call, IntImm, Let, Or, PrimExpr, ProducerLoad, Select, Var
+from compiler.ir.expr.substitute import post_order_visit
 from compiler.ir.functor import Mutator
 from compiler.ir.node import Node
 from compiler.ir.origin import derived_from
-from compiler.ir.primexpr import And, Call, IntImm, Let, Or, PrimExpr, ProducerLoad, Select, Var
-from compiler.ir.substitute import post_order_visit
 from compiler.tir.builtin import IF_THEN_ELSE
 
 __all__ = ["shared_values_named"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compiler.ir.context_stack import ContextStack
-from compiler.ir.primexpr import PrimExpr, convert
+from compiler.ir.expr.primexpr import PrimExpr, convert
 
 __all__ = ["SpecializedCondition"]
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, ScheduleError, show
-from compiler.ir.primexpr import ExprLike, IntImm, IterVar, Reduce, convert
+from compiler.ir.expr.primexpr import ExprLike, IntImm, IterVar, Reduce, convert
 from compiler.te.dataflow import depends_on
 from compiler.te.group import require_same_group
 from compiler.te.operation import ComputeOp

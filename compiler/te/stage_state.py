@@ -8,8 +8,8 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Self
 
 from compiler.ir.error import ArgumentError, ScheduleError, show, unknown_name
+from compiler.ir.expr.primexpr import IterVar, PrimExpr, StringImm, Var
 from compiler.ir.origin import NO_SPAN, Span, current_span
-from compiler.ir.primexpr import IterVar, PrimExpr, StringImm, Var
 from compiler.te.operation import PlaceholderOp
 from compiler.te.primitives import PrimitiveRegistry, RecordedStage, Recorder
 from compiler.te.relations.relation import Relation

@@ -10,7 +10,7 @@ from functools import reduce
 from compiler.arith import Analyzer
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, ScheduleError, show
-from compiler.ir.primexpr import ExprLike, IterVar, PrimExpr, Range, Var, const, convert
+from compiler.ir.expr.primexpr import ExprLike, IterVar, PrimExpr, Range, Var, const, convert
 from compiler.te.operation import ComputeOp
 from compiler.te.primitives import primitive
 from compiler.te.relations.transform import Transform

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from compiler.ir.primexpr import IterVar
+from compiler.ir.expr.primexpr import IterVar
 from compiler.te.stage import Stage
 
 __all__ = ["is_virtual", "owned_by_thread", "relaxed_by_scope", "scope_rank", "storage_scope", "thread_rank"]

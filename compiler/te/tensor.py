@@ -7,14 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from compiler.ir.codecs import register_codec
 from compiler.ir.error import ArgumentError, BoundError, counted, show
-from compiler.ir.extension import extension_point, public_module
-from compiler.ir.node import Node, node
-from compiler.ir.operators import has_own_arithmetic
-from compiler.ir.primexpr import EQ as Equal
-from compiler.ir.primexpr import NE as NotEqual
-from compiler.ir.primexpr import (
+from compiler.ir.expr.operators import has_own_arithmetic
+from compiler.ir.expr.primexpr import EQ as Equal
+from compiler.ir.expr.primexpr import NE as NotEqual
+from compiler.ir.expr.primexpr import (
     DataProducer,
     ExprLike,
     ExprOperators,
@@ -25,11 +22,14 @@ from compiler.ir.primexpr import (
     as_exprs,
     binary,
 )
+from compiler.ir.extension import extension_point, public_module
+from compiler.ir.node import Node, node
+from compiler.ir.serialization.codecs import register_codec
 
 if TYPE_CHECKING:
     from compiler.arith import Analyzer
     from compiler.arith.int_set import IntervalSet
-    from compiler.ir.primexpr import Var
+    from compiler.ir.expr.primexpr import Var
 
     Region: TypeAlias = tuple["Tensor", list[IntervalSet]]
 

@@ -7,9 +7,9 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from compiler.arith import Analyzer, eval_set, union
+from compiler.ir.expr.primexpr import IterVar, PrimExpr, Range, Var, const
 from compiler.ir.node import node
 from compiler.ir.origin import derived_from
-from compiler.ir.primexpr import IterVar, PrimExpr, Range, Var, const
 from compiler.te.operation import domain, same_dtype
 from compiler.te.tensor import BaseComputeOp, Operation, Tensor
 

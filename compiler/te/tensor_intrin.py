@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias
 
 from compiler.ir.error import ArgumentError, show
+from compiler.ir.expr.primexpr import ExprLike, IterVar, PrimExpr, Range, Var, as_exprs, const
+from compiler.ir.expr.substitute import substitute
 from compiler.ir.node import Node, node
 from compiler.ir.origin import derived_from, mint_source
-from compiler.ir.primexpr import ExprLike, IterVar, PrimExpr, Range, Var, as_exprs, const
-from compiler.ir.substitute import substitute
 from compiler.te.operation import ComputeOp, PlaceholderOp
 from compiler.te.tensor import IntrinsicCall, Operation, Tensor, TensorSlice
 from compiler.te.tensor_compute import TensorComputeOp

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from compiler.ir.expr.primexpr import PrimExpr, ProducerLoad
 from compiler.ir.functor import Mutator
-from compiler.ir.primexpr import PrimExpr, ProducerLoad
 from compiler.te.tensor import Tensor
 from compiler.tir.producer_stmt import ProducerRealize, ProducerStore
 from compiler.tir.stmt import Stmt

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from compiler.arith import Analyzer, IntSet, union
 from compiler.ir.error import ScheduleError
-from compiler.ir.functor import Mutator
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     Call,
     CommReducer,
     IntImm,
@@ -21,8 +20,9 @@ from compiler.ir.primexpr import (
     Var,
     is_const_int,
 )
+from compiler.ir.expr.substitute import substitute
+from compiler.ir.functor import Mutator
 from compiler.ir.structural import structural_equal
-from compiler.ir.substitute import substitute
 from compiler.te.message_passing import pass_up_domain
 from compiler.te.operation import ComputeOp, domain
 from compiler.te.relations.relation import Domains, Sets

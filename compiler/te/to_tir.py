@@ -7,8 +7,8 @@ from typing import NoReturn, TypeAlias
 
 from compiler.arith import Analyzer
 from compiler.ir.error import ArgumentError, LoweringError, show
+from compiler.ir.expr.primexpr import PrimExpr, ProducerLoad, Range, Var, const
 from compiler.ir.origin import derived_from
-from compiler.ir.primexpr import PrimExpr, ProducerLoad, Range, Var, const
 from compiler.ir.transform import PassContext, register_config_option
 from compiler.ir.types import PointerType, PrimType
 from compiler.te.bounds import infer_bound

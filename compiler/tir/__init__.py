@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compiler.ir.extension import public_module
-from compiler.ir.op import CallEffectKind
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     EQ,
     GE,
     GT,
@@ -49,7 +47,9 @@ from compiler.ir.primexpr import (
     Var,
     convert,
 )
-from compiler.ir.primexpr import AnyDim as Any
+from compiler.ir.expr.primexpr import AnyDim as Any
+from compiler.ir.extension import public_module
+from compiler.ir.op import CallEffectKind
 from compiler.tir import analysis, printer, stmt_functor
 from compiler.tir import device_ops as device_ops
 from compiler.tir import op as _op

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from compiler.ir.primexpr import PrimExpr, Var, const
+from compiler.ir.expr.primexpr import PrimExpr, Var, const
 from compiler.ir.types import PointerType
 from compiler.tir.buffer import Buffer
 from compiler.tir.statement import Stmt

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compiler.ir.error import ArgumentError, DTypeError, show
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     Add,
     And,
     BinaryOp,

@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import ClassVar
 
 from compiler.ir.error import ArgumentError, expected, show
+from compiler.ir.expr.primexpr import EQ, And, ExprLike, IntImm, IterVar, PrimExpr, Var, as_exprs, const, convert
 from compiler.ir.node import Node, node
-from compiler.ir.primexpr import EQ, And, ExprLike, IntImm, IterVar, PrimExpr, Var, as_exprs, const, convert
 from compiler.tir.buffer import Buffer, BufferRegion, compact_strides
 from compiler.tir.statement import Annotations, Stmt
 

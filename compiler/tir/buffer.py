@@ -10,12 +10,8 @@ from typing import TYPE_CHECKING, ClassVar
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, DTypeError, show
-from compiler.ir.extension import public_module
-from compiler.ir.lanes import lanes_of_count
-from compiler.ir.memory import ALIGNMENT
-from compiler.ir.node import Node, node, rebuild
-from compiler.ir.op import Op
-from compiler.ir.primexpr import (
+from compiler.ir.expr.lanes import lanes_of_count
+from compiler.ir.expr.primexpr import (
     Broadcast,
     Call,
     Div,
@@ -32,6 +28,10 @@ from compiler.ir.primexpr import (
     convert,
     is_const_int,
 )
+from compiler.ir.extension import public_module
+from compiler.ir.memory import ALIGNMENT
+from compiler.ir.node import Node, node, rebuild
+from compiler.ir.op import Op
 from compiler.ir.text_format import text_of
 from compiler.ir.types import PointerType
 from compiler.tir.buffer_checks import check_predicate, check_rank, check_stored_value, index_lanes

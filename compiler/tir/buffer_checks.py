@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import DTypeError, LanesError, RankError, counted, show
-from compiler.ir.primexpr import PrimExpr, Range
+from compiler.ir.expr.primexpr import PrimExpr, Range
 
 if TYPE_CHECKING:
     from compiler.tir.buffer import Buffer, BufferStore
@@ -36,7 +36,8 @@ def check_predicate(access: str, masked: tuple[str, str], predicate: PrimExpr, l
 
 
 def index_lanes(access: str, buffer: Buffer, indices: tuple[PrimExpr, ...]) -> int:
-    """Check the indices of an access and return how many elements they name, as :mod:`compiler.ir.lanes` counts."""
+    """Check the indices of an access and return how many elements they name, as :mod:`compiler.ir.expr.lanes` counts.
+    """
     check_rank(buffer, indices)
     if not indices:
         return 1

@@ -8,9 +8,9 @@ import numpy as np
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, DTypeError, show
+from compiler.ir.expr.primexpr import Call, ExprLike, IntImm, PrimExpr, StringImm, cast, convert, match_types
 from compiler.ir.op import CallEffect, Op, register_op
 from compiler.ir.origin import Span, current_span
-from compiler.ir.primexpr import Call, ExprLike, IntImm, PrimExpr, StringImm, cast, convert, match_types
 from compiler.tir.buffer import Buffer, BufferLoad
 
 IF_THEN_ELSE = register_op("tir.if_then_else", doc="One of two values; only the selected one is evaluated.")

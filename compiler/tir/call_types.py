@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError
+from compiler.ir.expr.primexpr import PrimExpr
 from compiler.ir.op import Op
-from compiler.ir.primexpr import PrimExpr
 
 __all__ = ["call_dtype"]
 

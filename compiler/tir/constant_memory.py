@@ -6,8 +6,8 @@ from dataclasses import field
 from typing import ClassVar
 
 from compiler.ir.error import expected
+from compiler.ir.expr.primexpr import IntImm, PrimExpr, Var, as_exprs
 from compiler.ir.node import node
-from compiler.ir.primexpr import IntImm, PrimExpr, Var, as_exprs
 from compiler.runtime.ndarray import NDArray
 from compiler.tir.statement import Annotations, Stmt
 

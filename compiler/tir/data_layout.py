@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler.ir.error import ArgumentError, show
-from compiler.ir.primexpr import IntImm, PrimExpr, Range, Var, convert
+from compiler.ir.expr.primexpr import IntImm, PrimExpr, Range, Var, convert
 
 __all__ = ["Axis", "BijectiveLayout", "Layout", "bijective_layout", "layout"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, show
-from compiler.ir.primexpr import ExprLike, IntImm, PrimExpr, Var, as_exprs, const, convert
+from compiler.ir.expr.primexpr import ExprLike, IntImm, PrimExpr, Var, as_exprs, const, convert
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.buffer import AUTO_BROADCAST, DEFAULT, Buffer
 

@@ -13,7 +13,19 @@ import numpy as np
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError, DTypeError, TVMError
-from compiler.ir.primexpr import BinaryOp, Div, FloorDiv, FloorMod, Max, Min, Mod, Var, trunc_div, trunc_mod, wrap_int
+from compiler.ir.expr.primexpr import (
+    BinaryOp,
+    Div,
+    FloorDiv,
+    FloorMod,
+    Max,
+    Min,
+    Mod,
+    Var,
+    trunc_div,
+    trunc_mod,
+    wrap_int,
+)
 from compiler.runtime import ndarray
 
 Value: TypeAlias = Any

@@ -7,7 +7,7 @@ from typing import Any
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, show
-from compiler.ir.primexpr import Broadcast, ExprLike, IntImm, PrimExpr, Var, as_exprs, const, convert
+from compiler.ir.expr.primexpr import Broadcast, ExprLike, IntImm, PrimExpr, Var, as_exprs, const, convert
 from compiler.ir.types import PointerType
 from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.builtin import if_then_else

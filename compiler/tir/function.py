@@ -7,11 +7,11 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from compiler.ir.error import ArgumentError, DTypeError, show
+from compiler.ir.expr.primexpr import ExprLike, Var
 from compiler.ir.extension import public_module
 from compiler.ir.function import BaseFunc
 from compiler.ir.node import node, rebuild
 from compiler.ir.origin import derived_from
-from compiler.ir.primexpr import ExprLike, Var
 from compiler.ir.text_format import format_of, text_of
 from compiler.ir.types import Type
 from compiler.tir.buffer import Buffer

@@ -13,9 +13,7 @@ import numpy as np
 from compiler.arith import Analyzer
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, counted, show
-from compiler.ir.functor import Functor
-from compiler.ir.node import Node, node
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     BinaryOp,
     Cast,
     ExprLike,
@@ -31,6 +29,8 @@ from compiler.ir.primexpr import (
     const,
     convert,
 )
+from compiler.ir.functor import Functor
+from compiler.ir.node import Node, node
 from compiler.runtime.ndarray import NDArray, array
 from compiler.tir.evaluation import Value, operation
 from compiler.tir.index_map_inverse import bijective_inverse, image, image_ranges, image_shape, injective_inverse

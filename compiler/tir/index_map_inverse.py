@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from compiler.arith import Analyzer, IterMapLevel, IterSumExpr, detect_iter_map, eval_set, inverse_affine_iter_map
 from compiler.ir.error import ArgumentError
+from compiler.ir.expr.primexpr import EQ, And, FloorDiv, FloorMod, IntImm, Max, Not, PrimExpr, Range, Var, binary, const
+from compiler.ir.expr.substitute import free_vars, post_order_visit, substitute
 from compiler.ir.functor import Mutator
 from compiler.ir.node import Node
-from compiler.ir.primexpr import EQ, And, FloorDiv, FloorMod, IntImm, Max, Not, PrimExpr, Range, Var, binary, const
-from compiler.ir.substitute import free_vars, post_order_visit, substitute
 
 
 class Inverse(NamedTuple):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from compiler.ir.error import ArgumentError, counted
-from compiler.ir.primexpr import PrimExpr, Var
+from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.tir.buffer import Buffer
 from compiler.tir.evaluation import Array, DivisionByZero, Value, Values, cast_value, numpy_dtype
 from compiler.tir.function import PrimFunc

@@ -12,8 +12,8 @@ from collections.abc import Callable
 import numpy as np
 
 from compiler.ir import dtype as dt
+from compiler.ir.expr.primexpr import Broadcast, Call, IntImm, Max, PrimExpr, cast, const, convert
 from compiler.ir.op import CallEffect, Op, register_op
-from compiler.ir.primexpr import Broadcast, Call, IntImm, Max, PrimExpr, cast, const, convert
 from compiler.tir import device_ops, tensor_core_ops  # noqa: F401  (register their operators)
 from compiler.tir.arithmetic import shift_left, shift_right
 from compiler.tir.call_types import call_dtype

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from compiler.ir.error import ArgumentError, counted, show
-from compiler.ir.primexpr import ExprLike, IntImm, PrimExpr, StringImm, Var, as_exprs, const, convert
+from compiler.ir.expr.primexpr import ExprLike, IntImm, PrimExpr, StringImm, Var, as_exprs, const, convert
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.builtin import likely

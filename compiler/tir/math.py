@@ -12,8 +12,7 @@ import numpy as np
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import DTypeError, show
-from compiler.ir.op import Op, register_op
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     And,
     BinaryOp,
     Call,
@@ -31,6 +30,7 @@ from compiler.ir.primexpr import (
     convert,
     match_types,
 )
+from compiler.ir.op import Op, register_op
 from compiler.tir.evaluation import Value
 
 _erf = np.vectorize(math.erf, otypes=[np.float64])

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple, TypeVar
 
-from compiler.ir.primexpr import PrimExpr
+from compiler.ir.expr.primexpr import PrimExpr
 
 __all__ = [
     "GROUP",

@@ -12,7 +12,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BoundError, TVMError
-from compiler.ir.primexpr import wrap_int
+from compiler.ir.expr.primexpr import wrap_int
 from compiler.runtime.device import cpu
 from compiler.runtime.ndarray import NDArray
 from compiler.tir.buffer import Buffer

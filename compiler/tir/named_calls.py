@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from compiler.ir.error import ArgumentError, show
+from compiler.ir.expr.primexpr import Call, ExprLike, PrimExpr, StringImm, const, convert
 from compiler.ir.op import Op
-from compiler.ir.primexpr import Call, ExprLike, PrimExpr, StringImm, const, convert
 from compiler.runtime.llvm_intrinsics import has_intrinsic
 from compiler.tir.buffer import Buffer
 from compiler.tir.builtin import (

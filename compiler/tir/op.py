@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compiler.ir.primexpr import const
+from compiler.ir.expr.primexpr import const
 from compiler.tir import intrinsic_calls
 from compiler.tir.arithmetic import (
     add,

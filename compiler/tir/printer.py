@@ -9,10 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from compiler.ir.error import ArgumentError, show
-from compiler.ir.memory import ALIGNMENT
-from compiler.ir.module import IRModule
-from compiler.ir.node import Node
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     CommReducer,
     IntImm,
     IterVar,
@@ -21,9 +18,12 @@ from compiler.ir.primexpr import (
     Var,
     is_const_int,
 )
+from compiler.ir.expr.substitute import free_vars
+from compiler.ir.memory import ALIGNMENT
+from compiler.ir.module import IRModule
+from compiler.ir.node import Node
+from compiler.ir.printing.text import TextBuilder
 from compiler.ir.scriptable import ScriptOptions
-from compiler.ir.substitute import free_vars
-from compiler.ir.text import TextBuilder
 from compiler.ir.text_format import TextFormat, register
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.block import MatchBufferRegion

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from compiler.ir.primexpr import IterVar, PrimExpr, Range, Var, is_const_int
+from compiler.ir.expr.primexpr import IterVar, PrimExpr, Range, Var, is_const_int
+from compiler.ir.printing.text import TextBuilder
 from compiler.ir.scriptable import ScriptOptions
 from compiler.ir.structural import structural_equal
-from compiler.ir.text import TextBuilder
 from compiler.tir.block import Block, BlockRealize, MatchBufferRegion, contains_block
 from compiler.tir.buffer import Buffer, BufferRegion
 from compiler.tir.printer_expr import DEFAULT_OPTIONS

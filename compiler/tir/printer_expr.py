@@ -6,12 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError
-from compiler.ir.function import GlobalVar
-from compiler.ir.functor import Functor
-from compiler.ir.lanes import Lanes
-from compiler.ir.node import Node
-from compiler.ir.op import Op
-from compiler.ir.primexpr import (
+from compiler.ir.expr.lanes import Lanes
+from compiler.ir.expr.primexpr import (
     EQ,
     GE,
     GT,
@@ -53,8 +49,12 @@ from compiler.ir.primexpr import (
     const,
     is_const_int,
 )
+from compiler.ir.function import GlobalVar
+from compiler.ir.functor import Functor
+from compiler.ir.node import Node
+from compiler.ir.op import Op
+from compiler.ir.printing.text import TextBuilder
 from compiler.ir.scriptable import ScriptOptions
-from compiler.ir.text import TextBuilder
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
 from compiler.tir.call_types import call_dtype
 from compiler.tir.index_map import IndexMap

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from compiler.ir.primexpr import SizeVar, Var
+from compiler.ir.expr.primexpr import SizeVar, Var
 from compiler.ir.types import PointerType, Type
 
 __all__ = ["declaration_text", "float_text", "handle_text", "int_text", "string_text", "type_text"]

@@ -12,10 +12,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from compiler.ir import dtype as dt
-from compiler.ir.module import IRModule
-from compiler.ir.node import Node
-from compiler.ir.op import Op
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     And,
     BinaryOp,
     Broadcast,
@@ -41,7 +38,10 @@ from compiler.ir.primexpr import (
     StringImm,
     Var,
 )
-from compiler.ir.text import TextBuilder
+from compiler.ir.module import IRModule
+from compiler.ir.node import Node
+from compiler.ir.op import Op
+from compiler.ir.printing.text import TextBuilder
 from compiler.tir.buffer import Buffer
 from compiler.tir.function import PrimFunc
 from compiler.tir.printer_expr import PRECEDENCE, PRODUCT, ExprPrinter

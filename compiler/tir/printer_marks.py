@@ -20,8 +20,8 @@ from compiler.ir.object_path import (
     MissingMapEntryPath,
     ObjectPath,
 )
+from compiler.ir.printing.text import TextBuilder
 from compiler.ir.scriptable import ScriptOptions
-from compiler.ir.text import TextBuilder
 from compiler.ir.text_marks import TextMarks, marked_lines
 from compiler.tir.stmt import Stmt
 

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
+from compiler.ir.expr.primexpr import CommReducer, IterVar, Let, PrimExpr, ProducerLoad, Reduce, Var
+from compiler.ir.expr.substitute import uses_var
 from compiler.ir.functor import Visitor
 from compiler.ir.node import Node
-from compiler.ir.primexpr import CommReducer, IterVar, Let, PrimExpr, ProducerLoad, Reduce, Var
-from compiler.ir.substitute import uses_var
 from compiler.tir.block import Block, MatchBufferRegion
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.function import PrimFunc

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TypeVar
 
+from compiler.ir.expr.primexpr import Call, IntImm, IterVar, StringImm, Var, is_const_int
+from compiler.ir.expr.substitute import uses_var
 from compiler.ir.memory import ALIGNMENT
 from compiler.ir.node import Node
-from compiler.ir.primexpr import Call, IntImm, IterVar, StringImm, Var, is_const_int
+from compiler.ir.printing.text import TextBuilder
 from compiler.ir.scriptable import ScriptOptions
 from compiler.ir.structural import structural_equal
-from compiler.ir.substitute import uses_var
-from compiler.ir.text import TextBuilder
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.allocations import pointer_scope
 from compiler.tir.buffer import DEFAULT, Buffer

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from compiler.ir.node import node
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     PrimExpr,
     Range,
     as_exprs,
     convert,
     require_condition,
 )
+from compiler.ir.node import node
 from compiler.tir.buffer import Buffer
 from compiler.tir.statement import Stmt
 

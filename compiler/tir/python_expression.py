@@ -9,9 +9,7 @@ import numpy as np
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError, TVMError
-from compiler.ir.functor import Functor
-from compiler.ir.op import Op
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     Add,
     And,
     BinaryOp,
@@ -39,6 +37,8 @@ from compiler.ir.primexpr import (
     of_truth_values,
     wrap_int,
 )
+from compiler.ir.functor import Functor
+from compiler.ir.op import Op
 from compiler.runtime import packed_call
 from compiler.tir import builtin, evaluation, memory
 from compiler.tir.evaluation import Value, Values, numpy_dtype

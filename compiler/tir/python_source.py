@@ -13,8 +13,8 @@ from typing import TypeVar
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BoundError, BuildError, counted
+from compiler.ir.expr.primexpr import IntImm, IterVar, PrimExpr, Ramp, Var, const, is_const_int
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Ramp, Var, const, is_const_int
 from compiler.tir import memory
 from compiler.tir.block import (
     Block,

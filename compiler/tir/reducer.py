@@ -10,7 +10,7 @@ import numpy as np
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, DTypeError, show
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     Add,
     CommReducer,
     ExprLike,

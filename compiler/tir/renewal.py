@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from compiler.ir.expr.primexpr import IterVar, Let, PrimExpr, Var
 from compiler.ir.functor import Mutator
 from compiler.ir.node import duplicate, rebuild
-from compiler.ir.primexpr import IterVar, Let, PrimExpr, Var
 from compiler.tir.block import Block
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.function import PrimFunc

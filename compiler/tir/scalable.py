@@ -1,9 +1,9 @@
 """Scalable vectors: ``vscale``, and lengths derived from it."""
 
 from compiler.ir import dtype as dt
+from compiler.ir.expr.lanes import VSCALE
+from compiler.ir.expr.primexpr import Call, ExprLike, PrimExpr, convert
 from compiler.ir.function import GlobalVar
-from compiler.ir.lanes import VSCALE
-from compiler.ir.primexpr import Call, ExprLike, PrimExpr, convert
 
 __all__ = ["call_tir", "get_vscale_expr", "vscale"]
 

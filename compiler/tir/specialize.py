@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, expected, show
-from compiler.ir.primexpr import ExprLike, PrimExpr, Var, convert
+from compiler.ir.expr.primexpr import ExprLike, PrimExpr, Var, convert
+from compiler.ir.expr.substitute import substitute
 from compiler.ir.structural import structural_equal
-from compiler.ir.substitute import substitute
 from compiler.tir.buffer import Buffer
 from compiler.tir.statement import Stmt
 

@@ -11,9 +11,7 @@ from typing import Any, ClassVar, SupportsIndex, overload
 from compiler.ir import dtype as dt
 from compiler.ir.deprecation import deprecated
 from compiler.ir.error import DTypeError, InternalError, expected
-from compiler.ir.extension import public_module
-from compiler.ir.node import node, older_names
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     NE,
     ExprLike,
     IntImm,
@@ -27,6 +25,8 @@ from compiler.ir.primexpr import (
     convert,
     require_condition,
 )
+from compiler.ir.extension import public_module
+from compiler.ir.node import node, older_names
 from compiler.tir.block import Block, BlockRealize, MatchBufferRegion
 from compiler.tir.buffer import Buffer, BufferStore
 from compiler.tir.constant_memory import AllocateConst

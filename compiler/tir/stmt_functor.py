@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from compiler.ir.error import ArgumentError, show
+from compiler.ir.expr.primexpr import ExprLike, IterVar, PrimExpr, Reduce, Var, convert
+from compiler.ir.expr.substitute import substitute as _substitute
 from compiler.ir.extension import public_module
 from compiler.ir.functor import Mutator, Visitor
 from compiler.ir.node import Node
 from compiler.ir.origin import derived_from, mint_source
-from compiler.ir.primexpr import ExprLike, IterVar, PrimExpr, Reduce, Var, convert
-from compiler.ir.substitute import substitute as _substitute
 from compiler.tir.block import Block
 from compiler.tir.stmt import Stmt
 

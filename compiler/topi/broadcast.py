@@ -8,7 +8,7 @@ from typing import TypeAlias
 from compiler import te, tir
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, DTypeError
-from compiler.ir.primexpr import And, Div, FloorDiv, FloorMod, Mod, Not, Or, PrimExpr, Var, binary, convert
+from compiler.ir.expr.primexpr import And, Div, FloorDiv, FloorMod, Mod, Not, Or, PrimExpr, Var, binary, convert
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.definitions import named

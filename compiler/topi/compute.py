@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Self
 
 from compiler import te
-from compiler.ir.primexpr import PrimExpr
+from compiler.ir.expr.primexpr import PrimExpr
 from compiler.target.target import Target
 from compiler.topi.operands import Extent
 from compiler.topi.tag import Tag

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from compiler import te, tir
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, show
-from compiler.ir.primexpr import PrimExpr, Var
+from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.broadcast import at_broadcast, broadcast_shape
 from compiler.topi.compute import compute

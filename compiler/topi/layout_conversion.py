@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from compiler import te, tir
 from compiler.ir.error import ArgumentError
-from compiler.ir.primexpr import PrimExpr, Var
+from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.tir.data_layout import layout
 from compiler.topi.compute import compute

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compiler import tir
 from compiler.ir.error import expected
-from compiler.ir.primexpr import PrimExpr
+from compiler.ir.expr.primexpr import PrimExpr
 from compiler.te.tensor import Tensor
 from compiler.topi.broadcast import left_shift, right_shift
 from compiler.topi.elementwise import (

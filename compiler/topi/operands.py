@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from compiler import tir
 from compiler.ir.error import ArgumentError, show
-from compiler.ir.primexpr import IntImm, PrimExpr, convert
+from compiler.ir.expr.primexpr import IntImm, PrimExpr, convert
 from compiler.ir.structural import structural_equal
 from compiler.te.tensor import Tensor
 

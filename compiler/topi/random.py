@@ -20,8 +20,8 @@ from math import pi
 from typing import TYPE_CHECKING
 
 from compiler import te, tir
+from compiler.ir.expr.primexpr import PrimExpr, Var, convert
 from compiler.ir.extension import public_module
-from compiler.ir.primexpr import PrimExpr, Var, convert
 from compiler.te.tensor import Tensor
 from compiler.tir.buffer import Buffer
 from compiler.tir.ir_builder import BufferVar, IRBuilder, create

@@ -13,7 +13,7 @@ from math import isqrt
 from typing import TypeAlias
 
 from compiler import te, tir
-from compiler.ir.primexpr import PrimExpr, Var
+from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute, computes_by_threads
 from compiler.topi.device import has_rows, scanned

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from compiler import te, tir
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, show
-from compiler.ir.primexpr import PrimExpr, Var, convert
+from compiler.ir.expr.primexpr import PrimExpr, Var, convert
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.indexing import saturated, wrapped

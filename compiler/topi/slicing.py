@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from compiler import te, tir
 from compiler.arith import Analyzer
 from compiler.ir.error import ArgumentError, show
-from compiler.ir.primexpr import PrimExpr, Var
+from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.dynamic_slicing import dynamic_strided_slice

@@ -12,7 +12,7 @@ Knuth, "The Art of Computer Programming", volume 3, section 5.2: sorting by coun
 from __future__ import annotations
 
 from compiler import te, tir
-from compiler.ir.primexpr import And, Not, Or, PrimExpr, Var
+from compiler.ir.expr.primexpr import And, Not, Or, PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute, computes_by_threads
 from compiler.topi.device import has_rows, precedes, sorted_rows

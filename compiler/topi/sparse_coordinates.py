@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compiler import te, tir
-from compiler.ir.primexpr import ExprLike, PrimExpr, Var
+from compiler.ir.expr.primexpr import ExprLike, PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.tir.buffer import Buffer
 from compiler.tir.stmt import Stmt

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from compiler.ir.deprecation import deprecated
 from compiler.ir.error import ArgumentError, UnavailableError, show
-from compiler.ir.primexpr import PrimExpr
+from compiler.ir.expr.primexpr import PrimExpr
 from compiler.runtime.device import Device
 from compiler.runtime.ndarray import NDArray
 from compiler.runtime.ndarray import array as dense_array

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from compiler import tir
 from compiler.arith import Analyzer
 from compiler.ir.error import ArgumentError, expected
-from compiler.ir.primexpr import AnyDim, FloatImm, IntImm, PrimExpr, SizeVar, Var, const, convert
+from compiler.ir.expr.primexpr import AnyDim, FloatImm, IntImm, PrimExpr, SizeVar, Var, const, convert
 from compiler.target.target import Target
 from compiler.te.operation import ComputeOp, compute
 from compiler.te.schedule import Schedule

@@ -26,7 +26,7 @@ from app.gallery import load_gallery
 from compiler.classic import alias
 from compiler.driver.device_pipeline import split_for_device
 from compiler.ir.origin import OriginTable, recording, user_line
-from compiler.ir.text import Line
+from compiler.ir.printing.text import Line
 from compiler.target.codegen.source import source_code
 from compiler.target.cuda_tools import compile_cuda, missing_tools
 from compiler.target.cuda_tools.listings import CodeLine

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator
 import compiler as tvm
 from compiler import relay, te
 from compiler.arith import Analyzer
+from compiler.ir.expr.substitute import substitute
 from compiler.ir.origin import OriginTable, recording
-from compiler.ir.substitute import substitute
 from compiler.ir.transform import PassContext
 from tests import models
 

@@ -31,7 +31,7 @@ _FILE = '''
 """A toy: x times its absolute value times a factor."""
 
 from compiler import te, tir
-from compiler.ir.attr_kinds import FLOAT
+from compiler.ir.attrs.kinds import FLOAT
 from compiler.ir.attrs import Attrs, attr_field
 from compiler.relay.op.layout_rules import same_layout
 from compiler.relay.op.type_relations import identity

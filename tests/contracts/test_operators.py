@@ -12,7 +12,7 @@ import pytest
 import compiler
 from compiler import relay
 from compiler.ir.attrs import AttrKind, Attrs
-from compiler.ir.dict_attrs import DictAttrs
+from compiler.ir.attrs.dict_attrs import DictAttrs
 from compiler.ir.error import ArgumentError, TVMError
 from compiler.relay.op.nn.conv_attrs import Conv2DAttrs
 from compiler.relay.operator import RelayOp, relay_ops

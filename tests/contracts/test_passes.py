@@ -10,7 +10,7 @@ from compiler import relay, tir
 from compiler.classic.names.resolution import PUBLIC
 from compiler.classic.relay.backend import aot
 from compiler.ir import transform
-from compiler.ir.pass_options import option_types
+from compiler.ir.passes.options import option_types
 from compiler.ir.transform import Pass, parse_pass, pass_class, registered_passes
 
 OURS = [cls for cls in registered_passes() if cls.__module__.startswith("compiler.")]

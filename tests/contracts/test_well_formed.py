@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from compiler.classic import alias
+from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.ir.functor import Visitor
 from compiler.ir.instrument import Instrument, instrumented
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import PrimExpr, Var
 from compiler.ir.transform import PassInfo
 from compiler.tir.analysis import undefined_vars
 from compiler.tir.function import PrimFunc

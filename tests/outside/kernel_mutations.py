@@ -16,8 +16,8 @@ from typing import Any
 from unittest import mock
 
 import compiler as tvm
+from compiler.ir.expr.substitute import post_order_visit
 from compiler.ir.node import rebuild
-from compiler.ir.substitute import post_order_visit
 from compiler.tir import BufferLoad, BufferStore, Evaluate, PrimFunc
 from compiler.tir.analysis.uniformity import is_barrier
 from compiler.tir.sanitizer import Fault, Sanitized, program, sanitize

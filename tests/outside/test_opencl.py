@@ -6,7 +6,7 @@ import pytest
 import compiler as tvm
 from compiler import relay
 from compiler.driver.build import build
-from compiler.ir.primexpr import Var
+from compiler.ir.expr.primexpr import Var
 from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt_functor import StmtMutator

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from compiler.ir import dtype as dt
+from compiler.ir.expr.primexpr import IntImm, Var
 from compiler.ir.functor import Mutator
 from compiler.ir.memory import ALIGNMENT
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import IntImm, Var
 from compiler.ir.types import PointerType
 from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.function import PrimFunc

@@ -14,8 +14,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import PrimExpr, Var
 from compiler.tir import memory
 from compiler.tir.buffer import Buffer
 from compiler.tir.function import PrimFunc

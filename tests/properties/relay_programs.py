@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from compiler import relay, tir
-from compiler.ir.dict_attrs import NO_ATTRS, DictAttrs
+from compiler.ir.attrs.dict_attrs import NO_ATTRS, DictAttrs
 from compiler.ir.function import GlobalVar
 from compiler.ir.module import IRModule
 

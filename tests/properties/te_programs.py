@@ -14,7 +14,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from compiler import te
-from compiler.ir.primexpr import Select
+from compiler.ir.expr.primexpr import Select
 
 Draw = Callable[..., Any]
 T = TypeVar("T")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from compiler import te
 from compiler.ir.error import ScheduleError
-from compiler.ir.primexpr import IterVar, Reduce
+from compiler.ir.expr.primexpr import IterVar, Reduce
 from compiler.te.bounds import infer_bound
 from compiler.te.operation import ComputeOp
 from compiler.te.schedule import Schedule

@@ -23,8 +23,8 @@ from compiler.arith import Analyzer
 from compiler.driver.build import build
 from compiler.driver.emulate import emulate
 from compiler.driver.lower import lower
-from compiler.ir import primexpr as ir
 from compiler.ir.error import TVMError
+from compiler.ir.expr import primexpr as ir
 from compiler.tir.interpreter import interpret
 from compiler.tir.not_a_number import RULES, table
 from tests.contracts.measures.sources import ROOT

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from compiler.driver.lower import lower
 from compiler.ir.error import TVMError
-from compiler.ir.primexpr import IntImm
+from compiler.ir.expr.primexpr import IntImm
 from compiler.te.numpy_reference import evaluate
 from compiler.te.schedule import Schedule
 from compiler.te.to_tir import schedule_to_prim_func

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from compiler.classic.tir.schedule_testing import verify_trace_roundtrip
 from compiler.driver.build import build
 from compiler.ir.error import BuildError, LoweringError
+from compiler.ir.expr.primexpr import IntImm
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import IntImm
 from compiler.runtime.ndarray import array
 from compiler.runtime.threads import num_threads, set_num_threads
 from compiler.tir.interpreter import interpret

@@ -28,8 +28,8 @@ from app.recorder.proposals.trying import Trials, require_cores, require_flat_pa
 from app.recorder.schedules import BlockSchedule
 from compiler.driver.lower import lower
 from compiler.ir.error import TVMError
+from compiler.ir.expr.primexpr import IntImm
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import IntImm
 from compiler.target.target import Target
 from compiler.tir.stmt import For, ForKind
 

@@ -12,7 +12,7 @@ from typing import Literal
 
 from app.proposals import Place, ProposedPrimitive
 from app.recorder.proposals.wording import Wording
-from compiler.ir.primexpr import IntImm, IterVar
+from compiler.ir.expr.primexpr import IntImm, IterVar
 from compiler.te import thread_axis
 from compiler.te.dataflow import depends_on
 from compiler.te.schedule import Schedule

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from app.recorder.proposals.candidates import Annotate, Candidate, Fuse, Reorder, Split
 from app.recorder.proposals.payoffs import Payoffs
+from compiler.ir.expr.primexpr import IterVar
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import IterVar
 from compiler.te.schedule import Schedule
 from compiler.te.stage import AttachType, Stage
 

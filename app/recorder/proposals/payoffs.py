@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from app.recorder.environment import CACHES, CORES
 from app.recorder.proposals.strides import Stride, strides
 from app.units import size
+from compiler.ir.expr.primexpr import Var
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import Var
 from compiler.target.caches import TYPICAL
 from compiler.target.target import Target
 from compiler.tir.analysis.memory_traffic import memory_traffic

@@ -37,9 +37,9 @@ from app.recorder.schedules import BlockSchedule, ScheduleRecord, TensorSchedule
 from app.recorder.subjects import FunctionSubject
 from compiler.driver.lower import lower
 from compiler.ir.error import TVMError
+from compiler.ir.expr.primexpr import IntImm, IterVar, Var
 from compiler.ir.instrument import uninstrumented
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import IntImm, IterVar, Var
 from compiler.target.target import Target
 from compiler.te.bounds import infer_bound
 from compiler.te.primitives import Primitive

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from compiler.arith.detect_linear_equation import detect_linear_equation
+from compiler.ir.expr.primexpr import IntImm, PrimExpr, Ramp, Var
+from compiler.ir.expr.substitute import substitute
 from compiler.ir.functor import Visitor
-from compiler.ir.primexpr import IntImm, PrimExpr, Ramp, Var
-from compiler.ir.substitute import substitute
 from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import For, LetStmt

@@ -10,7 +10,7 @@ from app.recorder.proposals.names import fused_name, halves_names, stem_of
 from app.recorder.proposals.scopes import Scope, Spelling
 from compiler import te
 from compiler.ir.error import TVMError
-from compiler.ir.primexpr import IterVar
+from compiler.ir.expr.primexpr import IterVar
 from compiler.te.schedule import Schedule
 from compiler.te.stage import Stage
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compiler.arith.pattern import RuleSet
 from compiler.arith.rules import comparisons, divisions, extrema, sums, vectors
-from compiler.ir import primexpr as ir
+from compiler.ir.expr import primexpr as ir
 
 SCALAR: dict[type[ir.PrimExpr], RuleSet] = {
     kind: RuleSet(kind, rules)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from compiler.ir.error import ArgumentError
-from compiler.ir.primexpr import IterVar
+from compiler.ir.expr.primexpr import IterVar
 from compiler.te.schedule import Schedule
 from compiler.te.tensor import Operation, Tensor
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from compiler.autotvm.task.entities import AnnotateEntity, Entity, OtherOptionEntity, ReorderEntity, SplitEntity
 from compiler.ir.error import ArgumentError
-from compiler.ir.primexpr import IntImm, IterVar
+from compiler.ir.expr.primexpr import IntImm, IterVar
 
 __all__ = ["Axis", "Knob", "VirtualAxis", "get_factors", "get_pow2s", "loop_annotations", "options", "orders", "splits"]
 

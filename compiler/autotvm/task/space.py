@@ -17,7 +17,7 @@ from compiler.autotvm.task.entities import (
 from compiler.autotvm.task.index_space import IndexSpace
 from compiler.autotvm.task.knobs import Axis, Knob, VirtualAxis, get_factors, get_pow2s
 from compiler.ir.error import TVMError
-from compiler.ir.primexpr import IterVar
+from compiler.ir.expr.primexpr import IterVar
 
 __all__ = [
     "AnnotateEntity",

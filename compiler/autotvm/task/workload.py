@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from compiler.ir.error import ArgumentError
-from compiler.ir.primexpr import FloatImm, IntImm, StringImm, Var
+from compiler.ir.expr.primexpr import FloatImm, IntImm, StringImm, Var
 from compiler.te.operation import placeholder
 from compiler.te.tensor import Tensor
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from compiler.ir.primexpr import Add, Max, Min, Mul, PrimExpr, Reduce, is_const_int
-from compiler.ir.text import TextBuilder
+from compiler.ir.expr.primexpr import Add, Max, Min, Mul, PrimExpr, Reduce, is_const_int
+from compiler.ir.printing.text import TextBuilder
 from compiler.te.operation import ComputeOp
 from compiler.te.tensor import Operation
 from compiler.tir.printer_loops import LoopPrinter

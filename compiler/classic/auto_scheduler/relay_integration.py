@@ -20,7 +20,7 @@ from compiler.driver.relay.lower import KernelDefinition
 from compiler.ir.error import ArgumentError
 from compiler.ir.instrument import Instrument, instrumented
 from compiler.ir.module import IRModule
-from compiler.ir.pass_context import PassContext
+from compiler.ir.passes.context import PassContext
 from compiler.relay.function import Function
 from compiler.runtime.ndarray import ArrayLike
 from compiler.target.target import Target, TargetLike

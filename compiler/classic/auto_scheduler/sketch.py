@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from compiler.classic.auto_scheduler.workload import ComputeDAG, extent_of
 from compiler.ir.error import ArgumentError
-from compiler.ir.primexpr import IntImm, IterVar
+from compiler.ir.expr.primexpr import IntImm, IterVar
 from compiler.te.operation import ComputeOp
 from compiler.te.schedule import Schedule, create_schedule
 from compiler.te.stage import Stage

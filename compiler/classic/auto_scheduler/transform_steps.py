@@ -14,7 +14,7 @@ from typing import Any
 
 from compiler.classic.auto_scheduler.workload import ComputeDAG
 from compiler.ir.error import ArgumentError, TVMError, show
-from compiler.ir.primexpr import IterVar
+from compiler.ir.expr.primexpr import IterVar
 from compiler.te.axis import thread_axis
 from compiler.te.schedule import Schedule, create_schedule
 from compiler.te.stage import Stage

@@ -10,7 +10,7 @@ from typing import Any
 from compiler.autotvm.task.workload import deserialize_args, serialize_args
 from compiler.classic.auto_scheduler.dag_text import operation_text
 from compiler.ir.error import ArgumentError, expected
-from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, convert
+from compiler.ir.expr.primexpr import IntImm, IterVar, PrimExpr, convert
 from compiler.te.flops import schedule_flops
 from compiler.te.operation import ComputeOp
 from compiler.te.schedule import Schedule, create_schedule

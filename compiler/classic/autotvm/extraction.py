@@ -10,7 +10,7 @@ from compiler.autotvm.task.workload import Workload
 from compiler.driver.relay.operator_templates import workload_of
 from compiler.driver.relay.params import bind_params
 from compiler.ir.module import IRModule
-from compiler.ir.pass_context import PassContext
+from compiler.ir.passes.context import PassContext
 from compiler.relay.analysis.traversal import operands, post_order
 from compiler.relay.expr import Call, GraphExpr
 from compiler.relay.function import Function

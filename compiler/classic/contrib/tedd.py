@@ -14,8 +14,8 @@ from pathlib import Path
 
 from compiler.classic.contrib.dot import Html, attributes, digraph, quoted, table
 from compiler.classic.te.schedule_steps import InferBound
-from compiler.ir.axes import IterVar, Range
 from compiler.ir.error import ArgumentError, ScheduleError, UnavailableError
+from compiler.ir.expr.axes import IterVar, Range
 from compiler.te.extern import ExternOp
 from compiler.te.operation import ComputeOp
 from compiler.te.relations.rebase import Rebase

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 from compiler.driver.relay.memory import type_bytes
 from compiler.ir.error import BuildError
+from compiler.ir.expr.primexpr import Call as PrimCall
+from compiler.ir.expr.primexpr import IntImm, PrimExpr, StringImm, const
+from compiler.ir.expr.primexpr import Let as PrimLet
+from compiler.ir.expr.primexpr import Var as PrimVar
 from compiler.ir.function import GlobalVar
 from compiler.ir.module import IRModule
 from compiler.ir.op import Op
-from compiler.ir.primexpr import Call as PrimCall
-from compiler.ir.primexpr import IntImm, PrimExpr, StringImm, const
-from compiler.ir.primexpr import Let as PrimLet
-from compiler.ir.primexpr import Var as PrimVar
 from compiler.ir.transform import ModulePass, PassContext
 from compiler.ir.types import PointerType, PrimType
 from compiler.relay.expr import Call, Constant, GraphExpr, Let, Tuple, TupleGetItem

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from compiler.driver.relay.executor import create_executor
 from compiler.driver.relay.params import bind_params
-from compiler.ir.dict_attrs import NO_ATTRS
+from compiler.ir.attrs.dict_attrs import NO_ATTRS
 from compiler.ir.expr import RelayExpr
 from compiler.ir.function import GlobalVar
 from compiler.ir.module import IRModule

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from compiler.ir.attrs import Attrs
-from compiler.ir.dict_attrs import DictAttrs
+from compiler.ir.attrs.dict_attrs import DictAttrs
 from compiler.ir.error import ArgumentError, errors_of_program, show
 from compiler.ir.op import ArgumentInfo
 from compiler.ir.types import Type

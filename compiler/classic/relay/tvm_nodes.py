@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compiler.ir.tvm_json import Fields, register_tvm_node
+from compiler.ir.serialization.tvm_json import Fields, register_tvm_node
 from compiler.ir.types import TypeVar
 from compiler.relay.expr import Constant, Var
 from compiler.relay.text_metadata import unpacked

@@ -7,9 +7,9 @@ from functools import partial
 
 from compiler.arith import Analyzer
 from compiler.ir.error import ScheduleError, UnavailableError, expected
+from compiler.ir.expr.primexpr import IterVar, PrimExpr, ProducerLoad, Range, Var, const, is_const_int
 from compiler.ir.extension import extension_point
 from compiler.ir.functor import Visitor
-from compiler.ir.primexpr import IterVar, PrimExpr, ProducerLoad, Range, Var, const, is_const_int
 from compiler.runtime.container import Array, Map
 from compiler.te.bounds import Bounds, infer_bound
 from compiler.te.bounds import attach_path as path_of

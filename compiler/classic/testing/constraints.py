@@ -8,8 +8,8 @@ from typing import Protocol
 
 from compiler.arith import Analyzer
 from compiler.ir.error import ArgumentError
-from compiler.ir.primexpr import IntImm, PrimExpr, Range, Var
-from compiler.ir.substitute import substitute
+from compiler.ir.expr.primexpr import IntImm, PrimExpr, Range, Var
+from compiler.ir.expr.substitute import substitute
 
 __all__ = ["assert_prim_expr_equal", "check_bool_expr_is_true", "check_int_constraints_trans_consistency"]
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from compiler.ir.attr_kinds import EXPRS, FUNCTION, STRING, int_between, optional
 from compiler.ir.attrs import Attrs, attr_field
+from compiler.ir.attrs.kinds import EXPRS, FUNCTION, STRING, int_between, optional
 from compiler.ir.env_func import EnvFunc
-from compiler.ir.primexpr import PrimExpr
+from compiler.ir.expr.primexpr import PrimExpr
 
 __all__ = ["TestAttrs"]
 

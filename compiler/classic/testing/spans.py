@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import TracebackType
 
-from compiler.ir.pass_context import PassContext
+from compiler.ir.passes.context import PassContext
 from compiler.relay.frontend.span_filling import FILL_SPAN
 
 __all__ = ["disable_span_filling", "enable_span_filling"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compiler import te
-from compiler.ir.primexpr import ExprLike, PrimExpr, Var, cast
+from compiler.ir.expr.primexpr import ExprLike, PrimExpr, Var, cast
 from compiler.te.tensor import Tensor
 from compiler.topi.nn.elementwise import relu
 from compiler.topi.nn.pad import pad

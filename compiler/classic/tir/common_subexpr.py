@@ -6,8 +6,8 @@ import heapq
 from collections.abc import Iterator
 
 from compiler.arith.deep_equal import deep_equal
+from compiler.ir.expr.primexpr import Broadcast, FloatImm, IntImm, PrimExpr, Ramp, StringImm, Var
 from compiler.ir.node import Node
-from compiler.ir.primexpr import Broadcast, FloatImm, IntImm, PrimExpr, Ramp, StringImm, Var
 from compiler.ir.structural import structural_hash
 from compiler.tir.analysis.side_effect import is_pure
 

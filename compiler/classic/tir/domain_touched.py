@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from compiler.arith.int_set import IntervalSet, union
 from compiler.arith.interval_arithmetic import eval_set
-from compiler.ir.primexpr import PrimExpr, Range, Var
+from compiler.ir.expr.primexpr import PrimExpr, Range, Var
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import BufferStore, For, LetStmt, Stmt

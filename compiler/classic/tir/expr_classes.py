@@ -1,7 +1,7 @@
 """Classes of expressions under TVM's names, for ``isinstance``."""
 
-from compiler.ir.primexpr import And, FloatImm, IntImm, Not, Or
-from compiler.ir.scalars import StringImm
+from compiler.ir.expr.primexpr import And, FloatImm, IntImm, Not, Or
+from compiler.ir.expr.scalars import StringImm
 
 __all__ = ["ConstExpr", "LogicalExpr"]
 

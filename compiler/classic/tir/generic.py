@@ -1,7 +1,7 @@
 """``tvm.tir.generic``: arithmetic that user-defined types can overload."""
 
-from compiler.ir.coercion import cast as _cast
-from compiler.ir.primexpr import ExprLike, PrimExpr
+from compiler.ir.expr.coercion import cast as _cast
+from compiler.ir.expr.primexpr import ExprLike, PrimExpr
 from compiler.tir.arithmetic import add, div, floordiv, multiply, subtract
 
 __all__ = ["add", "cast", "divide", "floordiv", "multiply", "subtract"]

@@ -8,8 +8,8 @@ from functools import reduce
 from compiler.arith.analyzer import Analyzer
 from compiler.arith.detect_iter_map import detect_iter_map
 from compiler.arith.iter_map import IterMapLevel, IterSumExpr
+from compiler.ir.expr.primexpr import IntImm, PrimExpr, Range, StringImm, Var, const
 from compiler.ir.node import Node
-from compiler.ir.primexpr import IntImm, PrimExpr, Range, StringImm, Var, const
 from compiler.ir.structural import structural_equal
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
 from compiler.tir.stmt import For, Stmt

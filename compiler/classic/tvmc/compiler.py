@@ -16,7 +16,7 @@ from compiler.driver.relay import vm
 from compiler.driver.relay.build import TargetLike, build
 from compiler.ir.instrument import PassInstrument
 from compiler.ir.module import IRModule
-from compiler.ir.pass_context import PassContext
+from compiler.ir.passes.context import PassContext
 
 __all__ = ["DUMPS", "compile_model"]
 

@@ -14,8 +14,8 @@ import numpy as np
 from compiler.classic.tvmc.errors import TVMCException
 from compiler.driver.relay.aot.factory import AOTExecutorFactoryModule
 from compiler.driver.relay.build import BuiltGraph
-from compiler.ir.json_format import load_json, save_json
 from compiler.ir.module import IRModule
+from compiler.ir.serialization.json_format import load_json, save_json
 from compiler.runtime.library import load_module
 from compiler.runtime.measurement import BenchmarkResult
 from compiler.runtime.ndarray import NDArray

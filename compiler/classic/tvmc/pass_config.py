@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable, Sequence
 
 from compiler.classic.tvmc.errors import TVMCException
-from compiler.ir.pass_context import PassContext
+from compiler.ir.passes.context import PassContext
 
 __all__ = ["get_pass_config_value", "load_function", "parse_configs"]
 

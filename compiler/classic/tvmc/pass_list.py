@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from compiler.ir.pass_base import registered_passes
+from compiler.ir.passes.base import registered_passes
 
 __all__ = ["parse_pass_list_str"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 
-from compiler.ir.scalars import AnyDim
+from compiler.ir.expr.scalars import AnyDim
 
 __all__ = ["parse_shape_string"]
 

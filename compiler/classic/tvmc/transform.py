@@ -13,7 +13,7 @@ from compiler.classic.relay.transform.to_mixed_precision import ToMixedPrecision
 from compiler.classic.tvmc.errors import TVMCException
 from compiler.ir.module import IRModule
 from compiler.ir.op import Op
-from compiler.ir.pass_context import PassContext
+from compiler.ir.passes.context import PassContext
 from compiler.ir.transform import Sequential
 from compiler.relay.expr import Call
 from compiler.relay.transform.convert_layout import ConvertLayout

@@ -18,9 +18,9 @@ from compiler.driver.relay.metadata import FunctionInfo, function_metadata, main
 from compiler.driver.relay.options import as_executor, as_runtime, mangle_module_name
 from compiler.driver.relay.params import bind_params
 from compiler.ir.error import ArgumentError, BuildError, TargetError, expected, show
+from compiler.ir.expr.primexpr import IntImm
 from compiler.ir.instrument import active_instruments, uninstrumented
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import IntImm
 from compiler.relay.function import Function
 from compiler.relay.transform.pipeline import optimize
 from compiler.relay.ty import TensorType

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from compiler.driver.relay.groups import can_lower, element_tensors, group_calls
 from compiler.ir.attrs import Attrs
-from compiler.ir.dict_attrs import DictAttrs
+from compiler.ir.attrs.dict_attrs import DictAttrs
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
 from compiler.ir.origin import derived_from

@@ -12,9 +12,9 @@ from compiler.driver.relay.schedule import schedule_group
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr import RelayExpr
+from compiler.ir.expr.primexpr import IntImm
 from compiler.ir.instrument import Instrument, first_answer
 from compiler.ir.origin import lowering_to
-from compiler.ir.primexpr import IntImm
 from compiler.relay.expr import Call, Constant, Tuple, TupleGetItem, Var
 from compiler.relay.function import Function
 from compiler.relay.op_strategy import ScheduleMaker, program_strategy, select_implementation

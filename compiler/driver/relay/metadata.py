@@ -8,7 +8,7 @@ from typing import Any
 
 from compiler.driver.relay.lower import LoweredKernel, tensor_bytes
 from compiler.driver.relay.memory import type_bytes
-from compiler.ir.primexpr import Var
+from compiler.ir.expr.primexpr import Var
 from compiler.relay.function import Function
 from compiler.relay.ty import TensorType
 from compiler.runtime.module import ENTRY

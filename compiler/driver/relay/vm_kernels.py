@@ -16,8 +16,8 @@ from compiler.driver.relay.kernels import KernelCompiler, KernelModule
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
 from compiler.ir.instrument import uninstrumented
-from compiler.ir.json_format import load_json, save_json
 from compiler.ir.module import IRModule
+from compiler.ir.serialization.json_format import load_json, save_json
 from compiler.ir.types import Type
 from compiler.relay.analysis.aliases import RESHAPES
 from compiler.relay.argument_shapes import Shapes, check_shapes

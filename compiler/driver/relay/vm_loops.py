@@ -33,12 +33,12 @@ from compiler.driver.relay.kernels import KernelCompiler, NamedFunction
 from compiler.driver.relay.lower import LoweredKernel
 from compiler.driver.relay.memory import type_bytes
 from compiler.ir import dtype as dt
+from compiler.ir.expr.primexpr import Call as TirCall
+from compiler.ir.expr.primexpr import PrimExpr, const
+from compiler.ir.expr.primexpr import Var as TirVar
 from compiler.ir.function import BaseFunc, GlobalVar
 from compiler.ir.memory import ALIGNMENT
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import Call as TirCall
-from compiler.ir.primexpr import PrimExpr, const
-from compiler.ir.primexpr import Var as TirVar
 from compiler.ir.types import PointerType, PrimType, Type
 from compiler.relay.analysis import free_vars
 from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, TupleGetItem, Var

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from compiler.ir.error import TVMError
     from compiler.ir.module import IRModule
     from compiler.ir.node import Node
-    from compiler.ir.pass_context import PassInfo
-    from compiler.ir.text import TextBuilder
+    from compiler.ir.passes.context import PassInfo
+    from compiler.ir.printing.text import TextBuilder
     from compiler.relay.function import Function
     from compiler.runtime.graph_executor import GraphExecutor
     from compiler.runtime.module import Module

@@ -12,7 +12,7 @@ from compiler.ir.instrument.interface import PassInstrument
 
 if TYPE_CHECKING:
     from compiler.ir.module import IRModule
-    from compiler.ir.pass_context import PassInfo
+    from compiler.ir.passes.context import PassInfo
 
 __all__ = ["PassPrintingInstrument", "PassTimingInstrument", "PrintAfterAll", "PrintBeforeAll", "pass_instrument"]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from compiler.ir.dict_attrs import DictAttrs
+from compiler.ir.attrs.dict_attrs import DictAttrs
 from compiler.ir.op import Op
 from compiler.ir.origin import derived_from
 from compiler.relay.analysis.traversal import operands, post_order

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
-from compiler.ir.dict_attrs import DictAttrs
+from compiler.ir.attrs.dict_attrs import DictAttrs
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.op import Op
 from compiler.ir.structural import structural_equal

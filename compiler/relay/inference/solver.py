@@ -11,8 +11,8 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from compiler.ir.primexpr import IntImm, Var
-from compiler.ir.substitute import substitute
+from compiler.ir.expr.primexpr import IntImm, Var
+from compiler.ir.expr.substitute import substitute
 from compiler.ir.types import FuncType, Type, TypeVar
 from compiler.relay.analysis import type_parts
 from compiler.relay.inference.errors import UnificationError

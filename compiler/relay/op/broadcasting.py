@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from compiler.ir.attr_kinds import OPTIONAL_DTYPE, SHAPE
 from compiler.ir.attrs import Attrs, attr_field
-from compiler.ir.primexpr import PrimExpr
+from compiler.ir.attrs.kinds import OPTIONAL_DTYPE, SHAPE
+from compiler.ir.expr.primexpr import PrimExpr
 from compiler.ir.types import Type
 from compiler.relay.op.type_relations import broadcast_dims, tensor
 from compiler.relay.op_registry import register

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from compiler.ir import dtype as dt
-from compiler.ir.attr_kinds import DTYPE
 from compiler.ir.attrs import Attrs, attr_field
+from compiler.ir.attrs.kinds import DTYPE
 from compiler.ir.types import Type
 from compiler.relay.op.common import NOT_SMOOTH
 from compiler.relay.op.layout_rules import same_layout

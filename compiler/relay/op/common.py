@@ -7,7 +7,7 @@ from typing import Any
 
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr import RelayExpr
-from compiler.ir.primexpr import IntImm, PrimExpr
+from compiler.ir.expr.primexpr import IntImm, PrimExpr
 from compiler.relay.operator import RelationError, call_op
 from compiler.relay.ty import AnyDim, Dim
 

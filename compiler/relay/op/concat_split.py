@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.attr_kinds import INT, INT_OR_INTS, INTS, one_of
 from compiler.ir.attrs import Attrs, attr_field
+from compiler.ir.attrs.kinds import INT, INT_OR_INTS, INTS, one_of
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, Tuple, TupleWrapper

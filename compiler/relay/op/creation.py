@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from compiler import te, tir
-from compiler.ir.attr_kinds import DTYPE, NUMBER, OPTIONAL_DTYPE, SHAPE, optional
 from compiler.ir.attrs import Attrs, attr_field
+from compiler.ir.attrs.kinds import DTYPE, NUMBER, OPTIONAL_DTYPE, SHAPE, optional
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr import RelayExpr
-from compiler.ir.primexpr import PrimExpr
+from compiler.ir.expr.primexpr import PrimExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Constant, Expr, const
 from compiler.relay.op.common import is_symbolic

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
-from compiler.ir.attr_kinds import FUNCTION, optional
 from compiler.ir.attrs import Attrs, attr_field
+from compiler.ir.attrs.kinds import FUNCTION, optional
 from compiler.ir.env_func import EnvFunc
 from compiler.relay.expr import Call, Expr
 from compiler.relay.op.type_relations import identity

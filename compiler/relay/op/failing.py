@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from compiler import te, tir
-from compiler.ir.attr_kinds import DTYPE, SHAPE, STRING
 from compiler.ir.attrs import Attrs, attr_field
+from compiler.ir.attrs.kinds import DTYPE, SHAPE, STRING
 from compiler.ir.error import TVMError
-from compiler.ir.primexpr import PrimExpr, StringImm
+from compiler.ir.expr.primexpr import PrimExpr, StringImm
 from compiler.ir.types import Type
 from compiler.relay.op_registry import register
 from compiler.relay.operator import Array, OpPattern, Types

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.attr_kinds import BOOL, POSITIVE_INT
 from compiler.ir.attrs import Attrs, attr_field
+from compiler.ir.attrs.kinds import BOOL, POSITIVE_INT
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from compiler.ir import dtype as dt
-from compiler.ir.attr_kinds import INT, one_of, optional
 from compiler.ir.attrs import Attrs, attr_field
+from compiler.ir.attrs.kinds import INT, one_of, optional
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.attr_kinds import BOOL, DTYPE, INT
 from compiler.ir.attrs import Attrs, attr_field
+from compiler.ir.attrs.kinds import BOOL, DTYPE, INT
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, const
 from compiler.relay.op.common import NOT_SMOOTH, check_same_extent, normalize_axis

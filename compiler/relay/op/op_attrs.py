@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compiler.ir.attrs import Attrs, attrs_class
-from compiler.ir.tvm_json import our_type_key
+from compiler.ir.serialization.tvm_json import our_type_key
 
 __all__: list[str] = []
 

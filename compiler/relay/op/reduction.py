@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from compiler.ir import dtype as dt
-from compiler.ir.attr_kinds import BOOL, INTS, optional
 from compiler.ir.attrs import Attrs, attr_field
+from compiler.ir.attrs.kinds import BOOL, INTS, optional
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Constant, Expr, Tuple, TupleWrapper, const

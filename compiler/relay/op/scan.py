@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from compiler.ir.attr_kinds import FLAG, INT, OPTIONAL_DTYPE, optional
 from compiler.ir.attrs import Attrs, attr_field
+from compiler.ir.attrs.kinds import FLAG, INT, OPTIONAL_DTYPE, optional
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr

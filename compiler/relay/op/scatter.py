@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.attr_kinds import INT, SHAPE, one_of
 from compiler.ir.attrs import Attrs, attr_field
+from compiler.ir.attrs.kinds import INT, SHAPE, one_of
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
-from compiler.ir.primexpr import PrimExpr
+from compiler.ir.expr.primexpr import PrimExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Constant, Expr, Tuple, array_const, const
 from compiler.relay.op.common import check_same_extent, normalize_axis

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from compiler.ir.attr_kinds import BOOL, FLOAT, INT
 from compiler.ir.attrs import Attrs, attr_field
+from compiler.ir.attrs.kinds import BOOL, FLOAT, INT
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.attr_kinds import BOOL, INT, INTS, SHAPE, STRING, optional
 from compiler.ir.attrs import Attrs, attr_field
-from compiler.ir.primexpr import PrimExpr
+from compiler.ir.attrs.kinds import BOOL, INT, INTS, SHAPE, STRING, optional
+from compiler.ir.expr.primexpr import PrimExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
 from compiler.relay.op.axis_layouts import squeeze_layout, transpose_layout

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.attr_kinds import INTS, one_of, optional
 from compiler.ir.attrs import AttrKind, Attrs, attr_field
+from compiler.ir.attrs.kinds import INTS, one_of, optional
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Constant, Expr, array_const

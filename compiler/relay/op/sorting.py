@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from compiler.ir.attr_kinds import BOOL, DTYPE, INT, one_of
 from compiler.ir.attrs import Attrs, attr_field
+from compiler.ir.attrs.kinds import BOOL, DTYPE, INT, one_of
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, TupleWrapper

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from compiler.ir import dtype as dt
-from compiler.ir.attr_kinds import FLOAT, INT
 from compiler.ir.attrs import Attrs, attr_field
+from compiler.ir.attrs.kinds import FLOAT, INT
 from compiler.ir.error import DTypeError
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type

@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from compiler.ir.attrs import Attrs
-from compiler.ir.dict_attrs import NO_ATTRS, DictAttrs
+from compiler.ir.attrs.dict_attrs import NO_ATTRS, DictAttrs
 from compiler.ir.error import TVMError
 from compiler.ir.function import GlobalVar
 from compiler.ir.op import registered_ops
-from compiler.ir.type_keys import TYPE_KEY, make_node
+from compiler.ir.serialization.type_keys import TYPE_KEY, make_node
 from compiler.relay.adt import (
     Clause,
     Constructor,

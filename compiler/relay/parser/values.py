@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from compiler.ir.error import TVMError
-from compiler.ir.primexpr import IntImm
+from compiler.ir.expr.primexpr import IntImm
 from compiler.relay.expr import Constant
 from compiler.relay.parser.lexer import Cursor, Token
 from compiler.relay.parser.types import TypeParser

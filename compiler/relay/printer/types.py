@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.ir.primexpr import Add, Cast, FloorDiv, FloorMod, IntImm, Max, Min, Mul, Sub, Var
+from compiler.ir.expr.primexpr import Add, Cast, FloorDiv, FloorMod, IntImm, Max, Min, Mul, Sub, Var
 from compiler.ir.types import FuncType, PointerType, PrimType, Type, TypeRelation, TypeVar
 from compiler.relay.adt import TypeData
 from compiler.relay.printer.names import Names

@@ -9,9 +9,9 @@ import numpy as np
 
 from compiler.ir import dtype as dt
 from compiler.ir.attrs import Attrs
-from compiler.ir.dict_attrs import DictAttrs
-from compiler.ir.primexpr import FloatImm, IntImm, PrimExpr, StringImm
-from compiler.ir.type_keys import TYPE_KEY, type_key_of
+from compiler.ir.attrs.dict_attrs import DictAttrs
+from compiler.ir.expr.primexpr import FloatImm, IntImm, PrimExpr, StringImm
+from compiler.ir.serialization.type_keys import TYPE_KEY, type_key_of
 from compiler.ir.types import Type
 from compiler.relay.expr import Constant
 from compiler.relay.operator import RelayOp

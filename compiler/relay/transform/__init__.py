@@ -3,7 +3,7 @@
 from typing import Any
 
 from compiler.ir.extension import public_module
-from compiler.ir.pass_package import load_passes
+from compiler.ir.passes.package import load_passes
 from compiler.relay.transform.combine_parallel import BatchingOps
 from compiler.relay.transform.cps import to_cps, un_cps
 from compiler.relay.transform.defunctionalize import Defunctionalization

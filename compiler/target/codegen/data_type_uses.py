@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+from compiler.ir.expr.primexpr import Cast, Var
 from compiler.ir.functor import Visitor
 from compiler.ir.node import Node
-from compiler.ir.primexpr import Cast, Var
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, BufferStore, For, LetStmt

@@ -11,11 +11,11 @@ import msgspec
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
+from compiler.ir.expr.primexpr import Call, Var
 from compiler.ir.function import GlobalVar
 from compiler.ir.functor import Visitor
 from compiler.ir.memory import ALIGNMENT
 from compiler.ir.node import Node
-from compiler.ir.primexpr import Call, Var
 from compiler.runtime.signature import Parameter, Signature, SizeNames
 from compiler.tir import builtin
 from compiler.tir.buffer import AUTO_BROADCAST, Buffer, BufferLoad

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from compiler.arith.deep_equal import deep_equal
 from compiler.ir.error import ArgumentError
-from compiler.ir.node import Node
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     And,
     IntImm,
     IterVar,
@@ -20,7 +19,8 @@ from compiler.ir.primexpr import (
     binary,
     const,
 )
-from compiler.ir.substitute import post_order_visit, substitute
+from compiler.ir.expr.substitute import post_order_visit, substitute
+from compiler.ir.node import Node
 from compiler.te.autodiff.derivative import differential
 from compiler.te.autodiff.reduction import is_sum, share_of_source, share_of_start
 from compiler.te.autodiff.tensors import axis_names, sum_of

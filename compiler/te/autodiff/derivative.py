@@ -7,9 +7,7 @@ from collections.abc import Callable, Mapping
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, show
-from compiler.ir.functor import Functor
-from compiler.ir.node import Node
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     Add,
     Broadcast,
     Call,
@@ -24,6 +22,8 @@ from compiler.ir.primexpr import (
     Sub,
     const,
 )
+from compiler.ir.functor import Functor
+from compiler.ir.node import Node
 from compiler.tir import op as tir
 from compiler.tir.builtin import IF_THEN_ELSE
 

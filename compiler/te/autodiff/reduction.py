@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from compiler.ir.expr.primexpr import Add, CommReducer, IterVar, PrimExpr, Reduce, Var, const
+from compiler.ir.expr.substitute import substitute
 from compiler.ir.node import Node
-from compiler.ir.primexpr import Add, CommReducer, IterVar, PrimExpr, Reduce, Var, const
-from compiler.ir.substitute import substitute
 from compiler.te.autodiff.derivative import differential
 from compiler.te.autodiff.tensors import axis_names
 from compiler.te.compute_body import reducer_at

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compiler.ir.primexpr import PrimExpr, Var, const
+from compiler.ir.expr.primexpr import PrimExpr, Var, const
 from compiler.te.operation import compute
 from compiler.te.tensor import Tensor
 from compiler.tir import op as tir

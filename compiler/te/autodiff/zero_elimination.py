@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from compiler.arith import Analyzer, IntConstraints, detect_linear_equation, eval_set, solve_linear_equations
 from compiler.arith.deep_equal import deep_equal
 from compiler.ir.error import ArgumentError
+from compiler.ir.expr.primexpr import And, FloorDiv, FloorMod, IntImm, IterVar, PrimExpr, Range, Var, binary, const
+from compiler.ir.expr.substitute import free_vars, substitute
 from compiler.ir.functor import Mutator
-from compiler.ir.primexpr import And, FloorDiv, FloorMod, IntImm, IterVar, PrimExpr, Range, Var, binary, const
-from compiler.ir.substitute import free_vars, substitute
 
 __all__ = ["Iterations", "iterations_that_read"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from compiler.ir.expr.primexpr import CommReducer, IterVar, PrimExpr, Reduce, Var
 from compiler.ir.node import Node
 from compiler.ir.op import Op
-from compiler.ir.primexpr import CommReducer, IterVar, PrimExpr, Reduce, Var
 from compiler.te.program.format import ProgramError
 from compiler.te.program.json_values import integer, items, number, text, wrong
 from compiler.te.program.kinds import KINDS, FieldType, callable_operators

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from compiler.ir.expr.primexpr import IterVar, PrimExpr, Var
 from compiler.ir.node import Node
 from compiler.ir.op import Op
-from compiler.ir.primexpr import IterVar, PrimExpr, Var
 from compiler.te.program.format import NotExpressible
 from compiler.te.program.json_values import json_number
 from compiler.te.program.kinds import KINDS, FieldType, Kind, callable_operators

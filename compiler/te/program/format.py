@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from compiler.ir.error import TVMError
+from compiler.ir.expr.primexpr import IterVar
 from compiler.ir.node import Node
-from compiler.ir.primexpr import IterVar
 from compiler.te.tensor import Operation, Tensor
 
 __all__ = ["MAX_BYTES", "VERSION", "NotExpressible", "ProgramError", "Values"]

@@ -13,9 +13,7 @@ from typing import Literal, TypeAlias
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import DTypeError, show
-from compiler.ir.node import Node
-from compiler.ir.op import Op, registered_ops
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     EQ,
     GE,
     GT,
@@ -49,6 +47,8 @@ from compiler.ir.primexpr import (
     Sub,
     Var,
 )
+from compiler.ir.node import Node
+from compiler.ir.op import Op, registered_ops
 from compiler.te.program.format import ProgramError
 from compiler.te.tensor import Tensor
 from compiler.tir import op as intrinsics

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from compiler.ir.error import show
+from compiler.ir.expr.primexpr import IterVar, PrimExpr, Range, Var
 from compiler.ir.node import Node
-from compiler.ir.primexpr import IterVar, PrimExpr, Range, Var
 from compiler.te.axis import reduce_axis, size_var, thread_axis, var
 from compiler.te.group import Group
 from compiler.te.operation import compute, placeholder

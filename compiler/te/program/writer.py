@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from compiler.ir.expr.primexpr import IntImm, IterVar, PrimExpr, Range, SizeVar, Var
 from compiler.ir.node import Node
-from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Range, SizeVar, Var
 from compiler.te.dataflow import post_dfs_order
 from compiler.te.operation import ComputeOp, PlaceholderOp, domain
 from compiler.te.primitives import Primitive

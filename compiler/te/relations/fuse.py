@@ -9,8 +9,8 @@ from typing import ClassVar
 from compiler.arith import Analyzer, IntSet
 from compiler.arith.int_set import IntervalSet
 from compiler.ir.error import ScheduleError
-from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Range, Var
-from compiler.ir.substitute import uses_var
+from compiler.ir.expr.primexpr import IntImm, IterVar, PrimExpr, Range, Var
+from compiler.ir.expr.substitute import uses_var
 from compiler.te.compute_body import reads_tensors
 from compiler.te.relations.relation import Relation
 from compiler.te.relations.singleton import Singleton

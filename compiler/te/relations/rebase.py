@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from compiler.arith import Analyzer
 from compiler.arith.int_set import IntervalSet
-from compiler.ir.primexpr import IterVar, PrimExpr, Range
+from compiler.ir.expr.primexpr import IterVar, PrimExpr, Range
 from compiler.te.relations.relation import Relation
 
 __all__ = ["Rebase"]

@@ -10,8 +10,8 @@ from typing import ClassVar
 
 from compiler.arith import Analyzer, eval_set
 from compiler.arith.int_set import IntervalSet
+from compiler.ir.expr.primexpr import IterVar, PrimExpr, Range
 from compiler.ir.origin import Span, current_span
-from compiler.ir.primexpr import IterVar, PrimExpr, Range
 
 __all__ = ["Domains", "Relation", "Sets", "Values"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from compiler.arith import Analyzer
-from compiler.ir.primexpr import IterVar, PrimExpr, Range
+from compiler.ir.expr.primexpr import IterVar, PrimExpr, Range
 from compiler.te.relations.relation import Relation
 from compiler.te.stage_state import StageState, stage_primitive
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from compiler.arith import Analyzer
-from compiler.ir.primexpr import IterVar, PrimExpr, Range, Var, const
+from compiler.ir.expr.primexpr import IterVar, PrimExpr, Range, Var, const
 from compiler.te.relations.relation import Relation
 
 __all__ = ["Singleton"]

@@ -10,7 +10,7 @@ from compiler.arith import Analyzer, eval_set
 from compiler.arith.int_set import IntervalSet
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, show
-from compiler.ir.primexpr import ExprLike, IntImm, IterVar, PrimExpr, Range, convert
+from compiler.ir.expr.primexpr import ExprLike, IntImm, IterVar, PrimExpr, Range, convert
 from compiler.te.relations.relation import Relation
 from compiler.te.stage_state import StageState, stage_primitive
 from compiler.tir.op import ceildiv

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from compiler.arith import Analyzer
 from compiler.ir.error import ScheduleError
-from compiler.ir.primexpr import IterVar, PrimExpr, Range, const
+from compiler.ir.expr.primexpr import IterVar, PrimExpr, Range, const
 from compiler.te.relations.relation import Relation
 from compiler.tir.index_map import IndexMap
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Reduce
+from compiler.ir.expr.primexpr import IntImm, IterVar, PrimExpr, Reduce
 from compiler.te.operation import ComputeOp, PlaceholderOp, domain
 from compiler.te.program import NotExpressible
 from compiler.te.script.expressions import ExpressionWriter, tuple_text

@@ -7,9 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from compiler.ir.functor import Functor
-from compiler.ir.node import Node
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     EQ,
     GE,
     GT,
@@ -41,6 +39,8 @@ from compiler.ir.primexpr import (
     Sub,
     Var,
 )
+from compiler.ir.functor import Functor
+from compiler.ir.node import Node
 from compiler.ir.structural import structural_equal
 from compiler.te.program import NotExpressible
 from compiler.te.program.kinds import callable_operators

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from compiler.ir.primexpr import FloatImm, IntImm, IterVar, PrimExpr, StringImm
+from compiler.ir.expr.primexpr import FloatImm, IntImm, IterVar, PrimExpr, StringImm
 from compiler.te.primitives import Primitive, primitives_of
 from compiler.te.program import NotExpressible
 from compiler.te.schedule import Schedule

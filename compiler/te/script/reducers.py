@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from compiler.ir.primexpr import Add, BinaryOp, CommReducer, Max, Min, Mul, PrimExpr, const
+from compiler.ir.expr.primexpr import Add, BinaryOp, CommReducer, Max, Min, Mul, PrimExpr, const
 from compiler.ir.structural import structural_equal
 from compiler.te.script.names import Names
 from compiler.tir.reducer import max_value, min_value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compiler.ir.primexpr import SizeVar, Var
+from compiler.ir.expr.primexpr import SizeVar, Var
 from compiler.te.dataflow import post_dfs_order
 from compiler.te.operation import PlaceholderOp
 from compiler.te.schedule import Schedule

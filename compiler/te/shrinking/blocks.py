@@ -10,9 +10,9 @@ from itertools import pairwise
 from typing import Any
 
 from compiler.ir.error import TVMError
+from compiler.ir.expr.primexpr import IterVar, PrimExpr, Var
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import IterVar, PrimExpr, Var
 from compiler.te.block_definitions import NotDefinitions, definitions_of_blocks
 from compiler.te.create_prim_func import create_prim_func
 from compiler.te.shrinking.definitions import NotShrinkable, defined_operations, extents_of, redefine

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from compiler.ir.error import TVMError
+from compiler.ir.expr.primexpr import IntImm, IterVar, PrimExpr, ProducerLoad, Range, Reduce, Var, const
 from compiler.ir.functor import Mutator
-from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, ProducerLoad, Range, Reduce, Var, const
 from compiler.te.operation import ComputeOp, PlaceholderOp, domain, placeholder
 from compiler.te.shrinking.dimensions import Dimension, Dimensions
 from compiler.te.tensor import Operation, Tensor

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from compiler.arith.detect_linear_equation import detect_linear_equation
+from compiler.ir.expr.primexpr import CmpOp, FloorDiv, FloorMod, IntImm, PrimExpr, ProducerLoad, Reduce, Var
+from compiler.ir.expr.substitute import free_vars
 from compiler.ir.functor import Visitor
-from compiler.ir.primexpr import CmpOp, FloorDiv, FloorMod, IntImm, PrimExpr, ProducerLoad, Reduce, Var
-from compiler.ir.substitute import free_vars
 from compiler.te.operation import ComputeOp
 from compiler.te.tensor import Operation
 

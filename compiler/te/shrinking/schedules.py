@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from compiler.ir.error import TVMError
-from compiler.ir.primexpr import IntImm, IterVar, Var
+from compiler.ir.expr.primexpr import IntImm, IterVar, Var
 from compiler.te.primitives import Primitive, primitives_of
 from compiler.te.replay import replay_onto
 from compiler.te.schedule import Schedule

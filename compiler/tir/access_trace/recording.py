@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from compiler.ir import dtype as dt
+from compiler.ir.expr.primexpr import IntImm, PrimExpr, Var
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import IntImm, PrimExpr, Var
-from compiler.ir.text import Line
+from compiler.ir.printing.text import Line
 from compiler.tir import memory, printer
 from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.evaluation import Array, Value

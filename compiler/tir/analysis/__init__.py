@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from compiler.ir.expr.primexpr import IterVar, PrimExpr, Var
+from compiler.ir.expr.substitute import free_vars, post_order_visit
 from compiler.ir.extension import public_module
-from compiler.ir.primexpr import IterVar, PrimExpr, Var
 from compiler.ir.structural import structural_equal
-from compiler.ir.substitute import free_vars, post_order_visit
 from compiler.tir.analysis.anchor_block import find_anchor_block
 from compiler.tir.analysis.block_access import get_block_access_region, get_block_read_write_region
 from compiler.tir.analysis.buffer_access_lca import detect_buffer_access_lca

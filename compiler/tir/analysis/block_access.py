@@ -9,10 +9,10 @@ from types import MappingProxyType
 from compiler.arith.analyzer import Analyzer
 from compiler.arith.int_set import IntervalSet, IntSet, union
 from compiler.arith.interval_arithmetic import eval_set
+from compiler.ir.expr.primexpr import Call, IntImm, Let, Not, PrimExpr, Range, Var, const
+from compiler.ir.expr.substitute import free_vars, post_order_visit, substitute
 from compiler.ir.functor import Visitor
 from compiler.ir.op import Op
-from compiler.ir.primexpr import Call, IntImm, Let, Not, PrimExpr, Range, Var, const
-from compiler.ir.substitute import free_vars, post_order_visit, substitute
 from compiler.tir.analysis.conditional_domains import domains_where
 from compiler.tir.block import Block, BlockRealize, MatchBufferRegion
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, BufferStore

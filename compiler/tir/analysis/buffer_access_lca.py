@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import reduce
 
+from compiler.ir.expr.primexpr import IterVar, Var
+from compiler.ir.expr.substitute import free_vars
 from compiler.ir.functor import Visitor
-from compiler.ir.primexpr import IterVar, Var
-from compiler.ir.substitute import free_vars
 from compiler.tir.block import Block, BlockRealize
 from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.function import PrimFunc

@@ -14,9 +14,9 @@ from itertools import islice, product
 from compiler.arith.analyzer import Analyzer
 from compiler.arith.facts import is_stable
 from compiler.arith.integer_region import Region, certain_region, possible_region
+from compiler.ir.expr.primexpr import EQ, LT, NE, And, Not, Or, PrimExpr, Var
+from compiler.ir.expr.substitute import post_order_visit, substitute, uses_var
 from compiler.ir.functor import Mutator
-from compiler.ir.primexpr import EQ, LT, NE, And, Not, Or, PrimExpr, Var
-from compiler.ir.substitute import post_order_visit, substitute, uses_var
 from compiler.tir.analysis.buffer_writes import Access, access_of, axes_of, equations, writes_of
 from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.op import all as all_of

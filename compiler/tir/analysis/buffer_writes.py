@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from compiler.arith.facts import is_stable
 from compiler.arith.integer_region import Region, possible_region
 from compiler.ir import dtype as dt
+from compiler.ir.expr.primexpr import EQ, Broadcast, Call, Not, PrimExpr, Ramp, Var, const
+from compiler.ir.expr.substitute import free_vars, substitute
 from compiler.ir.functor import Visitor
 from compiler.ir.node import Node
-from compiler.ir.primexpr import EQ, Broadcast, Call, Not, PrimExpr, Ramp, Var, const
-from compiler.ir.substitute import free_vars, substitute
 from compiler.tir.analysis.side_effect import has_effect
 from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.op import all as all_of

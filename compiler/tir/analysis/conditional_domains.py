@@ -9,9 +9,9 @@ from compiler.arith.detect_linear_equation import linear_in
 from compiler.arith.int_set import IntervalSet
 from compiler.arith.interval_arithmetic import eval_set
 from compiler.ir import dtype as dt
+from compiler.ir.expr.primexpr import EQ, GE, GT, LE, LT, And, Call, IntImm, Not, PrimExpr, Var
+from compiler.ir.expr.substitute import free_vars
 from compiler.ir.op import Op
-from compiler.ir.primexpr import EQ, GE, GT, LE, LT, And, Call, IntImm, Not, PrimExpr, Var
-from compiler.ir.substitute import free_vars
 
 __all__ = ["domains_where"]
 

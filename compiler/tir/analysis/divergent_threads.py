@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from itertools import product
 
 from compiler.arith.analyzer import Analyzer
-from compiler.ir.primexpr import IntImm, PrimExpr, Var
-from compiler.ir.substitute import free_vars, substitute
+from compiler.ir.expr.primexpr import IntImm, PrimExpr, Var
+from compiler.ir.expr.substitute import free_vars, substitute
 from compiler.tir.analysis.thread_axes import ThreadAxis, is_thread
 
 __all__ = ["disagreeing_threads"]

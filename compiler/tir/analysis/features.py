@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
+from compiler.ir.expr.primexpr import Call
 from compiler.ir.node import Node
-from compiler.ir.primexpr import Call
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import AttrStmt, For, ForKind
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, show
+from compiler.ir.expr.primexpr import BinaryOp, IntImm, PrimExpr, Select
 from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node
-from compiler.ir.primexpr import BinaryOp, IntImm, PrimExpr, Select
 from compiler.tir.block import Block, BlockRealize
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import BufferStore, For, IfThenElse, LetStmt, Stmt, While

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from compiler.ir import dtype as dt
+from compiler.ir.expr.primexpr import IntImm
 from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import IntImm
 from compiler.tir.allocations import pointer_scope
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.function import PrimFunc

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from compiler.ir.error import ArgumentError, InternalError, counted
+from compiler.ir.expr.primexpr import Var
+from compiler.ir.expr.substitute import substitute
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import Var
-from compiler.ir.substitute import substitute
 from compiler.ir.types import FuncType, PointerType, PrimType
 from compiler.tir.buffer import Buffer
 from compiler.tir.function import PrimFunc

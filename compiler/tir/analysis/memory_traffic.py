@@ -19,9 +19,9 @@ from dataclasses import dataclass, field
 
 from compiler.arith.detect_linear_equation import detect_linear_equation
 from compiler.ir import dtype as dt
+from compiler.ir.expr.primexpr import IntImm, PrimExpr, Ramp, Var
+from compiler.ir.expr.substitute import free_vars, substitute
 from compiler.ir.functor import Visitor
-from compiler.ir.primexpr import IntImm, PrimExpr, Ramp, Var
-from compiler.ir.substitute import free_vars, substitute
 from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, For, LetStmt

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from compiler.ir.error import ArgumentError
+from compiler.ir.expr.primexpr import Call, Var
 from compiler.ir.functor import Visitor
 from compiler.ir.op import CallEffect, Op
-from compiler.ir.primexpr import Call, Var
 from compiler.tir.block import Block
 from compiler.tir.builtin import RET
 from compiler.tir.function import PrimFunc

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir.error import LoweringError
+from compiler.ir.expr.primexpr import IterVar, PrimExpr, Var
 from compiler.ir.origin import user_place
-from compiler.ir.primexpr import IterVar, PrimExpr, Var
 from compiler.tir.stmt import AttrStmt, For, Stmt
 from compiler.tir.stmt_functor import StmtVisitor
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from compiler.ir.expr.primexpr import Call, PrimExpr, StringImm, Var
 from compiler.ir.functor import Visitor
-from compiler.ir.primexpr import Call, PrimExpr, StringImm, Var
 from compiler.tir.allocations import pointer_scope
 from compiler.tir.analysis.thread_axes import is_thread, launch_of
 from compiler.tir.buffer import BufferLoad

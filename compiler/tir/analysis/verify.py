@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from compiler.ir.expr.primexpr import IterVar, Let, PrimExpr, Var
 from compiler.ir.functor import Visitor
 from compiler.ir.node import Node
-from compiler.ir.primexpr import IterVar, Let, PrimExpr, Var
 from compiler.ir.structural import structural_equal
 from compiler.tir.block import Block, BlockRealize
 from compiler.tir.buffer import BufferLoad

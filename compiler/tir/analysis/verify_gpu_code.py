@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError
+from compiler.ir.expr.primexpr import IntImm, IterVar, PrimExpr, Var
 from compiler.ir.functor import Visitor
 from compiler.ir.node import Node
-from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Var
 from compiler.tir.allocations import pointer_scope
 from compiler.tir.analysis.memory import allocation_bytes
 from compiler.tir.buffer import BufferLoad

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from compiler.ir.error import ArgumentError
+from compiler.ir.expr.primexpr import IterVar, Let, Var
 from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import IterVar, Let, Var
 from compiler.tir.block import Block, BlockRealize
 from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.function import PrimFunc

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from compiler.ir.expr.primexpr import Call, StringImm
 from compiler.ir.origin import user_line
-from compiler.ir.primexpr import Call, StringImm
 from compiler.tir.sanitizer.reports import Fault, Report, Sanitized, Site
 from compiler.tir.sanitizer.shadow_memory import Timeline
 from compiler.tir.sanitizer.thread_source import Steps

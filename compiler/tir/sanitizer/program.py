@@ -9,8 +9,8 @@ from math import prod
 
 import numpy as np
 
-from compiler.ir.primexpr import Var
-from compiler.ir.substitute import free_vars
+from compiler.ir.expr.primexpr import Var
+from compiler.ir.expr.substitute import free_vars
 from compiler.tir.analysis.memory import used_buffers
 from compiler.tir.analysis.thread_axes import launch_of
 from compiler.tir.evaluation import Array, Value, numpy_dtype

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from compiler.ir import dtype as dt
-from compiler.ir.primexpr import IntImm, Var, is_const_int
+from compiler.ir.expr.primexpr import IntImm, Var, is_const_int
 from compiler.tir.allocations import pointer_scope
 from compiler.tir.buffer import Buffer
 from compiler.tir.evaluation import Array, ElementType, Value, numpy_dtype

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
-from compiler.ir.primexpr import Call, PrimExpr, Var
+from compiler.ir.expr.primexpr import Call, PrimExpr, Var
 from compiler.tir import memory
 from compiler.tir.analysis.uniformity import is_barrier
 from compiler.tir.buffer import BufferLoad, BufferStore

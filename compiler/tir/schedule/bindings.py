@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
 from compiler.arith import iter_map_simplify
+from compiler.ir.expr.primexpr import And, PrimExpr, Range, Var, is_const_int
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import And, PrimExpr, Range, Var, is_const_int
 from compiler.tir.block import BlockRealize
 from compiler.tir.schedule.tree import loop_range
 from compiler.tir.stmt import For, Stmt

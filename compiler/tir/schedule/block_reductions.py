@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from compiler.arith import Analyzer
 from compiler.ir import dtype as dt
-from compiler.ir.primexpr import And, BinaryOp, Or, PrimExpr, Select, Var, const
+from compiler.ir.expr.primexpr import And, BinaryOp, Or, PrimExpr, Select, Var, const
+from compiler.ir.expr.substitute import post_order_visit, substitute, uses_var
 from compiler.ir.structural import structural_equal
-from compiler.ir.substitute import post_order_visit, substitute, uses_var
 from compiler.tir.block import Block
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.reducer import max_value, min_value

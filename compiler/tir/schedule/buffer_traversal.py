@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from compiler.ir.expr.primexpr import IterVar, Var, is_const_int
+from compiler.ir.expr.substitute import post_order_visit
 from compiler.ir.node import Node
-from compiler.ir.primexpr import IterVar, Var, is_const_int
 from compiler.ir.structural import structural_equal
-from compiler.ir.substitute import post_order_visit
 from compiler.tir.block import Block, BlockRealize
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.stmt import BufferStore, For, ForKind, Stmt

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
+from compiler.ir.expr.primexpr import PrimExpr, Var, const
 from compiler.ir.node import rebuild
 from compiler.ir.origin import derived_from
-from compiler.ir.primexpr import PrimExpr, Var, const
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.block import Block
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion

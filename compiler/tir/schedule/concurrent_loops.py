@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from compiler.arith import IterMapLevel, detect_iter_map
-from compiler.ir.primexpr import IterVar, PrimExpr, Range, Var, is_const_int
-from compiler.ir.substitute import free_vars, uses_var
+from compiler.ir.expr.primexpr import IterVar, PrimExpr, Range, Var, is_const_int
+from compiler.ir.expr.substitute import free_vars, uses_var
 from compiler.tir.block import Block, BlockRealize
 from compiler.tir.buffer import Buffer
 from compiler.tir.schedule.dependencies import accessed_buffers

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from compiler.arith import estimate_region_lower_bound
 from compiler.arith.int_set import IntSet
-from compiler.ir.primexpr import IterVar, Range, Var, const, is_const_int
-from compiler.ir.substitute import free_vars
+from compiler.ir.expr.primexpr import IterVar, Range, Var, const, is_const_int
+from compiler.ir.expr.substitute import free_vars
 from compiler.tir.block import Block
 from compiler.tir.buffer import Buffer
 from compiler.tir.schedule.dependencies import accessed_buffers

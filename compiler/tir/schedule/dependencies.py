@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
+from compiler.ir.expr.substitute import post_order_visit
 from compiler.ir.node import Node
-from compiler.ir.substitute import post_order_visit
 from compiler.tir.block import Block
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.schedule.sref import BlockScope, Dependency, DepKind, StmtSRef

@@ -8,8 +8,8 @@ from typing import NoReturn
 from compiler.ir import error as base
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node
+from compiler.ir.printing.text import Line
 from compiler.ir.scriptable import ScriptOptions
-from compiler.ir.text import Line
 from compiler.tir.block import Block
 from compiler.tir.printer import script
 from compiler.tir.stmt import For

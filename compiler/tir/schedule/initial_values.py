@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from compiler.ir.expr.primexpr import IterVar
+from compiler.ir.expr.substitute import free_vars, post_order_visit
 from compiler.ir.node import Node
-from compiler.ir.primexpr import IterVar
-from compiler.ir.substitute import free_vars, post_order_visit
 from compiler.tir.block import Block
 from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.schedule.error import refuse

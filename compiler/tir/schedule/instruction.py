@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from compiler.ir.error import ArgumentError, show
-from compiler.ir.primexpr import FloatImm, IntImm, PrimExpr, StringImm
+from compiler.ir.expr.primexpr import FloatImm, IntImm, PrimExpr, StringImm
 
 if TYPE_CHECKING:
     from compiler.tir.schedule.schedule import Schedule

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from compiler.arith import Analyzer
-from compiler.ir.primexpr import IterVar, PrimExpr, Var, is_const_int
-from compiler.ir.substitute import free_vars
+from compiler.ir.expr.primexpr import IterVar, PrimExpr, Var, is_const_int
+from compiler.ir.expr.substitute import free_vars
 from compiler.tir.block import Block
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.function import PrimFunc

@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
+from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import PrimExpr, Var
 from compiler.tir.schedule.error import refuse
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from compiler.arith import Analyzer
-from compiler.ir.primexpr import IntImm, PrimExpr
-from compiler.ir.substitute import uses_var
+from compiler.ir.expr.primexpr import IntImm, PrimExpr
+from compiler.ir.expr.substitute import uses_var
 from compiler.tir.block import Block, BlockRealize
 from compiler.tir.function import PrimFunc
 from compiler.tir.schedule.random_variables import BlockRV

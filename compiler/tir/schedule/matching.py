@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compiler.arith import Analyzer
+from compiler.ir.expr.primexpr import BinaryOp, PrimExpr, Range, Var, const
+from compiler.ir.expr.substitute import free_vars, substitute
 from compiler.ir.node import Node, structure
-from compiler.ir.primexpr import BinaryOp, PrimExpr, Range, Var, const
 from compiler.ir.structural import structural_equal
-from compiler.ir.substitute import free_vars, substitute
 from compiler.tir.block import Block, BlockRealize
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.stmt import BufferStore, For, Stmt

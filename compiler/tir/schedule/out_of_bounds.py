@@ -8,9 +8,9 @@ from compiler.arith.analyzer import Analyzer
 from compiler.arith.int_set import IntervalSet
 from compiler.ir import dtype as dt
 from compiler.ir.error import show
+from compiler.ir.expr.primexpr import IterVar, PrimExpr, Var
 from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import IterVar, PrimExpr, Var
 from compiler.ir.transform import ModulePass, PassContext
 from compiler.tir.block import BlockRealize
 from compiler.tir.buffer import BufferLoad, BufferStore

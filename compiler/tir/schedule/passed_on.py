@@ -9,10 +9,10 @@ from functools import lru_cache
 
 from compiler.arith import Analyzer, IterMapLevel, detect_iter_map
 from compiler.arith.int_set import union
+from compiler.ir.expr.primexpr import IntImm, Not, PrimExpr, Range, Var, const, is_const_int
+from compiler.ir.expr.substitute import substitute, uses_var
 from compiler.ir.functor import Visitor
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import IntImm, Not, PrimExpr, Range, Var, const, is_const_int
-from compiler.ir.substitute import substitute, uses_var
 from compiler.tir.analysis.block_access import get_block_read_write_region
 from compiler.tir.block import Block, BlockRealize
 from compiler.tir.buffer import Buffer, BufferRegion

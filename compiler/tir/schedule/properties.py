@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from compiler.arith import detect_iter_map
-from compiler.ir.primexpr import is_const_int
+from compiler.ir.expr.primexpr import is_const_int
 from compiler.tir.block import BlockRealize
 from compiler.tir.buffer import Buffer, BufferRegion
 from compiler.tir.schedule.regions import Box, accessed_box, covers, facts_at, merged, relaxed_loops, written_box

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from compiler.ir.primexpr import PrimExpr
+from compiler.ir.expr.primexpr import PrimExpr
 
 __all__ = ["BlockRV", "ExprRV", "LoopRV", "RandomVariable"]
 

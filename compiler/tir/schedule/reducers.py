@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from compiler.arith import Analyzer
 from compiler.ir import dtype as dt
-from compiler.ir.primexpr import Add, BinaryOp, Max, Min, Mul, PrimExpr, const
+from compiler.ir.expr.primexpr import Add, BinaryOp, Max, Min, Mul, PrimExpr, const
 from compiler.ir.structural import structural_equal
 from compiler.tir.buffer import BufferLoad, BufferStore
 from compiler.tir.reducer import max_value, min_value

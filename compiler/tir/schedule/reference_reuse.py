@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from compiler.ir.primexpr import Var
+from compiler.ir.expr.primexpr import Var
 from compiler.tir.block import Block
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.stmt import For, Stmt

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from compiler.arith import Analyzer, estimate_region_lower_bound, estimate_region_upper_bound
 from compiler.arith.int_set import IntervalSet, IntSet, intersect, union
 from compiler.arith.interval_arithmetic import eval_set
-from compiler.ir.primexpr import PrimExpr, Range, Var, const
-from compiler.ir.substitute import free_vars, substitute, uses_var
+from compiler.ir.expr.primexpr import PrimExpr, Range, Var, const
+from compiler.ir.expr.substitute import free_vars, substitute, uses_var
 from compiler.tir.block import BlockRealize
 from compiler.tir.buffer import Buffer, BufferRegion
 from compiler.tir.schedule.bindings import conjunction, conjuncts

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from compiler.arith import Analyzer, iter_map_simplify
+from compiler.ir.expr.primexpr import IterVar, Not, Or, PrimExpr, Range, Var, cast, const
+from compiler.ir.expr.substitute import free_vars, post_order_visit, substitute
 from compiler.ir.node import Node, rebuild
 from compiler.ir.origin import current_span, derived_from
-from compiler.ir.primexpr import IterVar, Not, Or, PrimExpr, Range, Var, cast, const
-from compiler.ir.substitute import free_vars, post_order_visit, substitute
 from compiler.tir.block import Block, BlockRealize, MatchBufferRegion
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.index_map import IndexMap

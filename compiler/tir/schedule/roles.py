@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from compiler.ir.error import expected
-from compiler.ir.primexpr import PrimExpr
+from compiler.ir.expr.primexpr import PrimExpr
 from compiler.tir.memory_info import is_storage_scope
 from compiler.tir.schedule.error import refuse
 from compiler.tir.schedule.random_variables import BlockRV, LoopRV, RandomVariable

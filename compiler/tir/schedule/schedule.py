@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from compiler.arith import Analyzer
 from compiler.ir.error import ArgumentError, expected, show
+from compiler.ir.expr.primexpr import IntImm, PrimExpr, Var, convert
+from compiler.ir.expr.substitute import substitute
 from compiler.ir.extension import public_module
 from compiler.ir.function import GlobalVar
 from compiler.ir.instrument import active_instruments
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import IntImm, PrimExpr, Var, convert
-from compiler.ir.substitute import substitute
 from compiler.tir.block import Block
 from compiler.tir.function import PrimFunc
 from compiler.tir.schedule.error import ERROR_RENDER_LEVELS

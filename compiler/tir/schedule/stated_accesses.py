@@ -7,9 +7,9 @@ from functools import reduce
 from typing import NoReturn
 
 from compiler.arith.int_set import IntSet
+from compiler.ir.expr.primexpr import Range, const
+from compiler.ir.expr.substitute import free_vars
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import Range, const
-from compiler.ir.substitute import free_vars
 from compiler.tir.buffer import Buffer
 from compiler.tir.schedule.bindings import conjunction, conjuncts
 from compiler.tir.schedule.conditions import scope_root

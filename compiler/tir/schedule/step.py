@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from inspect import Parameter
 from typing import TYPE_CHECKING, Any
 
+from compiler.ir.expr.primexpr import Var
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import Var
 from compiler.tir.schedule.instruction import value_text
 from compiler.tir.schedule.random_variables import RandomVariable
 from compiler.tir.schedule.sref import StmtSRef

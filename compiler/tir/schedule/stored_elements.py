@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from compiler.arith import Analyzer
 from compiler.ir import dtype as dt
+from compiler.ir.expr.primexpr import Not, PrimExpr, Range, Var, const
+from compiler.ir.expr.substitute import substitute
 from compiler.ir.functor import Visitor
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import Not, PrimExpr, Range, Var, const
 from compiler.ir.structural import structural_equal
-from compiler.ir.substitute import substitute
 from compiler.tir.block import Block, BlockRealize
 from compiler.tir.buffer import Buffer, BufferRegion, BufferStore
 from compiler.tir.schedule.bindings import conjunction

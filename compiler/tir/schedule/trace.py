@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from compiler.ir.error import ArgumentError, show
-from compiler.ir.primexpr import FloatImm, IntImm, PrimExpr, StringImm, Var
-from compiler.ir.substitute import free_vars, substitute
+from compiler.ir.expr.primexpr import FloatImm, IntImm, PrimExpr, StringImm, Var
+from compiler.ir.expr.substitute import free_vars, substitute
 from compiler.tir.schedule.instruction import Instruction, InstructionKind
 from compiler.tir.schedule.random_variables import BlockRV, LoopRV, RandomVariable
 

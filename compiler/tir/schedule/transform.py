@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compiler.ir.primexpr import IntImm
+from compiler.ir.expr.primexpr import IntImm
 from compiler.tir.function import PrimFunc
 from compiler.tir.intrin_registry import TensorIntrin
 from compiler.tir.schedule.loop_mapping import get_tensorize_loop_mapping

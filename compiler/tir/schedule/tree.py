@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from itertools import takewhile
 from typing import TypeVar
 
+from compiler.ir.expr.primexpr import Range, Var
 from compiler.ir.node import rebuild
 from compiler.ir.origin import current_span, derived_from
-from compiler.ir.primexpr import Range, Var
 from compiler.tir.block import Block, BlockRealize
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.stmt import For, SeqStmt, Stmt

@@ -7,8 +7,8 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from compiler.ir.expr.primexpr import IterVar, PrimExpr, Range, Var, const
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import IterVar, PrimExpr, Range, Var, const
 from compiler.tir.analysis.block_access import get_block_access_region
 from compiler.tir.block import Block, BlockRealize, MatchBufferRegion
 from compiler.tir.buffer import Buffer, BufferRegion

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from compiler.ir.error import ArgumentError, expected, show
-from compiler.ir.primexpr import ExprLike, IterVar, PrimExpr, Range, const, convert
+from compiler.ir.expr.primexpr import ExprLike, IterVar, PrimExpr, Range, const, convert
 from compiler.tir.buffer import Buffer, BufferRegion
 from compiler.tir.script.buffer_words import new_buffer
 from compiler.tir.script.definitions import Declaration, declared_in_program, extent_between, regions, unwrapped

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from compiler.ir.error import ArgumentError, show
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     ExprLike,
     PrimExpr,
     StringImm,

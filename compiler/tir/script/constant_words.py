@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from compiler.ir.error import ArgumentError, counted
-from compiler.ir.primexpr import PrimExpr, Var, as_exprs
+from compiler.ir.expr.primexpr import PrimExpr, Var, as_exprs
 from compiler.ir.types import PointerType, PrimType
 from compiler.runtime.ndarray import NDArray, array, numpy_dtype
 from compiler.tir.script.definitions import Scope, Wrap, unwrapped

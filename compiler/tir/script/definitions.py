@@ -11,8 +11,8 @@ from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
 from compiler.ir.context_stack import ContextStack
 from compiler.ir.error import ArgumentError, show
-from compiler.ir.lanes import vscale_factor
-from compiler.ir.primexpr import (
+from compiler.ir.expr.lanes import vscale_factor
+from compiler.ir.expr.primexpr import (
     Add,
     ExprLike,
     ExprOperators,

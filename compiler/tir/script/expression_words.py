@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from compiler.ir.error import ArgumentError, show
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     Broadcast,
     Cast,
     CommReducer,
@@ -21,9 +21,9 @@ from compiler.ir.primexpr import (
     as_exprs,
     match_types,
 )
-from compiler.ir.primexpr import Range as RangeNode
-from compiler.ir.primexpr import Shuffle as ShuffleNode
-from compiler.ir.primexpr import cast as cast_expr
+from compiler.ir.expr.primexpr import Range as RangeNode
+from compiler.ir.expr.primexpr import Shuffle as ShuffleNode
+from compiler.ir.expr.primexpr import cast as cast_expr
 from compiler.tir.arithmetic import ceildiv
 from compiler.tir.index_map import IndexMap
 from compiler.tir.script.definitions import Declaration, extent_between

@@ -13,9 +13,7 @@ from types import FunctionType, MethodType, ModuleType
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, TVMError, counted, did_you_mean
-from compiler.ir.op import Op
-from compiler.ir.origin import derived_from, mint_location
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     And,
     Call,
     CommReducer,
@@ -32,6 +30,8 @@ from compiler.ir.primexpr import (
     convert,
     is_const_int,
 )
+from compiler.ir.op import Op
+from compiler.ir.origin import derived_from, mint_location
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.builtin import IF_THEN_ELSE
 from compiler.tir.script import expression_words

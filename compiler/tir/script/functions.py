@@ -14,10 +14,10 @@ from typing import Any, TypeVar
 
 from compiler.ir.diagnostics import rendered
 from compiler.ir.error import ArgumentError, show
+from compiler.ir.expr.primexpr import Call, ExprLike, PrimExpr, Var, as_exprs
 from compiler.ir.function import DefinedName, GlobalVar
 from compiler.ir.instrument import active_instruments
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import Call, ExprLike, PrimExpr, Var, as_exprs
 from compiler.ir.types import PrimType, Type
 from compiler.tir.buffer import Buffer
 from compiler.tir.function import PrimFunc

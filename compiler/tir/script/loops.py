@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from compiler.ir.dtype import is_integral
 from compiler.ir.error import ArgumentError, show
-from compiler.ir.primexpr import ExprLike, PrimExpr, const, convert, match_types
+from compiler.ir.expr.primexpr import ExprLike, PrimExpr, const, convert, match_types
 from compiler.tir.script.definitions import Loop, extent_between, unwrapped
 from compiler.tir.stmt import ForKind
 

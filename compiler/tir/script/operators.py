@@ -13,8 +13,7 @@ from typing import Any, TypeAlias
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, DTypeError, show
-from compiler.ir.op import Op
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     EQ,
     GE,
     GT,
@@ -43,6 +42,7 @@ from compiler.ir.primexpr import (
     convert,
     match_types,
 )
+from compiler.ir.op import Op
 from compiler.tir.call_types import call_dtype
 
 __all__ = [

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import show
-from compiler.ir.primexpr import Broadcast, Call, PrimExpr, Var, cast, const, convert, is_const_int
+from compiler.ir.expr.primexpr import Broadcast, Call, PrimExpr, Var, cast, const, convert, is_const_int
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.builtin import IF_THEN_ELSE

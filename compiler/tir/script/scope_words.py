@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     ExprLike,
     IterVar,
     Let,
@@ -15,7 +15,7 @@ from compiler.ir.primexpr import (
     const,
     convert,
 )
-from compiler.ir.primexpr import Range as RangeNode
+from compiler.ir.expr.primexpr import Range as RangeNode
 from compiler.tir.script.definitions import (
     Branch,
     Declaration,

@@ -8,7 +8,7 @@ from functools import reduce
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import counted, show
-from compiler.ir.primexpr import Call, FloatImm, IntImm, IterVar, PrimExpr, Range, Var, cast, convert
+from compiler.ir.expr.primexpr import Call, FloatImm, IntImm, IterVar, PrimExpr, Range, Var, cast, convert
 from compiler.tir.buffer import Buffer, BufferRegion
 from compiler.tir.builtin import RET
 from compiler.tir.script.block_statements import BlockStatements

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compiler.ir.primexpr import ExprLike, PrimExpr, convert
+from compiler.ir.expr.primexpr import ExprLike, PrimExpr, convert
 from compiler.tir.buffer import Buffer, BufferStore
 from compiler.tir.script.definitions import BufferSlice
 

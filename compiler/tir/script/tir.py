@@ -12,9 +12,7 @@ from typing import Any
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import TVMError, unknown_name
-from compiler.ir.extension import extension_point
-from compiler.ir.op import CallEffectKind, registered_ops
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     Call,
     CommReducer,
     FloatImm,
@@ -27,6 +25,8 @@ from compiler.ir.primexpr import (
     StringImm,
     Var,
 )
+from compiler.ir.extension import extension_point
+from compiler.ir.op import CallEffectKind, registered_ops
 from compiler.tir import op as _ops
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.script.blocks import *  # noqa: F403

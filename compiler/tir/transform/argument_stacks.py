@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from compiler.ir.error import LoweringError
+from compiler.ir.expr.primexpr import Call, PrimExpr, StringImm, Var, const
 from compiler.ir.functor import Visitor
-from compiler.ir.primexpr import Call, PrimExpr, StringImm, Var, const
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.buffer import Buffer
 from compiler.tir.builtin import CALL_PACKED, STACK_MAKE_ARRAY, STACK_MAKE_SHAPE

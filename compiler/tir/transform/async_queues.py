@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from compiler.arith.analyzer import Analyzer
+from compiler.ir.expr.primexpr import PrimExpr, const, is_const_int
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import PrimExpr, const, is_const_int
 from compiler.tir.block import Block, BlockRealize
 from compiler.tir.buffer import Buffer, BufferRegion
 from compiler.tir.builtin import if_then_else

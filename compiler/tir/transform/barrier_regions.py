@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from compiler.ir.error import LoweringError, show
+from compiler.ir.expr.primexpr import PrimExpr, Var
+from compiler.ir.expr.substitute import free_vars, substitute
 from compiler.ir.functor import Functor
 from compiler.ir.node import rebuild
 from compiler.ir.origin import user_place
-from compiler.ir.primexpr import PrimExpr, Var
-from compiler.ir.substitute import free_vars, substitute
 from compiler.tir.analysis.side_effect import is_pure
 from compiler.tir.analysis.uniformity import Uniformity, is_barrier
 from compiler.tir.stmt import (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compiler.ir import dtype as dt
-from compiler.ir.primexpr import NE, Let, PrimExpr, Select, Var, cast
+from compiler.ir.expr.primexpr import NE, Let, PrimExpr, Select, Var, cast
 from compiler.tir.arithmetic import bitwise_and, bitwise_or, shift_left, shift_right
 from compiler.tir.builtin import reinterpret
 

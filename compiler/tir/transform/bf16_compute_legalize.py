@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from compiler.ir import dtype as dt
-from compiler.ir.module import IRModule
-from compiler.ir.node import rebuild
-from compiler.ir.op import Op
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     BinaryOp,
     Broadcast,
     Call,
@@ -22,6 +19,9 @@ from compiler.ir.primexpr import (
     Var,
     cast,
 )
+from compiler.ir.module import IRModule
+from compiler.ir.node import rebuild
+from compiler.ir.op import Op
 from compiler.ir.transform import PassContext
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.buffer import Buffer, BufferLoad

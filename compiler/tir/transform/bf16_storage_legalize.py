@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from compiler.ir import dtype as dt
+from compiler.ir.expr.primexpr import Call, Cast, FloatImm, IntImm, Let, PrimExpr, Var, cast
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import Call, Cast, FloatImm, IntImm, Let, PrimExpr, Var, cast
 from compiler.ir.transform import Pass, PassContext
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.buffer import Buffer, BufferLoad

@@ -9,9 +9,9 @@ from math import gcd, prod
 import numpy as np
 
 from compiler.arith import Analyzer, detect_linear_equation
+from compiler.ir.expr.primexpr import IntImm, IterVar, PrimExpr, Var, const, is_const_int
+from compiler.ir.expr.substitute import free_vars, substitute
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Var, const, is_const_int
-from compiler.ir.substitute import free_vars, substitute
 from compiler.tir.arithmetic import floordiv, floormod
 from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.decl_buffer import decl_buffer

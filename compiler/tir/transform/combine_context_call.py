@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from compiler.ir.expr.primexpr import Call, PrimExpr, Var
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import Call, PrimExpr, Var
 from compiler.ir.structural import structural_equal
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features

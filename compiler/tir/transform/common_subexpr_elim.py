@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from compiler.ir.functor import Functor
-from compiler.ir.module import IRModule
-from compiler.ir.node import Node, rebuild
-from compiler.ir.origin import Span, derived_from
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     Let,
     PrimExpr,
     Var,
 )
-from compiler.ir.substitute import free_vars
+from compiler.ir.expr.substitute import free_vars
+from compiler.ir.functor import Functor
+from compiler.ir.module import IRModule
+from compiler.ir.node import Node, rebuild
+from compiler.ir.origin import Span, derived_from
 from compiler.ir.transform import PassContext, register_config_option
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import For, IfThenElse, LetStmt, Stmt, While

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from compiler.arith.analyzer import Analyzer
+from compiler.ir.expr.primexpr import IntImm, PrimExpr, Range, Var, const, is_const_int
 from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild, same_items
-from compiler.ir.primexpr import IntImm, PrimExpr, Range, Var, const, is_const_int
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.block_access import accessed_boxes
 from compiler.tir.block import ALIGNMENTS, Block

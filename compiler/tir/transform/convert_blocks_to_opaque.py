@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from compiler.ir.expr.substitute import substitute
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.substitute import substitute
 from compiler.ir.transform import PassContext
 from compiler.tir.block import BlockRealize
 from compiler.tir.function import PrimFunc

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 
 from compiler.arith.facts import is_stable
 from compiler.arith.integer_region import Conjunction, Region, certain_region, possible_region
+from compiler.ir.expr.primexpr import GT, LT, NE, Not, PrimExpr, Var
+from compiler.ir.expr.substitute import post_order_visit
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import GT, LT, NE, Not, PrimExpr, Var
-from compiler.ir.substitute import post_order_visit
 from compiler.tir.analysis.buffer_writes import Access, access_of, axes_of, equations, reads_of
 from compiler.tir.analysis.side_effect import has_effect
 from compiler.tir.buffer import Buffer, BufferLoad, BufferStore

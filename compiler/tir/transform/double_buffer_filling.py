@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from compiler.ir.expr.primexpr import Call, Var
+from compiler.ir.expr.substitute import uses_var
 from compiler.ir.functor import Visitor
 from compiler.ir.node import rebuild
 from compiler.ir.op import CallEffect, Op
-from compiler.ir.primexpr import Call, Var
-from compiler.ir.substitute import uses_var
 from compiler.tir.allocations import element_count
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.stmt import THREAD_KEYS, Allocate, AttrStmt, BufferStore, DeclBuffer, For, SeqStmt, Stmt

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError
+from compiler.ir.expr.primexpr import Call, Let, PrimExpr, Select, const
 from compiler.ir.origin import user_place
-from compiler.ir.primexpr import Call, Let, PrimExpr, Select, const
 from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.builtin import storage_sync
 from compiler.tir.decl_buffer import decl_buffer

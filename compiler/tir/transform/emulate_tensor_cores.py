@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError
+from compiler.ir.expr.primexpr import Call, IntImm, Max, Min, PrimExpr, StringImm, Var, cast, const
 from compiler.ir.node import rebuild
 from compiler.ir.op import Op
 from compiler.ir.origin import user_place
-from compiler.ir.primexpr import Call, IntImm, Max, Min, PrimExpr, StringImm, Var, cast, const
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.allocations import allocated, element_count, pointer_scope
 from compiler.tir.arithmetic import bitwise_and

@@ -8,11 +8,11 @@ from math import prod
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError
+from compiler.ir.expr.primexpr import Call, IntImm, PrimExpr, Var, cast, const
+from compiler.ir.expr.substitute import free_vars, substitute
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import user_place
-from compiler.ir.primexpr import Call, IntImm, PrimExpr, Var, cast, const
-from compiler.ir.substitute import free_vars, substitute
 from compiler.ir.transform import PassContext
 from compiler.tir.allocations import allocated, element_count, pointer_scope
 from compiler.tir.analysis.features import features

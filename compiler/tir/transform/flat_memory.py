@@ -8,10 +8,10 @@ from compiler.arith import iter_map_simplify
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
 from compiler.ir.error import BoundError, LoweringError, counted
+from compiler.ir.expr.primexpr import FloorDiv, FloorMod, IntImm, PrimExpr, Ramp, Range, Var, cast, const, is_const_int
+from compiler.ir.expr.substitute import post_order_visit, substitute
 from compiler.ir.memory import ALIGNMENT
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import FloorDiv, FloorMod, IntImm, PrimExpr, Ramp, Range, Var, cast, const, is_const_int
-from compiler.ir.substitute import post_order_visit, substitute
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.buffer import Buffer, BufferLoad, compact_strides
 from compiler.tir.stmt import BufferStore

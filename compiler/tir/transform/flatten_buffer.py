@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir.error import expected
+from compiler.ir.expr.primexpr import PrimExpr, Range, Var, const
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import PrimExpr, Range, Var, const
 from compiler.ir.transform import PassContext
 from compiler.tir.block import Block
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion

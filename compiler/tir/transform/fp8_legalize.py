@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, show
+from compiler.ir.expr.primexpr import IntImm, PrimExpr, Select, cast, const
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import IntImm, PrimExpr, Select, cast, const
 from compiler.ir.transform import PassContext
 from compiler.runtime.ndarray import numpy_dtype
 from compiler.tir.arithmetic import bitwise_and, bitwise_or, shift_left, shift_right

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 
 from compiler.arith import Analyzer, detect_linear_equation
 from compiler.ir.error import LoweringError
-from compiler.ir.op import Op
-from compiler.ir.origin import user_place
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     Call,
     IntImm,
     IterVar,
@@ -20,6 +18,8 @@ from compiler.ir.primexpr import (
     const,
     is_const_int,
 )
+from compiler.ir.op import Op
+from compiler.ir.origin import user_place
 from compiler.tir.arithmetic import floordiv, floormod
 from compiler.tir.block import Block, BlockRealize, MatchBufferRegion
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, BufferStore

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from compiler.arith.analyzer import Analyzer
+from compiler.ir.expr.primexpr import PrimExpr, is_const_int
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import PrimExpr, is_const_int
 from compiler.tir.buffer import Buffer
 from compiler.tir.function import PrimFunc
 from compiler.tir.transform.flat_memory import FlatMemory, storage_dtype

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from compiler.ir.functor import Visitor
-from compiler.ir.node import Node
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     And,
     Call,
     Div,
@@ -19,8 +17,10 @@ from compiler.ir.primexpr import (
     Select,
     Var,
 )
+from compiler.ir.expr.substitute import free_vars, uses_var
+from compiler.ir.functor import Visitor
+from compiler.ir.node import Node
 from compiler.ir.structural import structural_equal
-from compiler.ir.substitute import free_vars, uses_var
 from compiler.tir.analysis.side_effect import is_pure
 from compiler.tir.builtin import IF_THEN_ELSE
 from compiler.tir.stmt import THREAD_KEYS, AttrStmt, BufferStore, Evaluate, For, IfThenElse, LetStmt, SeqStmt, Stmt

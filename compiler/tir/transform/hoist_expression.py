@@ -5,9 +5,9 @@ from __future__ import annotations
 from enum import IntFlag
 from typing import ClassVar
 
+from compiler.ir.expr.primexpr import IntImm, Let, PrimExpr, const
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import IntImm, Let, PrimExpr, const
 from compiler.ir.structural import structural_equal
 from compiler.ir.transform import Pass, PassContext
 from compiler.tir.analysis.features import features

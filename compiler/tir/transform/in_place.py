@@ -7,8 +7,8 @@ import math
 from compiler.arith.analyzer import Analyzer
 from compiler.arith.detect_linear_equation import detect_linear_equation
 from compiler.ir import dtype as dt
+from compiler.ir.expr.primexpr import Call, IntImm, PrimExpr, Ramp, Var, const
 from compiler.ir.functor import Visitor
-from compiler.ir.primexpr import Call, IntImm, PrimExpr, Ramp, Var, const
 from compiler.ir.structural import structural_equal
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.builtin import ADDRESS_OF

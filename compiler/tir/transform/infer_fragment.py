@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from compiler.ir.error import LoweringError
+from compiler.ir.expr.primexpr import Call, IntImm, PrimExpr, StringImm, Var
 from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
 from compiler.ir.op import Op
 from compiler.ir.origin import user_place
-from compiler.ir.primexpr import Call, IntImm, PrimExpr, StringImm, Var
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.function import PrimFunc

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from compiler.ir.expr.primexpr import LT, FloorDiv, IntImm, Max, PrimExpr, Var, binary, const
+from compiler.ir.expr.substitute import substitute
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import LT, FloorDiv, IntImm, Max, PrimExpr, Var, binary, const
-from compiler.ir.substitute import substitute
 from compiler.ir.transform import PassContext
 from compiler.tir.allocations import element_count
 from compiler.tir.analysis.features import features

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from compiler.arith.int_set import IntervalSet, to_set, union
 from compiler.arith.interval_arithmetic import eval_set
+from compiler.ir.expr.primexpr import Range, Var
+from compiler.ir.expr.substitute import substitute
 from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import Range, Var
-from compiler.ir.substitute import substitute
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.buffer import Buffer, BufferLoad

@@ -6,9 +6,9 @@ from math import copysign
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
+from compiler.ir.expr.primexpr import Broadcast, Call, FloatImm, IntImm, PrimExpr, Ramp, Var, is_const_int
 from compiler.ir.module import IRModule
 from compiler.ir.op import Op
-from compiler.ir.primexpr import Broadcast, Call, FloatImm, IntImm, PrimExpr, Ramp, Var, is_const_int
 from compiler.ir.transform import PassContext, register_config_option
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.analysis.features import features

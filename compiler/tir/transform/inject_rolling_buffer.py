@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from compiler.arith import Analyzer, detect_linear_equation
+from compiler.ir.expr.primexpr import Call, FloorMod, IntImm, Or, PrimExpr, Range, Var, const
 from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import Call, FloorMod, IntImm, Or, PrimExpr, Range, Var, const
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.buffer import Buffer, BufferLoad

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from compiler.ir.error import ArgumentError
+from compiler.ir.expr.primexpr import is_const_int
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import is_const_int
 from compiler.ir.transform import PassContext
 from compiler.tir.block import Block, BlockRealize
 from compiler.tir.buffer import Buffer

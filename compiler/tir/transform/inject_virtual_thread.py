@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError, show
+from compiler.ir.expr.primexpr import Call, IntImm, IterVar, PrimExpr, Var, const
+from compiler.ir.expr.substitute import post_order_visit, substitute
 from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node, rebuild
 from compiler.ir.origin import inheriting
-from compiler.ir.primexpr import Call, IntImm, IterVar, PrimExpr, Var, const
-from compiler.ir.substitute import post_order_visit, substitute
 from compiler.ir.transform import PassContext
 from compiler.tir.allocations import element_count
 from compiler.tir.analysis.features import features

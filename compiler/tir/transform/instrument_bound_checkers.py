@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
+from compiler.ir.expr.primexpr import And, Call, IntImm, Not, PrimExpr, Ramp, Range, StringImm, Var, binary, const
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import And, Call, IntImm, Not, PrimExpr, Ramp, Range, StringImm, Var, binary, const
 from compiler.ir.structural import structural_equal
 from compiler.ir.transform import PassContext, register_config_option
 from compiler.tir.buffer import Buffer, BufferLoad

@@ -6,9 +6,9 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from compiler.ir.expr.primexpr import Call, IntImm
 from compiler.ir.module import IRModule
 from compiler.ir.op import Op
-from compiler.ir.primexpr import Call, IntImm
 from compiler.ir.transform import PassContext, register_config_option
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Evaluate, For, IfThenElse, SeqStmt, Stmt, While, seq

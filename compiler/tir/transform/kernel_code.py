@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir.error import LoweringError
+from compiler.ir.expr.primexpr import Call, IntImm, PrimExpr, Var, cast, const
+from compiler.ir.expr.substitute import free_vars, post_order_visit, substitute
 from compiler.ir.node import Node, rebuild
 from compiler.ir.op import Op
 from compiler.ir.origin import user_place
-from compiler.ir.primexpr import Call, IntImm, PrimExpr, Var, cast, const
-from compiler.ir.substitute import free_vars, post_order_visit, substitute
 from compiler.tir.allocations import pointer_scope
 from compiler.tir.analysis.thread_axes import is_thread, launch_of, thread_axes
 from compiler.tir.stmt import Allocate, AttrStmt, For, Stmt

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from compiler.ir.expr.primexpr import Call, IterVar, Range, StringImm, Var, const
 from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node
-from compiler.ir.primexpr import Call, IterVar, Range, StringImm, Var, const
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.thread_axes import launch_of
 from compiler.tir.buffer import BufferLoad

@@ -8,11 +8,7 @@ from typing import Any, NamedTuple
 from compiler.arith.analyzer import Analyzer
 from compiler.arith.deduce_bound import deduce_bound
 from compiler.arith.int_set import IntervalSet, to_set
-from compiler.ir.functor import Mutator, Visitor
-from compiler.ir.module import IRModule
-from compiler.ir.node import rebuild
-from compiler.ir.origin import inheriting
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     And,
     Call,
     IntImm,
@@ -27,8 +23,12 @@ from compiler.ir.primexpr import (
     binary,
     const,
 )
+from compiler.ir.expr.substitute import free_vars, substitute, uses_var
+from compiler.ir.functor import Mutator, Visitor
+from compiler.ir.module import IRModule
+from compiler.ir.node import rebuild
+from compiler.ir.origin import inheriting
 from compiler.ir.structural import structural_equal
-from compiler.ir.substitute import free_vars, substitute, uses_var
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.analysis.side_effect import is_pure

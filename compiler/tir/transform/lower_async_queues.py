@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from compiler.ir.expr.primexpr import Call, IntImm, PrimExpr, const
 from compiler.ir.module import IRModule
 from compiler.ir.op import Op
-from compiler.ir.primexpr import Call, IntImm, PrimExpr, const
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.builtin import storage_sync

@@ -7,12 +7,12 @@ from typing import Any
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError
+from compiler.ir.expr.primexpr import IntImm, PrimExpr, Var, const
+from compiler.ir.expr.substitute import post_order_visit, substitute
 from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import user_place
-from compiler.ir.primexpr import IntImm, PrimExpr, Var, const
-from compiler.ir.substitute import post_order_visit, substitute
 from compiler.ir.transform import PassContext
 from compiler.tir.block import Block
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, BufferStore

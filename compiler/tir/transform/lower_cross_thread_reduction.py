@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from compiler.ir.error import LoweringError
+from compiler.ir.expr.primexpr import And, Call, CommReducer, IterVar, PrimExpr, Range, Var, const, is_const_int
+from compiler.ir.expr.substitute import free_vars, substitute
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import And, Call, CommReducer, IterVar, PrimExpr, Range, Var, const, is_const_int
-from compiler.ir.substitute import free_vars, substitute
 from compiler.ir.transform import PassContext
 from compiler.tir.block import Block, BlockRealize
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, BufferStore

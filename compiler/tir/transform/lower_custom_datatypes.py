@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import DTypeError
+from compiler.ir.expr.primexpr import BinaryOp, Call, Cast, CmpOp, Div, FloatImm, PrimExpr, Var, const
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.op import Op
-from compiler.ir.primexpr import BinaryOp, Call, Cast, CmpOp, Div, FloatImm, PrimExpr, Var, const
 from compiler.ir.transform import PassContext
 from compiler.tir.builtin import ACCESS_PTR, ADDRESS_OF, IF_THEN_ELSE, TYPE_ANNOTATION
 from compiler.tir.datatype import Lowering, has_lowering, lower_ite, lowering_of, stored_type

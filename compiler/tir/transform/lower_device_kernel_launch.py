@@ -7,11 +7,11 @@ from typing import ClassVar
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError
+from compiler.ir.expr.primexpr import Call, IterVar, PrimExpr, StringImm
+from compiler.ir.expr.substitute import substitute
 from compiler.ir.function import CallingConv, GlobalVar
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import Call, IterVar, PrimExpr, StringImm
-from compiler.ir.substitute import substitute
 from compiler.ir.transform import ModulePass, PassContext
 from compiler.tir.allocations import element_count, pointer_scope
 from compiler.tir.builtin import CALL_EXTERN, CALL_PACKED

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TypeGuard
 
 from compiler.ir import dtype as dt
+from compiler.ir.expr.primexpr import Call, PrimExpr, Ramp, Shuffle, StringImm, cast, const, is_const_int
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.op import Op
-from compiler.ir.primexpr import Call, PrimExpr, Ramp, Shuffle, StringImm, cast, const, is_const_int
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.buffer import BufferLoad

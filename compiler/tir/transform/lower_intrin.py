@@ -7,10 +7,7 @@ from typing import Any
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
-from compiler.ir.module import IRModule
-from compiler.ir.node import rebuild
-from compiler.ir.op import Op
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     And,
     Broadcast,
     Call,
@@ -27,6 +24,9 @@ from compiler.ir.primexpr import (
     Select,
     cast,
 )
+from compiler.ir.module import IRModule
+from compiler.ir.node import rebuild
+from compiler.ir.op import Op
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.arithmetic import bitwise_and, shift_right

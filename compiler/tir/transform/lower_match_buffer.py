@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir.error import LoweringError, show
+from compiler.ir.expr.primexpr import PrimExpr, Range, Var, const, is_const_int
+from compiler.ir.expr.substitute import substitute
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import PrimExpr, Range, Var, const, is_const_int
-from compiler.ir.substitute import substitute
 from compiler.ir.transform import PassContext
 from compiler.tir.block import Block, MatchBufferRegion, element_of, matched_pairs
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion

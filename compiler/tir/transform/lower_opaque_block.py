@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from compiler.ir.expr.primexpr import IterVar, PrimExpr, Range, Var, const, convert, is_const_int
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import IterVar, PrimExpr, Range, Var, const, convert, is_const_int
 from compiler.ir.transform import PassContext
 from compiler.tir.block import Block, BlockRealize, memory_extents
 from compiler.tir.buffer import Buffer

@@ -9,10 +9,10 @@ from typing import NamedTuple
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError, show
+from compiler.ir.expr.primexpr import Call, Cast, CommReducer, IntImm, IterVar, PrimExpr, Var, const, is_const_int
+from compiler.ir.expr.substitute import substitute
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import Call, Cast, CommReducer, IntImm, IterVar, PrimExpr, Var, const, is_const_int
-from compiler.ir.substitute import substitute
 from compiler.ir.transform import PassContext
 from compiler.tir.allocations import allocated
 from compiler.tir.buffer import Buffer, BufferLoad, BufferStore

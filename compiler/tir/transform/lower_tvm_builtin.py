@@ -7,11 +7,11 @@ from typing import Any
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError
+from compiler.ir.expr.primexpr import NE, Call, IntImm, PrimExpr, StringImm, Var, cast, const
 from compiler.ir.memory import ALIGNMENT
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.op import Op
-from compiler.ir.primexpr import NE, Call, IntImm, PrimExpr, StringImm, Var, cast, const
 from compiler.ir.transform import PassContext
 from compiler.runtime.c_types import DTYPE_CODES, ArgTypeCode
 from compiler.runtime.device import DEVICE_TYPES

@@ -8,13 +8,13 @@ from compiler.arith.analyzer import Analyzer
 from compiler.arith.detect_linear_equation import detect_linear_equation
 from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError, show
+from compiler.ir.expr.primexpr import Call, FloorMod, IntImm, PrimExpr, Ramp, Range, Var, const, is_const_int
+from compiler.ir.expr.substitute import free_vars, substitute
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.op import Op
 from compiler.ir.origin import user_place
-from compiler.ir.primexpr import Call, FloorMod, IntImm, PrimExpr, Ramp, Range, Var, const, is_const_int
 from compiler.ir.structural import structural_equal
-from compiler.ir.substitute import free_vars, substitute
 from compiler.ir.transform import PassContext
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.allocations import element_count, pointer_scope

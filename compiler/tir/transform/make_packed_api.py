@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from compiler.ir import dtype as dt
+from compiler.ir.expr.primexpr import EQ, Call, Not, Or, PrimExpr, StringImm, Var, cast, const
 from compiler.ir.function import CallingConv
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import EQ, Call, Not, Or, PrimExpr, StringImm, Var, cast, const
 from compiler.ir.structural import structural_equal
 from compiler.ir.transform import PassContext
 from compiler.ir.types import PointerType, PrimType

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
+from compiler.ir.expr.primexpr import Call, IntImm, PrimExpr, Ramp, Var, const, is_const_int
 from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.op import Op
-from compiler.ir.primexpr import Call, IntImm, PrimExpr, Ramp, Var, const, is_const_int
 from compiler.ir.transform import PassContext, register_config_option
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.allocations import element_count, pointer_scope

@@ -7,10 +7,7 @@ from typing import Literal
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
-from compiler.ir.functor import Visitor
-from compiler.ir.module import IRModule
-from compiler.ir.node import rebuild
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     BinaryOp,
     Call,
     Cast,
@@ -27,7 +24,10 @@ from compiler.ir.primexpr import (
     cast,
     const,
 )
-from compiler.ir.substitute import free_vars, substitute
+from compiler.ir.expr.substitute import free_vars, substitute
+from compiler.ir.functor import Visitor
+from compiler.ir.module import IRModule
+from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext
 from compiler.tir.block import Block, BlockRealize
 from compiler.tir.buffer import BufferLoad, BufferRegion

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from compiler.ir.expr.primexpr import IterVar, PrimExpr, Var, const
+from compiler.ir.expr.substitute import free_vars
 from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node, rebuild
-from compiler.ir.primexpr import IterVar, PrimExpr, Var, const
-from compiler.ir.substitute import free_vars
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.block_access import get_block_read_write_region
 from compiler.tir.block import ALIGNMENTS, Block, BlockRealize

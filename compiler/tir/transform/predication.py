@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from compiler.ir import dtype as dt
+from compiler.ir.expr.primexpr import Call, PrimExpr, Ramp, is_const_int
 from compiler.ir.node import Node, rebuild
 from compiler.ir.op import CallEffect, Op
-from compiler.ir.primexpr import Call, PrimExpr, Ramp, is_const_int
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.stmt import BufferStore, SeqStmt, Stmt
 from compiler.tir.stmt_functor import StmtExprMutator

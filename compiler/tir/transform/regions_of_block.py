@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from compiler.ir.expr.primexpr import const, is_const_int
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import const, is_const_int
 from compiler.tir.analysis.block_access import get_block_read_write_region
 from compiler.tir.analysis.memory import used_buffers
 from compiler.tir.block import Block, BlockRealize

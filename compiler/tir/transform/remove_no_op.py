@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
+from compiler.ir.expr.primexpr import IntImm, Not, PrimExpr, Range
+from compiler.ir.expr.substitute import uses_var
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import IntImm, Not, PrimExpr, Range
-from compiler.ir.substitute import uses_var
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.side_effect import has_effect, is_pure
 from compiler.tir.buffer import BufferLoad

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from compiler.ir import dtype as dt
+from compiler.ir.expr.primexpr import Call, PrimExpr, Select
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node
 from compiler.ir.op import CallEffect, Op
-from compiler.ir.primexpr import Call, PrimExpr, Select
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.buffer import BufferLoad

@@ -9,9 +9,9 @@ from math import lcm
 import numpy as np
 
 from compiler.ir import dtype as dt
+from compiler.ir.expr.primexpr import IntImm, PrimExpr, const
+from compiler.ir.expr.substitute import free_vars
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import IntImm, PrimExpr, const
-from compiler.ir.substitute import free_vars
 from compiler.tir.buffer import Buffer
 from compiler.tir.transform.coalesced_copy import CoalescedCopy
 from compiler.tir.warp_access.index_values import DataDependentError, IndexValues

@@ -7,9 +7,7 @@ from compiler.arith.and_of_ors import and_of_ors
 from compiler.arith.branch_constraints import simplify_branches
 from compiler.arith.extension import BOOLEAN_EXTENSIONS, Extension
 from compiler.ir import dtype as dt
-from compiler.ir.module import IRModule
-from compiler.ir.node import rebuild
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     And,
     FloatImm,
     IntImm,
@@ -22,8 +20,10 @@ from compiler.ir.primexpr import (
     Var,
     const,
 )
+from compiler.ir.expr.substitute import substitute
+from compiler.ir.module import IRModule
+from compiler.ir.node import rebuild
 from compiler.ir.structural import structural_equal
-from compiler.ir.substitute import substitute
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.buffer_values import BufferValues
 from compiler.tir.analysis.side_effect import has_effect, is_pure, reads_memory

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from compiler.arith.analyzer import Analyzer
+from compiler.ir.expr.primexpr import IntImm, Max, PrimExpr, Range, Var, const
+from compiler.ir.expr.substitute import substitute
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import IntImm, Max, PrimExpr, Range, Var, const
-from compiler.ir.substitute import substitute
 from compiler.tir.block import Block, BlockRealize
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
 from compiler.tir.renewal import Renewal

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from compiler.ir.expr.primexpr import Call, StringImm, Var, const
+from compiler.ir.expr.substitute import free_vars
 from compiler.ir.function import GlobalVar
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import Call, StringImm, Var, const
-from compiler.ir.substitute import free_vars
 from compiler.ir.transform import ModulePass, PassContext
 from compiler.ir.types import PrimType
 from compiler.runtime.device import DEVICE_TYPES

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from compiler.ir.expr.primexpr import Var
+from compiler.ir.expr.substitute import substitute
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import Var
-from compiler.ir.substitute import substitute
 from compiler.ir.transform import PassContext
 from compiler.ir.types import PointerType
 from compiler.tir.function import PrimFunc

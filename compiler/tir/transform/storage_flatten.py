@@ -5,9 +5,7 @@ from __future__ import annotations
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError, show
-from compiler.ir.module import IRModule
-from compiler.ir.node import rebuild
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     Call,
     Cast,
     IntImm,
@@ -17,6 +15,8 @@ from compiler.ir.primexpr import (
     cast,
     const,
 )
+from compiler.ir.module import IRModule
+from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.buffer import Buffer, BufferLoad

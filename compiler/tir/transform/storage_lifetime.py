@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from compiler.ir.expr.primexpr import IntImm, IterVar, PrimExpr, Var
+from compiler.ir.expr.substitute import free_vars
 from compiler.ir.functor import Visitor
 from compiler.ir.node import Node
-from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Var
-from compiler.ir.substitute import free_vars
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.stmt import (
     THREAD_KEYS,

@@ -6,7 +6,7 @@ from math import lcm
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError
-from compiler.ir.primexpr import IntImm, PrimExpr, Var, const
+from compiler.ir.expr.primexpr import IntImm, PrimExpr, Var, const
 from compiler.ir.structural import structural_equal
 from compiler.ir.types import PointerType
 from compiler.tir.memory_info import is_tagged, memory_info

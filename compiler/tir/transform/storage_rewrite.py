@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from compiler.ir import dtype as dt
+from compiler.ir.expr.primexpr import Call, PrimExpr, Var, const
+from compiler.ir.expr.substitute import substitute
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import NO_SPAN, derived_from
-from compiler.ir.primexpr import Call, PrimExpr, Var, const
-from compiler.ir.substitute import substitute
 from compiler.ir.transform import PassContext, register_config_option
 from compiler.tir.analysis.features import features
 from compiler.tir.buffer import Buffer, BufferLoad, moved_index

@@ -12,7 +12,7 @@ from compiler.arith.analyzer import Analyzer
 from compiler.arith.detect_linear_equation import linear_in
 from compiler.arith.int_set import IntervalSet
 from compiler.arith.interval_arithmetic import eval_set
-from compiler.ir.primexpr import Add, IntImm, Mul, PrimExpr, Ramp, Sub, Var, const
+from compiler.ir.expr.primexpr import Add, IntImm, Mul, PrimExpr, Ramp, Sub, Var, const
 from compiler.tir.analysis.thread_axes import ThreadAxis
 from compiler.tir.analysis.uniformity import Uniformity
 from compiler.tir.warp_access.index_values import DataDependentError, IndexValues

@@ -10,12 +10,12 @@ from compiler.arith.analyzer import Analyzer
 from compiler.arith.int_set import IntervalSet, IntSet
 from compiler.arith.interval_arithmetic import eval_set
 from compiler.ir.error import LoweringError
+from compiler.ir.expr.primexpr import Call, IterVar, Not, PrimExpr, Range, StringImm, Var, is_const_int
+from compiler.ir.expr.substitute import free_vars, substitute
 from compiler.ir.functor import Functor, Visitor
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import user_place
-from compiler.ir.primexpr import Call, IterVar, Not, PrimExpr, Range, StringImm, Var, is_const_int
-from compiler.ir.substitute import free_vars, substitute
 from compiler.ir.transform import PassContext
 from compiler.ir.types import PointerType
 from compiler.tir.analysis.features import features

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
+from compiler.ir.expr.primexpr import Call, IntImm, Var
+from compiler.ir.expr.substitute import substitute
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import Call, IntImm, Var
-from compiler.ir.substitute import substitute
 from compiler.tir.allocations import pointer_scope
 from compiler.tir.analysis.uniformity import Uniformity
 from compiler.tir.buffer import BufferLoad, BufferStore

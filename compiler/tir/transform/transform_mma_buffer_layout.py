@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from compiler.ir.error import LoweringError
+from compiler.ir.expr.primexpr import IntImm, PrimExpr, Var, const
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import user_place
-from compiler.ir.primexpr import IntImm, PrimExpr, Var, const
 from compiler.ir.transform import PassContext
 from compiler.tir.arithmetic import floordiv, floormod
 from compiler.tir.block import Block

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir.error import ArgumentError, show
+from compiler.ir.expr.primexpr import IterVar, PrimExpr, Var, cast, const, is_const_int
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import IterVar, PrimExpr, Var, cast, const, is_const_int
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.function import PrimFunc

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir.error import LoweringError, show
+from compiler.ir.expr.primexpr import Add, IntImm, PrimExpr, Var, const
+from compiler.ir.expr.substitute import free_vars, post_order_visit, substitute
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import inheriting
-from compiler.ir.primexpr import Add, IntImm, PrimExpr, Var, const
-from compiler.ir.substitute import free_vars, post_order_visit, substitute
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.block import Block

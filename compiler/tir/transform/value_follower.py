@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from compiler.ir.expr.primexpr import EQ, Call, IntImm, Not, PrimExpr, is_const_int
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import EQ, Call, IntImm, Not, PrimExpr, is_const_int
 from compiler.tir.analysis.buffer_values import BufferValues
 from compiler.tir.builtin import ASSUME, LIKELY, is_call
 from compiler.tir.stmt import (

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from compiler.arith import Analyzer
 from compiler.ir import dtype as dt
-from compiler.ir.node import Node
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     Add,
     And,
     BinaryOp,
@@ -28,6 +27,7 @@ from compiler.ir.primexpr import (
     StringImm,
     Var,
 )
+from compiler.ir.node import Node
 from compiler.ir.recursion import deep
 from compiler.tir.buffer import BufferLoad
 

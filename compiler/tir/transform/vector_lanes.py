@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
+from compiler.ir.expr.primexpr import Call, IntImm, PrimExpr, Var
+from compiler.ir.expr.substitute import free_vars, substitute
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import Call, IntImm, PrimExpr, Var
 from compiler.ir.structural import structural_equal
-from compiler.ir.substitute import free_vars, substitute
 from compiler.tir.analysis.side_effect import has_effect, is_pure
 from compiler.tir.buffer import BufferLoad, BufferStore
 from compiler.tir.stmt import Allocate, AssertStmt, AttrStmt, DeclBuffer, Evaluate, For, ForKind, LetStmt, Stmt, While

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from compiler.ir.expr.primexpr import PrimExpr, Var, const
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import PrimExpr, Var, const
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.stmt import Allocate, BufferStore, Stmt
 from compiler.tir.stmt_functor import StmtExprMutator

@@ -6,9 +6,7 @@ from typing import Any
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
-from compiler.ir.functor import Visitor
-from compiler.ir.node import rebuild
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     BinaryOp,
     Call,
     Div,
@@ -21,6 +19,8 @@ from compiler.ir.primexpr import (
     binary,
     const,
 )
+from compiler.ir.functor import Visitor
+from compiler.ir.node import rebuild
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.builtin import ADDRESS_OF
 from compiler.tir.function import PrimFunc

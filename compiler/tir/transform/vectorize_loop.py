@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import InternalError, LoweringError, show
-from compiler.ir.lanes import vscale_factor
+from compiler.ir.expr.lanes import vscale_factor
+from compiler.ir.expr.primexpr import Broadcast, IntImm, Ramp
+from compiler.ir.expr.substitute import post_order_visit, substitute
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node, rebuild
 from compiler.ir.origin import inheriting
-from compiler.ir.primexpr import Broadcast, IntImm, Ramp
-from compiler.ir.substitute import post_order_visit, substitute
 from compiler.ir.transform import PassContext, register_config_option
 from compiler.tir.analysis.features import features
 from compiler.tir.buffer import BufferLoad, BufferStore

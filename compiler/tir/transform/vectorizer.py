@@ -7,11 +7,8 @@ from typing import Any
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError
-from compiler.ir.functor import Mutator
-from compiler.ir.lanes import lanes_of_count
-from compiler.ir.node import Node, rebuild
-from compiler.ir.op import CallEffect, Op
-from compiler.ir.primexpr import (
+from compiler.ir.expr.lanes import lanes_of_count
+from compiler.ir.expr.primexpr import (
     LT,
     Add,
     BinaryOp,
@@ -32,7 +29,10 @@ from compiler.ir.primexpr import (
     convert,
     is_const_int,
 )
-from compiler.ir.substitute import substitute, uses_var
+from compiler.ir.expr.substitute import substitute, uses_var
+from compiler.ir.functor import Mutator
+from compiler.ir.node import Node, rebuild
+from compiler.ir.op import CallEffect, Op
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.builtin import (
     ACCESS_PTR,

@@ -8,10 +8,10 @@ from math import prod
 import numpy as np
 
 from compiler.ir import dtype as dt
+from compiler.ir.expr.primexpr import Call, IntImm, PrimExpr, Ramp, StringImm, Var
 from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node
-from compiler.ir.primexpr import Call, IntImm, PrimExpr, Ramp, StringImm, Var
 from compiler.tir.analysis.thread_axes import launch_of
 from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.builtin import IF_THEN_ELSE

@@ -6,9 +6,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from compiler.ir.functor import Functor
-from compiler.ir.node import Node
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     EQ,
     GE,
     GT,
@@ -34,6 +32,8 @@ from compiler.ir.primexpr import (
     Sub,
     Var,
 )
+from compiler.ir.functor import Functor
+from compiler.ir.node import Node
 from compiler.tir.evaluation import Array
 
 __all__ = ["DataDependentError", "IndexValues"]

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from math import prod
 
 from compiler.ir import dtype as dt
+from compiler.ir.expr.primexpr import BinaryOp, Call, PrimExpr, StringImm, Var
 from compiler.ir.functor import Visitor
 from compiler.ir.op import Op
-from compiler.ir.primexpr import BinaryOp, Call, PrimExpr, StringImm, Var
 from compiler.ir.types import PointerType
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.matrix_fragments import operand_dtype

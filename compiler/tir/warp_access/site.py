@@ -8,7 +8,7 @@ from math import prod
 
 import numpy as np
 
-from compiler.ir.primexpr import PrimExpr, Ramp, Var
+from compiler.ir.expr.primexpr import PrimExpr, Ramp, Var
 from compiler.tir.evaluation import Array
 from compiler.tir.stmt import LetStmt
 from compiler.tir.warp_access.index_values import IndexValues

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from compiler.ir.primexpr import ExprLike, PrimExpr, Var
+from compiler.ir.expr.primexpr import ExprLike, PrimExpr, Var
 from compiler.tir.ir_builder import IRBuilder
 
 __all__ = ["bisected"]

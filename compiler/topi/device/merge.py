@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from compiler import te, tir
-from compiler.ir.primexpr import PrimExpr, Var
+from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.tir.ir_builder import IRBuilder
 from compiler.topi.device.bisection import bisected
 from compiler.topi.device.order import Elements, Order

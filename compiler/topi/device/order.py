@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from compiler import te, tir
 from compiler.ir import dtype as dt
-from compiler.ir.primexpr import And, Not, Or, PrimExpr
+from compiler.ir.expr.primexpr import And, Not, Or, PrimExpr
 from compiler.tir.ir_builder import BufferVar, IRBuilder
 from compiler.topi.device.rows import Rows
 from compiler.topi.operands import Index

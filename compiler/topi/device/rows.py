@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from compiler import te, tir
-from compiler.ir.primexpr import PrimExpr
+from compiler.ir.expr.primexpr import PrimExpr
 from compiler.te.tensor import Tensor
 from compiler.tir.ir_builder import IRBuilder
 from compiler.topi.operands import Index, constant, dims, unflatten

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from compiler import te, tir
-from compiler.ir.primexpr import PrimExpr
+from compiler.ir.expr.primexpr import PrimExpr
 from compiler.te.tensor import Tensor
 from compiler.tir.buffer import Buffer
 from compiler.tir.decl_buffer import decl_buffer

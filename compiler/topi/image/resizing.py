@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from compiler.ir.error import ArgumentError
-from compiler.ir.primexpr import IntImm, convert
+from compiler.ir.expr.primexpr import IntImm, convert
 from compiler.te.tensor import Tensor
 from compiler.tir.data_layout import layout as axes_of_layout
 from compiler.topi.definitions import named

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from compiler.ir.error import UnavailableError
-from compiler.ir.primexpr import PrimExpr, const, is_const_int
+from compiler.ir.expr.primexpr import PrimExpr, const, is_const_int
 from compiler.te.tensor import Tensor
 from compiler.tir import ceil, floor, if_then_else, max, min, round
 from compiler.topi.compute import compute

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from compiler import te, tir
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError
-from compiler.ir.primexpr import IterVar, PrimExpr, Var
+from compiler.ir.expr.primexpr import IterVar, PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.tir.data_layout import layout
 from compiler.topi.compute import compute

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from compiler import te, tir
-from compiler.ir.primexpr import IterVar, PrimExpr, Var
+from compiler.ir.expr.primexpr import IterVar, PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.tir.data_layout import Layout, layout
 from compiler.topi.compute import ConvWindows, RowVectors, compute, computes_by_threads

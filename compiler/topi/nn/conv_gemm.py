@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compiler import te, tir
-from compiler.ir.primexpr import PrimExpr, Var
+from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.nn.conv import ConvSpec, moved, pad_spatial, window_extent

@@ -8,7 +8,7 @@ J. Dai et al., "Deformable Convolutional Networks", ICCV 2017, section 2.1.
 from __future__ import annotations
 
 from compiler import te, tir
-from compiler.ir.primexpr import PrimExpr, Var
+from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.tir.data_layout import layout
 from compiler.topi.compute import compute

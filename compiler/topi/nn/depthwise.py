@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from compiler import te
 from compiler.ir import dtype as dt
-from compiler.ir.primexpr import PrimExpr, Var
+from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute, has_schedules
 from compiler.topi.nn.conv import conv

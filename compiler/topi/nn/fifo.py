@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compiler import te
-from compiler.ir.primexpr import PrimExpr, Var
+from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.operands import axis_of, dims, replaced

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from compiler import te, tir
 from compiler.ir.error import expected
-from compiler.ir.primexpr import PrimExpr, Var
+from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.math import sigmoid, tanh

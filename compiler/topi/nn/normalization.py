@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compiler import te, tir
-from compiler.ir.primexpr import PrimExpr
+from compiler.ir.expr.primexpr import PrimExpr
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.nn.norm import join_axis, normalize, split_axis

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compiler.ir.error import ArgumentError, expected
-from compiler.ir.primexpr import IntImm
+from compiler.ir.expr.primexpr import IntImm
 from compiler.te.tensor import Tensor
 from compiler.topi.operands import Extent, constant
 from compiler.topi.utils import get_const_int

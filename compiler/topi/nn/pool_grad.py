@@ -7,7 +7,7 @@ from math import prod
 from typing import TypeAlias
 
 from compiler import te, tir
-from compiler.ir.primexpr import PrimExpr, Var
+from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.nn.pool import PoolSpec, counter, pad_windows, spatial_axes

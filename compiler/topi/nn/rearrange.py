@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compiler.ir.primexpr import PrimExpr, Var
+from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.tir.data_layout import layout as axes_of_layout
 from compiler.topi.compute import compute

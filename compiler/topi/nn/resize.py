@@ -20,7 +20,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy.typing as npt
 
 from compiler import te, tir
-from compiler.ir.primexpr import PrimExpr, Var
+from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.tir.data_layout import layout
 from compiler.topi.compute import compute

@@ -9,7 +9,7 @@ from itertools import product
 from operator import add
 
 from compiler import te, tir
-from compiler.ir.primexpr import PrimExpr, Var
+from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.nn.resize import AxisResize, Tap

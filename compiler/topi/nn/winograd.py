@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from compiler import te, tir
 from compiler.ir.error import ArgumentError
-from compiler.ir.primexpr import IterVar, PrimExpr, Var
+from compiler.ir.expr.primexpr import IterVar, PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.nn.conv import ConvSpec

@@ -11,9 +11,9 @@ from typing import TypeAlias
 
 from compiler import te
 from compiler.ir import dtype as dt
+from compiler.ir.expr.primexpr import Call, Div, IterVar, ProducerLoad, Reduce, Select
+from compiler.ir.expr.substitute import post_order_visit
 from compiler.ir.functor import Visitor
-from compiler.ir.primexpr import Call, Div, IterVar, ProducerLoad, Reduce, Select
-from compiler.ir.substitute import post_order_visit
 from compiler.target.target import Target, TargetLike
 from compiler.te.operation import ComputeOp
 from compiler.te.tensor import Operation

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from compiler.ir import dtype as dt
-from compiler.ir.primexpr import IntImm, IterVar
+from compiler.ir.expr.primexpr import IntImm, IterVar
 from compiler.target.target import Target
 from compiler.te import Stage
 from compiler.te.tensor import Operation

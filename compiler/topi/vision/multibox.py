@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 
 from compiler import te, tir
-from compiler.ir.primexpr import PrimExpr, Var
+from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.operands import constant, dims

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from compiler import te, tir
-from compiler.ir.primexpr import PrimExpr, Var, convert
+from compiler.ir.expr.primexpr import PrimExpr, Var, convert
 from compiler.te.tensor import Tensor
 from compiler.tir.buffer import Buffer
 from compiler.tir.ir_builder import BufferVar, create

@@ -10,9 +10,9 @@ from app.recorder.assembly_listing import from_assembly
 from app.recorder.listings import FinalListing, from_builder, from_llvm
 from app.recorder.origins import OriginRows
 from compiler import te
+from compiler.ir.expr.primexpr import Add, Var
 from compiler.ir.origin import OriginTable, derived_from, recording
-from compiler.ir.primexpr import Add, Var
-from compiler.ir.text import TextBuilder
+from compiler.ir.printing.text import TextBuilder
 from compiler.target.assembly_summary import assembly_summary
 from compiler.tir import printer
 

@@ -13,7 +13,7 @@ from app.recorder import webgpu_graph
 from app.recorder.random_inputs import in_range, random_arrays
 from app.recorder.session import Session
 from compiler import relay
-from compiler.ir.json_format import save_json
+from compiler.ir.serialization.json_format import save_json
 from tests.app.recorder.test_webgpu import prepared, program_of, values_of
 
 MODEL = """\

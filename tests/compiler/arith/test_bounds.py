@@ -31,7 +31,7 @@ from compiler.arith import (
 from compiler.arith.const_int_bound import ConstIntBoundAnalyzer
 from compiler.arith.deep_equal import deep_equal
 from compiler.arith.int_set import union_lower_bound
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     EQ,
     GE,
     GT,
@@ -59,7 +59,7 @@ from compiler.ir.primexpr import (
     Var,
     const,
 )
-from compiler.ir.substitute import substitute
+from compiler.ir.expr.substitute import substitute
 from compiler.tir.op import all as all_of
 from compiler.tir.op import likely
 from tests.compiler.arith.expressions import ASSIGNMENTS, INTEGERS, RANGES, VARIABLES, evaluate, examples, written

@@ -12,8 +12,8 @@ from compiler.arith import Analyzer, IntConstraints, IntConstraintsTransform
 from compiler.arith.solve_linear_equations import extended_gcd, solve_linear_equations
 from compiler.arith.solve_linear_inequalities import solve_inequalities_as_condition, solve_linear_inequalities
 from compiler.classic.testing.constraints import check_int_constraints_trans_consistency
-from compiler.ir.primexpr import EQ, GE, GT, LE, LT, IntImm, PrimExpr, Range, Var, const
-from compiler.ir.substitute import substitute
+from compiler.ir.expr.primexpr import EQ, GE, GT, LE, LT, IntImm, PrimExpr, Range, Var, const
+from compiler.ir.expr.substitute import substitute
 
 
 def random_system(rng: random.Random, kinds: list[type[PrimExpr]]) -> tuple[list[Var], list[PrimExpr]]:

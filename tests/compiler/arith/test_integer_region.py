@@ -8,7 +8,7 @@ import random
 import pytest
 
 from compiler.arith.integer_region import certain_region, possible_region
-from compiler.ir.primexpr import And, FloorDiv, FloorMod, IntImm, Not, Or, PrimExpr, Var, const
+from compiler.ir.expr.primexpr import And, FloorDiv, FloorMod, IntImm, Not, Or, PrimExpr, Var, const
 
 x, y, z = (Var(name) for name in "xyz")
 BOX = range(-4, 6)

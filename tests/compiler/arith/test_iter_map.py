@@ -26,8 +26,8 @@ from compiler.arith import (
 )
 from compiler.arith.linear_form import NotLinearError, linear_form
 from compiler.ir.error import ArgumentError
-from compiler.ir.primexpr import And, IntImm, Or, PrimExpr, Ramp, Range, SizeVar, Var, const
-from compiler.ir.substitute import free_vars, substitute
+from compiler.ir.expr.primexpr import And, IntImm, Or, PrimExpr, Ramp, Range, SizeVar, Var, const
+from compiler.ir.expr.substitute import free_vars, substitute
 
 Domains = dict[Var, Range]
 

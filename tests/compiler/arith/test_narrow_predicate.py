@@ -7,7 +7,7 @@ from hypothesis import given
 
 from compiler import tir
 from compiler.arith import narrow_predicate
-from compiler.ir.primexpr import And, FloorDiv, FloorMod, IntImm, Max, Min, Mul, Not, Or, Range, Select, Var
+from compiler.ir.expr.primexpr import And, FloorDiv, FloorMod, IntImm, Max, Min, Mul, Not, Or, Range, Select, Var
 from compiler.ir.structural import structural_equal
 from tests.compiler.arith.expressions import CONDITIONS, RANGES, VARIABLES, evaluate, examples, well_typed, written
 

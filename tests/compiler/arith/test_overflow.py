@@ -12,7 +12,7 @@ import compiler as tvm
 from compiler import te, tir
 from compiler.arith import Analyzer
 from compiler.ir import dtype as dt
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     EQ,
     GE,
     GT,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from compiler.arith import Analyzer
-from compiler.ir.primexpr import CommReducer, IntImm, IterVar, PrimExpr, Reduce, Select, Var, const
+from compiler.ir.expr.primexpr import CommReducer, IntImm, IterVar, PrimExpr, Reduce, Select, Var, const
+from compiler.ir.expr.substitute import substitute
 from compiler.ir.structural import structural_equal
-from compiler.ir.substitute import substitute
 from compiler.te import reduce_axis
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from compiler.arith.pattern import Rule
 from compiler.arith.rules import SCALAR, VECTOR
-from compiler.ir.primexpr import trunc_div, trunc_mod
+from compiler.ir.expr.primexpr import trunc_div, trunc_mod
 
 SCALAR_RULES = [pytest.param(r, id=r[0]) for rules in SCALAR.values() for r in rules.rules]
 VECTOR_RULES = [pytest.param(r, id=r[0]) for rules in VECTOR.values() for r in rules.rules]

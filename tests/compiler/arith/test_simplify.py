@@ -14,8 +14,7 @@ from compiler import tir
 from compiler.arith import Analyzer, ConstIntBound, ModularSet
 from compiler.arith.deep_equal import deep_equal
 from compiler.ir.error import ArgumentError, DTypeError
-from compiler.ir.origin import derived_from
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     NE,
     Add,
     And,
@@ -42,8 +41,9 @@ from compiler.ir.primexpr import (
     Var,
     const,
 )
+from compiler.ir.expr.substitute import post_order_visit, substitute
+from compiler.ir.origin import derived_from
 from compiler.ir.structural import assert_structural_equal, structural_equal
-from compiler.ir.substitute import post_order_visit, substitute
 from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.math import ceil, log2
 from compiler.tir.op import all as all_of

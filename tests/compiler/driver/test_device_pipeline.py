@@ -9,7 +9,7 @@ import compiler as tvm
 from compiler import te, tir
 from compiler.driver.device_pipeline import SplitModule, split_for_device
 from compiler.ir.error import LoweringError, TargetError
-from compiler.ir.substitute import post_order_visit
+from compiler.ir.expr.substitute import post_order_visit
 from compiler.target.target import Target
 from compiler.tir.sanitizer import sanitize
 from compiler.tir.script import from_source

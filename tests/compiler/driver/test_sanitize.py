@@ -10,7 +10,7 @@ from compiler import te
 from compiler.driver.device_pipeline import synchronize
 from compiler.driver.sanitize import sanitize
 from compiler.ir.error import ArgumentError
-from compiler.ir.substitute import post_order_visit
+from compiler.ir.expr.substitute import post_order_visit
 from compiler.target.target import Target
 from compiler.tir import Evaluate, Stmt
 from compiler.tir.analysis.uniformity import is_barrier

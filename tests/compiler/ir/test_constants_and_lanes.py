@@ -9,9 +9,9 @@ import pytest
 
 from compiler import relay, tir
 from compiler.ir import IRModule, structural_equal
-from compiler.ir.coercion import cast, const
 from compiler.ir.error import ArgumentError, DTypeError, TVMError
-from compiler.ir.primexpr import Broadcast, Cast, FloatImm, IntImm, Ramp, StringImm, Var
+from compiler.ir.expr.coercion import cast, const
+from compiler.ir.expr.primexpr import Broadcast, Cast, FloatImm, IntImm, Ramp, StringImm, Var
 from compiler.tir.reducer import max_value
 
 

@@ -7,9 +7,9 @@ import contextvars
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+from compiler.ir.expr.primexpr import Add, IntImm, PrimExpr, Var
 from compiler.ir.functor import Mutator
 from compiler.ir.origin import NO_SPAN, OriginTable, Span, active_table, current_span, derived_from, recording
-from compiler.ir.primexpr import Add, IntImm, PrimExpr, Var
 from tests.compiler.ir.tasks import run_tasks
 
 x = Var("x")

@@ -9,8 +9,8 @@ import pytest
 import compiler as tvm
 import compiler.relay
 from compiler.ir.error import AttrsError
+from compiler.ir.expr.scalars import IntImm
 from compiler.ir.instrument import pass_instrument
-from compiler.ir.scalars import IntImm
 from compiler.ir.transform import PassContext, PrintIR, config_options
 
 relay: Any = compiler.relay

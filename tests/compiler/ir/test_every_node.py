@@ -19,13 +19,13 @@ from compiler import relay, te, tir
 from compiler.arith.int_constraints import IntConstraints, IntConstraintsTransform
 from compiler.ir import load_json, save_json
 from compiler.ir.attrs import Attrs
-from compiler.ir.dict_attrs import DictAttrs
+from compiler.ir.attrs.dict_attrs import DictAttrs
 from compiler.ir.expr import RelayExpr
+from compiler.ir.expr.primexpr import BinaryOp, CmpOp, PrimExpr, Range
 from compiler.ir.node import Node, duplicate, structure
 from compiler.ir.op import Op
-from compiler.ir.primexpr import BinaryOp, CmpOp, PrimExpr, Range
+from compiler.ir.serialization.type_keys import node_class, node_classes
 from compiler.ir.structural import assert_structural_equal, structural_hash
-from compiler.ir.type_keys import node_class, node_classes
 from compiler.ir.types import PointerType, PrimType, Type
 from compiler.relay.adt import Pattern
 from compiler.runtime.ndarray import NDArray, array

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from compiler import ir, tir
+from compiler.ir.expr.primexpr import Var, const
 from compiler.ir.module import IRModule
 from compiler.ir.op import CallEffect, Op, register_op_attr
-from compiler.ir.primexpr import Var, const
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Evaluate, LetStmt
 from compiler.tir.transform import RemoveNoOp

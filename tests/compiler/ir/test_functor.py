@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from compiler import tir
+from compiler.ir.expr.primexpr import Add, BinaryOp, IntImm, Mul, PrimExpr, Var
 from compiler.ir.functor import Functor, Mutator, Visitor
 from compiler.ir.instrument import DerivationLog, instrumented
 from compiler.ir.node import Node
 from compiler.ir.origin import Location, OriginTable, derived_from
-from compiler.ir.primexpr import Add, BinaryOp, IntImm, Mul, PrimExpr, Var
 
 i, j = Var("i"), Var("j")
 

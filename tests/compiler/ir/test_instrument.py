@@ -7,6 +7,7 @@ import threading
 
 import pytest
 
+from compiler.ir.expr.primexpr import IntImm
 from compiler.ir.instrument import (
     Instrument,
     active_instruments,
@@ -16,7 +17,6 @@ from compiler.ir.instrument import (
     uninstrumented,
 )
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import IntImm
 from compiler.ir.transform import PassContext, PassInfo, module_pass
 from tests.compiler.ir.tasks import run_tasks
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from compiler import relay, tir
+from compiler.ir.expr.primexpr import Call, Var, const
 from compiler.ir.node import Node, duplicate, rebuild
 from compiler.ir.origin import derived_from
-from compiler.ir.primexpr import Call, Var, const
 
 i = Var("i")
 CALL = Call("int32", tir.decl_buffer((4,)).data, (i, const(1)))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from compiler.ir.expr.primexpr import Var
 from compiler.ir.origin import NO_SPAN, OriginTable, current_span, derived_from, mint, mint_source, recording
-from compiler.ir.primexpr import Var
 
 
 def test_nothing_is_minted_without_a_table() -> None:

@@ -9,9 +9,9 @@ from contextvars import ContextVar
 import pytest
 
 from compiler.ir import recursion
+from compiler.ir.expr.primexpr import Add, BinaryOp, IntImm, PrimExpr, Var
 from compiler.ir.functor import Functor, Mutator, Visitor
 from compiler.ir.origin import derived_from, user_frame
-from compiler.ir.primexpr import Add, BinaryOp, IntImm, PrimExpr, Var
 from compiler.ir.recursion import call_deeper, deep
 
 TERMS = 5_000

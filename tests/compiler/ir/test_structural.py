@@ -8,8 +8,8 @@ import pytest
 
 from compiler import tir
 from compiler.ir.error import ArgumentError
+from compiler.ir.expr.primexpr import FloatImm, PrimExpr, Var
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import FloatImm, PrimExpr, Var
 from compiler.ir.structural import assert_structural_equal, structural_digest, structural_equal, structural_hash
 
 x, y = Var("x"), Var("y")

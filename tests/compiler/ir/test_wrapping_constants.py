@@ -8,7 +8,7 @@ import pytest
 import compiler as tvm
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, DTypeError
-from compiler.ir.primexpr import IntImm, Let, Var, const
+from compiler.ir.expr.primexpr import IntImm, Let, Var, const
 from compiler.relay import ExprFunctor
 from compiler.relay import const as graph_const
 

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 
 from compiler.driver.build import build
+from compiler.ir.expr.primexpr import Var
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import Var
 from compiler.ir.transform import PassContext
 from compiler.runtime import cuda_driver
 from compiler.runtime.cuda_driver import CudaDriver

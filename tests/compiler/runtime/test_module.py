@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from compiler.ir.error import ArgumentError, BuildError, TVMError
+from compiler.ir.expr.primexpr import Select, Var, const
 from compiler.ir.instrument import Instrument, instrumented
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import Select, Var, const
 from compiler.runtime.device import cpu, cuda
 from compiler.runtime.library import MARK, load_module
 from compiler.runtime.module import Module

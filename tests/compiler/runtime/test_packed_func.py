@@ -11,7 +11,7 @@ import pytest
 
 import compiler as tvm
 from compiler.ir.error import ArgumentError, BoundError
-from compiler.ir.primexpr import FloatImm, IntImm
+from compiler.ir.expr.primexpr import FloatImm, IntImm
 from compiler.runtime import packed_func as functions
 from compiler.runtime.container import ADT, Array, Map, String, tuple_object
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from compiler.ir.error import ArgumentError
-from compiler.ir.primexpr import Var
+from compiler.ir.expr.primexpr import Var
 from compiler.runtime import threads
 from compiler.runtime.machine import available_cores
 from compiler.runtime.ndarray import empty

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from compiler.ir import dtype as dt
+from compiler.ir.expr.primexpr import PrimExpr, Ramp, Var, const
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import PrimExpr, Ramp, Var, const
 from compiler.runtime.module import Module
 from compiler.runtime.ndarray import array, empty
 from compiler.target.codegen.llvm import codegen, runtime_module

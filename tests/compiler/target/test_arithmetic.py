@@ -11,9 +11,9 @@ import pytest
 from compiler import te
 from compiler.driver.build import build
 from compiler.ir import dtype as dt
-from compiler.ir import primexpr as pe
 from compiler.ir.error import BuildError
-from compiler.ir.primexpr import Cast, Not, PrimExpr, Select
+from compiler.ir.expr import primexpr as pe
+from compiler.ir.expr.primexpr import Cast, Not, PrimExpr, Select
 from compiler.tir import op
 from tests.compiler.target.kernels import evaluate
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.ir.primexpr import PrimExpr, cast
+from compiler.ir.expr.primexpr import PrimExpr, cast
 from compiler.target.assembly_summary import _INSTRUCTION
 from compiler.target.assembly_targets import assembly_targets
 from compiler.target.codegen.llvm import assembly_summary, codegen

@@ -11,9 +11,9 @@ import pytest
 import compiler as tvm
 from compiler import te, tir
 from compiler.driver.build import build
+from compiler.ir.expr.primexpr import Broadcast, Call, PrimExpr, const
 from compiler.ir.module import IRModule
 from compiler.ir.op import CallEffect, Op, registered_ops
-from compiler.ir.primexpr import Broadcast, Call, PrimExpr, const
 from compiler.target.codegen.llvm.intrinsics import INTRINSICS
 from compiler.target.codegen.llvm.vector_math import VECTOR_FUNCTIONS
 from compiler.tir import builtin, named_calls, op

@@ -10,7 +10,7 @@ import pytest
 import compiler as tvm
 from compiler import te
 from compiler.ir.origin import Location, OriginTable, derived_from, mint_location, recording
-from compiler.ir.text import TextBuilder
+from compiler.ir.printing.text import TextBuilder
 from compiler.target.codegen.source.line_directives import with_line_directives
 from compiler.tir import Evaluate
 

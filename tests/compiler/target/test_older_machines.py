@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from compiler.ir.expr.primexpr import Call
 from compiler.ir.op import Op
-from compiler.ir.primexpr import Call
 from compiler.runtime.native_code import host_triple
 from tests.compiler.target.kernels import evaluate
 

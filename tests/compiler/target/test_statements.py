@@ -7,8 +7,8 @@ import pytest
 
 from compiler import relay
 from compiler.ir.error import BuildError, TVMError
+from compiler.ir.expr.primexpr import Broadcast, IterVar, PrimExpr, Ramp, Range, Shuffle, StringImm, Var, const
 from compiler.ir.instrument import CodeForm, Instrument, instrumented
-from compiler.ir.primexpr import Broadcast, IterVar, PrimExpr, Ramp, Range, Shuffle, StringImm, Var, const
 from compiler.runtime.ndarray import array, empty
 from compiler.runtime.threads import set_num_threads
 from compiler.tir import op

@@ -8,7 +8,7 @@ import pytest
 
 import compiler as tvm
 from compiler.ir.error import ArgumentError, BuildError, TargetError
-from compiler.ir.primexpr import PrimExpr
+from compiler.ir.expr.primexpr import PrimExpr
 from compiler.target import host_check
 from compiler.target.assembly_targets import assembly_targets
 from compiler.target.codegen import llvm_get_vector_width

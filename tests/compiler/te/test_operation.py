@@ -10,9 +10,9 @@ import compiler as tvm
 from compiler import te, tir
 from compiler.arith import Analyzer
 from compiler.ir.error import ArgumentError, BoundError, DTypeError, TVMError
-from compiler.ir.primexpr import IntImm, IterVar, ProducerLoad, Range, const
+from compiler.ir.expr.primexpr import IntImm, IterVar, ProducerLoad, Range, const
+from compiler.ir.expr.substitute import post_order_visit, substitute
 from compiler.ir.structural import structural_equal
-from compiler.ir.substitute import post_order_visit, substitute
 
 A = te.placeholder((20, 16), name="A")
 k = te.reduce_axis((0, 16), name="k")

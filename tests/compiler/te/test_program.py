@@ -12,8 +12,8 @@ import pytest
 from compiler import te, tir
 from compiler.driver.lower import lower
 from compiler.ir.error import BoundError, DTypeError, ScheduleError, TVMError
+from compiler.ir.expr.primexpr import Call, CommReducer, Let, Var, const
 from compiler.ir.op import CallEffect, registered_ops
-from compiler.ir.primexpr import Call, CommReducer, Let, Var, const
 from compiler.ir.structural import structural_equal
 from compiler.te.program import MAX_BYTES, NotExpressible, ProgramError, read_program, write_program
 from compiler.te.program.kinds import KINDS, callable_operators

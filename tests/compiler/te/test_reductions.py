@@ -11,7 +11,7 @@ import pytest
 import compiler as tvm
 from compiler import te, tir
 from compiler.ir.error import ScheduleError
-from compiler.ir.primexpr import IterVar, Var
+from compiler.ir.expr.primexpr import IterVar, Var
 from compiler.te.schedule import Schedule
 from compiler.tir.interpreter import interpret
 

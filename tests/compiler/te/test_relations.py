@@ -26,7 +26,7 @@ from tests.properties.te_schedules import loop_steps
 ROTATE = '''
 from dataclasses import dataclass
 
-from compiler.ir.primexpr import IterVar, PrimExpr, convert
+from compiler.ir.expr.primexpr import IterVar, PrimExpr, convert
 from compiler.te.relations import Relation
 from compiler.te.stage_state import stage_primitive
 

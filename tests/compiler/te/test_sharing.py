@@ -9,8 +9,8 @@ import pytest
 
 import compiler as tvm
 from compiler import te
-from compiler.ir.primexpr import Let, PrimExpr, ProducerLoad
-from compiler.ir.substitute import post_order_visit
+from compiler.ir.expr.primexpr import Let, PrimExpr, ProducerLoad
+from compiler.ir.expr.substitute import post_order_visit
 from compiler.te.sharing import MIN_TREE, shared_values_named
 
 N = 8

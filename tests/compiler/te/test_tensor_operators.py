@@ -11,7 +11,7 @@ import pytest
 import compiler as tvm
 from compiler import te, topi
 from compiler.ir.error import ArgumentError
-from compiler.ir.primexpr import PrimExpr, Var
+from compiler.ir.expr.primexpr import PrimExpr, Var
 
 A = te.placeholder((), name="A")
 B = te.placeholder((3, 5), name="B")

@@ -10,7 +10,7 @@ import pytest
 import compiler as tvm
 from compiler import te, tir
 from compiler.ir.error import ArgumentError, BoundError, ScheduleError
-from compiler.ir.primexpr import IterVar, Var
+from compiler.ir.expr.primexpr import IterVar, Var
 from compiler.te.schedule import Schedule
 
 RNG = np.random.default_rng(0)

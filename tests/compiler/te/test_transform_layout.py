@@ -10,7 +10,7 @@ import pytest
 
 from compiler import build, lower, nd, te, tir
 from compiler.ir.error import ArgumentError, LoweringError, ScheduleError
-from compiler.ir.substitute import post_order_visit
+from compiler.ir.expr.substitute import post_order_visit
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.stmt import BufferStore
 

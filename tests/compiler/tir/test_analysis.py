@@ -11,8 +11,8 @@ import pytest
 from compiler import tir
 from compiler.classic.tir.memcpy import identify_memcpy
 from compiler.ir.error import ArgumentError
+from compiler.ir.expr.primexpr import IntImm, IterVar, Var
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import IntImm, IterVar, Var
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.script import from_source
 

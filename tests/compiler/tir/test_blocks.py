@@ -13,10 +13,10 @@ from compiler import tir
 from compiler.driver.build import build
 from compiler.driver.lower import lower
 from compiler.ir.error import ArgumentError, LoweringError
+from compiler.ir.expr.primexpr import IterVar, Range, Var
+from compiler.ir.expr.substitute import free_vars, substitute
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import IterVar, Range, Var
 from compiler.ir.structural import assert_structural_equal, structural_equal
-from compiler.ir.substitute import free_vars, substitute
 from compiler.runtime import ndarray
 from compiler.tir.block import Block, BlockRealize, MatchBufferRegion, contains_block
 from compiler.tir.buffer import BufferRegion, BufferStore

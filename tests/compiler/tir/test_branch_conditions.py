@@ -6,7 +6,7 @@ import pytest
 
 from compiler import tir
 from compiler.ir.error import DTypeError
-from compiler.ir.primexpr import NE, IntImm, Var
+from compiler.ir.expr.primexpr import NE, IntImm, Var
 
 NOTHING = tir.Evaluate(0)
 

@@ -8,7 +8,7 @@ import pytest
 import compiler as tvm
 from compiler import tir
 from compiler.ir.error import ArgumentError, DTypeError
-from compiler.ir.primexpr import ExprLike
+from compiler.ir.expr.primexpr import ExprLike
 from compiler.ir.structural import structural_equal
 from compiler.tir.script import from_source
 

@@ -7,7 +7,7 @@ import pytest
 import compiler as tvm
 from compiler import tir
 from compiler.classic.tir.common_subexpr import detect_common_subexpr
-from compiler.ir.primexpr import PrimExpr, Var
+from compiler.ir.expr.primexpr import PrimExpr, Var
 
 x, y, z = Var("x"), Var("y"), Var("z")
 A = tir.decl_buffer((8,), "int32", "A")

@@ -11,7 +11,7 @@ import pytest
 import compiler as tvm
 from compiler import te, tir
 from compiler.ir.error import ArgumentError, BuildError, DTypeError
-from compiler.ir.primexpr import PrimExpr
+from compiler.ir.expr.primexpr import PrimExpr
 from compiler.target.target import Target
 from compiler.tir import datatype
 from tests.compiler.custom_types import MYFLOAT, custom_types, register_myfloat

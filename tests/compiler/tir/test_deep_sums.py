@@ -11,9 +11,9 @@ import pytest
 import compiler as tvm
 from compiler import arith, te, tir
 from compiler.arith.deep_equal import deep_equal, fingerprint
-from compiler.ir.primexpr import PrimExpr, Var
+from compiler.ir.expr.primexpr import PrimExpr, Var
+from compiler.ir.expr.substitute import free_vars, post_order_visit, substitute
 from compiler.ir.structural import structural_equal, structural_hash
-from compiler.ir.substitute import free_vars, post_order_visit, substitute
 
 TERMS = 3_000
 variables = [Var(f"v{k}") for k in range(20)]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from compiler.ir.error import ArgumentError
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     Broadcast,
     Cast,
     Div,

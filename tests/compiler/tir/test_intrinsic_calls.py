@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from compiler import build, ir, nd, te, tir
+from compiler.ir.expr.primexpr import Call, StringImm, Var, const
 from compiler.ir.op import Op, register_intrin_lowering
-from compiler.ir.primexpr import Call, StringImm, Var, const
 from compiler.tir import intrinsic_calls
 from compiler.tir.interpreter import interpret
 from compiler.tir.script import from_source

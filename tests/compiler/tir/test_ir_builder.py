@@ -7,7 +7,7 @@ import pytest
 
 from compiler import build, tir
 from compiler.ir.error import ArgumentError
-from compiler.ir.primexpr import Var
+from compiler.ir.expr.primexpr import Var
 from compiler.tir import ir_builder
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from compiler import tir
 from compiler.ir.error import InternalError
-from compiler.ir.primexpr import Range
+from compiler.ir.expr.primexpr import Range
 
 A = tir.decl_buffer((8, 8), "float32", "A")
 B = tir.decl_buffer((8,), "int32", "B")

@@ -1,7 +1,7 @@
 """Functions take their arguments under the names that TVM's own have."""
 
 from compiler import arith, tir
-from compiler.ir.pass_context import PassInfo
+from compiler.ir.passes.context import PassInfo
 from compiler.ir.transform import Sequential
 from compiler.tir.script import tir as T
 

@@ -6,9 +6,9 @@ import pytest
 
 from compiler import tir
 from compiler.ir.error import ArgumentError
+from compiler.ir.expr.primexpr import FloatImm, IntImm, PrimExpr, StringImm, Var
 from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import FloatImm, IntImm, PrimExpr, StringImm, Var
 from compiler.ir.structural import assert_structural_equal
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.printer import script

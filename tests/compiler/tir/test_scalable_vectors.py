@@ -10,8 +10,8 @@ import pytest
 from compiler.arith import Analyzer
 from compiler.driver.build import build
 from compiler.ir.error import ArgumentError, BuildError, DTypeError, InternalError, LoweringError
-from compiler.ir.json_format import load_json, save_json
-from compiler.ir.primexpr import Broadcast, PrimExpr, Ramp, Var, const
+from compiler.ir.expr.primexpr import Broadcast, PrimExpr, Ramp, Var, const
+from compiler.ir.serialization.json_format import load_json, save_json
 from compiler.ir.structural import assert_structural_equal
 from compiler.runtime.ndarray import array
 from compiler.target.target import Target

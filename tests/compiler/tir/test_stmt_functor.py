@@ -6,8 +6,8 @@ import pytest
 
 from compiler import te, tir
 from compiler.ir.error import ArgumentError
+from compiler.ir.expr.primexpr import Var
 from compiler.ir.origin import OriginTable, derived_from, recording
-from compiler.ir.primexpr import Var
 from compiler.tir import stmt_functor
 
 i, j, x = Var("i"), Var("j"), Var("x", "float32")

@@ -9,8 +9,8 @@ from compiler.driver.relay.memory import type_bytes
 from compiler.driver.relay.metadata import ExecutorCodegenMetadata, FunctionInfo
 from compiler.driver.relay.options import Executor
 from compiler.ir.error import ArgumentError
+from compiler.ir.expr.primexpr import Var
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import Var
 from compiler.relay.ty import TensorType
 from compiler.runtime.module import ENTRY
 from compiler.tir.analysis.memory import calculate_constant_bytes, calculate_workspace_bytes

@@ -13,10 +13,10 @@ from compiler.driver.relay.groups import StructuralKey, kernel_name, structural_
 from compiler.driver.relay.kernels import clear_cache
 from compiler.driver.relay.lower import LoweredKernel, lower_group
 from compiler.driver.relay.options import mangle_module_name
+from compiler.ir.expr.primexpr import PrimExpr, convert
 from compiler.ir.extension import public_module
 from compiler.ir.function import GlobalVar
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import PrimExpr, convert
 from compiler.ir.types import Type
 from compiler.relay.expr import Call
 from compiler.relay.function import Function

@@ -14,7 +14,7 @@ from compiler.driver.relay.executor import create_executor
 from compiler.ir.error import ArgumentError, expected
 from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
-from compiler.ir.pass_context import PassContext
+from compiler.ir.passes.context import PassContext
 from compiler.relay.analysis import operands, post_order, with_operands
 from compiler.relay.binding import bind
 from compiler.relay.expr import Call, Constant, Tuple, Var, const

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from compiler.ir.dict_attrs import DictAttrs
+from compiler.ir.attrs.dict_attrs import DictAttrs
 from compiler.ir.error import ArgumentError
 from compiler.ir.function import GlobalVar
 from compiler.ir.module import IRModule

@@ -10,9 +10,9 @@ import numpy as np
 from compiler.classic.relay.transform.dynamic_to_static import DynamicToStatic
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
+from compiler.ir.expr.primexpr import AnyDim
 from compiler.ir.function import GlobalVar
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import AnyDim
 from compiler.ir.transform import ModulePass, PassContext
 from compiler.relay.binding import bind
 from compiler.relay.expr import Call, If, Var, const

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from compiler.ir.expr.primexpr import FloatImm
 from compiler.ir.op import Op, register_op_attr
-from compiler.ir.primexpr import FloatImm
 from compiler.relay.expr import Call
 from compiler.relay.op.unary import ClipAttrs
 from compiler.relay.transform.rewriter import call_of

@@ -12,7 +12,7 @@ from compiler.classic.te.hybrid.parser import parse_function
 from compiler.classic.te.hybrid.runtime import describes_operation, run_as_python
 from compiler.classic.te.hybrid.writer import write_script
 from compiler.ir.error import ArgumentError
-from compiler.ir.primexpr import Var
+from compiler.ir.expr.primexpr import Var
 from compiler.te.bounds import infer_bound
 from compiler.te.schedule import Schedule
 from compiler.te.schedule_ops import StatementBuilder, ThreadMerger

@@ -12,8 +12,7 @@ from compiler.classic.te.hybrid.scopes import LoopVariable, Scalar
 from compiler.classic.te.hybrid.words import LOOPS, constant_int
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, TVMError, show
-from compiler.ir.origin import derived_from, mint_location
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     FloatImm,
     IntImm,
     IterVar,
@@ -25,6 +24,7 @@ from compiler.ir.primexpr import (
     as_exprs,
     const,
 )
+from compiler.ir.origin import derived_from, mint_location
 from compiler.te.axis import thread_axis
 from compiler.te.hybrid_op import HybridOp
 from compiler.te.operation import placeholder

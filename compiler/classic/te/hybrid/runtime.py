@@ -11,7 +11,7 @@ import numpy as np
 
 from compiler.classic.te.hybrid.words import max_num_threads
 from compiler.ir.error import ArgumentError
-from compiler.ir.primexpr import PrimExpr
+from compiler.ir.expr.primexpr import PrimExpr
 from compiler.runtime.numpy_types import NumPyArray
 from compiler.te.tensor import Tensor
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from compiler.ir.error import ArgumentError
-from compiler.ir.primexpr import PrimExpr, Range, const
+from compiler.ir.expr.primexpr import PrimExpr, Range, const
 from compiler.te.tensor import Tensor
 from compiler.tir.producer_stmt import ProducerRealize
 from compiler.tir.stmt import Stmt

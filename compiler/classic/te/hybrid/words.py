@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial, reduce
 
 from compiler.ir.error import ArgumentError, show
-from compiler.ir.primexpr import BinaryOp, ExprLike, IntImm, Max, Min, PrimExpr, binary, const, convert
+from compiler.ir.expr.primexpr import BinaryOp, ExprLike, IntImm, Max, Min, PrimExpr, binary, const, convert
 from compiler.target import Target
 from compiler.te.tensor import Tensor
 from compiler.tir import op

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from compiler.arith import Analyzer
 from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError
-from compiler.ir.functor import Functor
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     EQ,
     GE,
     GT,
@@ -38,6 +37,7 @@ from compiler.ir.primexpr import (
     Sub,
     Var,
 )
+from compiler.ir.functor import Functor
 from compiler.te.tensor import Tensor
 from compiler.tir.producer_stmt import ProducerRealize, ProducerStore
 from compiler.tir.stmt import AssertStmt, AttrStmt, Evaluate, For, ForKind, IfThenElse, LetStmt, SeqStmt, Stmt

@@ -31,7 +31,7 @@ from compiler.classic.tir.intrinsics.mma_m16n8k8 import (
     index_map_shared_16x16_to_ldmatrix_32x8_layout,
 )
 from compiler.classic.tir.intrinsics.products import register_intrinsic
-from compiler.ir.primexpr import PrimExpr
+from compiler.ir.expr.primexpr import PrimExpr
 from compiler.tir.buffer import Buffer
 from compiler.tir.function import PrimFunc
 from compiler.tir.matrix_fragments import WARP as WARP_SIZE

@@ -6,7 +6,7 @@ from compiler.classic.tir.intrinsics.fragment_layouts import fragment_number
 from compiler.classic.tir.intrinsics.products import register_intrinsic
 from compiler.classic.tir.intrinsics.program_text import function_head, match_buffer, parse_function, root_block, whole
 from compiler.ir.error import ArgumentError
-from compiler.ir.primexpr import PrimExpr
+from compiler.ir.expr.primexpr import PrimExpr
 from compiler.tir.buffer import Buffer
 from compiler.tir.function import PrimFunc
 

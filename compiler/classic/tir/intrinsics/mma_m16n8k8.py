@@ -18,7 +18,7 @@ from compiler.classic.tir.intrinsics.program_text import (
     thread_loop,
     whole,
 )
-from compiler.ir.primexpr import ExprLike
+from compiler.ir.expr.primexpr import ExprLike
 from compiler.tir.function import PrimFunc
 from compiler.tir.matrix_fragments import WARP
 

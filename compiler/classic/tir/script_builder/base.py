@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 from compiler.ir.context_stack import ContextStack
 from compiler.ir.error import ArgumentError, show
+from compiler.ir.expr.primexpr import IterVar, Var
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import IterVar, Var
 from compiler.tir.buffer import Buffer
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Stmt

@@ -7,9 +7,9 @@ from typing import Any
 
 from compiler.classic.tir.script_builder.base import IRBuilder, IRBuilderFrame
 from compiler.ir.error import ArgumentError
+from compiler.ir.expr.primexpr import IterVar, PrimExpr, Range, Var, const
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import IterVar, PrimExpr, Range, Var, const
 from compiler.ir.types import Type
 from compiler.tir.analysis.block_access import get_block_access_region
 from compiler.tir.block import Block, BlockRealize, MatchBufferRegion

@@ -32,7 +32,7 @@ from compiler.classic.tir.script_builder.frame import (
     WhileFrame,
 )
 from compiler.ir.error import ArgumentError, show
-from compiler.ir.primexpr import ExprLike, IterVar, PrimExpr, Range, Var, const, convert
+from compiler.ir.expr.primexpr import ExprLike, IterVar, PrimExpr, Range, Var, const, convert
 from compiler.ir.types import Type
 from compiler.tir.block import MatchBufferRegion
 from compiler.tir.buffer import Buffer as BufferNode

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum, auto, unique
 
 from compiler.ir.error import ArgumentError, expected
+from compiler.ir.expr.primexpr import FloatImm, IntImm
 from compiler.ir.object_path import ObjectPath
-from compiler.ir.primexpr import FloatImm, IntImm
 
 __all__ = [
     "AssertDoc",

@@ -3,7 +3,7 @@
 from functools import partial
 
 from compiler.ir.extension import extension_point
-from compiler.ir.pass_package import load_passes
+from compiler.ir.passes.package import load_passes
 
 __all__ = load_passes(globals())
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir.error import ArgumentError, show
+from compiler.ir.expr.primexpr import PrimExpr, Range
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import PrimExpr, Range
 from compiler.ir.transform import PassContext
 from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.function import PrimFunc

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from compiler.ir.expr.primexpr import IterVar, Let, PrimExpr, Var
+from compiler.ir.expr.substitute import substitute
 from compiler.ir.module import IRModule
 from compiler.ir.node import N, rebuild
-from compiler.ir.primexpr import IterVar, Let, PrimExpr, Var
-from compiler.ir.substitute import substitute
 from compiler.ir.transform import PassContext
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, AllocateConst, AttrStmt, For, LetStmt, Stmt

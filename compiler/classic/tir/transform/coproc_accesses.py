@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from compiler.arith.int_set import IntervalSet, IntSet
 from compiler.arith.interval_arithmetic import eval_set
+from compiler.ir.expr.primexpr import Call, IntImm, IterVar, Range, Var
 from compiler.ir.functor import Visitor
-from compiler.ir.primexpr import Call, IntImm, IterVar, Range, Var
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.builtin import ACCESS_PTR
 from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, Evaluate, For, IfThenElse, LetStmt, Stmt, While

@@ -10,9 +10,9 @@ from compiler.classic.tir.transform.coproc_accesses import COPROC_SCOPE, Access,
 from compiler.classic.tir.transform.coproc_dependences import Dependences
 from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError
+from compiler.ir.expr.primexpr import Call, ExprLike, IterVar, PrimExpr, Var, const, convert
 from compiler.ir.module import IRModule
 from compiler.ir.op import Op
-from compiler.ir.primexpr import Call, ExprLike, IterVar, PrimExpr, Var, const, convert
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.function import PrimFunc

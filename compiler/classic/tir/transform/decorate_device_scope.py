@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from compiler.ir.expr.primexpr import const
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import const
 from compiler.ir.transform import PassContext
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import AttrStmt

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 from compiler.ir.error import LoweringError
+from compiler.ir.expr.primexpr import IntImm, IterVar, Var
+from compiler.ir.expr.substitute import free_vars
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import IntImm, IterVar, Var
-from compiler.ir.substitute import free_vars
 from compiler.ir.transform import ModulePass, PassContext
 from compiler.tir.block import Block, BlockRealize
 from compiler.tir.function import PrimFunc

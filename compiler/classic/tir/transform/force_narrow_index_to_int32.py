@@ -6,10 +6,10 @@ from typing import Any
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError, show
+from compiler.ir.expr.primexpr import BinaryOp, Call, Cast, IntImm, PrimExpr, Var, cast
 from compiler.ir.functor import AnyNode
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node, duplicate, rebuild, structure
-from compiler.ir.primexpr import BinaryOp, Call, Cast, IntImm, PrimExpr, Var, cast
 from compiler.ir.transform import PassContext
 from compiler.tir.buffer import Buffer
 from compiler.tir.function import PrimFunc

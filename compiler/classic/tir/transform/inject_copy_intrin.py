@@ -8,9 +8,9 @@ from typing import NamedTuple
 from compiler.arith.analyzer import Analyzer
 from compiler.arith.detect_linear_equation import detect_clip_bound, detect_linear_equation
 from compiler.ir.error import LoweringError, show
+from compiler.ir.expr.primexpr import Call, Cast, Max, PrimExpr, Select, binary, const
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import Call, Cast, Max, PrimExpr, Select, binary, const
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.buffer import Buffer, BufferLoad

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir.error import LoweringError
+from compiler.ir.expr.primexpr import Call, IntImm, PrimExpr, Range, Var, const
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.op import Op
 from compiler.ir.origin import user_place
-from compiler.ir.primexpr import Call, IntImm, PrimExpr, Range, Var, const
 from compiler.ir.transform import PassContext
 from compiler.tir.arithmetic import bitwise_xor, floordiv, floormod
 from compiler.tir.block import Block

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from compiler.ir.expr.primexpr import Call, PrimExpr, Var
+from compiler.ir.expr.substitute import post_order_visit, substitute
 from compiler.ir.function import GlobalVar
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import Call, PrimExpr, Var
-from compiler.ir.substitute import post_order_visit, substitute
 from compiler.ir.transform import ModulePass, PassContext
 from compiler.tir.builtin import RET
 from compiler.tir.function import PrimFunc

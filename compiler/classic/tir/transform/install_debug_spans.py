@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node, duplicate
 from compiler.ir.origin import derived_from
-from compiler.ir.primexpr import PrimExpr, Var
 from compiler.ir.source_span import SourceName, Span
 from compiler.ir.transform import PassContext
 from compiler.tir.function import PrimFunc

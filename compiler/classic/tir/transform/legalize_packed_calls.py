@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from compiler.ir.error import LoweringError, show
+from compiler.ir.expr.primexpr import Call, Cast, IntImm, PrimExpr, Var, const
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import Call, Cast, IntImm, PrimExpr, Var, const
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.buffer import Buffer

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from compiler.ir.expr.primexpr import PrimExpr, Var
+from compiler.ir.expr.substitute import free_vars
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import PrimExpr, Var
 from compiler.ir.structural import structural_equal
-from compiler.ir.substitute import free_vars
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.function import PrimFunc

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError
+from compiler.ir.expr.primexpr import Call, PrimExpr, Var, const
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import Call, PrimExpr, Var, const
 from compiler.ir.transform import PassContext
 from compiler.tir.allocations import pointer_scope
 from compiler.tir.analysis.features import features

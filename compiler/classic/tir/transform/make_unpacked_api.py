@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from compiler.ir.expr.primexpr import EQ, StringImm, Var, const
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import EQ, StringImm, Var, const
 from compiler.ir.transform import PassContext
 from compiler.ir.types import PrimType
 from compiler.runtime.device import DEVICE_TYPES

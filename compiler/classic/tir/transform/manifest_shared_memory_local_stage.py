@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from compiler.ir.error import LoweringError, show
+from compiler.ir.expr.primexpr import Range, Var, const
+from compiler.ir.expr.substitute import substitute
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import user_place
-from compiler.ir.primexpr import Range, Var, const
-from compiler.ir.substitute import substitute
 from compiler.ir.transform import PassContext
 from compiler.tir.block import Block, BlockRealize
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, BufferStore

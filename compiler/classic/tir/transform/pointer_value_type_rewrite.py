@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from compiler.ir.expr.primexpr import Ramp
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import Ramp
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.function import PrimFunc

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from compiler.arith.analyzer import Analyzer
 from compiler.arith.facts import is_stable
 from compiler.arith.integer_region import Region, certain_region
+from compiler.ir.expr.primexpr import Not, PrimExpr
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import Not, PrimExpr
 from compiler.ir.structural import structural_equal
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.buffer_values import BufferValues

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from compiler.ir.error import LoweringError, show
+from compiler.ir.expr.primexpr import Call, Let, Var
+from compiler.ir.expr.substitute import uses_var
 from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import Call, Let, Var
-from compiler.ir.substitute import uses_var
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.buffer import BufferLoad

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from compiler.ir.expr.primexpr import LT, Add, FloorDiv, FloorMod, IntImm, Mul, PrimExpr, const
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import LT, Add, FloorDiv, FloorMod, IntImm, Mul, PrimExpr, const
 from compiler.ir.transform import PassContext
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt_functor import StmtExprMutator

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from compiler.arith.analyzer import Analyzer
 from compiler.classic.tir.transform.reduce_branching_through_overcompute import stays_inside
+from compiler.ir.expr.primexpr import Call
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import Call
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.buffer_values import BufferValues
 from compiler.tir.analysis.features import features

@@ -19,10 +19,10 @@ from compiler.driver.relay.graph import GraphProgram
 from compiler.driver.relay.lower import LoweredKernel
 from compiler.driver.relay.memory import MemoryPlan, type_bytes, value_owners
 from compiler.ir.error import BuildError
+from compiler.ir.expr.primexpr import Call, Var, const
 from compiler.ir.function import BaseFunc, GlobalVar
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import Call, Var, const
 from compiler.ir.types import PointerType, PrimType
 from compiler.relay.ty import TensorType
 from compiler.runtime.module import ENTRY

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from compiler.ir.attr_kinds import BOOL, DTYPE, STRING
 from compiler.ir.attrs import Attrs, attr_field
+from compiler.ir.attrs.kinds import BOOL, DTYPE, STRING
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
 from compiler.relay.function import Function

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from compiler.ir.attr_kinds import BOOL, INT, one_of
 from compiler.ir.attrs import Attrs, attr_field
+from compiler.ir.attrs.kinds import BOOL, INT, one_of
 from compiler.ir.types import Type
 from compiler.relay.op.common import NOT_SMOOTH
 from compiler.relay.op_registry import register

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from compiler.ir.expr import RelayExpr
+from compiler.ir.expr.primexpr import IntImm
 from compiler.ir.op import register_op_attr
-from compiler.ir.primexpr import IntImm
 from compiler.relay.dataflow_pattern import DFPattern, is_constant, is_op, wildcard
 from compiler.relay.expr import Call
 from compiler.relay.op.contrib.register import register_pattern_table

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from compiler import tir
-from compiler.ir.attr_kinds import SHAPE
 from compiler.ir.attrs import Attrs, attr_field
-from compiler.ir.primexpr import PrimExpr, Var
+from compiler.ir.attrs.kinds import SHAPE
+from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.ir.types import Type
 from compiler.relay.op.common import check_same_extent, int_of
 from compiler.relay.op.type_relations import tensor

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from compiler import te, tir
-from compiler.ir.attr_kinds import OPTIONAL_DTYPE, one_of
 from compiler.ir.attrs import AttrKind, Attrs, attr_field
-from compiler.ir.primexpr import PrimExpr, Var
+from compiler.ir.attrs.kinds import OPTIONAL_DTYPE, one_of
+from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.ir.types import Type
 from compiler.relay.op.common import check_same_extent
 from compiler.relay.op.nn.spatial import PADDING, POSITIVE_SPATIAL, SpatialAttrs, extents, window_dim

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.attr_kinds import BOOL, FLOAT, FLOATS, INT, OPTIONAL_DTYPE, STRING, one_of, optional
 from compiler.ir.attrs import AttrKind, Attrs, attr_field
+from compiler.ir.attrs.kinds import BOOL, FLOAT, FLOATS, INT, OPTIONAL_DTYPE, STRING, one_of, optional
 from compiler.ir.deprecation import deprecated
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from compiler.ir.attr_kinds import DTYPE, SHAPE, optional
 from compiler.ir.attrs import AttrKind, Attrs, attr_field
+from compiler.ir.attrs.kinds import DTYPE, SHAPE, optional
 from compiler.ir.error import expected
-from compiler.ir.primexpr import PrimExpr
+from compiler.ir.expr.primexpr import PrimExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Constant, Expr
 from compiler.relay.function_devices import VIRTUAL_DEVICE

@@ -7,8 +7,8 @@ from typing import Protocol
 
 import numpy as np
 
-from compiler.ir.attr_kinds import FLOAT, INT
 from compiler.ir.attrs import Attrs, attr_field
+from compiler.ir.attrs.kinds import FLOAT, INT
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, const
 from compiler.relay.op.common import check_same_extent, normalize_axis

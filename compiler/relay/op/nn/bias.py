@@ -6,8 +6,8 @@ from math import prod
 
 import numpy as np
 
-from compiler.ir.attr_kinds import FLOAT, INT
 from compiler.ir.attrs import Attrs, attr_field
+from compiler.ir.attrs.kinds import FLOAT, INT
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, TupleGetItem, TupleWrapper

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from compiler.ir import dtype as dt
-from compiler.ir.attr_kinds import BOOL, DTYPE, INT, POSITIVE_INT, STRING, optional
 from compiler.ir.attrs import Attrs, attr_field
+from compiler.ir.attrs.kinds import BOOL, DTYPE, INT, POSITIVE_INT, STRING, optional
 from compiler.ir.types import Type
 from compiler.relay.op.common import check_same_extent, has_any_dim, normalize_axis
 from compiler.relay.op.nn.conv import conv_complete, conv_reference, conv_relation

@@ -9,7 +9,7 @@ import numpy as np
 
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
-from compiler.ir.primexpr import PrimExpr
+from compiler.ir.expr.primexpr import PrimExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
 from compiler.relay.op.common import check_same_extent, is_symbolic

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
-from compiler.ir.attr_kinds import INT, OPTIONAL_DTYPE, POSITIVE_INT, STRING, optional
 from compiler.ir.attrs import attr_field
+from compiler.ir.attrs.kinds import INT, OPTIONAL_DTYPE, POSITIVE_INT, STRING, optional
 from compiler.relay.op.nn.spatial import PADDING, POSITIVE_SPATIAL, SPATIAL, SPATIAL_PREFIX, SpatialAttrs
 from compiler.topi.nn.conv import ConvSpec
 

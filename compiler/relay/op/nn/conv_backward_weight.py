@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from compiler import te
-from compiler.ir.attr_kinds import STRING
 from compiler.ir.attrs import attr_field
+from compiler.ir.attrs.kinds import STRING
 from compiler.ir.types import Type
 from compiler.relay.op.common import check_same_extent
 from compiler.relay.op.nn.conv_attrs import ConvAttrs

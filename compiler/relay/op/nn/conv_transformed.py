@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.attr_kinds import POSITIVE_INT
 from compiler.ir.attrs import Attrs, attr_field
+from compiler.ir.attrs.kinds import POSITIVE_INT
 from compiler.ir.types import Type
 from compiler.relay.op.common import FIRST_ORDER, check_same_extent, num_elements
 from compiler.relay.op.nn.conv import conv_reference, conv_relation

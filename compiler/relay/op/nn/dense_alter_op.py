@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from compiler.ir.attrs import Attrs
 from compiler.ir.expr import RelayExpr
-from compiler.ir.primexpr import IntImm
+from compiler.ir.expr.primexpr import IntImm
 from compiler.ir.types import Type
 from compiler.relay.expr import Call
 from compiler.relay.operator import call_op

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.attr_kinds import FLOAT, INTS
 from compiler.ir.attrs import Attrs, attr_field
+from compiler.ir.attrs.kinds import FLOAT, INTS
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
 from compiler.relay.op.common import has_any_dim

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.attr_kinds import STRING
 from compiler.ir.attrs import AttrKind, Attrs, attr_field
+from compiler.ir.attrs.kinds import STRING
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, const
 from compiler.relay.op.nn.spatial import POSITIVE_SPATIAL, SpatialAttrs, extents

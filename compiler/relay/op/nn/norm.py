@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.attr_kinds import BOOL, FLOAT, INT, INTS, optional
 from compiler.ir.attrs import Attrs, attr_field
-from compiler.ir.primexpr import PrimExpr
+from compiler.ir.attrs.kinds import BOOL, FLOAT, INT, INTS, optional
+from compiler.ir.expr.primexpr import PrimExpr
 from compiler.ir.types import Type
 from compiler.relay.op.axis_layouts import along_axes_layout, along_axis_layout, batch_norm_layout
 from compiler.relay.op.common import check_same_extent, normalize_axis

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.attr_kinds import PAIRS, one_of
 from compiler.ir.attrs import Attrs, attr_field
+from compiler.ir.attrs.kinds import PAIRS, one_of
 from compiler.ir.error import ArgumentError
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr

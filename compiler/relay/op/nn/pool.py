@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.attr_kinds import BOOL, STRING
 from compiler.ir.attrs import attr_field
+from compiler.ir.attrs.kinds import BOOL, STRING
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
 from compiler.relay.op.nn.spatial import PADDING, POSITIVE_SPATIAL, SpatialAttrs, extents, window_dim, windows

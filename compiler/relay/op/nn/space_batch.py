@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from compiler import te, tir
-from compiler.ir.attr_kinds import FLOAT, INTS, PAIRS
 from compiler.ir.attrs import Attrs, attr_field
-from compiler.ir.primexpr import PrimExpr, Var
+from compiler.ir.attrs.kinds import FLOAT, INTS, PAIRS
+from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
 from compiler.relay.op.common import has_any_dim

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 from numpy.lib.stride_tricks import as_strided
 
-from compiler.ir.attr_kinds import SHAPE, as_int
 from compiler.ir.attrs import AttrKind, Attrs
+from compiler.ir.attrs.kinds import SHAPE, as_int
 from compiler.ir.error import ArgumentError
-from compiler.ir.primexpr import PrimExpr
+from compiler.ir.expr.primexpr import PrimExpr
 from compiler.relay.op.common import has_any_dim
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.operator import Array, RelationError

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from compiler import tir
-from compiler.ir.attr_kinds import BOOL, FLOAT, STRING, one_of
 from compiler.ir.attrs import Attrs, attr_field
+from compiler.ir.attrs.kinds import BOOL, FLOAT, STRING, one_of
 from compiler.ir.types import Type
 from compiler.relay.op.common import has_any_dim
 from compiler.relay.op.nn.interpolate import resized

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from compiler.ir.attr_kinds import BOOL, STRING
 from compiler.ir.attrs import attr_field
+from compiler.ir.attrs.kinds import BOOL, STRING
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.op.nn.pool import AvgPool2DAttrs

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.attr_kinds import INT
 from compiler.ir.attrs import Attrs, attr_field
+from compiler.ir.attrs.kinds import INT
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Constant, array_const

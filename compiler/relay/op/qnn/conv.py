@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from compiler.ir.attr_kinds import DTYPE
 from compiler.ir.attrs import attr_field
+from compiler.ir.attrs.kinds import DTYPE
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.op.nn.conv import conv_complete, conv_reference, conv_relation

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.attr_kinds import FLOAT
 from compiler.ir.attrs import Attrs, attr_field
+from compiler.ir.attrs.kinds import FLOAT
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.op.qnn.arithmetic import Quantization, cast, fixed_point, rank_of, requantized, saturated

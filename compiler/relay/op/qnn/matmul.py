@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.attr_kinds import DTYPE, INT, optional
 from compiler.ir.attrs import Attrs, attr_field
+from compiler.ir.attrs.kinds import DTYPE, INT, optional
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.op.common import check_same_extent

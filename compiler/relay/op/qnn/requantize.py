@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.attr_kinds import DTYPE, INT, one_of
 from compiler.ir.attrs import attr_field
+from compiler.ir.attrs.kinds import DTYPE, INT, one_of
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.op.axis_layouts import along_axis_layout

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.attr_kinds import INT, INTS, one_of
 from compiler.ir.attrs import Attrs, attr_field
+from compiler.ir.attrs.kinds import INT, INTS, one_of
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, const
 from compiler.relay.op.random.threefry import KEY_DOC, KEY_TYPE, NO_GRADIENT, check_key, generated

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.attr_kinds import INTS
 from compiler.ir.attrs import Attrs, attr_field
+from compiler.ir.attrs.kinds import INTS
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Constant, Expr, array_const
 from compiler.relay.op.type_relations import tensor

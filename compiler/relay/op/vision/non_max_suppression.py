@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from compiler.ir.attr_kinds import BOOL, INT, one_of
 from compiler.ir.attrs import Attrs, attr_field
+from compiler.ir.attrs.kinds import BOOL, INT, one_of
 from compiler.ir.types import Type
 from compiler.relay.op.common import check_same_extent, has_any_dim
 from compiler.relay.op.type_relations import tensor

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from compiler.ir.attr_kinds import FLOAT, POSITIVE_INT
 from compiler.ir.attrs import Attrs, attr_field
+from compiler.ir.attrs.kinds import FLOAT, POSITIVE_INT
 from compiler.ir.types import Type
 from compiler.relay.op.common import check_same_extent
 from compiler.relay.op.type_relations import same_dtype, tensor

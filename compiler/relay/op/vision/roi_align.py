@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from compiler.ir.attr_kinds import BOOL, FLOAT, INT, one_of
 from compiler.ir.attrs import Attrs, attr_field
+from compiler.ir.attrs.kinds import BOOL, FLOAT, INT, one_of
 from compiler.ir.types import Type
 from compiler.relay.op.common import check_same_extent
 from compiler.relay.op.nn.spatial import POSITIVE_SPATIAL, SpatialAttrs

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from compiler import te, tir
-from compiler.ir.attr_kinds import FLOAT, one_of
 from compiler.ir.attrs import attr_field
-from compiler.ir.primexpr import PrimExpr, Var
+from compiler.ir.attrs.kinds import FLOAT, one_of
+from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.ir.types import Type
 from compiler.relay.op.common import check_same_extent
 from compiler.relay.op.nn.spatial import POSITIVE_SPATIAL, SpatialAttrs

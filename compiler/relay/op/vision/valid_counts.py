@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from compiler.ir.attr_kinds import FLOAT, INT, optional
 from compiler.ir.attrs import Attrs, attr_field
+from compiler.ir.attrs.kinds import FLOAT, INT, optional
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import TupleWrapper

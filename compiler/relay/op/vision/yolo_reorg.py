@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.attr_kinds import POSITIVE_INT
 from compiler.ir.attrs import Attrs, attr_field
-from compiler.ir.primexpr import PrimExpr, Var
+from compiler.ir.attrs.kinds import POSITIVE_INT
+from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.ir.types import Type
 from compiler.relay.op.common import has_any_dim
 from compiler.relay.op.type_relations import tensor

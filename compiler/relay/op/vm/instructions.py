@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from compiler.ir.attr_kinds import SHAPE, Items
 from compiler.ir.attrs import AttrKind, Attrs, attr_field
-from compiler.ir.primexpr import PrimExpr
+from compiler.ir.attrs.kinds import SHAPE, Items
+from compiler.ir.expr.primexpr import PrimExpr
 from compiler.ir.types import FuncType, Type
 from compiler.relay.expr import Call, Expr
 from compiler.relay.op.creation import ShapeOfAttrs, shape_compute, shape_relation

@@ -5,7 +5,7 @@ from __future__ import annotations
 from llvmlite import ir
 
 from compiler.ir.error import BuildError
-from compiler.ir.primexpr import Call, IntImm, PrimExpr, StringImm
+from compiler.ir.expr.primexpr import Call, IntImm, PrimExpr, StringImm
 from compiler.target.codegen.llvm.packed_calls import call_rows, text_constant
 from compiler.target.codegen.llvm.state import Emitter
 from compiler.target.codegen.llvm.types import I8, I32, I64, constant, register_type

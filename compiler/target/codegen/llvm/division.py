@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from compiler.ir.primexpr import Broadcast, IntImm, PrimExpr
+from compiler.ir.expr.primexpr import Broadcast, IntImm, PrimExpr
 from compiler.target.codegen.llvm.types import constant
 
 

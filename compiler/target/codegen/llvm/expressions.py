@@ -8,10 +8,7 @@ from llvmlite import ir
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
-from compiler.ir.function import GlobalVar
-from compiler.ir.functor import Functor
-from compiler.ir.op import Op
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     EQ,
     GE,
     GT,
@@ -46,6 +43,9 @@ from compiler.ir.primexpr import (
     Var,
     of_truth_values,
 )
+from compiler.ir.function import GlobalVar
+from compiler.ir.functor import Functor
+from compiler.ir.op import Op
 from compiler.target.codegen.llvm.debug_locations import Locator
 from compiler.target.codegen.llvm.division import (
     floor_div,

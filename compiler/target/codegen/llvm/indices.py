@@ -11,8 +11,7 @@ from collections.abc import Callable
 from llvmlite import ir
 
 from compiler.ir import dtype as dt
-from compiler.ir.functor import Functor
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     Add,
     BinaryOp,
     Cast,
@@ -26,6 +25,7 @@ from compiler.ir.primexpr import (
     Sub,
     Var,
 )
+from compiler.ir.functor import Functor
 from compiler.target.codegen.llvm.debug_locations import Locator
 from compiler.target.codegen.llvm.division import floor_div, floor_mask, floor_mod, floor_shift, power_of_two
 from compiler.target.codegen.llvm.state import FunctionState

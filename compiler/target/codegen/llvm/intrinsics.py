@@ -10,9 +10,9 @@ from llvmlite import ir
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
+from compiler.ir.expr.primexpr import Broadcast, Call, FloatImm, IntImm, PrimExpr, StringImm
 from compiler.ir.op import Op
 from compiler.ir.origin import user_place
-from compiler.ir.primexpr import Broadcast, Call, FloatImm, IntImm, PrimExpr, StringImm
 from compiler.target.codegen.llvm.argument_stacks import call_packed_lowered, stack_alloca, struct_get, struct_set
 from compiler.target.codegen.llvm.packed_calls import call_packed, call_traced, text_constant
 from compiler.target.codegen.llvm.speculation import is_speculatable

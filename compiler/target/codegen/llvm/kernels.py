@@ -8,13 +8,13 @@ from llvmlite import ir
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError, TargetError
+from compiler.ir.expr.primexpr import Call, IterVar, StringImm
+from compiler.ir.expr.substitute import post_order_visit
 from compiler.ir.memory import ALIGNMENT
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node
 from compiler.ir.op import Op
 from compiler.ir.origin import user_place
-from compiler.ir.primexpr import Call, IterVar, StringImm
-from compiler.ir.substitute import post_order_visit
 from compiler.runtime.signature import Signature
 from compiler.target.codegen.llvm import pipeline
 from compiler.target.codegen.llvm.allocations import stack_elements

@@ -9,8 +9,8 @@ from llvmlite import ir
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
+from compiler.ir.expr.primexpr import Add, Broadcast, Cast, IntImm, Mul, PrimExpr, Ramp, Sub, Var, is_const_int
 from compiler.ir.memory import ALIGNMENT
-from compiler.ir.primexpr import Add, Broadcast, Cast, IntImm, Mul, PrimExpr, Ramp, Sub, Var, is_const_int
 from compiler.target.codegen.llvm.state import FunctionState
 from compiler.target.codegen.llvm.types import I1, I32, I64, VOID, lane_mask, lanes_of, memory_type, poison, with_lanes
 from compiler.tir.buffer import Buffer, compact_strides

@@ -8,8 +8,8 @@ cost of an instruction or two for each vector, which numbers that were clipped b
 from __future__ import annotations
 
 from compiler.ir import dtype as dt
+from compiler.ir.expr.primexpr import Broadcast, Call, FloatImm, Max, Min, PrimExpr
 from compiler.ir.op import Op
-from compiler.ir.primexpr import Broadcast, Call, FloatImm, Max, Min, PrimExpr
 
 __all__ = ["may_not_fit"]
 

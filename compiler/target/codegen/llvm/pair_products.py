@@ -14,8 +14,8 @@ from llvmlite import ir
 
 from compiler.arith import Analyzer
 from compiler.ir import dtype as dt
-from compiler.ir.primexpr import Add, Broadcast, Cast, Mul, PrimExpr, Ramp, Var, const, is_const_int
-from compiler.ir.substitute import substitute
+from compiler.ir.expr.primexpr import Add, Broadcast, Cast, Mul, PrimExpr, Ramp, Var, const, is_const_int
+from compiler.ir.expr.substitute import substitute
 from compiler.target.codegen.llvm.state import Emitter
 from compiler.target.codegen.llvm.types import I16, I32, lane_mask
 from compiler.target.cpu_features import int16_vector_bits

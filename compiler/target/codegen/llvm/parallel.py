@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from llvmlite import ir
 
+from compiler.ir.expr.primexpr import Call, Var
 from compiler.ir.function import GlobalVar
 from compiler.ir.functor import Visitor
 from compiler.ir.memory import ALIGNMENT
 from compiler.ir.node import Node
-from compiler.ir.primexpr import Call, Var
 from compiler.target.codegen.llvm.allocations import STACK_BUDGET, stack_bytes, stack_elements
 from compiler.target.codegen.llvm.builder import Builder
 from compiler.target.codegen.llvm.state import FunctionState

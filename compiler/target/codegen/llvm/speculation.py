@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from compiler.ir import dtype as dt
+from compiler.ir.expr.primexpr import BinaryOp, Broadcast, Call, FloatImm, IntImm, PrimExpr
 from compiler.ir.functor import Functor
 from compiler.ir.node import Node
 from compiler.ir.op import CallEffect, Op
-from compiler.ir.primexpr import BinaryOp, Broadcast, Call, FloatImm, IntImm, PrimExpr
 
 
 class _Speculation(Functor):

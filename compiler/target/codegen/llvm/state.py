@@ -8,7 +8,7 @@ from typing import Protocol
 
 from llvmlite import ir
 
-from compiler.ir.primexpr import PrimExpr, Var
+from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.runtime.signature import Signature
 from compiler.target.codegen.llvm.builder import Builder
 from compiler.target.codegen.llvm.debug_locations import DebugLocations

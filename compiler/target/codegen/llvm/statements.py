@@ -8,11 +8,11 @@ from llvmlite import ir
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
+from compiler.ir.expr.primexpr import IntImm, IterVar, Max, Min, PrimExpr, StringImm
+from compiler.ir.expr.substitute import substitute, uses_var
 from compiler.ir.functor import Functor
 from compiler.ir.memory import ALIGNMENT
-from compiler.ir.primexpr import IntImm, IterVar, Max, Min, PrimExpr, StringImm
 from compiler.ir.structural import structural_equal
-from compiler.ir.substitute import substitute, uses_var
 from compiler.target.codegen.llvm.allocations import STACK_BUDGET, stack_bytes, stack_elements
 from compiler.target.codegen.llvm.expressions import Expressions
 from compiler.target.codegen.llvm.memory import divisor

@@ -12,7 +12,7 @@ from llvmlite import ir
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError, counted
-from compiler.ir.primexpr import Call, PrimExpr
+from compiler.ir.expr.primexpr import Call, PrimExpr
 from compiler.target.codegen.llvm.state import DeclaredFunction, Emitter
 from compiler.target.codegen.llvm.types import I32, I64, constant, register_type
 from compiler.target.codegen.signatures import returned_type

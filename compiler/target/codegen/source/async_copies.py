@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compiler.ir.error import BuildError
+from compiler.ir.expr.primexpr import Call, IntImm, PrimExpr
 from compiler.ir.origin import user_place
-from compiler.ir.primexpr import Call, IntImm, PrimExpr
 from compiler.target.codegen.source.device import CallRule
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from compiler.ir import dtype as dt
-from compiler.ir.primexpr import Call
+from compiler.ir.expr.primexpr import Call
 
 if TYPE_CHECKING:
     from compiler.target.codegen.source.expressions import Expressions

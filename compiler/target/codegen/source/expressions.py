@@ -10,11 +10,7 @@ from string import Formatter
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
-from compiler.ir.functor import Functor
-from compiler.ir.node import Node
-from compiler.ir.op import Op
-from compiler.ir.origin import user_place
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     EQ,
     GE,
     GT,
@@ -46,8 +42,12 @@ from compiler.ir.primexpr import (
     is_const_int,
     of_truth_values,
 )
-from compiler.ir.substitute import substitute
-from compiler.ir.text import TextBuilder
+from compiler.ir.expr.substitute import substitute
+from compiler.ir.functor import Functor
+from compiler.ir.node import Node
+from compiler.ir.op import Op
+from compiler.ir.origin import user_place
+from compiler.ir.printing.text import TextBuilder
 from compiler.target.codegen.source.program import Program
 from compiler.tir import builtin
 from compiler.tir.allocations import pointer_scope

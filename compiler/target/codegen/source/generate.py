@@ -11,7 +11,7 @@ import msgspec
 from compiler.ir import dtype as dt
 from compiler.ir.instrument import active_instruments
 from compiler.ir.module import IRModule
-from compiler.ir.text import TextBuilder
+from compiler.ir.printing.text import TextBuilder
 from compiler.ir.transform import PassContext
 from compiler.runtime.signature import Signature
 from compiler.target.codegen.signatures import distinct, passed_type, signatures_of

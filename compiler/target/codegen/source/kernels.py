@@ -6,9 +6,9 @@ from contextlib import ExitStack
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError, TargetError
+from compiler.ir.expr.primexpr import Call, IntImm, IterVar, PrimExpr, StringImm, Var
 from compiler.ir.origin import user_place
-from compiler.ir.primexpr import Call, IntImm, IterVar, PrimExpr, StringImm, Var
-from compiler.ir.text import TextBuilder
+from compiler.ir.printing.text import TextBuilder
 from compiler.ir.types import PointerType, PrimType
 from compiler.target.codegen.source.device import DeviceRules, Head, Kernel, KernelParameter
 from compiler.target.codegen.source.lanes import without_vectors

@@ -5,9 +5,7 @@ from __future__ import annotations
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
-from compiler.ir.functor import Mutator, Visitor
-from compiler.ir.node import Node, rebuild
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     Broadcast,
     Call,
     Cast,
@@ -22,8 +20,10 @@ from compiler.ir.primexpr import (
     const,
     is_const_int,
 )
+from compiler.ir.expr.substitute import substitute
+from compiler.ir.functor import Mutator, Visitor
+from compiler.ir.node import Node, rebuild
 from compiler.ir.structural import structural_equal
-from compiler.ir.substitute import substitute
 from compiler.ir.types import PointerType, PrimType
 from compiler.target.codegen.source.device import VectorRules
 from compiler.tir import builtin

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compiler.ir.origin import user_location
-from compiler.ir.text import Line, TextBuilder
+from compiler.ir.printing.text import Line, TextBuilder
 from compiler.ir.transform import register_config_option
 from compiler.target.codegen.source.expressions import quoted
 

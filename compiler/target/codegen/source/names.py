@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from compiler.ir.error import BuildError
-from compiler.ir.primexpr import Var
+from compiler.ir.expr.primexpr import Var
 
 __all__ = ["Names", "identifier"]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
-from compiler.ir.primexpr import Call, PrimExpr, StringImm
+from compiler.ir.expr.primexpr import Call, PrimExpr, StringImm
 from compiler.runtime.c_types import ArgTypeCode
 from compiler.runtime.packed_call import FAILED, VARIABLE, dtype_bits
 from compiler.target.codegen.source.expressions import Expressions, quoted

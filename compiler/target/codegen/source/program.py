@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from compiler.ir.error import BuildError
+from compiler.ir.expr.primexpr import Var
 from compiler.ir.origin import Span, user_place
-from compiler.ir.primexpr import Var
 from compiler.runtime.signature import Signature
 from compiler.target.codegen.source.language import KEYWORDS, Language
 from compiler.target.codegen.source.names import Names

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
+from compiler.ir.expr.primexpr import Call, IntImm, PrimExpr, StringImm, const
+from compiler.ir.expr.substitute import post_order_visit
 from compiler.ir.function import GlobalVar
 from compiler.ir.functor import Functor
 from compiler.ir.memory import ALIGNMENT
 from compiler.ir.node import Node
-from compiler.ir.primexpr import Call, IntImm, PrimExpr, StringImm, const
-from compiler.ir.substitute import post_order_visit
-from compiler.ir.text import TextBuilder
+from compiler.ir.printing.text import TextBuilder
 from compiler.target.codegen.signatures import returned_type
 from compiler.target.codegen.source.expressions import Expressions
 from compiler.target.codegen.source.packed_calls import write_packed_call

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from compiler.ir.error import BuildError
+from compiler.ir.expr.primexpr import Call, IntImm, PrimExpr, StringImm, Var
 from compiler.ir.origin import user_place
-from compiler.ir.primexpr import Call, IntImm, PrimExpr, StringImm, Var
 from compiler.target.codegen.source.device import CallRule
 from compiler.tir.builtin import ACCESS_PTR
 

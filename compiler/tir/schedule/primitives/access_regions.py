@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from compiler.arith import Analyzer
 from compiler.ir.error import ArgumentError, show
-from compiler.ir.primexpr import ExprLike, Range, Var, as_exprs
-from compiler.ir.substitute import substitute
+from compiler.ir.expr.primexpr import ExprLike, Range, Var, as_exprs
+from compiler.ir.expr.substitute import substitute
 from compiler.tir.buffer import BufferRegion
 from compiler.tir.index_map import IndexMap
 from compiler.tir.schedule.conditions import buffer_of

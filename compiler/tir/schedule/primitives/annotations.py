@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compiler.ir.primexpr import FloatImm, IntImm, StringImm
+from compiler.ir.expr.primexpr import FloatImm, IntImm, StringImm
 from compiler.tir.schedule.conditions import buffer_of
 from compiler.tir.schedule.error import refuse
 from compiler.tir.schedule.primitives.loop_nest import replace_statement

@@ -13,10 +13,10 @@ from compiler.arith.int_set import IntervalSet, union
 from compiler.arith.interval_arithmetic import eval_set
 from compiler.arith.iter_map import IterMark, IterSumExpr, normalize_iter_map_to_expr
 from compiler.ir.error import ArgumentError
+from compiler.ir.expr.primexpr import IterVar, PrimExpr, Range, Var, const, is_const_int
+from compiler.ir.expr.substitute import free_vars, substitute, uses_var
 from compiler.ir.node import rebuild
 from compiler.ir.origin import current_span, derived_from
-from compiler.ir.primexpr import IterVar, PrimExpr, Range, Var, const, is_const_int
-from compiler.ir.substitute import free_vars, substitute, uses_var
 from compiler.tir.block import Block, BlockRealize
 from compiler.tir.buffer import Buffer, BufferRegion
 from compiler.tir.schedule.bindings import conjunction, conjuncts

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from compiler.arith import Analyzer
 from compiler.arith.int_set import union
 from compiler.ir.error import ArgumentError, show
+from compiler.ir.expr.primexpr import IterVar, PrimExpr, Range, Var, const
+from compiler.ir.expr.substitute import free_vars
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import IterVar, PrimExpr, Range, Var, const
-from compiler.ir.substitute import free_vars
 from compiler.tir.block import Block, BlockRealize
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.schedule.bindings import conjunction, conjuncts

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from compiler.ir.node import Node, rebuild
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     Call,
     Div,
     FloorDiv,
@@ -18,8 +17,9 @@ from compiler.ir.primexpr import (
     Var,
     const,
 )
+from compiler.ir.expr.substitute import free_vars, post_order_visit, substitute
+from compiler.ir.node import Node, rebuild
 from compiler.ir.structural import structural_equal, structural_hash
-from compiler.ir.substitute import free_vars, post_order_visit, substitute
 from compiler.tir.analysis.side_effect import is_pure
 from compiler.tir.block import Block
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, compact_strides

@@ -14,10 +14,10 @@ from compiler.arith import (
 )
 from compiler.arith.int_set import IntervalSet, IntSet, union
 from compiler.ir.error import ArgumentError
+from compiler.ir.expr.primexpr import IntImm, IterVar, PrimExpr, Range, Var, const, is_const_int
+from compiler.ir.expr.substitute import uses_var
 from compiler.ir.node import rebuild
 from compiler.ir.origin import current_span, derived_from
-from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Range, Var, const, is_const_int
-from compiler.ir.substitute import uses_var
 from compiler.tir.block import BlockRealize
 from compiler.tir.buffer import Buffer, BufferRegion
 from compiler.tir.op import floordiv, floormod

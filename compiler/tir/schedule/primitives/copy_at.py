@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from compiler.arith import Analyzer
 from compiler.arith.int_set import IntSet, union
 from compiler.ir.error import ArgumentError
+from compiler.ir.expr.primexpr import IterVar, PrimExpr, Range, Var, const
+from compiler.ir.expr.substitute import free_vars, substitute
 from compiler.ir.node import rebuild
 from compiler.ir.origin import current_span, derived_from
-from compiler.ir.primexpr import IterVar, PrimExpr, Range, Var, const
-from compiler.ir.substitute import free_vars, substitute
 from compiler.tir.block import Block, BlockRealize
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.schedule.bindings import conjuncts

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from compiler.arith import Analyzer, estimate_region_lower_bound, estimate_region_upper_bound
+from compiler.ir.expr.primexpr import Call, FloatImm, IntImm, IterVar, PrimExpr, Range, Select, Var, const, is_const_int
+from compiler.ir.expr.substitute import free_vars, substitute
 from compiler.ir.node import rebuild
 from compiler.ir.origin import current_span, derived_from
-from compiler.ir.primexpr import Call, FloatImm, IntImm, IterVar, PrimExpr, Range, Select, Var, const, is_const_int
-from compiler.ir.substitute import free_vars, substitute
 from compiler.tir.analysis.block_access import get_block_access_region
 from compiler.tir.block import Block, BlockRealize
 from compiler.tir.builtin import IF_THEN_ELSE

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from compiler.arith import Analyzer
+from compiler.ir.expr.primexpr import IterVar, PrimExpr, Var, const, is_const_int
+from compiler.ir.expr.substitute import free_vars, substitute, uses_var
 from compiler.ir.node import rebuild
 from compiler.ir.origin import current_span, derived_from
-from compiler.ir.primexpr import IterVar, PrimExpr, Var, const, is_const_int
-from compiler.ir.substitute import free_vars, substitute, uses_var
 from compiler.tir.block import Block, BlockRealize
 from compiler.tir.schedule.bindings import conjunction, conjuncts
 from compiler.tir.schedule.buffers import BlockMutator

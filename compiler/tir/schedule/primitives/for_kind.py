@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compiler.ir.primexpr import IterVar, Var
+from compiler.ir.expr.primexpr import IterVar, Var
 from compiler.tir.schedule.concurrent_loops import check_independent
 from compiler.tir.schedule.conditions import check_affine_binding, check_subtree_compact_dataflow
 from compiler.tir.schedule.registry import primitive

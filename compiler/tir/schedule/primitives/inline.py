@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from compiler.arith import Analyzer, IterMapLevel, detect_iter_map, eval_set, inverse_affine_iter_map
+from compiler.ir.expr.primexpr import And, IntImm, PrimExpr, Range, Var, is_const_int
+from compiler.ir.expr.substitute import free_vars, post_order_visit, substitute, values_of
 from compiler.ir.node import Node, rebuild
-from compiler.ir.primexpr import And, IntImm, PrimExpr, Range, Var, is_const_int
 from compiler.ir.structural import structural_equal
-from compiler.ir.substitute import free_vars, post_order_visit, substitute, values_of
 from compiler.tir.analysis.block_access import get_block_read_write_region
 from compiler.tir.block import Block, BlockRealize, MatchBufferRegion
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from compiler.arith import Analyzer
 from compiler.ir.error import ArgumentError, show
-from compiler.ir.node import Node, rebuild
-from compiler.ir.primexpr import (
+from compiler.ir.expr.primexpr import (
     FloatImm,
     IntImm,
     IterVar,
@@ -23,7 +22,8 @@ from compiler.ir.primexpr import (
     convert,
     is_const_int,
 )
-from compiler.ir.substitute import free_vars, post_order_visit, uses_var
+from compiler.ir.expr.substitute import free_vars, post_order_visit, uses_var
+from compiler.ir.node import Node, rebuild
 from compiler.tir.block import Block, BlockRealize
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.index_map import IndexMap

@@ -9,9 +9,9 @@ from operator import mul
 
 from compiler.arith import Analyzer
 from compiler.ir.error import ArgumentError, show
+from compiler.ir.expr.primexpr import IterVar, PrimExpr, Range, Var, const, convert, is_const_int
+from compiler.ir.expr.substitute import substitute, uses_var
 from compiler.ir.origin import current_span, derived_from
-from compiler.ir.primexpr import IterVar, PrimExpr, Range, Var, const, convert, is_const_int
-from compiler.ir.substitute import substitute, uses_var
 from compiler.tir.block import Block
 from compiler.tir.op import ceildiv
 from compiler.tir.schedule.bindings import simplified_bindings, with_predicate

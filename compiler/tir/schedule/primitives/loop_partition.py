@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from compiler.arith import Analyzer, estimate_region_upper_bound
+from compiler.ir.expr.primexpr import IterVar, PrimExpr, Range, Var, const, convert, is_const_int
+from compiler.ir.expr.substitute import free_vars, substitute, uses_var
 from compiler.ir.node import rebuild
 from compiler.ir.origin import current_span, derived_from
-from compiler.ir.primexpr import IterVar, PrimExpr, Range, Var, const, convert, is_const_int
-from compiler.ir.substitute import free_vars, substitute, uses_var
 from compiler.tir.analysis.block_access import get_block_read_write_region
 from compiler.tir.block import Block, BlockRealize, reduction_begins
 from compiler.tir.buffer import Buffer, BufferRegion

@@ -8,10 +8,10 @@ from itertools import combinations, pairwise
 
 from compiler.arith import Analyzer
 from compiler.ir.error import ArgumentError
+from compiler.ir.expr.primexpr import IterVar, Var, const
+from compiler.ir.expr.substitute import substitute, uses_var
 from compiler.ir.node import rebuild
 from compiler.ir.origin import current_span, derived_from
-from compiler.ir.primexpr import IterVar, Var, const
-from compiler.ir.substitute import substitute, uses_var
 from compiler.tir.block import Block
 from compiler.tir.buffer import Buffer
 from compiler.tir.schedule.buffers import statements_of

@@ -6,10 +6,10 @@ from collections.abc import Collection, Sequence
 
 from compiler.arith import Analyzer
 from compiler.ir.error import ArgumentError, show
+from compiler.ir.expr.primexpr import Add, Cast, IntImm, IterVar, Mul, PrimExpr, Range, Var, const
+from compiler.ir.expr.substitute import free_vars, post_order_visit
 from compiler.ir.node import Node, rebuild
 from compiler.ir.origin import current_span, derived_from
-from compiler.ir.primexpr import Add, Cast, IntImm, IterVar, Mul, PrimExpr, Range, Var, const
-from compiler.ir.substitute import free_vars, post_order_visit
 from compiler.tir.block import Block
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
 from compiler.tir.op import all as all_of

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from compiler.arith.analyzer import Analyzer
+from compiler.ir.expr.primexpr import IntImm, IterVar, PrimExpr, Range, Var, const, is_const_int
+from compiler.ir.expr.substitute import free_vars, post_order_visit, substitute
 from compiler.ir.node import Node, rebuild
-from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Range, Var, const, is_const_int
 from compiler.ir.structural import structural_equal
-from compiler.ir.substitute import free_vars, post_order_visit, substitute
 from compiler.tir.block import Block, BlockRealize
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.index_map import IndexMap

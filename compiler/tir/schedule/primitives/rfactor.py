@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
+from compiler.ir.expr.primexpr import IterVar, PrimExpr, Range, Var, const, is_const_int
+from compiler.ir.expr.substitute import free_vars, substitute
 from compiler.ir.node import rebuild
 from compiler.ir.origin import current_span, derived_from
-from compiler.ir.primexpr import IterVar, PrimExpr, Range, Var, const, is_const_int
-from compiler.ir.substitute import free_vars, substitute
 from compiler.tir.block import Block, BlockRealize
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
 from compiler.tir.schedule.bindings import conjunction, conjuncts

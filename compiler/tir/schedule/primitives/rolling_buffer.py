@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from compiler.arith import Analyzer
 from compiler.arith.int_set import union
+from compiler.ir.expr.primexpr import FloorMod, IntImm, IterVar, Mul, Or, PrimExpr, Range, Var, const, is_const_int
+from compiler.ir.expr.substitute import uses_var
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import FloorMod, IntImm, IterVar, Mul, Or, PrimExpr, Range, Var, const, is_const_int
-from compiler.ir.substitute import uses_var
 from compiler.tir.block import Block, BlockRealize
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.schedule.bindings import conjunction

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from compiler.ir.error import ArgumentError, show
-from compiler.ir.primexpr import IntImm, const
+from compiler.ir.expr.primexpr import IntImm, const
 from compiler.tir.schedule.conditions import is_output_block, scope_root
 from compiler.tir.schedule.error import IllegalStepError
 from compiler.tir.schedule.primitives.compute_at import compute_at

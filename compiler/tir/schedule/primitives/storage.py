@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compiler.ir import dtype as dt
+from compiler.ir.expr.primexpr import IntImm, PrimExpr, cast
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import IntImm, PrimExpr, cast
 from compiler.tir.block import ALIGNMENTS
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.schedule.buffers import ReplaceBuffers, renamed_buffer

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import NoReturn
 
 from compiler.ir.error import ArgumentError
-from compiler.ir.primexpr import And, Not, Or, PrimExpr
+from compiler.ir.expr.primexpr import And, Not, Or, PrimExpr
 from compiler.tir.script.operators import COMPARISONS, PYTHON_COMPARISONS, PYTHON_OPERATORS, Value
 
 __all__ = ["ExprEvaluator", "eval_assign", "eval_expr"]

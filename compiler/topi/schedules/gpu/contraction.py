@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from compiler.ir import dtype as dt
-from compiler.ir.primexpr import IterVar
+from compiler.ir.expr.primexpr import IterVar
 from compiler.target.device_limits import device_limits
 from compiler.target.target import Target
 from compiler.te import ComputeOp, Schedule, Stage, thread_axis

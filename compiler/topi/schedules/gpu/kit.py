@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from compiler.ir.primexpr import IterVar
+from compiler.ir.expr.primexpr import IterVar
 from compiler.target.target import Target
 from compiler.te import Stage
 from compiler.te.axis import thread_axis

@@ -8,8 +8,8 @@ their parts up in a tree.
 
 from __future__ import annotations
 
-from compiler.ir.primexpr import ProducerLoad
-from compiler.ir.substitute import free_vars, post_order_visit
+from compiler.ir.expr.primexpr import ProducerLoad
+from compiler.ir.expr.substitute import free_vars, post_order_visit
 from compiler.target.target import Target
 from compiler.te import ComputeOp, Schedule, Stage
 from compiler.te.axis import thread_axis

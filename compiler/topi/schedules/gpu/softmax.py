@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compiler.ir.primexpr import IterVar
+from compiler.ir.expr.primexpr import IterVar
 from compiler.target.target import Target
 from compiler.te import ComputeOp, Schedule, Stage, create_schedule
 from compiler.te.axis import thread_axis

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
+from compiler.ir.expr.primexpr import PrimExpr
 from compiler.ir.extension import public_module
-from compiler.ir.primexpr import PrimExpr
 from compiler.te import compute, decl_tensor_intrin, placeholder
 from compiler.te.tensor import Tensor
 from compiler.te.tensor_intrin import TensorIntrin

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from compiler.ir.primexpr import IntImm
+from compiler.ir.expr.primexpr import IntImm
 from compiler.target.target import Target
 from compiler.te import Schedule, Tensor
 from compiler.topi.compute import RowVectors

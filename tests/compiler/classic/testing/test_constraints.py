@@ -8,7 +8,7 @@ import pytest
 
 from compiler import tir
 from compiler.classic import testing
-from compiler.ir.primexpr import Range
+from compiler.ir.expr.primexpr import Range
 
 
 def test_equality_is_proved() -> None:

@@ -12,7 +12,7 @@ from compiler import te
 from compiler.classic.testing.tir import mfma_schedule, mma_schedule
 from compiler.classic.tir.intrinsics import cuda, rocm
 from compiler.driver.emulate import emulate
-from compiler.ir.primexpr import Var
+from compiler.ir.expr.primexpr import Var
 from compiler.tir.function import PrimFunc
 
 SIZE = 64

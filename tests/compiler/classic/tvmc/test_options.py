@@ -28,8 +28,8 @@ from compiler.classic.tvmc.target import (
 from compiler.classic.tvmc.tracker import tracker_host_port_from_cli
 from compiler.classic.tvmc.transform import apply_graph_transforms, convert_graph_layout, convert_to_mixed_precision
 from compiler.driver.relay.options import Executor, Runtime
+from compiler.ir.expr.scalars import AnyDim
 from compiler.ir.module import IRModule
-from compiler.ir.scalars import AnyDim
 from compiler.relay.parser import fromtext
 from compiler.runtime.ndarray import array
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from compiler import relay
 from compiler.ir import IRModule
-from compiler.ir.json_format import load_json, save_json
 from compiler.ir.node import rebuild
+from compiler.ir.serialization.json_format import load_json, save_json
 from compiler.ir.structural import structural_equal, structural_hash
 from compiler.relay.transform import InferType
 from compiler.relay.ty import TensorType, TypeVar

@@ -11,7 +11,7 @@ import compiler as tvm
 from compiler import relay, te, topi
 from compiler.classic.relay import op_strategy as strategy_room
 from compiler.classic.relay.op_strategy.wrappers import HANDED_ON, SCHEDULED
-from compiler.ir.dict_attrs import DictAttrs
+from compiler.ir.attrs.dict_attrs import DictAttrs
 from compiler.ir.error import UnknownNameError
 from compiler.relay.operator import relay_ops
 from compiler.target.target import Target

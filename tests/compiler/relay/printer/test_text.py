@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from compiler import relay, tir
-from compiler.ir.dict_attrs import DictAttrs
+from compiler.ir.attrs.dict_attrs import DictAttrs
 from compiler.ir.error import ArgumentError
 from compiler.ir.function import GlobalVar
 from compiler.ir.module import IRModule

@@ -9,7 +9,7 @@ import pytest
 import compiler.relay
 from compiler.ir import IRModule
 from compiler.ir.error import ArgumentError, TVMError
-from compiler.ir.pass_base import Pass
+from compiler.ir.passes.base import Pass
 from compiler.ir.transform import PassContext
 from tests.compiler.relay.transform.programs import PROGRAMS
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from compiler.classic.tir.intrinsics.x86 import VNNI_DOT_16x4_INTRIN, dot_product_16x4_u8i8i32_desc
-from compiler.ir.primexpr import PrimExpr, Var, const
+from compiler.ir.expr.primexpr import PrimExpr, Var, const
 from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.function import PrimFunc
 from compiler.tir.interpreter import interpret

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from compiler.ir.error import ArgumentError
-from compiler.ir.primexpr import LT, Add, And, Not, Var
+from compiler.ir.expr.primexpr import LT, Add, And, Not, Var
 from compiler.tir.script.core import doc
 from compiler.tir.script.core.diagnostics import Source
 from compiler.tir.script.core.evaluator import ExprEvaluator, eval_assign, eval_expr

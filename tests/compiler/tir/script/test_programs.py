@@ -12,9 +12,9 @@ import compiler as tvm
 from compiler import te, tir
 from compiler.ir import diagnostics
 from compiler.ir.error import ArgumentError
+from compiler.ir.expr.primexpr import Call, Div, IntImm, Ramp, SizeVar
 from compiler.ir.module import IRModule
 from compiler.ir.origin import OriginTable, recording
-from compiler.ir.primexpr import Call, Div, IntImm, Ramp, SizeVar
 from compiler.ir.structural import assert_structural_equal
 from compiler.tir import analysis
 from compiler.tir.block import Block

@@ -9,9 +9,9 @@ import pytest
 
 from compiler import tir
 from compiler.ir.error import ArgumentError
+from compiler.ir.expr.primexpr import Range, Var, const
 from compiler.ir.module import IRModule
 from compiler.ir.object_path import ObjectPath
-from compiler.ir.primexpr import Range, Var, const
 from compiler.ir.structural import assert_structural_equal
 from compiler.tir.block import MatchBufferRegion
 from compiler.tir.buffer import BufferRegion, BufferStore

@@ -8,7 +8,7 @@ import pytest
 
 import compiler as tvm
 from compiler import tir
-from compiler.ir.primexpr import IntImm, Var
+from compiler.ir.expr.primexpr import IntImm, Var
 from compiler.ir.structural import assert_structural_equal
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.block import Block

@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 
-from compiler.ir.primexpr import And, Or, PrimExpr, Var, const
+from compiler.ir.expr.primexpr import And, Or, PrimExpr, Var, const
 from compiler.tir.buffer import Buffer, BufferStore
 from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.function import PrimFunc

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from compiler.ir.expr.primexpr import PrimExpr, Range, Var, const
+from compiler.ir.expr.substitute import post_order_visit
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node
-from compiler.ir.primexpr import PrimExpr, Range, Var, const
 from compiler.ir.structural import assert_structural_equal
-from compiler.ir.substitute import post_order_visit
 from compiler.ir.transform import Pass, PassContext
 from compiler.tir import op as tir
 from compiler.tir.buffer import Buffer

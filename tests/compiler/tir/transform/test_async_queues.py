@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.arith.analyzer import Analyzer
+from compiler.ir.expr.primexpr import PrimExpr, const
+from compiler.ir.expr.substitute import substitute
 from compiler.ir.functor import Mutator
-from compiler.ir.primexpr import PrimExpr, const
-from compiler.ir.substitute import substitute
 from compiler.tir.block import BlockRealize
 from compiler.tir.buffer import BufferLoad, BufferStore
 from compiler.tir.function import PrimFunc

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from compiler.driver.build import build
-from compiler.ir.primexpr import Cast, IntImm
+from compiler.ir.expr.primexpr import Cast, IntImm
 from compiler.ir.transform import Pass
 from compiler.runtime.ndarray import array
 from compiler.tir.function import PrimFunc

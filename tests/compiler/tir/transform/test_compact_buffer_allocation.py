@@ -9,8 +9,8 @@ import pytest
 
 from compiler.arith.analyzer import Analyzer
 from compiler.arith.int_set import IntSet
-from compiler.ir.primexpr import Not, PrimExpr, Var, const
-from compiler.ir.substitute import substitute
+from compiler.ir.expr.primexpr import Not, PrimExpr, Var, const
+from compiler.ir.expr.substitute import substitute
 from compiler.tir import op as tir
 from compiler.tir.analysis.conditional_domains import domains_where
 from compiler.tir.block import Block

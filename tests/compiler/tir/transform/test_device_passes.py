@@ -9,8 +9,8 @@ import pytest
 
 from compiler import tir
 from compiler.ir.error import LoweringError
+from compiler.ir.expr.primexpr import Call, IterVar, Shuffle, StringImm, Var
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import Call, IterVar, Shuffle, StringImm, Var
 from compiler.target.target import Target
 from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.device_ops import THREAD_CONTEXT

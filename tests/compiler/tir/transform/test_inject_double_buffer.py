@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from compiler.ir.primexpr import Call
+from compiler.ir.expr.primexpr import Call
 from compiler.ir.transform import Sequential
 from compiler.tir.builtin import STORAGE_SYNC
 from compiler.tir.stmt import Allocate, DeclBuffer, For

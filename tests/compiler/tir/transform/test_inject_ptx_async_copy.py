@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.ir.primexpr import Call
+from compiler.ir.expr.primexpr import Call
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import AttrStmt, BufferStore
 from compiler.tir.transform import InjectPTXAsyncCopy

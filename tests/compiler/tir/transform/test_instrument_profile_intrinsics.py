@@ -9,8 +9,8 @@ import pytest
 
 import compiler as tvm
 from compiler import te, tir
+from compiler.ir.expr.primexpr import Call
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import Call
 from compiler.ir.transform import PassContext
 from compiler.tir.function import PrimFunc
 from compiler.tir.script import tir as T

@@ -10,8 +10,8 @@ import pytest
 
 from compiler import tir
 from compiler.ir.error import LoweringError
+from compiler.ir.expr.primexpr import Call, FloorDiv, FloorMod, Select
 from compiler.ir.op import Op, register_intrin_lowering, register_op_attr
-from compiler.ir.primexpr import Call, FloorDiv, FloorMod, Select
 from compiler.tir.builtin import LIKELY
 from compiler.tir.interpreter import interpret
 from compiler.tir.transform import ApplyIntrinRules, LowerIntrin

@@ -12,7 +12,7 @@ from compiler.driver.build import build
 from compiler.driver.emulate import emulate
 from compiler.driver.lower import lower
 from compiler.ir.error import LoweringError
-from compiler.ir.primexpr import Call, StringImm
+from compiler.ir.expr.primexpr import Call, StringImm
 from compiler.runtime import ndarray as nd
 from compiler.target.target import Target
 from compiler.tir.builtin import STORAGE_SYNC

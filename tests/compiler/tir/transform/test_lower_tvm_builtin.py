@@ -10,8 +10,8 @@ import pytest
 import compiler as tvm
 from compiler import te, tir
 from compiler.ir.error import LoweringError
+from compiler.ir.expr.primexpr import Call
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import Call
 from compiler.target.target import Target
 from compiler.tir.script import tir as T
 from compiler.tir.stmt import Allocate, AttrStmt, For, IfThenElse, LetStmt

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from compiler.ir.error import LoweringError
-from compiler.ir.primexpr import Call
+from compiler.ir.expr.primexpr import Call
 from compiler.target.target import Target
 from compiler.tir import PrimFunc
 from compiler.tir.device_ops import WARP_SHUFFLE

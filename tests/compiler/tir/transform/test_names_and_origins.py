@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from compiler.ir.expr.primexpr import IterVar, Range, Var, const
+from compiler.ir.expr.substitute import post_order_visit
 from compiler.ir.instrument import PassInstrument
 from compiler.ir.module import IRModule
 from compiler.ir.origin import OriginTable, Span, derived_from, recording
-from compiler.ir.primexpr import IterVar, Range, Var, const
-from compiler.ir.substitute import post_order_visit
 from compiler.ir.transform import Pass, PassContext, PassInfo
 from compiler.tir import op as tir
 from compiler.tir import transform

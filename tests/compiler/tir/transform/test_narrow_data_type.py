@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from compiler.ir.error import ArgumentError
+from compiler.ir.expr.primexpr import LT, IterVar, Select, Var, const
+from compiler.ir.expr.substitute import post_order_visit
 from compiler.ir.node import Node
-from compiler.ir.primexpr import LT, IterVar, Select, Var, const
 from compiler.ir.structural import assert_structural_equal
-from compiler.ir.substitute import post_order_visit
 from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.function import PrimFunc
 from compiler.tir.script import from_source

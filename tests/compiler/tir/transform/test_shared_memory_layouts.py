@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from compiler.ir.error import LoweringError
+from compiler.ir.expr.primexpr import Call, PrimExpr
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import Call, PrimExpr
 from compiler.tir.buffer import BufferLoad, BufferStore
 from compiler.tir.function import PrimFunc
 from compiler.tir.interpreter import interpret

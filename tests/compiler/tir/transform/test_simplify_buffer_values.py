@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from compiler.ir.expr.primexpr import Var, const
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import Var, const
 from compiler.tir.buffer import Buffer, BufferStore
 from compiler.tir.builtin import assume
 from compiler.tir.decl_buffer import decl_buffer

@@ -8,10 +8,10 @@ import random
 import pytest
 
 from compiler.arith.and_of_ors import MAX_CLAUSES, and_of_ors
+from compiler.ir.expr.primexpr import And, IntImm, Or, PrimExpr, Var
+from compiler.ir.expr.substitute import substitute
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import And, IntImm, Or, PrimExpr, Var
 from compiler.ir.structural import structural_equal
-from compiler.ir.substitute import substitute
 from compiler.tir import Evaluate, PrimFunc
 from compiler.tir.transform.simplify import Simplify
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from compiler.ir.error import LoweringError
+from compiler.ir.expr.primexpr import Call, StringImm
 from compiler.ir.function import GlobalVar
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import Call, StringImm
 from compiler.target.target import Target
 from compiler.tir.builtin import CALL_EXTERN, CALL_PACKED
 from compiler.tir.function import PrimFunc

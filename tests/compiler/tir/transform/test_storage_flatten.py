@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from compiler.ir.error import BoundError
-from compiler.ir.primexpr import const
+from compiler.ir.expr.primexpr import const
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.interpreter import interpret

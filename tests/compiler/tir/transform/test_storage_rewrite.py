@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from compiler.ir.error import LoweringError
-from compiler.ir.primexpr import Var, const
-from compiler.ir.type_keys import make_node
+from compiler.ir.expr.primexpr import Var, const
+from compiler.ir.serialization.type_keys import make_node
 from compiler.runtime.packed_func import register_func
 from compiler.tir.buffer import Buffer
 from compiler.tir.decl_buffer import decl_buffer

@@ -11,7 +11,7 @@ import pytest
 from compiler import te
 from compiler.driver.build import build
 from compiler.driver.lower import lower
-from compiler.ir.primexpr import Broadcast, Ramp, Var, const
+from compiler.ir.expr.primexpr import Broadcast, Ramp, Var, const
 from compiler.te.numpy_reference import evaluate
 from compiler.tir.buffer import moved_index
 from compiler.tir.interpreter import interpret
@@ -51,7 +51,7 @@ def test_programs_with_vectors_in_one_tagged_memory_compute_the_same(seed: int) 
 @pytest.mark.parametrize("lanes", [1, 4, -4])
 @pytest.mark.parametrize(("dtype", "of_shift"), [("int32", "int32"), ("int64", "int32"), ("int32", "int64")])
 def test_an_index_keeps_its_type_when_it_is_moved(lanes: int, dtype: str, of_shift: str) -> None:
-    from compiler.ir.lanes import lanes_of_count
+    from compiler.ir.expr.lanes import lanes_of_count
 
     i, shift = Var("i", dtype), const(5, of_shift)
     if lanes == 1:

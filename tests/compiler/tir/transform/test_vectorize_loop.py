@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from compiler.ir.error import LoweringError
-from compiler.ir.primexpr import Broadcast, PrimExpr, Select, Var, const
+from compiler.ir.expr.primexpr import Broadcast, PrimExpr, Select, Var, const
 from compiler.tir import op as tir
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.decl_buffer import decl_buffer

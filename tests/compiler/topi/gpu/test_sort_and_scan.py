@@ -13,8 +13,8 @@ import pytest
 import compiler as tvm
 from compiler.driver.emulate import emulate
 from compiler.driver.sanitize import sanitize
-from compiler.ir.primexpr import IntImm
-from compiler.ir.substitute import post_order_visit
+from compiler.ir.expr.primexpr import IntImm
+from compiler.ir.expr.substitute import post_order_visit
 from compiler.target import Target
 from compiler.target.cuda_tools import compile_cuda, missing_tools
 from compiler.tir.stmt import For

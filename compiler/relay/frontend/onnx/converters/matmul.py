@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
-from compiler.ir.primexpr import PrimExpr
+from compiler.ir.expr.primexpr import PrimExpr
 from compiler.relay.frontend.onnx.config import current_config
 from compiler.relay.frontend.onnx.integers import product_on_integers
 from compiler.relay.frontend.onnx.node import Node

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from compiler.ir.error import ArgumentError
+from compiler.ir.expr.primexpr import FloatImm, Range, Var
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import FloatImm, Range, Var
 from compiler.runtime.ndarray import array
 from compiler.tir.buffer import BufferStore
 from compiler.tir.decl_buffer import decl_buffer

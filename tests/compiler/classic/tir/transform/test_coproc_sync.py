@@ -11,9 +11,9 @@ import pytest
 from compiler import te
 from compiler.arith.analyzer import Analyzer
 from compiler.ir.error import LoweringError
+from compiler.ir.expr.primexpr import Call, IntImm, IterVar, PrimExpr
+from compiler.ir.expr.substitute import post_order_visit, substitute
 from compiler.ir.op import register_op_attr
-from compiler.ir.primexpr import Call, IntImm, IterVar, PrimExpr
-from compiler.ir.substitute import post_order_visit, substitute
 from compiler.tir import ir_builder
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import AttrStmt, Evaluate, For, IfThenElse, SeqStmt, Stmt

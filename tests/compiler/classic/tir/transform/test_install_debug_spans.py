@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from compiler.ir.expr.primexpr import FloatImm, Mul, PrimExpr, Var
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import FloatImm, Mul, PrimExpr, Var
 from compiler.ir.structural import assert_structural_equal
 from compiler.tir.buffer import BufferStore
 from compiler.tir.script import from_source

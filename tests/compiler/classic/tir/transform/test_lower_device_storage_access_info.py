@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from compiler.ir.error import LoweringError
-from compiler.ir.primexpr import PrimExpr
+from compiler.ir.expr.primexpr import PrimExpr
 from compiler.runtime.packed_func import register_func, remove_global_func
 from compiler.tir.function import PrimFunc
 from compiler.tir.memory_info import MemoryInfo

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from compiler.ir.error import LoweringError
-from compiler.ir.primexpr import Call
+from compiler.ir.expr.primexpr import Call
 from compiler.tir.builtin import RET
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import AssertStmt, AttrStmt

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler.ir.primexpr import FloorDiv, FloorMod, PrimExpr, Var
+from compiler.ir.expr.primexpr import FloorDiv, FloorMod, PrimExpr, Var
 from compiler.tir.buffer import BufferStore
 from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.transform import RenormalizeSplitPattern

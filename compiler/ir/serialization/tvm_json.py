@@ -13,17 +13,17 @@ from dataclasses import MISSING, fields
 from typing import Any, TypeAlias
 
 from compiler.ir.attrs import attrs_class
-from compiler.ir.axes import Range
-from compiler.ir.codecs import NODES
-from compiler.ir.dict_attrs import DictAttrs
+from compiler.ir.attrs.dict_attrs import DictAttrs
 from compiler.ir.error import ArgumentError, TVMError, show
 from compiler.ir.expr import set_checked_type
+from compiler.ir.expr.axes import Range
 from compiler.ir.extension import extension_point
 from compiler.ir.function import GlobalVar
 from compiler.ir.module import IRModule
 from compiler.ir.node import structure
 from compiler.ir.op import Op
-from compiler.ir.type_keys import node_class
+from compiler.ir.serialization.codecs import NODES
+from compiler.ir.serialization.type_keys import node_class
 
 __all__ = ["Fields", "is_tvm_json", "load_tvm_json", "our_type_key", "register_tvm_node"]
 

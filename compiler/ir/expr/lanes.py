@@ -7,9 +7,9 @@ from operator import index
 from typing import SupportsIndex, TypeAlias
 
 from compiler.ir.error import LanesError, show
+from compiler.ir.expr.operators import ExprLike, operator_builder
+from compiler.ir.expr.scalars import IntImm, PrimExpr
 from compiler.ir.op import register_op
-from compiler.ir.operators import ExprLike, operator_builder
-from compiler.ir.scalars import IntImm, PrimExpr
 
 __all__ = ["VSCALE", "LaneCount", "Lanes", "lane_count", "lanes_of_count"]
 

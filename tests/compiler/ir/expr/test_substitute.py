@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from compiler import tir
-from compiler.ir.primexpr import IntImm, Let, PrimExpr, Var, const
-from compiler.ir.substitute import free_vars, post_order_visit, substitute, uses_var
+from compiler.ir.expr.primexpr import IntImm, Let, PrimExpr, Var, const
+from compiler.ir.expr.substitute import free_vars, post_order_visit, substitute, uses_var
 
 i, j, n = Var("i"), Var("j"), Var("n")
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from compiler.ir.attrs import Attrs
+from compiler.ir.attrs.integer import kept_attr
 from compiler.ir.error import unknown_name
-from compiler.ir.integer_attribute import kept_attr
 
 DERIVED_ATTRS: dict[str, Callable[[Attrs], object]] = {}
 """Functions that compute attributes from others, by name; they raise ``KeyError`` where those are missing."""

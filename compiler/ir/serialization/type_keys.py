@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from compiler.ir.attrs import Attrs, attrs_class, attrs_type_key
-from compiler.ir.codecs import NODES, codec_named
 from compiler.ir.error import ArgumentError, TVMError, did_you_mean
+from compiler.ir.expr.primexpr import PrimExpr
 from compiler.ir.extension import extension_point
 from compiler.ir.node import Node, structure
-from compiler.ir.primexpr import PrimExpr
+from compiler.ir.serialization.codecs import NODES, codec_named
 
 __all__ = ["TYPE_KEY", "make_node", "node_class", "node_classes", "type_key_of"]
 

@@ -11,12 +11,12 @@ from dataclasses import field
 from typing import Any, ClassVar
 
 from compiler.ir import dtype as dt
-from compiler.ir.coercion import as_exprs, bound_value, check_bound_value, convert, match_types
 from compiler.ir.error import ArgumentError, DTypeError, show
+from compiler.ir.expr.coercion import as_exprs, bound_value, check_bound_value, convert, match_types
+from compiler.ir.expr.number_operations import larger, logical_and, logical_or, smaller, trunc_div, trunc_mod
+from compiler.ir.expr.scalars import PrimExpr, Var
 from compiler.ir.node import Node, node
-from compiler.ir.number_operations import larger, logical_and, logical_or, smaller, trunc_div, trunc_mod
 from compiler.ir.op import Op
-from compiler.ir.scalars import PrimExpr, Var
 
 __all__ = [
     "EQ", "GE", "GT", "LE", "LT", "NE", "Add", "And", "BinaryOp", "Call", "CmpOp", "Div", "FloorDiv",

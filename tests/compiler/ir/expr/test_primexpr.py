@@ -12,7 +12,7 @@ import pytest
 
 from compiler import te, tir
 from compiler.ir.error import ArgumentError, DTypeError, TVMError
-from compiler.ir.primexpr import IntImm, PrimExpr, Range, Var, const, convert
+from compiler.ir.expr.primexpr import IntImm, PrimExpr, Range, Var, const, convert
 
 i, j = Var("i"), Var("j")
 i64 = Var("l", "int64")

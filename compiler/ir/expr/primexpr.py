@@ -1,25 +1,25 @@
 """Scalar and vector expressions: indices, conditions and values at all levels.
 
-Variables and constants stand in :mod:`~compiler.ir.scalars`, conversions in :mod:`~compiler.ir.coercion`, expressions
-made of others in :mod:`~compiler.ir.operations`, axes and reductions in :mod:`~compiler.ir.axes`, and what Python's
-operators build in :mod:`~compiler.ir.arithmetic`.
+Variables and constants stand in :mod:`~compiler.ir.expr.scalars`, conversions in :mod:`~compiler.ir.expr.coercion`,
+expressions made of others in :mod:`~compiler.ir.expr.operations`, axes and reductions in :mod:`~compiler.ir.expr.axes`,
+and what Python's operators build in :mod:`~compiler.ir.expr.arithmetic`.
 """
 
 import typing
 
-from compiler.ir.arithmetic import (
+from compiler.ir.expr.arithmetic import (
     binary,
     bitwise,
     fold,
     of_truth_values,
 )
-from compiler.ir.axes import (
+from compiler.ir.expr.axes import (
     CommReducer,
     IterVar,
     Range,
     Reduce,
 )
-from compiler.ir.coercion import (
+from compiler.ir.expr.coercion import (
     Broadcast,
     Cast,
     Ramp,
@@ -34,9 +34,8 @@ from compiler.ir.coercion import (
     require_condition,
     wrap_int,
 )
-from compiler.ir.extension import public_module
-from compiler.ir.number_operations import trunc_div, trunc_mod
-from compiler.ir.operations import (
+from compiler.ir.expr.number_operations import trunc_div, trunc_mod
+from compiler.ir.expr.operations import (
     EQ,
     GE,
     GT,
@@ -62,12 +61,12 @@ from compiler.ir.operations import (
     Shuffle,
     Sub,
 )
-from compiler.ir.operators import (
+from compiler.ir.expr.operators import (
     ExprLike,
     ExprOperators,
 )
-from compiler.ir.producer import DataProducer, ProducerLoad
-from compiler.ir.scalars import (
+from compiler.ir.expr.producer import DataProducer, ProducerLoad
+from compiler.ir.expr.scalars import (
     AnyDim,
     FloatImm,
     IntImm,
@@ -76,6 +75,7 @@ from compiler.ir.scalars import (
     StringImm,
     Var,
 )
+from compiler.ir.extension import public_module
 
 __all__ = [
     "EQ",

@@ -15,16 +15,16 @@ from typing import Any
 import numpy as np
 
 from compiler.ir.attrs import Attrs, attrs_class
-from compiler.ir.codecs import Fields, codec_named, codec_of, register_codec
 from compiler.ir.env_func import EnvFunc
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr import RelayExpr, set_checked_type
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node, structure
 from compiler.ir.op import Op
+from compiler.ir.serialization.codecs import Fields, codec_named, codec_of, register_codec
+from compiler.ir.serialization.tvm_json import is_tvm_json, load_tvm_json
+from compiler.ir.serialization.type_keys import make_node, node_class, type_key_of
 from compiler.ir.source_span import SourceName, Span
-from compiler.ir.tvm_json import is_tvm_json, load_tvm_json
-from compiler.ir.type_keys import make_node, node_class, type_key_of
 from compiler.ir.types import InferredTypes
 
 __all__ = ["load_json", "save_json"]

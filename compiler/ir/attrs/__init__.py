@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, cast, dataclass_transform
 
-from compiler.ir.attr_info import AttrFieldInfo, field_info
+from compiler.ir.attrs.info import AttrFieldInfo, field_info
 from compiler.ir.error import AttrsError, TVMError, show, unknown_key, unknown_name
 from compiler.ir.extension import public_module
 

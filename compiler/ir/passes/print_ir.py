@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 
 from compiler.ir.module import IRModule
-from compiler.ir.pass_base import Pass
-from compiler.ir.pass_context import PassContext
+from compiler.ir.passes.base import Pass
+from compiler.ir.passes.context import PassContext
 
 __all__ = ["PrintIR"]
 

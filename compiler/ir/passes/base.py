@@ -16,8 +16,8 @@ from compiler.ir.error import ArgumentError, did_you_mean, errors_of_program, sh
 from compiler.ir.extension import extension_point
 from compiler.ir.instrument import PassInstrument, active_instruments
 from compiler.ir.module import IRModule
-from compiler.ir.pass_context import PassContext, PassInfo, register_config_option
-from compiler.ir.pass_options import check_options, option_types, options_text, usual_options
+from compiler.ir.passes.context import PassContext, PassInfo, register_config_option
+from compiler.ir.passes.options import check_options, option_types, options_text, usual_options
 
 __all__ = ["Pass", "check_option_names", "pass_class", "registered_passes", "required_pass"]
 

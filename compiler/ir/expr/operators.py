@@ -1,7 +1,7 @@
 """Python's operators on expressions.
 
 The class stands below the nodes that inherit from it; what an operator builds stands above them, in
-:mod:`compiler.ir.arithmetic`, which enters a row for each operator into the table here.
+:mod:`compiler.ir.expr.arithmetic`, which enters a row for each operator into the table here.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from compiler.ir.error import ArgumentError
 
 if TYPE_CHECKING:
-    from compiler.ir.scalars import PrimExpr
+    from compiler.ir.expr.scalars import PrimExpr
 
 __all__ = [
     "ExprLike",

@@ -1,4 +1,4 @@
-"""JSON codecs for objects that are not plain nodes, by class: for :mod:`compiler.ir.json_format`."""
+"""JSON codecs for objects that are not plain nodes, by class: for :mod:`compiler.ir.serialization.json_format`."""
 
 from __future__ import annotations
 

@@ -11,11 +11,11 @@ import numpy as np
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import DTypeError, LanesError, show
-from compiler.ir.lanes import LaneCount, Lanes, lane_count, lanes_of_count
+from compiler.ir.expr.lanes import LaneCount, Lanes, lane_count, lanes_of_count
+from compiler.ir.expr.operators import ExprLike
+from compiler.ir.expr.scalars import FloatImm, IntImm, PrimExpr, StringImm, Var
 from compiler.ir.node import Node, node
-from compiler.ir.operators import ExprLike
 from compiler.ir.origin import Span, derived_from
-from compiler.ir.scalars import FloatImm, IntImm, PrimExpr, StringImm, Var
 
 __all__ = [
     "Broadcast", "Cast", "Ramp", "as_exprs", "bound_value", "cast", "check_bound_value", "const", "convert",

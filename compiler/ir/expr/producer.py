@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from compiler.ir.coercion import as_exprs
+from compiler.ir.expr.coercion import as_exprs
+from compiler.ir.expr.scalars import PrimExpr
 from compiler.ir.node import Node, node
-from compiler.ir.scalars import PrimExpr
 
 __all__ = [
     "DataProducer",

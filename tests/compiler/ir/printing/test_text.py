@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from compiler.ir.primexpr import Var
-from compiler.ir.text import TextBuilder
+from compiler.ir.expr.primexpr import Var
+from compiler.ir.printing.text import TextBuilder
 
 a, b, c = Var("a"), Var("b"), Var("c")
 

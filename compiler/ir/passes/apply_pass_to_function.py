@@ -6,9 +6,9 @@ import re
 
 from compiler.ir.error import ArgumentError, TVMError, show
 from compiler.ir.module import IRModule
-from compiler.ir.pass_base import Pass
-from compiler.ir.pass_context import PassContext, PassInfo
-from compiler.ir.pass_options import check_options
+from compiler.ir.passes.base import Pass
+from compiler.ir.passes.context import PassContext, PassInfo
+from compiler.ir.passes.options import check_options
 
 __all__ = ["ApplyPassToFunction"]
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from compiler.ir import dtype as dt
+from compiler.ir.expr.primexpr import BinaryOp, FloatImm, IntImm, PrimExpr, Var, binary
 from compiler.ir.functor import Mutator
 from compiler.ir.node import Node, duplicate, same_items, structure
-from compiler.ir.primexpr import BinaryOp, FloatImm, IntImm, PrimExpr, Var, binary
 
 N = TypeVar("N")
 VarMap = Mapping[Var, PrimExpr] | Callable[[Var], PrimExpr | None]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import field
 from typing import ClassVar
 
-from compiler.ir.coercion import as_exprs, cast, const, convert
 from compiler.ir.error import ArgumentError, DTypeError
+from compiler.ir.expr.coercion import as_exprs, cast, const, convert
+from compiler.ir.expr.operators import ExprLike, ExprOperators
+from compiler.ir.expr.scalars import IntImm, PrimExpr, Var
 from compiler.ir.node import Node, node, older_names
-from compiler.ir.operators import ExprLike, ExprOperators
 from compiler.ir.origin import Span
-from compiler.ir.scalars import IntImm, PrimExpr, Var
 from compiler.ir.text_format import text_of
 
 __all__ = ["CommReducer", "IterVar", "Range", "Reduce"]

@@ -7,11 +7,10 @@ import functools
 import numpy as np
 
 from compiler.ir import dtype as dt
-from compiler.ir.coercion import cast, const, convert, match_types, wrap_int
 from compiler.ir.error import ArgumentError, DTypeError, show
-from compiler.ir.lanes import VSCALE
-from compiler.ir.op import register_op
-from compiler.ir.operations import (
+from compiler.ir.expr.coercion import cast, const, convert, match_types, wrap_int
+from compiler.ir.expr.lanes import VSCALE
+from compiler.ir.expr.operations import (
     EQ,
     GE,
     GT,
@@ -34,8 +33,9 @@ from compiler.ir.operations import (
     Or,
     Sub,
 )
-from compiler.ir.operators import ExprLike, ExprOperators, leaves_arithmetic_to, register_operator
-from compiler.ir.scalars import FloatImm, IntImm, PrimExpr
+from compiler.ir.expr.operators import ExprLike, ExprOperators, leaves_arithmetic_to, register_operator
+from compiler.ir.expr.scalars import FloatImm, IntImm, PrimExpr
+from compiler.ir.op import register_op
 
 __all__ = ["binary", "bitwise", "fold", "of_truth_values"]
 

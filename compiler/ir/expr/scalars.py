@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, ClassVar
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, DTypeError, show
 from compiler.ir.expr import BaseExpr
+from compiler.ir.expr.operators import ExprOperators
 from compiler.ir.node import node
-from compiler.ir.operators import ExprOperators
 from compiler.ir.text_format import text_of
 from compiler.ir.types import PrimType, Type
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
+from compiler.ir.attrs.integer import BoolAttr, IntAttr
 from compiler.ir.context_stack import ContextStack
 from compiler.ir.error import AttrsError, did_you_mean, errors_of_program, show
+from compiler.ir.expr.scalars import IntImm
 from compiler.ir.extension import extension_point
 from compiler.ir.instrument import PassInstrument
-from compiler.ir.integer_attribute import BoolAttr, IntAttr
-from compiler.ir.pass_traces import TraceStack
-from compiler.ir.scalars import IntImm
+from compiler.ir.passes.traces import TraceStack
 
 __all__ = ["PassContext", "PassInfo", "config_options", "register_config_option"]
 

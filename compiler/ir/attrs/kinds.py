@@ -10,7 +10,7 @@ import numpy as np
 from compiler.ir import dtype as dt
 from compiler.ir.attrs import AttrKind, Attrs
 from compiler.ir.env_func import EnvFunc
-from compiler.ir.primexpr import IntImm, PrimExpr, as_exprs
+from compiler.ir.expr.primexpr import IntImm, PrimExpr, as_exprs
 
 T = TypeVar("T")
 

@@ -1,0 +1,1 @@
+"""Nodes as JSON, here and in TVM's form."""
