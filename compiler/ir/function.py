@@ -10,7 +10,7 @@ from typing import Any
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr import RelayExpr
 from compiler.ir.node import node
-from compiler.ir.text_format import Annotation, format_of
+from compiler.ir.printing.format import Annotation, format_of
 
 __all__ = ["BaseFunc", "CallingConv", "DefinedName", "GlobalVar", "as_function", "register_call_maker"]
 

@@ -12,8 +12,8 @@ from compiler.ir.extension import extension_point
 from compiler.ir.function import BaseFunc, DefinedName, GlobalVar, as_function
 from compiler.ir.instrument import active_instruments
 from compiler.ir.node import Node
+from compiler.ir.printing.format import Annotation, TextFormat, format_of
 from compiler.ir.scriptable import Scriptable
-from compiler.ir.text_format import Annotation, TextFormat, format_of
 
 STANDARD_MODULES = "standard modules"
 """The extension point of what :meth:`IRModule.import_from_std` adds: functions of a module."""

@@ -16,7 +16,7 @@ from compiler.ir.attrs.dict_attrs import NO_ATTRS, DictAttrs
 from compiler.ir.error import ArgumentError, TVMError, show
 from compiler.ir.extension import extension_point
 from compiler.ir.origin import NO_SPAN, Span
-from compiler.ir.text_format import Annotation, format_of
+from compiler.ir.printing.format import Annotation, format_of
 from compiler.ir.types import Type
 
 

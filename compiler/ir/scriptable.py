@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from compiler.ir.object_path import ObjectPath
-from compiler.ir.text_format import TextFormat, format_of
+from compiler.ir.printing.format import TextFormat, format_of
 
 __all__ = ["PrinterConfig", "ScriptOptions", "Scriptable"]
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from compiler.ir.attrs import Attrs
 from compiler.ir.attrs.dict_attrs import NO_ATTRS
 from compiler.ir.node import Node, node, structure
-from compiler.ir.text_format import text_of
+from compiler.ir.printing.format import text_of
 
 __all__ = [
     "FuncType",

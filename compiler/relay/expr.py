@@ -23,7 +23,7 @@ from compiler.ir.identity import Id
 from compiler.ir.node import node
 from compiler.ir.op import Op
 from compiler.ir.origin import Span, derived_from
-from compiler.ir.text_format import Annotation, format_of, text_of
+from compiler.ir.printing.format import Annotation, format_of, text_of
 from compiler.ir.types import InferredTypes, Type
 from compiler.relay.expr_arithmetic import ExprArithmetic, apply
 from compiler.relay.graph_node import graph_node, mint_here

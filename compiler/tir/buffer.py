@@ -32,7 +32,7 @@ from compiler.ir.extension import public_module
 from compiler.ir.memory import ALIGNMENT
 from compiler.ir.node import Node, node, rebuild
 from compiler.ir.op import Op
-from compiler.ir.text_format import text_of
+from compiler.ir.printing.format import text_of
 from compiler.ir.types import PointerType
 from compiler.tir.buffer_checks import check_predicate, check_rank, check_stored_value, index_lanes
 from compiler.tir.statement import Stmt

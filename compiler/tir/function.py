@@ -12,7 +12,7 @@ from compiler.ir.extension import public_module
 from compiler.ir.function import BaseFunc
 from compiler.ir.node import node, rebuild
 from compiler.ir.origin import derived_from
-from compiler.ir.text_format import format_of, text_of
+from compiler.ir.printing.format import format_of, text_of
 from compiler.ir.types import Type
 from compiler.tir.buffer import Buffer
 from compiler.tir.specialize import specialized_parts

@@ -22,9 +22,9 @@ from compiler.ir.expr.substitute import free_vars
 from compiler.ir.memory import ALIGNMENT
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node
+from compiler.ir.printing.format import TextFormat, register
 from compiler.ir.printing.text import TextBuilder
 from compiler.ir.scriptable import ScriptOptions
-from compiler.ir.text_format import TextFormat, register
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.block import MatchBufferRegion
 from compiler.tir.buffer import DEFAULT, Buffer, BufferRegion

@@ -20,9 +20,9 @@ from compiler.ir.object_path import (
     MissingMapEntryPath,
     ObjectPath,
 )
+from compiler.ir.printing.marks import TextMarks, marked_lines
 from compiler.ir.printing.text import TextBuilder
 from compiler.ir.scriptable import ScriptOptions
-from compiler.ir.text_marks import TextMarks, marked_lines
 from compiler.tir.stmt import Stmt
 
 __all__ = ["marked_text"]

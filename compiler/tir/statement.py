@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from compiler.ir.error import DTypeError, show
 from compiler.ir.node import Node, node
-from compiler.ir.text_format import text_of
+from compiler.ir.printing.format import text_of
 
 __all__ = ["Annotations", "Stmt", "check_statements"]
 

@@ -11,7 +11,7 @@ from compiler.ir.expr.operators import ExprLike, ExprOperators
 from compiler.ir.expr.scalars import IntImm, PrimExpr, Var
 from compiler.ir.node import Node, node, older_names
 from compiler.ir.origin import Span
-from compiler.ir.text_format import text_of
+from compiler.ir.printing.format import text_of
 
 __all__ = ["CommReducer", "IterVar", "Range", "Reduce"]
 

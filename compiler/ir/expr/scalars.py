@@ -11,7 +11,7 @@ from compiler.ir.error import ArgumentError, DTypeError, show
 from compiler.ir.expr import BaseExpr
 from compiler.ir.expr.operators import ExprOperators
 from compiler.ir.node import node
-from compiler.ir.text_format import text_of
+from compiler.ir.printing.format import text_of
 from compiler.ir.types import PrimType, Type
 
 __all__ = ["AnyDim", "FloatImm", "IntImm", "PrimExpr", "SizeVar", "StringImm", "Var"]

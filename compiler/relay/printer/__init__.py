@@ -12,8 +12,8 @@ from compiler.ir.expr import RelayExpr
 from compiler.ir.function import GlobalVar
 from compiler.ir.module import IRModule
 from compiler.ir.op import Op
+from compiler.ir.printing.format import Annotation, TextFormat, register
 from compiler.ir.printing.text import TextBuilder
-from compiler.ir.text_format import Annotation, TextFormat, register
 from compiler.ir.types import Type
 from compiler.relay.adt import TypeData
 from compiler.relay.expr import Expr

@@ -8,9 +8,9 @@ from typing import Any
 from compiler.ir.expr import RelayExpr
 from compiler.ir.function import GlobalVar
 from compiler.ir.op import Op
+from compiler.ir.printing.format import Annotation
 from compiler.ir.printing.text import TextBuilder
 from compiler.ir.source_span import Span
-from compiler.ir.text_format import Annotation
 from compiler.relay.adt import (
     Constructor,
     Match,

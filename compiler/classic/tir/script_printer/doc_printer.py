@@ -41,7 +41,7 @@ from compiler.classic.tir.script_printer.doc import (
 )
 from compiler.ir.error import ArgumentError, expected
 from compiler.ir.object_path import ObjectPath
-from compiler.ir.text_marks import Columns, TextMarks, marked_lines
+from compiler.ir.printing.marks import Columns, TextMarks, marked_lines
 
 __all__ = ["to_python_script"]
 

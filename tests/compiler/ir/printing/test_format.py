@@ -6,12 +6,12 @@ import pytest
 
 import compiler as tvm
 from compiler import relay, te
-from compiler.ir import text_format
 from compiler.ir.error import ArgumentError
 from compiler.ir.function import GlobalVar, as_function
 from compiler.ir.node import Node, node
+from compiler.ir.printing import format as text_format
+from compiler.ir.printing.format import TextFormat, format_of, register, text_of
 from compiler.ir.scriptable import ScriptOptions
-from compiler.ir.text_format import TextFormat, format_of, register, text_of
 
 
 @node
