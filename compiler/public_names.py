@@ -8,7 +8,7 @@ from __future__ import annotations
 __all__ = ["COMPLETED_BY", "DEFINITIONS", "MODULES"]
 
 MODULES = {
-    "tvm._ffi": "compiler.runtime.ffi",
+    "tvm._ffi": "compiler.runtime.modules.ffi",
     "tvm.arith": "compiler.arith",
     "tvm.autotvm": "compiler.autotvm",
     "tvm.autotvm.env": "compiler.autotvm.env",
@@ -19,7 +19,7 @@ MODULES = {
     "tvm.instrument": "compiler.ir.instrument",
     "tvm.ir": "compiler.ir",
     "tvm.ir.analysis": "compiler.ir.analysis",
-    "tvm.nd": "compiler.runtime.ndarray",
+    "tvm.nd": "compiler.runtime.arrays.ndarray",
     "tvm.parser": "compiler.relay.parser",
     "tvm.relay": "compiler.relay",
     "tvm.relay.dataflow_pattern": "compiler.relay.dataflow_pattern",
@@ -28,12 +28,12 @@ MODULES = {
     "tvm.relay.transform": "compiler.relay.transform",
     "tvm.runtime": "compiler.runtime",
     "tvm.runtime.container": "compiler.runtime.container",
-    "tvm.runtime.executor": "compiler.runtime.executor",
+    "tvm.runtime.executor": "compiler.runtime.graph.executor",
     "tvm.runtime.name_transforms": "compiler.runtime.name_transforms",
     "tvm.runtime.object": "compiler.runtime.object",
-    "tvm.runtime.packed_func": "compiler.runtime.packed_func",
-    "tvm.runtime.profiler_vm": "compiler.runtime.profiler_vm",
-    "tvm.runtime.profiling": "compiler.runtime.profiling",
+    "tvm.runtime.packed_func": "compiler.runtime.modules.packed_func",
+    "tvm.runtime.profiler_vm": "compiler.runtime.timing.profiler_vm",
+    "tvm.runtime.profiling": "compiler.runtime.timing.profiling",
     "tvm.runtime.support": "compiler.runtime.support",
     "tvm.script": "compiler.tir.script",
     "tvm.support": "compiler.runtime.support",
@@ -69,22 +69,22 @@ DEFINITIONS = {
     "compiler.relay.printer": {"tvm.relay": "astext pretty_print=text"},
     "compiler.relay.ty": {"tvm.ir": "GlobalTypeVar RelayRefType=RefType TensorType TupleType TypeCall"},
     "compiler.runtime.container": {"tvm.ir": "Array Map", "tvm.runtime": "ShapeTuple String"},
-    "compiler.runtime.data_type": {"tvm tvm.runtime": "DataType DataTypeCode"},
+    "compiler.runtime.arrays.data_type": {"tvm tvm.runtime": "DataType DataTypeCode"},
     "compiler.runtime.device": {
         "tvm tvm.nd tvm.runtime": ("Device cl cpu cuda device ext_dev hexagon metal mtl opencl rocm vpi vulkan webgpu")
     },
-    "compiler.runtime.ffi": {"tvm": "register_extension register_object"},
-    "compiler.runtime.library": {"tvm.runtime": "load_static_library"},
+    "compiler.runtime.modules.ffi": {"tvm": "register_extension register_object"},
+    "compiler.runtime.modules.library": {"tvm.runtime": "load_static_library"},
     "compiler.runtime.object": {"tvm.runtime": "ObjectGeneric ObjectTypes convert_to_object"},
-    "compiler.runtime.packed_func": {
+    "compiler.runtime.modules.packed_func": {
         "tvm": "convert get_global_func register_func",
         "tvm.runtime": "PackedFunc convert",
     },
-    "compiler.runtime.params": {
+    "compiler.runtime.arrays.params": {
         "tvm.relay": "load_param_dict save_param_dict",
         "tvm.runtime": "load_param_dict_from_file save_param_dict_to_file",
     },
-    "compiler.runtime.profile_report": {"tvm.runtime": "Report"},
+    "compiler.runtime.timing.report": {"tvm.runtime": "Report"},
     "compiler.target.global_info": {"tvm.ir": "DummyGlobalInfo GlobalInfo VDevice"},
     "compiler.target.memory_pools": {
         "tvm tvm.ir": (
@@ -106,13 +106,13 @@ COMPLETED_BY = {
     "tvm.topi.vision": ("compiler.relay.op",),
     "autotvm templates": ("compiler.driver.relay.operator_templates",),
     "functions": (
-        "compiler.runtime.packed_func",
-        "compiler.runtime.thread_pool",
-        "compiler.runtime.time_evaluator",
+        "compiler.runtime.modules.packed_func",
+        "compiler.runtime.parallel.pool",
+        "compiler.runtime.timing.time_evaluator",
         "compiler.driver.relay.vm_kernels",
     ),
     "nodes": (
-        "compiler.runtime.ndarray",
+        "compiler.runtime.arrays.ndarray",
         "compiler.tir",
         "compiler.target",
         "compiler.te",

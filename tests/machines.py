@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 from compiler.runtime.machine import VARIABLE, this_machine
-from compiler.runtime.native_code import host_features, host_triple
+from compiler.runtime.modules.native_code import host_features, host_triple
 from compiler.target.processor_features import used_features
 from compiler.target.target import Target
 

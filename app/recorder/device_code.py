@@ -15,7 +15,7 @@ from compiler.ir.error import TVMError
 from compiler.ir.instrument import uninstrumented
 from compiler.ir.module import IRModule
 from compiler.ir.printing.text import TextBuilder
-from compiler.runtime.device_module import DeviceModule
+from compiler.runtime.modules.device_module import DeviceModule
 from compiler.target.codegen.llvm import kernel_code
 from compiler.target.codegen.llvm.gpus import DEVICES
 from compiler.target.codegen.source import source_code

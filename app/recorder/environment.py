@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import compiler
 from compiler.runtime.machine import available_cores, this_machine
-from compiler.runtime.threads import parallel_runtime
+from compiler.runtime.parallel.threads import parallel_runtime
 from compiler.target.caches import machine_caches
 
 CPU = this_machine().processor

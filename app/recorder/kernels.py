@@ -18,7 +18,7 @@ from compiler.ir.instrument import uninstrumented
 from compiler.relay.function import Function
 from compiler.runtime.device import cpu
 from compiler.runtime.graph import parse_graph
-from compiler.runtime.graph_executor import GraphExecutor
+from compiler.runtime.graph.graph_executor import GraphExecutor
 from compiler.runtime.vm import Executable
 
 MEASURING_SECONDS = 3.0

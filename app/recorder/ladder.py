@@ -23,9 +23,9 @@ from compiler.ir.error import TVMError
 from compiler.ir.instrument import uninstrumented
 from compiler.ir.module import IRModule
 from compiler.ir.structural import structural_equal
+from compiler.runtime.arrays.ndarray import NDArray, array
 from compiler.runtime.device import cpu
-from compiler.runtime.ndarray import NDArray, array
-from compiler.runtime.threads import set_num_threads
+from compiler.runtime.parallel.threads import set_num_threads
 from compiler.target.bandwidth import measure_bandwidth
 from compiler.target.caches import TYPICAL
 from compiler.target.frequency import measure_frequency

@@ -14,7 +14,7 @@ from compiler.driver.lower import lower
 from compiler.ir.error import TVMError, show
 from compiler.ir.expr.primexpr import IntImm, PrimExpr, Var
 from compiler.ir.module import IRModule
-from compiler.runtime.ndarray import numpy_dtype
+from compiler.runtime.arrays.ndarray import numpy_dtype
 from compiler.te.block_definitions import NotDefinitions, definitions_of_blocks
 from compiler.te.create_prim_func import create_prim_func
 from compiler.te.flops import operation_flops, schedule_flops

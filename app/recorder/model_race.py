@@ -11,8 +11,8 @@ from app.recorder.race import speedup
 from compiler.driver.relay.build import BuiltGraph
 from compiler.ir.instrument import uninstrumented
 from compiler.runtime.device import cpu
-from compiler.runtime.graph_executor import GraphExecutor
-from compiler.runtime.graph_factory import GraphExecutorFactory
+from compiler.runtime.graph.factory import GraphExecutorFactory
+from compiler.runtime.graph.graph_executor import GraphExecutor
 
 
 def race_models(built: Built, threads: int) -> ModelRace | None:

@@ -14,7 +14,7 @@ from compiler.relay.analysis import memory_traffic
 from compiler.relay.expr import Var
 from compiler.relay.interpreter import Interpreter
 from compiler.relay.ty import TensorType
-from compiler.runtime.ndarray import NDArray, numpy_dtype
+from compiler.runtime.arrays.ndarray import NDArray, numpy_dtype
 
 RELATIVE, ABSOLUTE = 1e-3, 1e-4
 """Tolerances for rounding."""

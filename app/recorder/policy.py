@@ -25,8 +25,8 @@ from app.recorder.script import Transcript
 from app.recorder.watchdog import Watchdog
 from compiler.ir import dtype as dt
 from compiler.ir.instrument import Instrument, uninstrumented
-from compiler.runtime.graph_executor import GraphExecutor
-from compiler.runtime.ndarray import NDArray, numpy_dtype
+from compiler.runtime.arrays.ndarray import NDArray, numpy_dtype
+from compiler.runtime.graph.graph_executor import GraphExecutor
 from compiler.te.flops import schedule_flops
 from compiler.te.schedule import Schedule
 

@@ -28,7 +28,7 @@ from compiler.ir.instrument import CodeForm, Instrument
 from compiler.ir.module import IRModule
 from compiler.ir.printing.text import TextBuilder
 from compiler.ir.transform import PassInfo
-from compiler.runtime.module import Module
+from compiler.runtime.modules.module import Module
 from compiler.runtime.vm import Executable
 from compiler.target.target import Target
 from compiler.te.schedule import Schedule

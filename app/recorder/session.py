@@ -32,7 +32,7 @@ from compiler.classic import alias
 from compiler.ir.error import TVMError
 from compiler.ir.instrument import instrumented, uninstrumented
 from compiler.ir.origin import OriginTable, recording
-from compiler.runtime.threads import set_num_threads
+from compiler.runtime.parallel.threads import set_num_threads
 from compiler.target.codegen.llvm.pipeline import commented_assembly
 from compiler.target.target import Target
 

@@ -18,7 +18,7 @@ from compiler.ir.instrument import CodeForm
 from compiler.ir.module import IRModule
 from compiler.ir.printing.text import TextBuilder
 from compiler.relay.function import Function
-from compiler.runtime.module import Module
+from compiler.runtime.modules.module import Module
 from compiler.runtime.vm import Executable
 from compiler.target.codegen.llvm.pass_trace import PassRun
 from compiler.target.target import Target

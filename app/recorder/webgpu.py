@@ -19,7 +19,7 @@ from compiler.driver.launch_plan import launch_plan
 from compiler.ir.error import LoweringError, TVMError
 from compiler.ir.module import IRModule
 from compiler.ir.structural import structural_equal
-from compiler.runtime.ndarray import array
+from compiler.runtime.arrays.ndarray import array
 from compiler.target.target import Target
 from compiler.te.numpy_reference import NoNumPyProgram
 from compiler.tir.analysis.thread_axes import thread_axes

@@ -19,7 +19,7 @@ from compiler.ir.error import TVMError
 from compiler.ir.module import IRModule
 from compiler.ir.serialization.json_format import load_json, save_json
 from compiler.runtime.device import cpu
-from compiler.runtime.graph_module import GraphModule
+from compiler.runtime.graph.graph_module import GraphModule
 from compiler.target.target import Target
 
 BEGINNING = "graph\n"

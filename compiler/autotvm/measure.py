@@ -13,7 +13,7 @@ from compiler.target.target import Target
 if TYPE_CHECKING:
     from compiler.autotvm.task.space import ConfigEntity
     from compiler.autotvm.task.task import Task
-    from compiler.runtime.module import Module
+    from compiler.runtime.modules.module import Module
     from compiler.te.tensor import Tensor
 
 __all__ = ["BuildResult", "Builder", "MeasureErrorNo", "MeasureInput", "MeasureResult", "Runner"]

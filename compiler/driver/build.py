@@ -13,7 +13,7 @@ from compiler.ir.function import BaseFunc
 from compiler.ir.instrument import active_instruments
 from compiler.ir.module import IRModule
 from compiler.ir.origin import user_place
-from compiler.runtime.module import Module
+from compiler.runtime.modules.module import Module
 from compiler.target.codegen import llvm
 from compiler.target.codegen.llvm.gpus import DEVICES
 from compiler.target.codegen.source import LANGUAGES, source_code, source_module

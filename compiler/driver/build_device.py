@@ -9,10 +9,10 @@ from compiler.driver.device_pipeline import SplitModule, split_for_device
 from compiler.driver.launch_plan import host_launches
 from compiler.ir.instrument import active_instruments
 from compiler.ir.module import IRModule
-from compiler.runtime.cuda_execution import launch_on_cuda
-from compiler.runtime.device_module import DeviceModule
+from compiler.runtime.cuda.execution import launch_on_cuda
 from compiler.runtime.llvm import has_llvm
-from compiler.runtime.module import Module
+from compiler.runtime.modules.device_module import DeviceModule
+from compiler.runtime.modules.module import Module
 from compiler.target.codegen import llvm
 from compiler.target.codegen.llvm.gpus import DEVICES
 from compiler.target.codegen.source import LANGUAGES, device_module, source_code, source_module

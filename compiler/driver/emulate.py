@@ -9,7 +9,7 @@ from compiler.driver.device_pipeline import synchronize
 from compiler.driver.lower import lower
 from compiler.ir.error import TargetError
 from compiler.ir.module import IRModule
-from compiler.runtime.module import Module
+from compiler.runtime.modules.module import Module
 from compiler.target.target import Target
 from compiler.te.schedule import Schedule
 from compiler.te.to_tir import Argument, Binds

@@ -15,7 +15,7 @@ from compiler.ir.expr.primexpr import FloatImm, IntImm, PrimExpr, Var
 from compiler.ir.expr.scalars import StringImm
 from compiler.ir.expr.substitute import substitute
 from compiler.ir.module import IRModule
-from compiler.runtime.launches import MAX_LAUNCHES, DeviceMemory, FunctionLaunches, Launch, Launches, NoLaunches
+from compiler.runtime.modules.launches import MAX_LAUNCHES, DeviceMemory, FunctionLaunches, Launch, Launches, NoLaunches
 from compiler.target.codegen.source import source_code
 from compiler.target.target import Target
 from compiler.tir.allocations import pointer_scope

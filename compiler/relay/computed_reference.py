@@ -13,7 +13,7 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.types import Type
 from compiler.relay.operator import RelayOp
 from compiler.relay.ty import TensorType
-from compiler.runtime.ndarray import numpy_dtype
+from compiler.runtime.arrays.ndarray import numpy_dtype
 from compiler.te.create_prim_func import create_prim_func
 from compiler.te.operation import placeholder
 from compiler.tir.interpreter import interpret

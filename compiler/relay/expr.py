@@ -29,7 +29,7 @@ from compiler.relay.expr_arithmetic import ExprArithmetic, apply
 from compiler.relay.graph_node import graph_node, mint_here
 from compiler.relay.placed import Placed
 from compiler.relay.ty import TensorType, as_type
-from compiler.runtime.ndarray import NDArray, array, numpy_dtype
+from compiler.runtime.arrays.ndarray import NDArray, array, numpy_dtype
 
 __all__ = [
     "Call",

@@ -33,8 +33,8 @@ from compiler.relay.function import Function
 from compiler.relay.operator import RelayOp
 from compiler.relay.reference import RefCreate, RefRead, RefWrite
 from compiler.relay.ty import TensorType, TupleType
+from compiler.runtime.arrays.ndarray import NDArray, name_to_numpy, numpy_dtype
 from compiler.runtime.container import ADT
-from compiler.runtime.ndarray import NDArray, name_to_numpy, numpy_dtype
 
 __all__ = [
     "UNKNOWN",

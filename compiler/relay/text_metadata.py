@@ -19,7 +19,7 @@ import numpy as np
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError
 from compiler.ir.serialization.tvm_json import load_tvm_json
-from compiler.runtime.ndarray import NDArray, array, numpy_dtype
+from compiler.runtime.arrays.ndarray import NDArray, array, numpy_dtype
 
 __all__ = [
     "MARK",

@@ -8,11 +8,11 @@ from compiler.ir.extension import lazy_package
 from compiler.runtime.device import Device, cpu, cuda, device, enabled, opencl
 
 _HOMES = {
-    "compiler.runtime.library": ("load_module", "system_lib"),
-    "compiler.runtime.module": ("Module",),
-    "compiler.runtime.ndarray": ("NDArray",),
-    "compiler.runtime.params": ("load_param_dict", "save_param_dict"),
-    "compiler.runtime.threads": ("num_threads",),
+    "compiler.runtime.modules.library": ("load_module", "system_lib"),
+    "compiler.runtime.modules.module": ("Module",),
+    "compiler.runtime.arrays.ndarray": ("NDArray",),
+    "compiler.runtime.arrays.params": ("load_param_dict", "save_param_dict"),
+    "compiler.runtime.parallel.threads": ("num_threads",),
 }
 _MODULES = tuple(f"compiler.runtime.{name}" for name in ("module", "ndarray", "params", "vm"))
 
@@ -35,11 +35,12 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from compiler.runtime import ndarray, vm
-    from compiler.runtime.library import load_module, system_lib
-    from compiler.runtime.module import Module
-    from compiler.runtime.ndarray import NDArray
-    from compiler.runtime.params import load_param_dict, save_param_dict
-    from compiler.runtime.threads import num_threads
+    from compiler.runtime import vm
+    from compiler.runtime.arrays import ndarray
+    from compiler.runtime.arrays.ndarray import NDArray
+    from compiler.runtime.arrays.params import load_param_dict, save_param_dict
+    from compiler.runtime.modules.library import load_module, system_lib
+    from compiler.runtime.modules.module import Module
+    from compiler.runtime.parallel.threads import num_threads
 else:
     __getattr__, __dir__ = lazy_package("tvm.runtime", _HOMES, _MODULES)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from compiler.ir.error import ArgumentError, show
-from compiler.runtime.cuda_driver import find_driver, why_no_driver
+from compiler.runtime.cuda.driver import find_driver, why_no_driver
 from compiler.runtime.machine import available_cores
 
 __all__ = [

@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from compiler.ir.error import UnavailableError
-from compiler.runtime.forks import hold_while_forking
+from compiler.runtime.parallel.forks import hold_while_forking
 
 __all__ = ["binding", "has_llvm", "require_llvm"]
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from compiler.ir.node import Node as Object
+from compiler.runtime.arrays.ndarray import NDArray
 from compiler.runtime.container import ADT, Array, Map, String
-from compiler.runtime.module import Module
-from compiler.runtime.ndarray import NDArray
-from compiler.runtime.packed_func import PackedFunc
-from compiler.runtime.packed_func import convert as convert_to_object
+from compiler.runtime.modules.module import Module
+from compiler.runtime.modules.packed_func import PackedFunc
+from compiler.runtime.modules.packed_func import convert as convert_to_object
 
 __all__ = ["Object", "ObjectGeneric", "ObjectTypes", "convert_to_object"]
 

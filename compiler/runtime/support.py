@@ -8,9 +8,9 @@ import sys
 import numpy as np
 
 from compiler.runtime.llvm import binding
-from compiler.runtime.native_code import host_cpu, host_triple
-from compiler.runtime.packed_func import register_func
-from compiler.runtime.threads import openmp
+from compiler.runtime.modules.native_code import host_cpu, host_triple
+from compiler.runtime.modules.packed_func import register_func
+from compiler.runtime.parallel.threads import openmp
 
 __all__ = ["describe", "libinfo"]
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import TypeAlias
 
-from compiler.runtime.native_code import ObjectCode
+from compiler.runtime.modules.native_code import ObjectCode
 from compiler.target.codegen.llvm import pipeline
 from compiler.target.target import Target
 

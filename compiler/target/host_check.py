@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from compiler.ir.error import BuildError
-from compiler.runtime.native_code import host_cpu, host_features
+from compiler.runtime.modules.native_code import host_cpu, host_features
 from compiler.target.target import Target
 
 __all__ = ["require_host_can_run"]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from compiler.ir.error import TargetError
 from compiler.runtime.machine import this_machine
-from compiler.runtime.native_code import host_cpu, host_triple
+from compiler.runtime.modules.native_code import host_cpu, host_triple
 from compiler.target.faulty_cpus import spared
 from compiler.target.m_profile import split_cpu
 

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from llvmlite import ir
 
 from compiler.ir.error import ArgumentError
-from compiler.runtime.native_code import ObjectCode
+from compiler.runtime.modules.native_code import ObjectCode
 from compiler.target.codegen.llvm import pipeline
 from compiler.target.codegen.llvm.types import I32, I64, POINTER, VOID, constant, register_type
 from compiler.target.target import Target

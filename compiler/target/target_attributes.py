@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from compiler.ir import dtype as dt
-from compiler.runtime.native_code import host_cpu, host_triple
+from compiler.runtime.modules.native_code import host_cpu, host_triple
 from compiler.target import vector_registers
 from compiler.target.kinds import TargetKind
 from compiler.target.llvm_cpu import architecture, cpu_and_features

@@ -8,7 +8,7 @@ from typing import ClassVar
 from compiler.ir.error import expected
 from compiler.ir.expr.primexpr import IntImm, PrimExpr, Var, as_exprs
 from compiler.ir.node import node
-from compiler.runtime.ndarray import NDArray
+from compiler.runtime.arrays.ndarray import NDArray
 from compiler.tir.statement import Annotations, Stmt
 
 __all__ = ["AllocateConst"]

@@ -16,7 +16,7 @@ from compiler.ir.error import ArgumentError, DTypeError, expected
 from compiler.ir.expr.primexpr import BinaryOp, Call, Cast, CmpOp, FloatImm, PrimExpr, const
 from compiler.ir.extension import public_module
 from compiler.ir.node import rebuild
-from compiler.runtime.packed_func import get_global_func, register_func
+from compiler.runtime.modules.packed_func import get_global_func, register_func
 from compiler.tir.named_calls import call_pure_extern
 
 __all__ = [

@@ -26,7 +26,7 @@ from compiler.ir.expr.primexpr import (
     trunc_mod,
     wrap_int,
 )
-from compiler.runtime import ndarray
+from compiler.runtime.arrays import ndarray
 
 Value: TypeAlias = Any
 """What an expression is worth in a run: a number of Python or NumPy, or an array with an element for each lane."""

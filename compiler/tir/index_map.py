@@ -31,7 +31,7 @@ from compiler.ir.expr.primexpr import (
 )
 from compiler.ir.functor import Functor
 from compiler.ir.node import Node, node
-from compiler.runtime.ndarray import NDArray, array
+from compiler.runtime.arrays.ndarray import NDArray, array
 from compiler.tir.evaluation import Value, operation
 from compiler.tir.index_map_inverse import bijective_inverse, image, image_ranges, image_shape, injective_inverse
 

@@ -13,8 +13,8 @@ from numpy.lib.stride_tricks import as_strided
 from compiler.ir import dtype as dt
 from compiler.ir.error import BoundError, TVMError
 from compiler.ir.expr.primexpr import wrap_int
+from compiler.runtime.arrays.ndarray import NDArray
 from compiler.runtime.device import cpu
-from compiler.runtime.ndarray import NDArray
 from compiler.tir.buffer import Buffer
 from compiler.tir.evaluation import Array, ElementType, Value, numpy_dtype
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr.primexpr import ExprLike
 from compiler.ir.node import Node, node
-from compiler.runtime.packed_func import get_global_func
+from compiler.runtime.modules.packed_func import get_global_func
 
 __all__ = ["MemoryInfo", "is_storage_scope", "is_tagged", "memory_info"]
 

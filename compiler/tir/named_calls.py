@@ -5,7 +5,7 @@ from __future__ import annotations
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr.primexpr import Call, ExprLike, PrimExpr, StringImm, const, convert
 from compiler.ir.op import Op
-from compiler.runtime.llvm_intrinsics import has_intrinsic
+from compiler.runtime.modules.llvm_intrinsics import has_intrinsic
 from compiler.tir.buffer import Buffer
 from compiler.tir.builtin import (
     CALL_EXTERN,

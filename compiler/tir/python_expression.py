@@ -39,7 +39,7 @@ from compiler.ir.expr.primexpr import (
 )
 from compiler.ir.functor import Functor
 from compiler.ir.op import Op
-from compiler.runtime import packed_call
+from compiler.runtime.modules import packed_call
 from compiler.tir import builtin, evaluation, memory
 from compiler.tir.evaluation import Value, Values, numpy_dtype
 from compiler.tir.trace import CALL_TRACE_PACKED

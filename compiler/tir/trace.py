@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr.primexpr import Call, ExprLike, PrimExpr, StringImm, convert
 from compiler.ir.op import CallEffect, register_op
-from compiler.runtime.packed_func import register_func
+from compiler.runtime.modules.packed_func import register_func
 
 __all__ = ["CALL_TRACE_PACKED", "trace"]
 

@@ -11,9 +11,9 @@ import numpy.typing as npt
 from compiler.ir.deprecation import deprecated
 from compiler.ir.error import ArgumentError, UnavailableError, show
 from compiler.ir.expr.primexpr import PrimExpr
+from compiler.runtime.arrays.ndarray import NDArray
+from compiler.runtime.arrays.ndarray import array as dense_array
 from compiler.runtime.device import Device
-from compiler.runtime.ndarray import NDArray
-from compiler.runtime.ndarray import array as dense_array
 from compiler.te.operation import placeholder as dense_placeholder
 
 __all__ = ["CSRNDArray", "CSRPlaceholderOp", "array", "placeholder"]

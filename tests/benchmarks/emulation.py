@@ -23,7 +23,7 @@ import compiler as tvm
 from compiler import te
 from compiler.classic import alias
 from compiler.driver.emulate import emulate
-from compiler.runtime.module import Module
+from compiler.runtime.modules.module import Module
 from tests.benchmarks.matmul import CALLS, SCRIPT, turn
 
 SIZE = 512

@@ -17,7 +17,7 @@ import numpy as np
 import compiler as tvm
 from compiler import relay, te
 from compiler.relay.inference import infer_expr
-from compiler.runtime.threads import set_num_threads
+from compiler.runtime.parallel.threads import set_num_threads
 from compiler.target.peak import measure_peak
 from compiler.tir.data_layout import layout
 

@@ -23,9 +23,9 @@ import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from compiler.classic import alias
-from compiler.runtime.native_code import host_cpu
-from compiler.runtime.ndarray import array, empty
-from compiler.runtime.threads import set_num_threads
+from compiler.runtime.arrays.ndarray import array, empty
+from compiler.runtime.modules.native_code import host_cpu
+from compiler.runtime.parallel.threads import set_num_threads
 from compiler.target.peak import measure_peak
 
 SCRIPT = Path(__file__).parents[2] / "app" / "gallery" / "05_matmul_packed.py"

@@ -19,7 +19,7 @@ import numpy as np
 import compiler as tvm
 from compiler import relay
 from compiler.classic.relay.emulate import emulate_graph
-from compiler.runtime.graph_module import GraphModule
+from compiler.runtime.graph.graph_module import GraphModule
 from tests import models
 
 TOLERANCE = 1e-3

@@ -9,7 +9,7 @@ import argparse
 import statistics
 
 from compiler.runtime.device import cpu
-from compiler.runtime.native_code import host_cpu
+from compiler.runtime.modules.native_code import host_cpu
 from compiler.target.bandwidth import measure_bandwidth
 from compiler.target.caches import machine_caches
 from compiler.target.codegen import llvm_get_vector_width

@@ -29,7 +29,7 @@ from compiler.classic.contrib import graph_executor
 from compiler.driver.relay import vm
 from compiler.driver.relay.build import build
 from compiler.ir.transform import PassContext
-from compiler.runtime.threads import set_num_threads
+from compiler.runtime.parallel.threads import set_num_threads
 from tests import models
 
 TARGET = "llvm -mcpu=native"

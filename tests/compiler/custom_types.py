@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from compiler.ir import dtype as dt
-from compiler.runtime.packed_func import list_global_func_names, remove_global_func
+from compiler.runtime.modules.packed_func import list_global_func_names, remove_global_func
 from compiler.tir import datatype
 
 MYFLOAT = "custom[myfloat]32"

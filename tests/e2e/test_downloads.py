@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from compiler.runtime.library import load_module
+from compiler.runtime.modules.library import load_module
 from tests.e2e.steps import MATMUL, violations, write
 
 LOADS = """

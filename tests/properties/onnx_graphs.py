@@ -20,7 +20,7 @@ from compiler.driver.relay.build import build
 from compiler.ir.error import TVMError
 from compiler.relay.frontend import from_onnx
 from compiler.runtime.device import cpu
-from compiler.runtime.graph_module import GraphModule
+from compiler.runtime.graph.graph_module import GraphModule
 from tests.properties.onnx_nodes import FLOATS, MAKERS, TYPES, Draft, numbers
 
 Array = np.ndarray[Any, Any]

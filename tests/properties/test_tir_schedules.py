@@ -16,8 +16,8 @@ from compiler.driver.build import build
 from compiler.ir.error import BuildError, LoweringError
 from compiler.ir.expr.primexpr import IntImm
 from compiler.ir.module import IRModule
-from compiler.runtime.ndarray import array
-from compiler.runtime.threads import num_threads, set_num_threads
+from compiler.runtime.arrays.ndarray import array
+from compiler.runtime.parallel.threads import num_threads, set_num_threads
 from compiler.tir.interpreter import interpret
 from compiler.tir.schedule import Schedule, ScheduleDebugMask
 from compiler.tir.script import from_source

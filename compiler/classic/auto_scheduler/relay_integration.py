@@ -22,7 +22,7 @@ from compiler.ir.instrument import Instrument, instrumented
 from compiler.ir.module import IRModule
 from compiler.ir.passes.context import PassContext
 from compiler.relay.function import Function
-from compiler.runtime.ndarray import ArrayLike
+from compiler.runtime.arrays.ndarray import ArrayLike
 from compiler.target.target import Target, TargetLike
 from compiler.te.operation import ComputeOp
 

@@ -19,7 +19,7 @@ from compiler.relay.operator import RelayOp, operator_of
 from compiler.relay.transform.infer_type import InferType
 from compiler.relay.transform.pipeline import optimize
 from compiler.relay.ty import tensor_types
-from compiler.runtime.ndarray import ArrayLike
+from compiler.runtime.arrays.ndarray import ArrayLike
 from compiler.target.target import Target, TargetLike
 from compiler.te.operation import placeholder
 

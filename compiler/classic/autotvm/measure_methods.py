@@ -15,9 +15,9 @@ from compiler.classic.contrib.unavailable import UnavailableName
 from compiler.driver.build import build
 from compiler.ir.error import TVMError, expected
 from compiler.ir.instrument import uninstrumented
+from compiler.runtime.arrays.ndarray import NDArray, array, numpy_dtype
 from compiler.runtime.device import cpu
-from compiler.runtime.module import Module
-from compiler.runtime.ndarray import NDArray, array, numpy_dtype
+from compiler.runtime.modules.module import Module
 from compiler.te.tensor import Tensor
 
 __all__ = [

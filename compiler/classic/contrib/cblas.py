@@ -9,8 +9,8 @@ import numpy as np
 from compiler import te, tir
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import PrimExpr
-from compiler.runtime.ndarray import NDArray
-from compiler.runtime.packed_func import register_func
+from compiler.runtime.arrays.ndarray import NDArray
+from compiler.runtime.modules.packed_func import register_func
 from compiler.te.tensor import Tensor
 
 __all__ = ["batch_matmul", "matmul"]

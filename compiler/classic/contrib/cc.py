@@ -9,8 +9,8 @@ from pathlib import Path
 
 from compiler.classic.contrib.utils import which
 from compiler.ir.error import BuildError, UnavailableError
-from compiler.runtime.library import library_content
-from compiler.runtime.object_file import is_elf
+from compiler.runtime.modules.library import library_content
+from compiler.runtime.modules.object_file import is_elf
 
 __all__ = [
     "create_executable",

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from compiler.ir.extension import public_module
-from compiler.runtime import debug_executor
+from compiler.runtime.graph import debug_executor
 
 __all__ = ["debug_executor"]
 

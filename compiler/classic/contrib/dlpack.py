@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from compiler.runtime.ndarray import from_dlpack
+from compiler.runtime.arrays.ndarray import from_dlpack
 
 __all__ = ["convert_func", "to_pytorch_func"]
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from compiler import te, tir
 from compiler.ir.error import ArgumentError
-from compiler.runtime.ndarray import NDArray, numpy_dtype
-from compiler.runtime.packed_func import register_func
+from compiler.runtime.arrays.ndarray import NDArray, numpy_dtype
+from compiler.runtime.modules.packed_func import register_func
 from compiler.te.tensor import Tensor
 
 __all__ = ["normal", "randint", "uniform"]

@@ -12,9 +12,9 @@ from compiler.ir.error import ArgumentError
 from compiler.runtime.device import Device
 from compiler.runtime.device import cpu as cpu_device
 from compiler.runtime.device import device as as_device
-from compiler.runtime.library import load_module, system_lib
-from compiler.runtime.module import Module
-from compiler.runtime.packed_func import get_global_func
+from compiler.runtime.modules.library import load_module, system_lib
+from compiler.runtime.modules.module import Module
+from compiler.runtime.modules.packed_func import get_global_func
 
 __all__ = [
     "LocalSession", "PopenSession", "RPCSession", "Server", "TrackerSession", "connect", "connect_tracker",

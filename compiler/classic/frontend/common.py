@@ -26,7 +26,7 @@ from compiler.relay.interpreter import Interpreter
 from compiler.relay.op_registry import OpFunction
 from compiler.relay.transform.fold_constant import FoldConstantExpr
 from compiler.relay.ty import TensorType
-from compiler.runtime.ndarray import NDArray, array
+from compiler.runtime.arrays.ndarray import NDArray, array
 
 relay_op: Any = op
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.expr import Var, var
-from compiler.runtime.ndarray import ArrayLike, NDArray, array
+from compiler.runtime.arrays.ndarray import ArrayLike, NDArray, array
 
 __all__ = ["ExprTable"]
 

@@ -21,7 +21,7 @@ PUBLIC = {**places(public_names.MODULES, public_names.DEFINITIONS), **_OWN}
 
 
 def module_of(name: str) -> str:
-    """Return the module that a public name stands for, e.g. ``compiler.runtime.ndarray`` for ``tvm.nd``."""
+    """Return the module that a public name stands for, e.g. ``compiler.runtime.arrays.ndarray`` for ``tvm.nd``."""
     head, tail = name, ""
     while head:
         if head in OLDER:

@@ -22,7 +22,7 @@ from compiler.relay.expr import Call, Constant, GraphExpr, Let, Tuple, TupleGetI
 from compiler.relay.function import Function
 from compiler.relay.operator import op_name
 from compiler.relay.ty import TensorType, tensor_types
-from compiler.runtime.module import ENTRY
+from compiler.runtime.modules.module import ENTRY
 from compiler.target.virtual_device import CompilationConfig
 from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.builtin import reinterpret

@@ -13,8 +13,8 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
 from compiler.relay.function import Function
 from compiler.relay.transform import pipeline
-from compiler.runtime.module import Module
-from compiler.runtime.ndarray import ArrayLike, NDArray, array
+from compiler.runtime.arrays.ndarray import ArrayLike, NDArray, array
+from compiler.runtime.modules.module import Module
 from compiler.target.target import Target
 
 __all__ = [

@@ -17,7 +17,7 @@ from compiler.relay.function import Function
 from compiler.relay.inference import infer_module
 from compiler.relay.transform.rewriter import type_of
 from compiler.relay.ty import TupleType
-from compiler.runtime.ndarray import ArrayLike, NDArray
+from compiler.runtime.arrays.ndarray import ArrayLike, NDArray
 
 __all__ = ["get_calibration_data"]
 

@@ -6,8 +6,8 @@ from compiler.driver.relay.build import build
 from compiler.driver.relay.external import compiled_here
 from compiler.ir.module import IRModule
 from compiler.relay.function import Function
-from compiler.runtime.module import Module
-from compiler.runtime.packed_func import register_func
+from compiler.runtime.modules.module import Module
+from compiler.runtime.modules.packed_func import register_func
 
 __all__ = ["ccompiler"]
 

@@ -9,7 +9,7 @@ from compiler.driver.relay.build import BuiltGraph, as_module, build_graph, buil
 from compiler.ir.error import TargetError
 from compiler.ir.module import IRModule
 from compiler.relay.function import Function
-from compiler.runtime.ndarray import ArrayLike
+from compiler.runtime.arrays.ndarray import ArrayLike
 from compiler.target.target import Target
 
 __all__ = ["emulate_graph"]

@@ -16,7 +16,7 @@ from compiler.relay.op.call_lowered import CallLoweredAttrs
 from compiler.relay.operator import call_op, op_name
 from compiler.relay.transform.rewriter import GraphMutator, is_primitive
 from compiler.relay.ty import TensorType, TupleType
-from compiler.runtime.packed_func import register_func
+from compiler.runtime.modules.packed_func import register_func
 from compiler.target.target import Target
 from compiler.target.virtual_device import CompilationConfig
 

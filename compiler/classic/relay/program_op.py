@@ -12,7 +12,7 @@ from compiler.ir.error import ArgumentError, errors_of_program, show
 from compiler.ir.op import ArgumentInfo
 from compiler.ir.types import Type
 from compiler.relay.operator import Input, RelationError, RelayOp, Types
-from compiler.runtime.packed_func import get_global_func
+from compiler.runtime.modules.packed_func import get_global_func
 
 __all__ = ["ProgramOp"]
 

@@ -18,10 +18,10 @@ from compiler.ir.error import ArgumentError, expected
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
 from compiler.relay.function import Function
-from compiler.runtime.aot_executor import AotModule
+from compiler.runtime.arrays.ndarray import ArrayLike
 from compiler.runtime.device import cpu
-from compiler.runtime.library import load_module
-from compiler.runtime.ndarray import ArrayLike
+from compiler.runtime.graph.aot_executor import AotModule
+from compiler.runtime.modules.library import load_module
 from compiler.target.target import Target
 
 __all__ = [

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from compiler.ir.structural import assert_structural_equal
-from compiler.runtime.ndarray import NDArray
+from compiler.runtime.arrays.ndarray import NDArray
 
 __all__ = ["assert_allclose", "assert_structural_equal"]
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 from compiler.ir import error
 from compiler.ir.error import ArgumentError
 from compiler.runtime.device import Device
-from compiler.runtime.packed_func import PackedFunc, register_func
+from compiler.runtime.modules.packed_func import PackedFunc, register_func
 
 __all__ = [
     "ErrorTest",

@@ -9,9 +9,9 @@ import numpy as np
 from compiler.driver.relay.build import as_module, build_graph, build_target
 from compiler.ir.error import expected
 from compiler.ir.module import IRModule
+from compiler.runtime.arrays.ndarray import ArrayLike
 from compiler.runtime.device import cpu
-from compiler.runtime.graph_module import GraphModule
-from compiler.runtime.ndarray import ArrayLike
+from compiler.runtime.graph.graph_module import GraphModule
 from compiler.target.target import Target
 
 __all__ = ["generate_ref_data", "get_dtype_range"]

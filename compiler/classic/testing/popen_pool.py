@@ -7,7 +7,7 @@ import time
 from typing import NoReturn, TypeVar
 
 from compiler.classic.testing.callbacks import echo
-from compiler.runtime.packed_func import get_global_func, register_func
+from compiler.runtime.modules.packed_func import get_global_func, register_func
 
 __all__ = [
     "after_initializer", "call_cpp_ffi", "call_cpp_py_ffi", "call_py_ffi", "fast_summation", "initializer",

@@ -18,7 +18,7 @@ from compiler.classic.tvmc.errors import TVMCException
 from compiler.classic.tvmc.model import TVMCModel
 from compiler.classic.tvmc.transform import apply_graph_transforms
 from compiler.ir.module import IRModule
-from compiler.runtime.ndarray import NDArray
+from compiler.runtime.arrays.ndarray import NDArray
 from compiler.target.target import TargetLike
 
 __all__ = [

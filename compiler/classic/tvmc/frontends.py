@@ -16,7 +16,7 @@ from compiler.ir.error import did_you_mean
 from compiler.ir.module import IRModule
 from compiler.relay import frontend
 from compiler.relay.parser import fromtext
-from compiler.runtime.ndarray import NDArray
+from compiler.runtime.arrays.ndarray import NDArray
 
 __all__ = ["FORMATS", "Frontend", "get_frontend_by_name", "get_frontend_names", "guess_frontend", "load_model"]
 

@@ -16,12 +16,12 @@ from compiler.driver.relay.aot.factory import AOTExecutorFactoryModule
 from compiler.driver.relay.build import BuiltGraph
 from compiler.ir.module import IRModule
 from compiler.ir.serialization.json_format import load_json, save_json
-from compiler.runtime.library import load_module
-from compiler.runtime.measurement import BenchmarkResult
-from compiler.runtime.ndarray import NDArray
+from compiler.runtime.arrays.ndarray import NDArray
+from compiler.runtime.arrays.params import load_param_dict, save_param_dict
+from compiler.runtime.modules.library import load_module
 from compiler.runtime.numpy_types import NumPyArray
-from compiler.runtime.params import load_param_dict, save_param_dict
-from compiler.runtime.vm_executable import Executable
+from compiler.runtime.timing.measurement import BenchmarkResult
+from compiler.runtime.vm.executable import Executable
 
 __all__ = ["TVMCModel", "TVMCPackage", "TVMCResult"]
 

@@ -10,17 +10,17 @@ import numpy as np
 
 from compiler.classic.tvmc.errors import TVMCException
 from compiler.classic.tvmc.model import TVMCPackage, TVMCResult
-from compiler.runtime.aot_executor import AotLibrary, AotModule
-from compiler.runtime.debug_executor import GraphModuleDebug
+from compiler.runtime.arrays.ndarray import ArrayLike, NDArray, array, numpy_dtype
+from compiler.runtime.arrays.params import load_param_dict
 from compiler.runtime.device import Device
 from compiler.runtime.device import device as as_device
-from compiler.runtime.graph_module import GraphModule
-from compiler.runtime.measurement import BenchmarkResult
-from compiler.runtime.ndarray import ArrayLike, NDArray, array, numpy_dtype
+from compiler.runtime.graph.aot_executor import AotLibrary, AotModule
+from compiler.runtime.graph.debug_executor import GraphModuleDebug
+from compiler.runtime.graph.graph_module import GraphModule
 from compiler.runtime.numpy_types import ElementType, NumPyArray
-from compiler.runtime.params import load_param_dict
+from compiler.runtime.timing.measurement import BenchmarkResult
 from compiler.runtime.vm import VirtualMachine
-from compiler.runtime.vm_executable import Executable
+from compiler.runtime.vm.executable import Executable
 
 __all__ = ["FILL_MODES", "generate_tensor_data", "get_input_info", "make_inputs_dict", "run_module"]
 

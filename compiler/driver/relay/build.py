@@ -24,12 +24,12 @@ from compiler.ir.module import IRModule
 from compiler.relay.function import Function
 from compiler.relay.transform.pipeline import optimize
 from compiler.relay.ty import TensorType
+from compiler.runtime.arrays.marked_data import PARAMS_MARK, marked
+from compiler.runtime.arrays.ndarray import ArrayLike, NDArray
+from compiler.runtime.arrays.params import save_param_dict
 from compiler.runtime.graph import ALIAS, REFERENCE, Graph, Node
-from compiler.runtime.graph_factory import GraphExecutorFactory
-from compiler.runtime.marked_data import PARAMS_MARK, marked
-from compiler.runtime.module import Module
-from compiler.runtime.ndarray import ArrayLike, NDArray
-from compiler.runtime.params import save_param_dict
+from compiler.runtime.graph.factory import GraphExecutorFactory
+from compiler.runtime.modules.module import Module
 from compiler.target.target import Target
 
 TargetLike = str | Target | Mapping[str, Any]

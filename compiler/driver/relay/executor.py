@@ -23,13 +23,13 @@ from compiler.relay.inference import infer_copies
 from compiler.relay.interpreter import Interpreter, RefValue, rebuilt
 from compiler.relay.operator import RelayOp
 from compiler.relay.ty import TensorType, TupleType
-from compiler.runtime.aot_executor import AotModule
+from compiler.runtime.arrays.named_arguments import arguments_in_order
+from compiler.runtime.arrays.ndarray import ArrayLike, NDArray, array
 from compiler.runtime.container import ADT
 from compiler.runtime.device import Device, cpu
-from compiler.runtime.graph_module import GraphModule
-from compiler.runtime.model_module import ModelModule
-from compiler.runtime.named_arguments import arguments_in_order
-from compiler.runtime.ndarray import ArrayLike, NDArray, array
+from compiler.runtime.graph.aot_executor import AotModule
+from compiler.runtime.graph.graph_module import GraphModule
+from compiler.runtime.graph.model_module import ModelModule
 
 Argument = ArrayLike | ADT | Constant | tuple["Argument", ...] | list["Argument"]
 """An argument of an evaluated function: an array, or a tuple of arguments."""

@@ -27,8 +27,8 @@ from compiler.relay.operator import Input, RelayOp
 from compiler.relay.transform.infer_type import InferType
 from compiler.relay.transform.inline import Inline
 from compiler.relay.ty import tensor_types
-from compiler.runtime.module import Module
-from compiler.runtime.packed_func import get_global_func
+from compiler.runtime.modules.module import Module
+from compiler.runtime.modules.packed_func import get_global_func
 from compiler.te.tensor import Tensor
 from compiler.tir.named_calls import call_packed
 

@@ -22,8 +22,8 @@ from compiler.relay.function import Function
 from compiler.relay.operator import RelayOp
 from compiler.relay.transform.rewriter import typed
 from compiler.relay.ty import TensorType, TupleType, tensor_types
-from compiler.runtime.ndarray import NDArray
-from compiler.runtime.reference_call import Nest
+from compiler.runtime.arrays.ndarray import NDArray
+from compiler.runtime.modules.reference_call import Nest
 
 
 @dataclass(slots=True, eq=False)

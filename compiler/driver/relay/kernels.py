@@ -23,12 +23,12 @@ from compiler.ir.instrument import active_instruments, first_answer, uninstrumen
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
 from compiler.relay.function import Function
-from compiler.runtime.cuda_execution import launch_on_cuda
-from compiler.runtime.library import library_content
-from compiler.runtime.module import Module
-from compiler.runtime.module_function import Function as NativeFunction
-from compiler.runtime.native_code import MAKING, NativeCode, ObjectCode
-from compiler.runtime.signature import Signature
+from compiler.runtime.cuda.execution import launch_on_cuda
+from compiler.runtime.modules.function import Function as NativeFunction
+from compiler.runtime.modules.library import library_content
+from compiler.runtime.modules.module import Module
+from compiler.runtime.modules.native_code import MAKING, NativeCode, ObjectCode
+from compiler.runtime.modules.signature import Signature
 from compiler.target.codegen import llvm
 from compiler.target.host_check import require_host_can_run
 from compiler.target.target import Target

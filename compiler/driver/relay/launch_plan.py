@@ -15,9 +15,9 @@ from compiler.driver.launch_plan import LaunchPlan, along, shared_bytes
 from compiler.driver.relay.build import BuiltGraph
 from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError
-from compiler.runtime.device_module import DeviceModule
-from compiler.runtime.launches import DeviceMemory, Launch
-from compiler.runtime.ndarray import from_dlpack, numpy_dtype
+from compiler.runtime.arrays.ndarray import from_dlpack, numpy_dtype
+from compiler.runtime.modules.device_module import DeviceModule
+from compiler.runtime.modules.launches import DeviceMemory, Launch
 from compiler.runtime.numpy_types import NumPyArray
 
 __all__ = ["GraphLaunchPlan", "GraphValue", "graph_launch_plan"]

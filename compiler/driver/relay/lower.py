@@ -20,7 +20,7 @@ from compiler.relay.function import Function
 from compiler.relay.op_strategy import ScheduleMaker, program_strategy, select_implementation
 from compiler.relay.operator import RelayOp, operator_of
 from compiler.relay.ty import TensorType, tensor_types
-from compiler.runtime.ndarray import NDArray
+from compiler.runtime.arrays.ndarray import NDArray
 from compiler.target.target import Target
 from compiler.te.flops import schedule_flops
 from compiler.te.schedule import Schedule

@@ -14,7 +14,7 @@ import numpy as np
 
 from compiler.driver.relay.graph import GraphProgram
 from compiler.relay.ty import TensorType
-from compiler.runtime.ndarray import numpy_dtype
+from compiler.runtime.arrays.ndarray import numpy_dtype
 
 _MAX_SLACK = 16
 """A buffer more than this many times as large as a value is left to a larger one."""

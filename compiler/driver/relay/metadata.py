@@ -11,7 +11,7 @@ from compiler.driver.relay.memory import type_bytes
 from compiler.ir.expr.primexpr import Var
 from compiler.relay.function import Function
 from compiler.relay.ty import TensorType
-from compiler.runtime.module import ENTRY
+from compiler.runtime.modules.module import ENTRY
 from compiler.target.target import Target
 from compiler.tir.analysis.memory import calculate_workspace_bytes
 from compiler.tir.function import PrimFunc

@@ -12,7 +12,7 @@ from compiler.relay.binding import bind
 from compiler.relay.expr import Constant, Var, const
 from compiler.relay.function import Function
 from compiler.relay.ty import TensorType
-from compiler.runtime.ndarray import ArrayLike, NDArray, array
+from compiler.runtime.arrays.ndarray import ArrayLike, NDArray, array
 
 Value = ArrayLike | Constant
 """What a parameter is bound to."""

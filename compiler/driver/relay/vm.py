@@ -32,10 +32,10 @@ from compiler.relay.transform.manifest_alloc import ManifestAlloc
 from compiler.relay.transform.pipeline import optimize
 from compiler.relay.transform.to_basic_block_normal_form import ToBasicBlockNormalForm
 from compiler.relay.ty import TensorType
-from compiler.runtime import vm_instructions as vm
-from compiler.runtime.module import Module
-from compiler.runtime.ndarray import ArrayLike, NDArray, array
+from compiler.runtime.arrays.ndarray import ArrayLike, NDArray, array
+from compiler.runtime.modules.module import Module
 from compiler.runtime.vm import Executable, VirtualMachine
+from compiler.runtime.vm import instructions as vm
 from compiler.target.target import Target
 
 __all__ = ["Executable", "VMCompiler", "VirtualMachine", "compile"]

@@ -27,13 +27,13 @@ from compiler.relay.function import Function
 from compiler.relay.inference import infer_module
 from compiler.relay.operator import operator_of
 from compiler.relay.ty import TensorType, TupleType, tensor_types
-from compiler.runtime.module import Module
-from compiler.runtime.ndarray import ArrayType, NDArray, array, name_to_numpy
-from compiler.runtime.packed_func import register_func
-from compiler.runtime.reference_call import Arrays
+from compiler.runtime.arrays.ndarray import ArrayType, NDArray, array, name_to_numpy
+from compiler.runtime.modules.module import Module
+from compiler.runtime.modules.packed_func import register_func
+from compiler.runtime.modules.reference_call import Arrays
 from compiler.runtime.vm import Kernel
-from compiler.runtime.vm_instructions import RESHAPE_TENSOR
-from compiler.runtime.vm_values import ADT, Value
+from compiler.runtime.vm.instructions import RESHAPE_TENSOR
+from compiler.runtime.vm.values import ADT, Value
 from compiler.target.target import Target
 
 MAX_COMPILED = 32

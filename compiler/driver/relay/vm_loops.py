@@ -45,7 +45,7 @@ from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, Tuple
 from compiler.relay.function import Function
 from compiler.relay.operator import RelayOp
 from compiler.relay.ty import TensorType, TupleType
-from compiler.runtime.ndarray import NDArray
+from compiler.runtime.arrays.ndarray import NDArray
 from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.builtin import address_of
 from compiler.tir.decl_buffer import decl_buffer

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from compiler.ir.passes.context import PassInfo
     from compiler.ir.printing.text import TextBuilder
     from compiler.relay.function import Function
-    from compiler.runtime.graph_executor import GraphExecutor
-    from compiler.runtime.module import Module
+    from compiler.runtime.graph.graph_executor import GraphExecutor
+    from compiler.runtime.modules.module import Module
     from compiler.runtime.vm import Executable, VirtualMachine
     from compiler.target.target import Target
     from compiler.te.primitives import Primitive

@@ -14,7 +14,7 @@ from compiler.relay.expr import Call
 from compiler.relay.function import Function
 from compiler.relay.operator import RelayOp
 from compiler.relay.ty import TensorType, TupleType
-from compiler.runtime.ndarray import numpy_dtype
+from compiler.runtime.arrays.ndarray import numpy_dtype
 
 __all__ = [
     "MemoryTraffic",

@@ -13,8 +13,8 @@ from compiler.relay.expr import Call, Expr
 from compiler.relay.op.type_relations import identity
 from compiler.relay.op_registry import public_function, register
 from compiler.relay.operator import Array, OpPattern
-from compiler.runtime.ndarray import array
-from compiler.runtime.packed_func import register_func
+from compiler.runtime.arrays.ndarray import array
+from compiler.runtime.modules.packed_func import register_func
 from compiler.topi import elementwise as topi
 
 _numbers = count()

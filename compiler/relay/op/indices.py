@@ -16,7 +16,7 @@ from compiler.relay.op.type_relations import same_dtype, tensor
 from compiler.relay.op_registry import register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import TensorType
-from compiler.runtime.ndarray import numpy_dtype
+from compiler.runtime.arrays.ndarray import numpy_dtype
 from compiler.topi import indexing as topi
 
 

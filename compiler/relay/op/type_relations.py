@@ -8,7 +8,7 @@ from compiler.ir.attrs import Attrs
 from compiler.ir.types import Type
 from compiler.relay.operator import RelationError, Types
 from compiler.relay.ty import AnyDim, Dim, TensorType, same_dim
-from compiler.runtime.packed_func import register_func
+from compiler.runtime.modules.packed_func import register_func
 
 
 def tensor(t: Type, what: str, rank: int | None = None) -> TensorType:

@@ -14,7 +14,7 @@ from compiler.relay.expr import Constant
 from compiler.relay.parser.lexer import Cursor, Token
 from compiler.relay.parser.types import TypeParser
 from compiler.relay.text_metadata import unquoted
-from compiler.runtime.ndarray import NDArray, array, numpy_dtype
+from compiler.runtime.arrays.ndarray import NDArray, array, numpy_dtype
 from compiler.target.virtual_device import VirtualDevice
 
 __all__ = [

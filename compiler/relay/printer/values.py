@@ -18,7 +18,7 @@ from compiler.relay.operator import RelayOp
 from compiler.relay.printer.names import Names
 from compiler.relay.printer.types import dim_text, type_text
 from compiler.relay.text_metadata import quoted
-from compiler.runtime.ndarray import NDArray
+from compiler.runtime.arrays.ndarray import NDArray
 from compiler.target.virtual_device import VirtualDevice
 
 __all__ = [

@@ -25,7 +25,7 @@ from compiler.relay.operator import call_of as call_of
 from compiler.relay.operator import op_name as op_name
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.ty import Dim, TensorType
-from compiler.runtime.ndarray import numpy_dtype
+from compiler.runtime.arrays.ndarray import numpy_dtype
 
 E = TypeVar("E", bound=RelayExpr)
 

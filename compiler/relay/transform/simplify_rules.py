@@ -18,7 +18,7 @@ from compiler.relay.transform.simplify_casts import BUILD_CAST_RULES, CAST_RULES
 from compiler.relay.transform.simplify_quadratics import QUADRATIC_RULES
 from compiler.relay.transform.simplify_rule import Rule, inner_call, of_same_type, static_type
 from compiler.relay.transform.simplify_shapes import BUILD_SHAPE_RULES, SHAPE_RULES
-from compiler.runtime.ndarray import numpy_dtype
+from compiler.runtime.arrays.ndarray import numpy_dtype
 
 __all__ = ["BUILD_RULES", "RULES"]
 

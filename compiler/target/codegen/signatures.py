@@ -16,7 +16,7 @@ from compiler.ir.function import GlobalVar
 from compiler.ir.functor import Visitor
 from compiler.ir.memory import ALIGNMENT
 from compiler.ir.node import Node
-from compiler.runtime.signature import Parameter, Signature, SizeNames
+from compiler.runtime.modules.signature import Parameter, Signature, SizeNames
 from compiler.tir import builtin
 from compiler.tir.buffer import AUTO_BROADCAST, Buffer, BufferLoad
 from compiler.tir.function import PrimFunc

@@ -10,7 +10,7 @@ import numpy as np
 from compiler.ir.error import ArgumentError, counted
 from compiler.ir.expr.primexpr import PrimExpr, Var, as_exprs
 from compiler.ir.types import PointerType, PrimType
-from compiler.runtime.ndarray import NDArray, array, numpy_dtype
+from compiler.runtime.arrays.ndarray import NDArray, array, numpy_dtype
 from compiler.tir.script.definitions import Scope, Wrap, unwrapped
 from compiler.tir.stmt import AllocateConst
 

@@ -7,7 +7,7 @@ from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr.primexpr import IntImm, PrimExpr, Select, cast, const
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
-from compiler.runtime.ndarray import numpy_dtype
+from compiler.runtime.arrays.ndarray import numpy_dtype
 from compiler.tir.arithmetic import bitwise_and, bitwise_or, shift_left, shift_right
 from compiler.tir.builtin import reinterpret
 from compiler.tir.function import PrimFunc

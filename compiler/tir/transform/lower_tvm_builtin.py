@@ -13,7 +13,7 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.op import Op
 from compiler.ir.transform import PassContext
-from compiler.runtime.c_types import DTYPE_CODES, ArgTypeCode
+from compiler.runtime.arrays.c_types import DTYPE_CODES, ArgTypeCode
 from compiler.runtime.device import DEVICE_TYPES
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.builtin import (

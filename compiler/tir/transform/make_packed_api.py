@@ -13,7 +13,7 @@ from compiler.ir.node import rebuild
 from compiler.ir.structural import structural_equal
 from compiler.ir.transform import PassContext
 from compiler.ir.types import PointerType, PrimType
-from compiler.runtime.c_types import DTYPE_CODES, ArgTypeCode
+from compiler.runtime.arrays.c_types import DTYPE_CODES, ArgTypeCode
 from compiler.runtime.device import DEVICE_TYPES
 from compiler.tir.allocations import element_count
 from compiler.tir.arithmetic import all as tir_all

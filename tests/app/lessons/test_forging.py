@@ -16,7 +16,7 @@ from app.recorder.ladder import Ladder
 from app.recorder.measured_program import TensorProgram
 from compiler import te
 from compiler.ir.module import IRModule
-from compiler.runtime.threads import num_threads, set_num_threads
+from compiler.runtime.parallel.threads import num_threads, set_num_threads
 from compiler.target.target import Target
 from compiler.te.numpy_reference import NoNumPyProgram
 from tests.app.recorder.serving import served

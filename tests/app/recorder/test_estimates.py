@@ -16,9 +16,9 @@ from app.recorder.shortening import shortened
 from compiler import te
 from compiler.driver.build import build
 from compiler.driver.lower import lower
+from compiler.runtime.arrays.ndarray import array
 from compiler.runtime.device import cpu
-from compiler.runtime.ndarray import array
-from compiler.runtime.threads import num_threads, set_num_threads
+from compiler.runtime.parallel.threads import num_threads, set_num_threads
 from compiler.target.target import Target
 from compiler.te.schedule import Schedule
 from compiler.te.tensor import Tensor

@@ -13,8 +13,8 @@ from app.recorder.ladder import Ladder, steadied
 from app.recorder.measured_program import TensorProgram
 from compiler import te
 from compiler.ir.error import TVMError
-from compiler.runtime.module_function import Function
-from compiler.runtime.threads import num_threads, set_num_threads
+from compiler.runtime.modules.function import Function
+from compiler.runtime.parallel.threads import num_threads, set_num_threads
 from compiler.target.target import Target
 
 

@@ -15,7 +15,7 @@ from app.recorder.script import Transcript
 from compiler import relay
 from compiler.ir.module import IRModule
 from compiler.runtime.device import cpu
-from compiler.runtime.graph_executor import GraphExecutor
+from compiler.runtime.graph.graph_executor import GraphExecutor
 
 
 def executor_of_a_model() -> GraphExecutor:

@@ -8,7 +8,7 @@ from app.recorder.measure import Timing
 from app.recorder.measured_program import TensorProgram
 from app.recorder.race import Race, ratio_words
 from compiler import te
-from compiler.runtime.threads import num_threads, set_num_threads
+from compiler.runtime.parallel.threads import num_threads, set_num_threads
 from compiler.target.target import Target
 
 

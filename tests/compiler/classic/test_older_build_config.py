@@ -21,7 +21,7 @@ from compiler.classic.older_build_config import build_config, relay_build_config
 from compiler.ir.deprecation import deprecated
 from compiler.ir.error import AttrsError
 from compiler.ir.passes.context import PassContext
-from compiler.runtime import graph_module as graph_executor
+from compiler.runtime.graph import graph_module as graph_executor
 
 install()
 

@@ -28,7 +28,7 @@ from compiler.ir.serialization.type_keys import node_class, node_classes
 from compiler.ir.structural import assert_structural_equal, structural_hash
 from compiler.ir.types import PointerType, PrimType, Type
 from compiler.relay.adt import Pattern
-from compiler.runtime.ndarray import NDArray, array
+from compiler.runtime.arrays.ndarray import NDArray, array
 from compiler.te.tensor import Operation
 from compiler.tir.analysis import undefined_vars
 from compiler.tir.script import from_source

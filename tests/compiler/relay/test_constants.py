@@ -10,7 +10,7 @@ import pytest
 from compiler import relay, runtime, tir
 from compiler.ir.source_span import SourceName, Span
 from compiler.relay.expr import array_const
-from compiler.runtime.ndarray import array
+from compiler.runtime.arrays.ndarray import array
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from compiler.driver.build import build
 from compiler.ir.expr.primexpr import Var
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
-from compiler.runtime import cuda_driver
-from compiler.runtime.cuda_driver import CudaDriver
+from compiler.runtime.cuda import driver as cuda_driver
+from compiler.runtime.cuda.driver import CudaDriver
 from compiler.tir.analysis.thread_axes import thread_axes
 from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.function import PrimFunc

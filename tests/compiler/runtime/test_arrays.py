@@ -9,8 +9,8 @@ import pytest
 
 from compiler.ir.error import ArgumentError, DTypeError
 from compiler.ir.memory import ALIGNMENT
+from compiler.runtime.arrays.ndarray import ArrayType, NDArray, array, empty, numpyasarray
 from compiler.runtime.device import Device, cpu, cuda, device, enabled
-from compiler.runtime.ndarray import ArrayType, NDArray, array, empty, numpyasarray
 
 DTYPES = [
     "bool",

@@ -15,8 +15,8 @@ from compiler import relay, te
 from compiler.classic.contrib import cc, graph_executor
 from compiler.classic.contrib.debugger import debug_executor
 from compiler.ir.error import ArgumentError
-from compiler.runtime.c_types import ArgTypeCode
-from compiler.runtime.graph_factory import GraphExecutorFactory
+from compiler.runtime.arrays.c_types import ArgTypeCode
+from compiler.runtime.graph.factory import GraphExecutorFactory
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ import pytest
 import compiler as tvm
 from compiler import relay, te
 from compiler.ir.error import ArgumentError, UnavailableError
-from compiler.runtime.device_module import DeviceModule
-from compiler.runtime.module import Module
+from compiler.runtime.modules.device_module import DeviceModule
+from compiler.runtime.modules.module import Module
 from compiler.target.cuda_tools import missing_tools
 
 KINDS = ("cuda", "opencl", "metal", "webgpu", "nvptx", "rocm")

@@ -10,8 +10,8 @@ import numpy as np
 from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import PrimExpr, Ramp, Var, const
 from compiler.ir.module import IRModule
-from compiler.runtime.module import Module
-from compiler.runtime.ndarray import array, empty
+from compiler.runtime.arrays.ndarray import array, empty
+from compiler.runtime.modules.module import Module
 from compiler.target.codegen.llvm import codegen, runtime_module
 from compiler.target.target import Target
 from compiler.tir.buffer import Buffer, BufferLoad

@@ -12,8 +12,8 @@ from compiler import relay, te
 from compiler.classic.relay.backend import Executor
 from compiler.classic.testing.relay import mlp, resnet
 from compiler.driver.build import build
-from compiler.runtime.aot_executor import AotModule
-from compiler.runtime.graph_module import GraphModule
+from compiler.runtime.graph.aot_executor import AotModule
+from compiler.runtime.graph.graph_module import GraphModule
 
 CC = next((command for command in ("cc", "gcc", "clang") if shutil.which(command)), None)
 pytestmark = pytest.mark.skipif(CC is None, reason="needs a C compiler")

@@ -6,7 +6,7 @@ import pytest
 from compiler import te
 from compiler.classic.tir.intrinsics import cuda
 from compiler.driver.emulate import emulate
-from compiler.runtime.ndarray import array
+from compiler.runtime.arrays.ndarray import array
 from compiler.tir.intrin_registry import TensorIntrin
 from compiler.tir.schedule import Schedule
 

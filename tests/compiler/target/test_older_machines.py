@@ -7,7 +7,7 @@ import pytest
 
 from compiler.ir.expr.primexpr import Call
 from compiler.ir.op import Op
-from compiler.runtime.native_code import host_triple
+from compiler.runtime.modules.native_code import host_triple
 from tests.compiler.target.kernels import evaluate
 
 TARGETS = ["llvm -opt-level=0", *(["llvm -mcpu=x86-64"] if host_triple().startswith("x86_64") else [])]

@@ -9,8 +9,8 @@ from compiler import relay
 from compiler.ir.error import BuildError, TVMError
 from compiler.ir.expr.primexpr import Broadcast, IterVar, PrimExpr, Ramp, Range, Shuffle, StringImm, Var, const
 from compiler.ir.instrument import CodeForm, Instrument, instrumented
-from compiler.runtime.ndarray import array, empty
-from compiler.runtime.threads import set_num_threads
+from compiler.runtime.arrays.ndarray import array, empty
+from compiler.runtime.parallel.threads import set_num_threads
 from compiler.tir import op
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.decl_buffer import decl_buffer

@@ -135,7 +135,7 @@ def test_code_for_another_machine_does_not_run() -> None:
     module = runtime_module(
         codegen(elementwise(scaled, ["float32"] * 3, "float32", 64), assembly_targets()[key].target)
     )
-    from compiler.runtime.ndarray import empty
+    from compiler.runtime.arrays.ndarray import empty
 
     with pytest.raises(BuildError, match="cannot run on this machine"):
         module(*(empty((64,)) for _ in range(4)))

@@ -10,7 +10,7 @@ import pytest
 
 from compiler import build, lower, te, tir
 from compiler.ir.error import DTypeError
-from compiler.runtime.ndarray import empty
+from compiler.runtime.arrays.ndarray import empty
 from compiler.te.access import BoundsWarning
 from compiler.te.to_tir import schedule_to_prim_func
 from compiler.tir.interpreter import interpret

@@ -9,7 +9,7 @@ import pytest
 import compiler as tvm
 from compiler import te, tir
 from compiler.ir.error import ArgumentError, TVMError
-from compiler.runtime.packed_func import register_func, remove_global_func
+from compiler.runtime.modules.packed_func import register_func, remove_global_func
 from compiler.tir.interpreter import interpret
 
 

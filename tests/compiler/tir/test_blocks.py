@@ -17,7 +17,7 @@ from compiler.ir.expr.primexpr import IterVar, Range, Var
 from compiler.ir.expr.substitute import free_vars, substitute
 from compiler.ir.module import IRModule
 from compiler.ir.structural import assert_structural_equal, structural_equal
-from compiler.runtime import ndarray
+from compiler.runtime.arrays import ndarray
 from compiler.tir.block import Block, BlockRealize, MatchBufferRegion, contains_block
 from compiler.tir.buffer import BufferRegion, BufferStore
 from compiler.tir.decl_buffer import decl_buffer

@@ -9,7 +9,7 @@ from compiler.driver.build import build
 from compiler.ir.module import IRModule
 from compiler.ir.serialization.json_format import load_json, save_json
 from compiler.ir.structural import assert_structural_equal, structural_equal
-from compiler.runtime.ndarray import array
+from compiler.runtime.arrays.ndarray import array
 from compiler.tir.analysis import verify_well_formed
 from compiler.tir.interpreter import interpret
 from compiler.tir.script import ScriptError, from_source

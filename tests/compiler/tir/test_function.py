@@ -10,7 +10,7 @@ from compiler.driver.build import build
 from compiler.driver.lower import lower
 from compiler.ir import IRModule, structural_equal
 from compiler.ir.error import ArgumentError, DTypeError
-from compiler.runtime.ndarray import array, empty
+from compiler.runtime.arrays.ndarray import array, empty
 
 
 def _running_sum(size: tir.PrimExpr) -> tir.PrimFunc:

@@ -13,7 +13,7 @@ from compiler.ir.error import ArgumentError, BuildError, DTypeError, InternalErr
 from compiler.ir.expr.primexpr import Broadcast, PrimExpr, Ramp, Var, const
 from compiler.ir.serialization.json_format import load_json, save_json
 from compiler.ir.structural import assert_structural_equal
-from compiler.runtime.ndarray import array
+from compiler.runtime.arrays.ndarray import array
 from compiler.target.target import Target
 from compiler.tir import op as tir
 from compiler.tir.buffer import BufferLoad, BufferStore

@@ -6,7 +6,7 @@ import pytest
 from compiler import te, topi
 from compiler.driver.build import build
 from compiler.ir.error import UnavailableError
-from compiler.runtime.ndarray import array
+from compiler.runtime.arrays.ndarray import array
 from compiler.te.tensor import Tensor
 
 MODES = ("half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel")

@@ -10,7 +10,7 @@ import pytest
 
 from compiler import te, topi
 from compiler.driver.build import build
-from compiler.runtime.ndarray import array, empty
+from compiler.runtime.arrays.ndarray import array, empty
 from compiler.te.tensor import Tensor
 
 Array = npt.NDArray[Any]

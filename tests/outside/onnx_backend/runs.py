@@ -49,7 +49,7 @@ def _interpreted(mod: Any, feeds: dict[str, Any]) -> list[Any]:
 def _compiled(mod: Any, feeds: dict[str, Any]) -> list[Any]:
     from compiler.driver.relay.build import build
     from compiler.runtime.device import cpu
-    from compiler.runtime.graph_module import GraphModule
+    from compiler.runtime.graph.graph_module import GraphModule
 
     module = GraphModule(build(mod, "llvm")["default"](cpu()))
     for name, value in feeds.items():

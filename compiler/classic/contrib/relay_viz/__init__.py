@@ -20,7 +20,7 @@ from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.relay.analysis.traversal import post_order_visit
 from compiler.relay.expr import GraphExpr
-from compiler.runtime.ndarray import NDArray
+from compiler.runtime.arrays.ndarray import NDArray
 
 __all__ = [
     "DotPlotter",

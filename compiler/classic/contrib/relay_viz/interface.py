@@ -16,7 +16,7 @@ from compiler.relay.expr import Call, Constant, GraphExpr, TupleGetItem, Var
 from compiler.relay.function import Function
 from compiler.relay.printer.names import Names
 from compiler.relay.printer.values import ValueText, shown_attrs
-from compiler.runtime.ndarray import NDArray
+from compiler.runtime.arrays.ndarray import NDArray
 
 __all__ = ["DefaultVizParser", "Numbers", "Parsed", "Plotter", "VizEdge", "VizGraph", "VizNode", "VizParser"]
 

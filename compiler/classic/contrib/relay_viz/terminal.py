@@ -20,7 +20,7 @@ from compiler.ir.op import Op
 from compiler.relay.adt import Constructor
 from compiler.relay.expr import Call, GraphExpr, If, Let
 from compiler.relay.function import Function
-from compiler.runtime.ndarray import NDArray
+from compiler.runtime.arrays.ndarray import NDArray
 
 __all__ = ["TermGraph", "TermPlotter", "TermVizParser"]
 

@@ -10,7 +10,7 @@ from compiler.ir.error import ArgumentError, show
 from compiler.ir.module import IRModule
 from compiler.ir.origin import derived_from, mint, mint_use
 from compiler.relay.frontend.span_filling import begin_import
-from compiler.runtime.ndarray import NDArray
+from compiler.runtime.arrays.ndarray import NDArray
 
 if TYPE_CHECKING:
     from compiler.classic.frontend.keras.reader import ModelSource

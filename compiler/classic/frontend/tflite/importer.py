@@ -35,7 +35,7 @@ from compiler.relay.frontend.shared.tensors import bounded
 from compiler.relay.frontend.span_filling import mint_layer, name_parameter
 from compiler.relay.inference import infer_expr
 from compiler.relay.ty import TensorType
-from compiler.runtime.ndarray import NDArray
+from compiler.runtime.arrays.ndarray import NDArray
 
 __all__ = ["convert_model"]
 

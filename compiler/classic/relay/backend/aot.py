@@ -12,7 +12,7 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import Var
 from compiler.ir.module import IRModule
 from compiler.relay.ty import TensorType
-from compiler.runtime.module import ENTRY
+from compiler.runtime.modules.module import ENTRY
 from compiler.tir.analysis.memory import calculate_constant_bytes, calculate_workspace_bytes
 from compiler.tir.buffer import Buffer
 from compiler.tir.function import PrimFunc

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compiler.driver.relay.aot.factory import AOTExecutorFactoryModule
-from compiler.runtime.executor_factory import ExecutorFactoryModule
-from compiler.runtime.graph_factory import GraphExecutorFactory as GraphExecutorFactoryModule
+from compiler.runtime.graph.executor_factory import ExecutorFactoryModule
+from compiler.runtime.graph.factory import GraphExecutorFactory as GraphExecutorFactoryModule
 
 __all__ = ["AOTExecutorFactoryModule", "ExecutorFactoryModule", "GraphExecutorFactoryModule"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from compiler.driver.relay.build import TargetLike, build_target, lower_graph
 from compiler.ir.module import IRModule
 from compiler.relay.function import Function
-from compiler.runtime.ndarray import NDArray
+from compiler.runtime.arrays.ndarray import NDArray
 from compiler.target.target import Target
 
 __all__ = ["GraphExecutorCodegen"]

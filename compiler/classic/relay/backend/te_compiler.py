@@ -23,7 +23,7 @@ from compiler.relay.function import Function
 from compiler.relay.op_strategy import OpImplementation, get_valid_implementations, select_implementation
 from compiler.relay.operator import operator_of
 from compiler.relay.ty import AnyDim
-from compiler.runtime.module import Module
+from compiler.runtime.modules.module import Module
 from compiler.target.target import Target
 from compiler.target.virtual_device import VirtualDevice
 from compiler.te import create_prim_func

@@ -8,7 +8,7 @@ from compiler.classic.relay.data_dep_optimization.sparse_conv2d import process_p
 from compiler.classic.relay.data_dep_optimization.weights import params_of, run_pass
 from compiler.classic.relay.transform.sparse_layers import Conv2dToSparse, Conv2dToSparse2
 from compiler.relay.function import Function
-from compiler.runtime.ndarray import NDArray
+from compiler.runtime.arrays.ndarray import NDArray
 
 __all__ = ["convert", "convert2"]
 

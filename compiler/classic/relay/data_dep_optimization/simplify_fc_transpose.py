@@ -10,7 +10,7 @@ from compiler.ir.module import IRModule
 from compiler.relay.analysis import search_fc_transpose
 from compiler.relay.function import Function
 from compiler.relay.transform import SimplifyFCTranspose
-from compiler.runtime.ndarray import NDArray, array
+from compiler.runtime.arrays.ndarray import NDArray, array
 
 __all__ = ["convert"]
 

@@ -12,7 +12,7 @@ from compiler.relay.analysis import post_order
 from compiler.relay.expr import Call, GraphExpr, Var
 from compiler.relay.function import Function
 from compiler.relay.operator import op_name
-from compiler.runtime.ndarray import NDArray, array
+from compiler.runtime.arrays.ndarray import NDArray, array
 
 __all__ = ["Params", "params_of", "run_pass", "store_blocks", "weights_of"]
 

@@ -22,7 +22,7 @@ from compiler.relay.function import Function
 from compiler.relay.inference import infer_module
 from compiler.relay.op.annotation.simulated_quantize import SimulatedQuantizeAttrs
 from compiler.relay.operator import op_name
-from compiler.runtime.ndarray import ArrayLike, NDArray
+from compiler.runtime.arrays.ndarray import ArrayLike, NDArray
 from compiler.runtime.numpy_types import NumPyArray
 
 __all__ = ["Dataset", "calibrate", "find_scale_by_percentile"]

@@ -11,7 +11,7 @@ from compiler.ir.node import rebuild
 from compiler.relay.expr import Call
 from compiler.relay.op.nn.pad import PadAttrs
 from compiler.relay.transform.rewriter import GraphMutator, RewritePass, call_of, op_name, scalar_value, tensor_type
-from compiler.runtime.ndarray import numpy_dtype
+from compiler.runtime.arrays.ndarray import numpy_dtype
 from compiler.tir.data_layout import layout
 from compiler.topi.nn.conv import spatial_letters
 

@@ -20,7 +20,7 @@ from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.function import Function
 from compiler.relay.inference import infer_module
 from compiler.relay.operator import call_op, op_name
-from compiler.runtime.packed_func import get_global_func
+from compiler.runtime.modules.packed_func import get_global_func
 
 __all__ = ["PartitionGraph"]
 

@@ -13,8 +13,8 @@ from compiler.driver.relay.executor import create_executor
 from compiler.ir.error import ArgumentError
 from compiler.relay.function import Function
 from compiler.relay.transform.gradient import gradient
+from compiler.runtime.arrays.ndarray import NDArray
 from compiler.runtime.device import Device
-from compiler.runtime.ndarray import NDArray
 
 __all__ = ["check_grad"]
 

@@ -10,7 +10,7 @@ from compiler.ir.error import ArgumentError, expected
 from compiler.ir.module import IRModule
 from compiler.relay.function import Function
 from compiler.relay.transform.infer_type import InferType
-from compiler.runtime.ndarray import NDArray, array
+from compiler.runtime.arrays.ndarray import NDArray, array
 
 __all__ = ["Constant", "Initializer", "Xavier", "create_workload"]
 

@@ -10,7 +10,7 @@ from compiler.relay.analysis import free_vars
 from compiler.relay.expr import Expr, Var, var
 from compiler.relay.function import Function
 from compiler.relay.ty import TensorType
-from compiler.runtime.ndarray import NDArray
+from compiler.runtime.arrays.ndarray import NDArray
 
 __all__ = ["Workload", "closed", "convolution", "network_input"]
 

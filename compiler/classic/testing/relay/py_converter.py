@@ -23,8 +23,8 @@ from compiler.relay.function import Function
 from compiler.relay.interpreter import ConstructorValue, RefValue, apply_operator
 from compiler.relay.operator import RelayOp
 from compiler.relay.reference import RefCreate, RefRead, RefWrite
+from compiler.runtime.arrays.ndarray import NDArray, array
 from compiler.runtime.container import ADT
-from compiler.runtime.ndarray import NDArray, array
 
 __all__ = ["run_as_python", "to_python"]
 

@@ -14,8 +14,8 @@ from google.protobuf.message import Message
 
 from compiler.ir.error import UnavailableError
 from compiler.relay.interpreter import ConstructorValue
+from compiler.runtime.arrays.ndarray import NDArray
 from compiler.runtime.container import ADT
-from compiler.runtime.ndarray import NDArray
 
 __all__ = [
     "AddShapesToGraphDef",

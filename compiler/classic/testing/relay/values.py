@@ -6,7 +6,7 @@ import numpy as np
 
 from compiler.ir.error import ArgumentError
 from compiler.relay.ty import TensorType, Type
-from compiler.runtime.ndarray import NDArray, array
+from compiler.runtime.arrays.ndarray import NDArray, array
 
 __all__ = ["rand"]
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from compiler.classic.testing.gradients import Array
 from compiler.driver.build import build
+from compiler.runtime.arrays.ndarray import array, empty
 from compiler.runtime.device import Device
-from compiler.runtime.ndarray import array, empty
 from compiler.target.target import Target
 from compiler.te.operation import placeholder
 from compiler.te.schedule import Schedule

@@ -6,8 +6,8 @@ import numpy as np
 
 from compiler import te
 from compiler.driver.build import build
+from compiler.runtime.arrays.ndarray import array
 from compiler.runtime.device import Device
-from compiler.runtime.ndarray import array
 from compiler.target.target import Target
 
 __all__ = ["threefry_test_wrapping"]

@@ -9,7 +9,7 @@ import numpy as np
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import Pass, PassContext
-from compiler.runtime.ndarray import NDArray
+from compiler.runtime.arrays.ndarray import NDArray
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import AllocateConst, Stmt
 from compiler.tir.stmt_functor import StmtMutator

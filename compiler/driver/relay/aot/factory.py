@@ -23,13 +23,13 @@ from compiler.driver.relay.options import Executor, Runtime, mangle_module_name
 from compiler.ir.error import BuildError
 from compiler.ir.function import BaseFunc
 from compiler.ir.module import IRModule
-from compiler.runtime.aot_executor import AotInterface, AotLibrary
-from compiler.runtime.executor_factory import ExecutorFactoryModule
-from compiler.runtime.library import library_content
-from compiler.runtime.marked_data import PARAMS_MARK, marked
-from compiler.runtime.module import ENTRY, Module, write_exported
-from compiler.runtime.ndarray import NDArray
-from compiler.runtime.params import save_param_dict
+from compiler.runtime.arrays.marked_data import PARAMS_MARK, marked
+from compiler.runtime.arrays.ndarray import NDArray
+from compiler.runtime.arrays.params import save_param_dict
+from compiler.runtime.graph.aot_executor import AotInterface, AotLibrary
+from compiler.runtime.graph.executor_factory import ExecutorFactoryModule
+from compiler.runtime.modules.library import library_content
+from compiler.runtime.modules.module import ENTRY, Module, write_exported
 from compiler.target.codegen import llvm
 from compiler.target.codegen.source import LANGUAGES, SourceCode, source_code, source_module
 from compiler.target.codegen.source.c_program import WEIGHTS_FILE, c_header, c_main

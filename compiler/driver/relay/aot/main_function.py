@@ -25,7 +25,7 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.types import PointerType, PrimType
 from compiler.relay.ty import TensorType
-from compiler.runtime.module import ENTRY
+from compiler.runtime.modules.module import ENTRY
 from compiler.target.target import Target
 from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.decl_buffer import decl_buffer

@@ -35,7 +35,7 @@ from compiler.relay.frontend.shared.parameters import is_weight, module_of
 from compiler.relay.frontend.span_filling import begin_import
 from compiler.relay.inference import infer_expr
 from compiler.relay.ty import AnyDim, Dim, TensorType
-from compiler.runtime.ndarray import NDArray
+from compiler.runtime.arrays.ndarray import NDArray
 
 _VOCABULARY = (str(Path(__file__).parent.parent),)
 

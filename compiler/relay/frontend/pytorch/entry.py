@@ -11,7 +11,7 @@ from compiler.ir.instrument import active_instruments
 from compiler.ir.module import IRModule
 from compiler.ir.origin import derived_from, mint, mint_use
 from compiler.relay.frontend.span_filling import begin_import
-from compiler.runtime.ndarray import NDArray
+from compiler.runtime.arrays.ndarray import NDArray
 
 if TYPE_CHECKING:
     from compiler.relay.frontend.pytorch.inputs import Infos

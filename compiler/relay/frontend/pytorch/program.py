@@ -25,7 +25,7 @@ from compiler.relay.frontend.shared.errors import ModelError
 from compiler.relay.frontend.shared.folding import settle
 from compiler.relay.function import Function
 from compiler.relay.inference import infer_module
-from compiler.runtime.ndarray import NDArray
+from compiler.runtime.arrays.ndarray import NDArray
 
 __all__ = ["convert_model"]
 

@@ -15,7 +15,7 @@ from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import Array, constant, ops
 from compiler.relay.inference import infer_expr
 from compiler.relay.ty import TensorType
-from compiler.runtime.ndarray import NDArray
+from compiler.runtime.arrays.ndarray import NDArray
 
 __all__ = ["PackedWeight", "Weights", "friendly", "tensor_constant", "tensor_data"]
 

@@ -11,7 +11,7 @@ from compiler.relay.expr import Constant, Tuple, Var
 from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.function import Function
 from compiler.relay.inference import infer_module
-from compiler.runtime.ndarray import NDArray
+from compiler.runtime.arrays.ndarray import NDArray
 
 __all__ = ["is_weight", "module_of"]
 

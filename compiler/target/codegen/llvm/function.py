@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from llvmlite import ir
 
 from compiler.ir.expr.primexpr import Var
-from compiler.runtime.signature import Parameter, Signature
+from compiler.runtime.modules.signature import Parameter, Signature
 from compiler.target.codegen.llvm.builder import Builder
 from compiler.target.codegen.llvm.state import DeclaredFunction, FunctionState, ModuleState
 from compiler.target.codegen.llvm.statements import Statements

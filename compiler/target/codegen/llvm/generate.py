@@ -13,10 +13,10 @@ from llvmlite import ir
 from compiler.ir.error import BuildError
 from compiler.ir.instrument import active_instruments
 from compiler.ir.module import IRModule
-from compiler.runtime.library import Description, describe
 from compiler.runtime.llvm import binding
-from compiler.runtime.signature import Signature
-from compiler.runtime.threads import openmp
+from compiler.runtime.modules.library import Description, describe
+from compiler.runtime.modules.signature import Signature
+from compiler.runtime.parallel.threads import openmp
 from compiler.target.codegen.llvm import pipeline
 from compiler.target.codegen.llvm.debug_locations import DebugLocations
 from compiler.target.codegen.llvm.function import declare_functions, write_function

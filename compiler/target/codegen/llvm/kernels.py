@@ -15,7 +15,7 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import Node
 from compiler.ir.op import Op
 from compiler.ir.origin import user_place
-from compiler.runtime.signature import Signature
+from compiler.runtime.modules.signature import Signature
 from compiler.target.codegen.llvm import pipeline
 from compiler.target.codegen.llvm.allocations import stack_elements
 from compiler.target.codegen.llvm.builder import Builder

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from compiler.ir.error import BuildError
-from compiler.runtime.library import library_content
-from compiler.runtime.module import Module
-from compiler.runtime.native_code import NativeCode, ObjectCode
+from compiler.runtime.modules.library import library_content
+from compiler.runtime.modules.module import Module
+from compiler.runtime.modules.native_code import NativeCode, ObjectCode
 from compiler.target.codegen.llvm.generate import Generated
 from compiler.target.host_check import require_host_can_run
 

@@ -1,7 +1,7 @@
 """Calls of packed functions, with an array of argument values and one of type codes.
 
 The machine code calls through the function pointer ``__strata_call_packed``, which the runtime sets when it loads the
-code (:mod:`compiler.runtime.packed_call`).
+code (:mod:`compiler.runtime.modules.packed_call`).
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from llvmlite import ir
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
 from compiler.ir.expr.primexpr import Call, PrimExpr, StringImm
-from compiler.runtime.c_types import ArgTypeCode
-from compiler.runtime.packed_call import FAILED, VARIABLE, dtype_bits
+from compiler.runtime.arrays.c_types import ArgTypeCode
+from compiler.runtime.modules.packed_call import FAILED, VARIABLE, dtype_bits
 from compiler.target.codegen.llvm.state import Emitter, FunctionState
 from compiler.target.codegen.llvm.types import I8, I32, I64, POINTER, Literal, null, register_type
 from compiler.tir.builtin import STACK_MAKE_ARRAY, STACK_MAKE_SHAPE

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from compiler.ir.error import BuildError
-from compiler.runtime.forks import hold_while_forking
 from compiler.runtime.llvm import binding
+from compiler.runtime.parallel.forks import hold_while_forking
 from compiler.target.codegen.llvm import pipeline
 from compiler.target.codegen.llvm.pass_summaries import SUMMARIES
 from compiler.target.target import Target

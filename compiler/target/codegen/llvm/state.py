@@ -9,7 +9,7 @@ from typing import Protocol
 from llvmlite import ir
 
 from compiler.ir.expr.primexpr import PrimExpr, Var
-from compiler.runtime.signature import Signature
+from compiler.runtime.modules.signature import Signature
 from compiler.target.codegen.llvm.builder import Builder
 from compiler.target.codegen.llvm.debug_locations import DebugLocations
 from compiler.target.codegen.llvm.types import I8, I32, POINTER, VOID, Literal, lanes_of, poison, scalar_of, with_lanes

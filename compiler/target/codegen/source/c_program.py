@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compiler.ir import dtype as dt
-from compiler.runtime.signature import Parameter, Signature, show_size
+from compiler.runtime.modules.signature import Parameter, Signature, show_size
 from compiler.target.codegen.signatures import passed_type
 from compiler.target.codegen.source.generate import SourceCode
 from compiler.target.codegen.source.language import Language

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from functools import partial
 
 from compiler.ir.module import IRModule
-from compiler.runtime.device_module import DeviceModule
-from compiler.runtime.launches import FunctionLaunches
+from compiler.runtime.modules.device_module import DeviceModule
+from compiler.runtime.modules.launches import FunctionLaunches
 from compiler.target.codegen import llvm
 from compiler.target.codegen.source.generate import SourceCode
 from compiler.target.cuda_tools.compile import DEFAULT_ARCH, ptx_of, sass_of, translate

@@ -13,7 +13,7 @@ from compiler.ir.instrument import active_instruments
 from compiler.ir.module import IRModule
 from compiler.ir.printing.text import TextBuilder
 from compiler.ir.transform import PassContext
-from compiler.runtime.signature import Signature
+from compiler.runtime.modules.signature import Signature
 from compiler.target.codegen.signatures import distinct, passed_type, signatures_of
 from compiler.target.codegen.source.c import C
 from compiler.target.codegen.source.cuda import CUDA

@@ -8,8 +8,8 @@ from __future__ import annotations
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
 from compiler.ir.expr.primexpr import Call, PrimExpr, StringImm
-from compiler.runtime.c_types import ArgTypeCode
-from compiler.runtime.packed_call import FAILED, VARIABLE, dtype_bits
+from compiler.runtime.arrays.c_types import ArgTypeCode
+from compiler.runtime.modules.packed_call import FAILED, VARIABLE, dtype_bits
 from compiler.target.codegen.source.expressions import Expressions, quoted
 from compiler.tir.builtin import STACK_MAKE_ARRAY, STACK_MAKE_SHAPE
 

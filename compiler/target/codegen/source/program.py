@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from compiler.ir.error import BuildError
 from compiler.ir.expr.primexpr import Var
 from compiler.ir.origin import Span, user_place
-from compiler.runtime.signature import Signature
+from compiler.runtime.modules.signature import Signature
 from compiler.target.codegen.source.language import KEYWORDS, Language
 from compiler.target.codegen.source.names import Names
 from compiler.tir.function import PrimFunc

@@ -8,9 +8,9 @@ import tempfile
 from pathlib import Path
 
 from compiler.ir.error import BuildError
-from compiler.runtime.library import Description, describe, library_content
-from compiler.runtime.module import Module
-from compiler.runtime.native_code import NativeCode, SharedLibrary, host_triple
+from compiler.runtime.modules.library import Description, describe, library_content
+from compiler.runtime.modules.module import Module
+from compiler.runtime.modules.native_code import NativeCode, SharedLibrary, host_triple
 from compiler.target.codegen.source.c_program import c_header, c_main
 from compiler.target.codegen.source.generate import SourceCode
 from compiler.target.target import Target

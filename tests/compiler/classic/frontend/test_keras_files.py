@@ -13,7 +13,7 @@ import compiler as tvm
 from compiler import relay
 from compiler.classic.frontend.keras import ConversionError, ModelError, UnsupportedOperatorError
 from compiler.ir.error import ArgumentError
-from compiler.runtime import graph_module
+from compiler.runtime.graph import graph_module
 
 os.environ.setdefault("KERAS_BACKEND", "torch")
 

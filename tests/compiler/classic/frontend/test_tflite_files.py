@@ -11,7 +11,7 @@ import compiler as tvm
 from compiler import relay
 from compiler.classic.frontend.tflite import ModelError, UnsupportedOperatorError
 from compiler.ir.error import ArgumentError, TVMError
-from compiler.runtime import graph_module
+from compiler.runtime.graph import graph_module
 
 tflite = pytest.importorskip("tflite")
 DATA = Path(__file__).parent / "data"

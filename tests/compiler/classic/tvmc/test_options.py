@@ -31,7 +31,7 @@ from compiler.driver.relay.options import Executor, Runtime
 from compiler.ir.expr.scalars import AnyDim
 from compiler.ir.module import IRModule
 from compiler.relay.parser import fromtext
-from compiler.runtime.ndarray import array
+from compiler.runtime.arrays.ndarray import array
 
 _DENSE = fromtext("""
 #[version = "0.0.5"]

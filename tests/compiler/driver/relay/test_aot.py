@@ -9,9 +9,9 @@ from compiler.classic import tvmc
 from compiler.classic.contrib import utils
 from compiler.classic.relay.backend import Executor, Runtime
 from compiler.ir.error import ArgumentError, BuildError
-from compiler.runtime.aot_executor import AotModule
-from compiler.runtime.graph_module import GraphModule
-from compiler.runtime.ndarray import numpy_dtype
+from compiler.runtime.arrays.ndarray import numpy_dtype
+from compiler.runtime.graph.aot_executor import AotModule
+from compiler.runtime.graph.graph_module import GraphModule
 
 AOT = Executor("aot", {"interface-api": "packed", "unpacked-api": False})
 

@@ -12,7 +12,7 @@ from compiler import relay
 from compiler.classic.relay.emulate import emulate_graph
 from compiler.classic.testing.relay import mlp
 from compiler.ir.error import TargetError, UnavailableError
-from compiler.runtime.graph_module import GraphModule
+from compiler.runtime.graph.graph_module import GraphModule
 
 
 def _cnn() -> tuple[Any, dict[str, Any]]:

@@ -15,7 +15,7 @@ from compiler.ir.error import ArgumentError, TVMError
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
 from compiler.runtime.container import ADT
-from compiler.runtime.graph_module import GraphModule, create
+from compiler.runtime.graph.graph_module import GraphModule, create
 from tests.compiler.custom_types import MYFLOAT, custom_types, register_myfloat
 
 KINDS = ("graph", "vm", "debug")

@@ -6,7 +6,7 @@ import pytest
 import compiler as tvm
 from compiler import relay, te, tir
 from compiler.ir.error import BuildError
-from compiler.runtime.packed_func import register_func, remove_global_func
+from compiler.runtime.modules.packed_func import register_func, remove_global_func
 
 DATA = np.array([1, -2, 3], "float32")
 

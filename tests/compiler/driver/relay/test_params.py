@@ -13,7 +13,7 @@ import compiler as tvm
 from compiler import relay
 from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
-from compiler.runtime.ndarray import NDArray
+from compiler.runtime.arrays.ndarray import NDArray
 
 
 def bound(value: Any, shape: tuple[int, ...] | None = None, dtype: str = "float32") -> NDArray:

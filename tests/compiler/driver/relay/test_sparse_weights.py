@@ -6,7 +6,7 @@ import pytest
 import compiler as tvm
 from compiler import relay
 from compiler.classic.relay.data_dep_optimization import bsr_conv2d, bsr_dense
-from compiler.runtime.graph_module import GraphModule
+from compiler.runtime.graph.graph_module import GraphModule
 
 
 def _sparse(rows, columns, block, share, seed):

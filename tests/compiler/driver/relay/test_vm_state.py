@@ -47,9 +47,11 @@ def test_what_times_modules_times_calls(monkeypatch: pytest.MonkeyPatch) -> None
     called: list[Any] = []
 
     def time_evaluator(self: Any, func_name: str, *options: Any) -> Any:
-        return lambda *args: called.append((func_name, *args)) or compiler.runtime.module.BenchmarkResult([1.0, 2.0])
+        return lambda *args: (
+            called.append((func_name, *args)) or compiler.runtime.modules.module.BenchmarkResult([1.0, 2.0])
+        )
 
-    monkeypatch.setattr(compiler.runtime.module.Module, "time_evaluator", time_evaluator)
+    monkeypatch.setattr(compiler.runtime.modules.module.Module, "time_evaluator", time_evaluator)
     assert machine.benchmark(compiler.cpu(), one, two).mean == 1.5
     assert called == [("invoke", "main")]
 

@@ -17,8 +17,8 @@ from compiler.ir.error import ArgumentError, AttrsError, TVMError
 from compiler.ir.node import Node
 from compiler.ir.op import Op
 from compiler.ir.structural import assert_structural_equal, structural_equal, structural_hash
-from compiler.runtime.ndarray import NDArray, array
-from compiler.runtime.packed_func import register_func
+from compiler.runtime.arrays.ndarray import NDArray, array
+from compiler.runtime.modules.packed_func import register_func
 from compiler.target.target import Target
 
 

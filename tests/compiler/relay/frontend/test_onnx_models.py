@@ -16,7 +16,7 @@ from compiler.relay.expr import Call
 from compiler.relay.frontend import from_onnx
 from compiler.relay.interpreter import Interpreter
 from compiler.runtime.device import cpu
-from compiler.runtime.graph_module import GraphModule
+from compiler.runtime.graph.graph_module import GraphModule
 from tests.models import BY_MACHINE, MODELS, build, inputs_of
 
 

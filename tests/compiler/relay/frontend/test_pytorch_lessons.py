@@ -18,7 +18,7 @@ import pytest
 import compiler as tvm
 from compiler import relay
 from compiler.classic import alias
-from compiler.runtime import graph_module
+from compiler.runtime.graph import graph_module
 
 torch = pytest.importorskip("torch")
 nn = torch.nn

@@ -15,7 +15,7 @@ from compiler import relay
 from compiler.classic.contrib import graph_executor
 from compiler.ir.module import IRModule
 from compiler.relay.interpreter import Interpreter
-from compiler.runtime.ndarray import numpy_dtype
+from compiler.runtime.arrays.ndarray import numpy_dtype
 from tests.compiler.relay.op.example import Example
 from tests.compiler.relay.op.examples import EXAMPLES
 

@@ -7,7 +7,7 @@ import numpy as np
 from compiler import relay
 from compiler.driver.relay.executor import create_executor
 from compiler.ir import IRModule
-from compiler.runtime.ndarray import NDArray
+from compiler.runtime.arrays.ndarray import NDArray
 
 
 def test_the_interpreter_shows_the_value_and_goes_on() -> None:

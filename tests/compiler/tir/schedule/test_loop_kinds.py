@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from compiler.driver.build import build
-from compiler.runtime.ndarray import array
+from compiler.runtime.arrays.ndarray import array
 from compiler.tir.block import Block
 from compiler.tir.function import PrimFunc
 from compiler.tir.interpreter import interpret

@@ -10,7 +10,7 @@ import pytest
 from compiler.driver.build import build
 from compiler.ir.expr.primexpr import Cast, IntImm
 from compiler.ir.transform import Pass
-from compiler.runtime.ndarray import array
+from compiler.runtime.arrays.ndarray import array
 from compiler.tir.function import PrimFunc
 from compiler.tir.interpreter import interpret
 from compiler.tir.stmt import Allocate

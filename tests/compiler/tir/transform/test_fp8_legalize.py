@@ -9,8 +9,8 @@ import pytest
 from compiler.driver.build import build
 from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
-from compiler.runtime.data_type import DataType, DataTypeCode
-from compiler.runtime.ndarray import array
+from compiler.runtime.arrays.data_type import DataType, DataTypeCode
+from compiler.runtime.arrays.ndarray import array
 from compiler.tir.script import from_source
 from compiler.tir.transform import FP8ComputeLegalize, FP8StorageLegalize
 

@@ -10,7 +10,7 @@ from compiler.driver.lower import lower
 from compiler.ir.error import LoweringError
 from compiler.ir.module import IRModule
 from compiler.ir.transform import Sequential
-from compiler.runtime import ndarray as nd
+from compiler.runtime.arrays import ndarray as nd
 from compiler.tir.block import Block
 from compiler.tir.function import PrimFunc
 from compiler.tir.schedule import Schedule

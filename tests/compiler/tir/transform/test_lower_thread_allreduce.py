@@ -13,7 +13,7 @@ from compiler.driver.emulate import emulate
 from compiler.driver.lower import lower
 from compiler.ir.error import LoweringError
 from compiler.ir.expr.primexpr import Call, StringImm
-from compiler.runtime import ndarray as nd
+from compiler.runtime.arrays import ndarray as nd
 from compiler.target.target import Target
 from compiler.tir.builtin import STORAGE_SYNC
 from compiler.tir.device_ops import WARP_SHUFFLE_DOWN

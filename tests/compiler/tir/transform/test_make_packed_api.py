@@ -13,7 +13,7 @@ import compiler as tvm
 from compiler import te
 from compiler.ir.error import LoweringError, TVMError
 from compiler.ir.module import IRModule
-from compiler.runtime.module import Module
+from compiler.runtime.modules.module import Module
 from compiler.target.target import Target
 from compiler.tir.script import tir as T
 from compiler.tir.stmt import AssertStmt, AttrStmt

@@ -10,7 +10,7 @@ import pytest
 from compiler.ir.error import LoweringError
 from compiler.ir.expr.primexpr import Var, const
 from compiler.ir.serialization.type_keys import make_node
-from compiler.runtime.packed_func import register_func
+from compiler.runtime.modules.packed_func import register_func
 from compiler.tir.buffer import Buffer
 from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.function import PrimFunc

@@ -14,7 +14,7 @@ from compiler.classic.relay.emulate import emulate_graph
 from compiler.ir.error import BuildError
 from compiler.relay.function import Function
 from compiler.relay.operator import OpPattern
-from compiler.runtime.graph_module import GraphModule
+from compiler.runtime.graph.graph_module import GraphModule
 from compiler.target import Target
 from tests.compiler.relay.op.example import Example
 from tests.compiler.relay.op.examples import EXAMPLES

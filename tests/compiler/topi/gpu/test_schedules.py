@@ -9,7 +9,7 @@ import compiler as tvm
 from compiler import relay, te, topi
 from compiler.classic.relay.emulate import emulate_graph
 from compiler.driver.emulate import emulate
-from compiler.runtime.graph_module import GraphModule
+from compiler.runtime.graph.graph_module import GraphModule
 from compiler.target import Target
 from compiler.target.cuda_tools import compile_cuda, missing_tools
 from compiler.tir.warp_access import explain_kernels

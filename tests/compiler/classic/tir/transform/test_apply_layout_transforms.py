@@ -8,7 +8,7 @@ import pytest
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import FloatImm, Range, Var
 from compiler.ir.module import IRModule
-from compiler.runtime.ndarray import array
+from compiler.runtime.arrays.ndarray import array
 from compiler.tir.buffer import BufferStore
 from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.function import PrimFunc

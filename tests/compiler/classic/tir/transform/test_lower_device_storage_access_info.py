@@ -8,7 +8,7 @@ import pytest
 
 from compiler.ir.error import LoweringError
 from compiler.ir.expr.primexpr import PrimExpr
-from compiler.runtime.packed_func import register_func, remove_global_func
+from compiler.runtime.modules.packed_func import register_func, remove_global_func
 from compiler.tir.function import PrimFunc
 from compiler.tir.memory_info import MemoryInfo
 from compiler.tir.named_calls import call_extern

@@ -1,0 +1,1 @@
+"""Arrays of numbers, their types, and what is passed to functions."""

@@ -1,0 +1,1 @@
+"""Kernels on NVIDIA's GPUs, by the driver's own interface."""

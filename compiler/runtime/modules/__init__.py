@@ -1,0 +1,1 @@
+"""Machine code and what calls it: modules, libraries, packed functions."""

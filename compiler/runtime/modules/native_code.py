@@ -1,0 +1,149 @@
+"""Machine code in memory: JIT-linked object code, or an opened shared library."""
+
+from __future__ import annotations
+
+import ctypes
+import platform
+import sys
+import threading
+from functools import cache
+from typing import Any, Protocol
+
+from compiler.ir.error import ArgumentError, BuildError, UnavailableError
+from compiler.runtime.arrays.myfloat import FUNCTIONS, myfloat_address
+from compiler.runtime.llvm import binding
+from compiler.runtime.machine import this_machine
+from compiler.runtime.modules.object_file import undefined_symbols
+from compiler.runtime.modules.packed_call import VARIABLE, call_address
+from compiler.runtime.parallel.forks import hold_while_forking
+from compiler.runtime.parallel.threads import openmp
+
+MAKING = threading.RLock()
+"""Is held while machine code is made of something when it is first needed, which several threads may find at once: the
+code that only one of them keeps would be unloaded under the others' feet.  Never wait for another thread with it."""
+hold_while_forking(MAKING)
+
+
+class NativeCode(Protocol):
+    """Machine code that can be called."""
+
+    def address(self, symbol: str) -> int:
+        """Return where a function starts."""
+
+
+@cache
+def _prepare() -> Any:
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    runtime = openmp()
+    for symbol, address in (runtime.addresses if runtime is not None else {}).items():
+        binding.add_symbol(symbol, address)
+    return binding.Target.from_default_triple()
+
+
+@cache
+def host_triple() -> str:
+    """Return LLVM's name for this kind of machine, or one in its form where llvmlite is not installed."""
+    try:
+        return str(binding.get_process_triple())
+    except UnavailableError:
+        return f"{platform.machine()}-unknown-{sys.platform}"
+
+
+def host_cpu() -> str:
+    """Return LLVM's name for this machine's CPU."""
+    return this_machine().cpu
+
+
+def host_features() -> frozenset[str]:
+    """Return what this machine's CPU can do, as LLVM names it."""
+    return frozenset(name for name, present in this_machine().features.items() if present)
+
+
+@cache
+def _libraries() -> tuple[ctypes.CDLL, ...]:
+    """Return where C functions are looked for: this process, then the compiler's own support library."""
+    libraries = [ctypes.CDLL(None)]
+    for name in ("libm.so.6", "libgcc_s.so.1"):
+        try:
+            libraries.append(ctypes.CDLL(name))
+        except OSError:
+            continue
+    return tuple(libraries)
+
+
+def require_symbols(names: list[str]) -> None:
+    """Make C functions known to LLVM's linker."""
+    for name in names:
+        if binding.address_of_symbol(name):
+            continue
+        if name in FUNCTIONS and not any(hasattr(lib, name) for lib in _libraries()):
+            binding.add_symbol(name, myfloat_address(name))
+            continue
+        library = next((lib for lib in _libraries() if hasattr(lib, name)), None)
+        if library is None:
+            raise BuildError(f"the machine code calls {name!r}, and this process has no function of that name")
+        binding.add_symbol(name, ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
+
+
+def _let_call(variable: int) -> None:
+    """Give machine code the address of what carries out its calls of registered functions, if it has any."""
+    if variable:
+        ctypes.c_void_p.from_address(variable).value = call_address()
+
+
+def compiled(data: bytes, path: str) -> bytes:
+    """Return the object code of LLVM IR that :meth:`compiler.runtime.modules.module.Module.save` wrote."""
+    target = _prepare()
+    try:
+        is_text = not data.startswith((b"BC\xc0\xde", b"\xde\xc0\x17\x0b"))
+        module = binding.parse_assembly(data.decode()) if is_text else binding.parse_bitcode(data)
+        module.verify()
+    except (RuntimeError, UnicodeDecodeError) as exc:
+        raise ArgumentError(f"load_module: {path!r} is not LLVM IR: {exc}") from None
+    if module.triple.split("-")[0] != host_triple().split("-")[0]:
+        raise ArgumentError(f"load_module: {path!r} is for {module.triple}, this machine is a {host_triple()}")
+    features = ",".join(f"+{feature}" for feature in sorted(host_features()))
+    machine = target.create_target_machine(cpu=host_cpu(), features=features, opt=3)
+    return bytes(machine.emit_object(module))
+
+
+class ObjectCode:
+    """Relocatable object code, linked into this process."""
+
+    def __init__(self, code: bytes) -> None:
+        target = _prepare()
+        require_symbols(undefined_symbols(code))
+        machine = target.create_target_machine(jit=True)
+        self._engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
+        self._object = binding.ObjectFileRef.from_data(code)
+        self._engine.add_object_file(self._object)
+        self._engine.finalize_object()
+        _let_call(self._engine.get_global_value_address(VARIABLE))
+
+    def address(self, symbol: str) -> int:
+        """Return where a function starts."""
+        address = int(self._engine.get_function_address(symbol))
+        if not address:
+            raise BuildError(f"the machine code has no function {symbol!r}")
+        return address
+
+
+class SharedLibrary:
+    """A shared library, opened by the system's loader."""
+
+    def __init__(self, path: str) -> None:
+        openmp()  # its symbols are then global, and the library finds them
+        try:
+            self._library = ctypes.CDLL(path)
+        except OSError as exc:
+            raise ArgumentError(f"load_module: the system cannot load {path!r}: {exc}") from None
+        if hasattr(self._library, VARIABLE):
+            _let_call(ctypes.addressof(ctypes.c_void_p.in_dll(self._library, VARIABLE)))
+
+    def address(self, symbol: str) -> int:
+        """Return where a function starts."""
+        try:
+            return ctypes.cast(getattr(self._library, symbol), ctypes.c_void_p).value or 0
+        except AttributeError:
+            raise ArgumentError(f"load_module: the library has no function {symbol!r}") from None
