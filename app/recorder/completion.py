@@ -24,7 +24,7 @@ from compiler.target.assembly_targets import HOST, assembly_target, assembly_tar
 from compiler.target.codegen.llvm import codegen
 from compiler.target.codegen.llvm.pass_trace import trace_passes
 from compiler.target.target import Target
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 
 CHECKING_SECONDS: dict[Mode, float] = {"compile": 0.4, "run": 20.0}
 """The time limit for checking graph passes, by mode; other modes do not check them."""

@@ -24,7 +24,7 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import Node
 from compiler.target.codegen.llvm import assembly_summary
 from compiler.target.codegen.llvm.pass_trace import PassRun
-from compiler.te.schedule import Schedule
+from compiler.te.scheduling.schedule import Schedule
 from compiler.tir import printer
 from compiler.tir.schedule.error import ScheduleError
 

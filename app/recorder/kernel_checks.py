@@ -21,9 +21,9 @@ from compiler.driver.sanitize import random_arguments, sanitize
 from compiler.ir.error import TVMError
 from compiler.ir.module import IRModule
 from compiler.target.target import Target
-from compiler.te.operation import PlaceholderOp
-from compiler.te.schedule import Schedule
-from compiler.te.tensor import Tensor
+from compiler.te.definition.operation import PlaceholderOp
+from compiler.te.definition.tensor import Tensor
+from compiler.te.scheduling.schedule import Schedule
 from compiler.tir.analysis.thread_axes import thread_axes
 from compiler.tir.function import PrimFunc
 from compiler.tir.sanitizer import Report

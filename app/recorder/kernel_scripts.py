@@ -16,8 +16,8 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.instrument import Instrument, instrumented, uninstrumented
 from compiler.ir.origin import lowering_to
 from compiler.relay.function import Function
-from compiler.te.schedule import Schedule
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
+from compiler.te.scheduling.schedule import Schedule
 
 ENDING = ".kernel.py"
 """The suffix of the names of such files."""

@@ -31,7 +31,7 @@ from compiler.target.caches import TYPICAL
 from compiler.target.frequency import measure_frequency
 from compiler.target.peak import measure_peak
 from compiler.target.target import Target
-from compiler.te.numpy_reference import NoNumPyProgram
+from compiler.te.definition.numpy_reference import NoNumPyProgram
 from compiler.tir.analysis.memory_traffic import memory_traffic
 
 Array = np.ndarray[Any, Any]

@@ -15,14 +15,14 @@ from compiler.ir.error import TVMError, show
 from compiler.ir.expr.primexpr import IntImm, PrimExpr, Var
 from compiler.ir.module import IRModule
 from compiler.runtime.arrays.ndarray import numpy_dtype
-from compiler.te.block_definitions import NotDefinitions, definitions_of_blocks
-from compiler.te.create_prim_func import create_prim_func
-from compiler.te.flops import operation_flops, schedule_flops
-from compiler.te.numpy_program import NumPyProgram
-from compiler.te.numpy_reference import NoNumPyProgram, numpy_program
-from compiler.te.schedule import Schedule
+from compiler.te.definition.flops import operation_flops, schedule_flops
+from compiler.te.definition.numpy_program import NumPyProgram
+from compiler.te.definition.numpy_reference import NoNumPyProgram, numpy_program
+from compiler.te.definition.tensor import Tensor
+from compiler.te.lowering.block_definitions import NotDefinitions, definitions_of_blocks
+from compiler.te.lowering.create_prim_func import create_prim_func
+from compiler.te.scheduling.schedule import Schedule
 from compiler.te.shrinking import shrink_blocks, shrink_schedule
-from compiler.te.tensor import Tensor
 from compiler.tir.block import Block
 from compiler.tir.buffer import Buffer, BufferStore
 from compiler.tir.function import PrimFunc

@@ -27,8 +27,8 @@ from compiler.ir import dtype as dt
 from compiler.ir.instrument import Instrument, uninstrumented
 from compiler.runtime.arrays.ndarray import NDArray, numpy_dtype
 from compiler.runtime.graph.graph_executor import GraphExecutor
-from compiler.te.flops import schedule_flops
-from compiler.te.schedule import Schedule
+from compiler.te.definition.flops import schedule_flops
+from compiler.te.scheduling.schedule import Schedule
 
 if TYPE_CHECKING:
     from compiler.ir.instrument.interface import Callee

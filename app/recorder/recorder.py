@@ -31,7 +31,7 @@ from compiler.ir.transform import PassInfo
 from compiler.runtime.modules.module import Module
 from compiler.runtime.vm import Executable
 from compiler.target.target import Target
-from compiler.te.schedule import Schedule
+from compiler.te.scheduling.schedule import Schedule
 from compiler.tir.function import PrimFunc
 from compiler.tir.schedule.schedule import Schedule as TIRSchedule
 from compiler.tir.schedule.step import ScheduleStep

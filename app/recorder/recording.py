@@ -17,9 +17,9 @@ from compiler.ir.error import TVMError
 from compiler.ir.expr.primexpr import Var
 from compiler.ir.module import IRModule
 from compiler.target.target import Target
+from compiler.te.definition.tensor import Tensor
 from compiler.te.program import write_program
-from compiler.te.schedule import Schedule
-from compiler.te.tensor import Tensor
+from compiler.te.scheduling.schedule import Schedule
 from compiler.tir.function import PrimFunc
 
 NO_PROGRAM = "it was made neither from a schedule nor from a program of loops"

@@ -10,13 +10,13 @@ from app.artifacts import Loop, Stage
 from compiler.ir.error import TVMError
 from compiler.ir.expr.primexpr import Add, IterVar, Max, Min, Mul, PrimExpr, Range, Reduce, Var, is_const_int
 from compiler.ir.origin import NO_SPAN
-from compiler.te import stage as te
-from compiler.te.bounds import infer_bound
-from compiler.te.group import Group, enclosing_groups
-from compiler.te.operation import ComputeOp
-from compiler.te.schedule import Schedule
-from compiler.te.tensor import Operation
-from compiler.te.tensor_compute import TensorComputeOp
+from compiler.te.definition.operation import ComputeOp
+from compiler.te.definition.tensor import Operation
+from compiler.te.definition.tensor_compute import TensorComputeOp
+from compiler.te.lowering.bounds import infer_bound
+from compiler.te.scheduling import stage as te
+from compiler.te.scheduling.group import Group, enclosing_groups
+from compiler.te.scheduling.schedule import Schedule
 
 _ANNOTATIONS = {IterVar.Unrolled: "unroll", IterVar.Vectorized: "vectorize", IterVar.Parallelized: "parallel"}
 

@@ -15,9 +15,9 @@ from compiler.ir.error import TVMError
 from compiler.ir.instrument import uninstrumented
 from compiler.ir.module import IRModule
 from compiler.target.target import Target
-from compiler.te.operation import PlaceholderOp
-from compiler.te.schedule import Schedule
-from compiler.te.tensor import Operation, Tensor
+from compiler.te.definition.operation import PlaceholderOp
+from compiler.te.definition.tensor import Operation, Tensor
+from compiler.te.scheduling.schedule import Schedule
 from compiler.tir.function import PrimFunc
 from compiler.tir.schedule.schedule import Schedule as TIRSchedule
 from compiler.tir.schedule.step import ScheduleStep

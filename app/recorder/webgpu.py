@@ -21,7 +21,7 @@ from compiler.ir.module import IRModule
 from compiler.ir.structural import structural_equal
 from compiler.runtime.arrays.ndarray import array
 from compiler.target.target import Target
-from compiler.te.numpy_reference import NoNumPyProgram
+from compiler.te.definition.numpy_reference import NoNumPyProgram
 from compiler.tir.analysis.thread_axes import thread_axes
 
 GENEROUS = Target("webgpu -max_threads_per_block=1024 -max_shared_memory_per_block=65536")

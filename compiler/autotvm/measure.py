@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from compiler.autotvm.task.space import ConfigEntity
     from compiler.autotvm.task.task import Task
     from compiler.runtime.modules.module import Module
-    from compiler.te.tensor import Tensor
+    from compiler.te.definition.tensor import Tensor
 
 __all__ = ["BuildResult", "Builder", "MeasureErrorNo", "MeasureInput", "MeasureResult", "Runner"]
 

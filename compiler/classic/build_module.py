@@ -9,9 +9,9 @@ from compiler.driver.lower import lower
 from compiler.ir.error import expected
 from compiler.ir.expr.primexpr import Var
 from compiler.ir.module import IRModule
-from compiler.te.schedule import Schedule
-from compiler.te.tensor import Tensor
-from compiler.te.to_tir import schedule_to_prim_func
+from compiler.te.definition.tensor import Tensor
+from compiler.te.lowering.to_tir import schedule_to_prim_func
+from compiler.te.scheduling.schedule import Schedule
 from compiler.tir.buffer import Buffer
 from compiler.tir.decl_buffer import decl_buffer
 

@@ -18,8 +18,8 @@ from compiler.target.codegen import llvm
 from compiler.target.codegen.llvm.gpus import DEVICES
 from compiler.target.codegen.source import LANGUAGES, source_code, source_module
 from compiler.target.target import Target
-from compiler.te.schedule import Schedule
-from compiler.te.to_tir import Argument, Binds
+from compiler.te.lowering.to_tir import Argument, Binds
+from compiler.te.scheduling.schedule import Schedule
 from compiler.tir.analysis import is_lowered
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import AttrStmt, For

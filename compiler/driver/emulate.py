@@ -11,8 +11,8 @@ from compiler.ir.error import TargetError
 from compiler.ir.module import IRModule
 from compiler.runtime.modules.module import Module
 from compiler.target.target import Target
-from compiler.te.schedule import Schedule
-from compiler.te.to_tir import Argument, Binds
+from compiler.te.lowering.to_tir import Argument, Binds
+from compiler.te.scheduling.schedule import Schedule
 from compiler.tir.analysis import is_lowered
 from compiler.tir.function import PrimFunc
 from compiler.tir.transform.emulate_threads import EmulateThreads

@@ -12,8 +12,8 @@ from compiler.ir.module import IRModule
 from compiler.ir.origin import NO_SPAN, derived_from
 from compiler.ir.transform import PassContext
 from compiler.target.target import Target
-from compiler.te.schedule import Schedule
-from compiler.te.to_tir import Argument, Binds, schedule_to_prim_func
+from compiler.te.lowering.to_tir import Argument, Binds, schedule_to_prim_func
+from compiler.te.scheduling.schedule import Schedule
 from compiler.tir.analysis.features import features
 from compiler.tir.block import contains_block
 from compiler.tir.function import PrimFunc

@@ -14,8 +14,8 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import IntImm
 from compiler.ir.module import IRModule
 from compiler.target.target import Target
-from compiler.te.schedule import Schedule
-from compiler.te.to_tir import Argument
+from compiler.te.lowering.to_tir import Argument
+from compiler.te.scheduling.schedule import Schedule
 from compiler.tir.evaluation import numpy_dtype
 from compiler.tir.function import PrimFunc
 from compiler.tir.sanitizer import MAX_ACCESSES, Sanitized

@@ -14,8 +14,8 @@ from compiler.ir.types import Type
 from compiler.relay.operator import RelayOp
 from compiler.relay.ty import TensorType
 from compiler.runtime.arrays.ndarray import numpy_dtype
-from compiler.te.create_prim_func import create_prim_func
-from compiler.te.operation import placeholder
+from compiler.te.definition.operation import placeholder
+from compiler.te.lowering.create_prim_func import create_prim_func
 from compiler.tir.interpreter import interpret
 from compiler.topi.utils import get_const_tuple
 

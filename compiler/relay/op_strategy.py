@@ -21,12 +21,12 @@ from compiler.ir.types import Type
 from compiler.relay.operator import RelayOp
 from compiler.target.generic_func import GenericFunc, get_native_generic_func
 from compiler.target.target import Target
-from compiler.te.specialized_condition import SpecializedCondition
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
+from compiler.te.lowering.specialized_condition import SpecializedCondition
 from compiler.topi.schedules import schedule_rule_for
 
 if TYPE_CHECKING:
-    from compiler.te.schedule import Schedule
+    from compiler.te.scheduling.schedule import Schedule
 
 __all__ = [
     "OpImplementation",

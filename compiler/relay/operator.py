@@ -29,8 +29,8 @@ from compiler.topi.tag import OpPattern as OpPattern
 
 if TYPE_CHECKING:
     from compiler.target.target import Target
-    from compiler.te.schedule import Schedule
-    from compiler.te.tensor import Tensor
+    from compiler.te.definition.tensor import Tensor
+    from compiler.te.scheduling.schedule import Schedule
 
 A = TypeVar("A", bound=Attrs)
 

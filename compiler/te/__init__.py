@@ -3,21 +3,21 @@
 from typing import TYPE_CHECKING
 
 from compiler.ir.extension import public_module
-from compiler.te import schedule_json  # noqa: F401  (says how schedules are saved)
 from compiler.te.autodiff import gradient
-from compiler.te.axis import reduce_axis, size_var, thread_axis, var
-from compiler.te.create_prim_func import create_prim_func
-from compiler.te.extern import ExternOp, extern, extern_primfunc
-from compiler.te.hybrid_op import HybridOp
-from compiler.te.operation import ComputeOp, PlaceholderOp, compute, placeholder
-from compiler.te.scan import ScanOp, scan
-from compiler.te.schedule import Schedule, create_schedule
-from compiler.te.specialized_condition import SpecializedCondition
-from compiler.te.stage import Stage
-from compiler.te.tag import tag_scope
-from compiler.te.tensor import Operation, Tensor, TensorSlice
-from compiler.te.tensor_compute import TensorComputeOp
-from compiler.te.tensor_intrin import decl_tensor_intrin
+from compiler.te.definition.axis import reduce_axis, size_var, thread_axis, var
+from compiler.te.definition.extern import ExternOp, extern, extern_primfunc
+from compiler.te.definition.hybrid_op import HybridOp
+from compiler.te.definition.operation import ComputeOp, PlaceholderOp, compute, placeholder
+from compiler.te.definition.scan import ScanOp, scan
+from compiler.te.definition.tag import tag_scope
+from compiler.te.definition.tensor import Operation, Tensor, TensorSlice
+from compiler.te.definition.tensor_compute import TensorComputeOp
+from compiler.te.definition.tensor_intrin import decl_tensor_intrin
+from compiler.te.lowering.create_prim_func import create_prim_func
+from compiler.te.lowering.specialized_condition import SpecializedCondition
+from compiler.te.scheduling import json_format as schedule_json  # noqa: F401  (says how schedules are saved)
+from compiler.te.scheduling.schedule import Schedule, create_schedule
+from compiler.te.scheduling.stage import Stage
 from compiler.tir.index_map import AXIS_SEPARATOR
 from compiler.tir.op import *  # noqa: F403
 from compiler.tir.op import __all__ as _expression_names

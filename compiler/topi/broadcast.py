@@ -9,7 +9,7 @@ from compiler import te, tir
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, DTypeError
 from compiler.ir.expr.primexpr import And, Div, FloorDiv, FloorMod, Mod, Not, Or, PrimExpr, Var, binary, convert
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.definitions import named
 from compiler.topi.operands import Extent, Index, Operand, Scalar, Shape, dims, is_one, number, same_extent

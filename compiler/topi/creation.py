@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from compiler import tir
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr.primexpr import FloatImm, IntImm, PrimExpr, Var
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.nn.matmul import matmul as product_of
 from compiler.topi.operands import Axes, Extent, axes_of, dims, number, product

@@ -13,7 +13,7 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.extension import public_module
 from compiler.target.target import Target
 from compiler.te import Schedule, Stage, Tensor
-from compiler.te.tensor import Operation
+from compiler.te.definition.tensor import Operation
 from compiler.topi import fourier, indexing, nn, scan, scatter, sorting, sparse_coordinates, vision
 from compiler.topi.generic import named_schedules
 from compiler.topi.schedules import gpu

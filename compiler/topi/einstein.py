@@ -11,7 +11,7 @@ from operator import mul
 from compiler import te
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr.primexpr import PrimExpr, Var
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.operands import Extent, dims, is_one
 from compiler.topi.tag import Tag

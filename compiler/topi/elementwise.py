@@ -8,7 +8,7 @@ from typing import TypeAlias, overload
 from compiler import te, tir
 from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import PrimExpr, Var, convert
-from compiler.te.tensor import Tensor, TensorSlice
+from compiler.te.definition.tensor import Tensor, TensorSlice
 from compiler.topi.compute import compute
 from compiler.topi.definitions import named
 from compiler.topi.operands import Extent, Scalar, dims, number

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from compiler import te, tir
 from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import PrimExpr
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.broadcast import zip_elements
 from compiler.topi.device.order import precedes
 from compiler.topi.elementwise import limits, map_elements

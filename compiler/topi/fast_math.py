@@ -6,7 +6,7 @@ import math
 
 from compiler import te, tir
 from compiler.ir.expr.primexpr import PrimExpr
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.elementwise import map_elements
 
 __all__ = ["fast_erf", "fast_exp", "fast_tanh"]

@@ -8,7 +8,7 @@ from compiler import te, tir
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr.primexpr import PrimExpr, Var
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.broadcast import at_broadcast, broadcast_shape
 from compiler.topi.compute import compute
 from compiler.topi.operands import Extent, Scalar, axis_of, constant, dims, number, product, replaced, unflatten

@@ -8,7 +8,7 @@ from itertools import pairwise
 from compiler import te
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import PrimExpr, Var
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.operands import (
     Extent,

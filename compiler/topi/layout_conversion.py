@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from compiler import te, tir
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import PrimExpr, Var
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.tir.data_layout import layout
 from compiler.topi.compute import compute
 from compiler.topi.operands import (

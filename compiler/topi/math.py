@@ -5,7 +5,7 @@ from __future__ import annotations
 from compiler import tir
 from compiler.ir.error import expected
 from compiler.ir.expr.primexpr import PrimExpr
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.broadcast import left_shift, right_shift
 from compiler.topi.elementwise import (
     abs,

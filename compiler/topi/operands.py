@@ -9,7 +9,7 @@ from compiler import tir
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr.primexpr import IntImm, PrimExpr, convert
 from compiler.ir.structural import structural_equal
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 
 __all__ = [
     "Axes",

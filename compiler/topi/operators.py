@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from compiler.ir.extension import extension_point
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.broadcast import add, divide, multiply, subtract
 from compiler.topi.elementwise import cast, negative
 

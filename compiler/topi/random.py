@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from compiler import te, tir
 from compiler.ir.expr.primexpr import PrimExpr, Var, convert
 from compiler.ir.extension import public_module
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.tir.buffer import Buffer
 from compiler.tir.ir_builder import BufferVar, IRBuilder, create
 from compiler.tir.stmt import Stmt

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from compiler import te, tir
 from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import IterVar, PrimExpr, Select, Var
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.definitions import named
 from compiler.topi.operands import Axes, Extent, axes_of, dims

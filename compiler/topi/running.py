@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from compiler import te, tir
 from compiler.ir.expr.primexpr import PrimExpr
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.tir.buffer import Buffer
 from compiler.tir.stmt import Stmt
 from compiler.topi.compute import computes_by_threads

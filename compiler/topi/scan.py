@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from compiler import te, tir
 from compiler.ir.expr.primexpr import PrimExpr, Var
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.compute import compute, computes_by_threads
 from compiler.topi.device import has_rows, scanned
 from compiler.topi.operands import Extent, Index, axis_of, dims, product, replaced

@@ -13,7 +13,7 @@ from compiler import te, tir
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr.primexpr import PrimExpr, Var, convert
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.indexing import saturated, wrapped
 from compiler.topi.operands import (

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from compiler import te, tir
 from compiler.ir.expr.primexpr import And, Not, Or, PrimExpr, Var
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.compute import compute, computes_by_threads
 from compiler.topi.device import has_rows, precedes, sorted_rows
 from compiler.topi.operands import Extent, axis_of, dims, replaced

@@ -8,7 +8,7 @@ from typing import Any
 from compiler.ir.error import ArgumentError, UnavailableError
 from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.ir.extension import public_module
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.nn.sparse import sparse_dense_sp_lhs, sparse_dense_sp_rhs
 from compiler.topi.operands import dims

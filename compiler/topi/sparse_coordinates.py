@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from compiler import te, tir
 from compiler.ir.expr.primexpr import ExprLike, PrimExpr, Var
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.tir.buffer import Buffer
 from compiler.tir.stmt import Stmt
 from compiler.topi.compute import compute

@@ -14,7 +14,7 @@ from compiler.ir.expr.primexpr import PrimExpr
 from compiler.runtime.arrays.ndarray import NDArray
 from compiler.runtime.arrays.ndarray import array as dense_array
 from compiler.runtime.device import Device
-from compiler.te.operation import placeholder as dense_placeholder
+from compiler.te.definition.operation import placeholder as dense_placeholder
 
 __all__ = ["CSRNDArray", "CSRPlaceholderOp", "array", "placeholder"]
 

@@ -8,7 +8,7 @@ from compiler import te
 from compiler.arith import Analyzer
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr.primexpr import PrimExpr, Var
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.tag import Tag
 

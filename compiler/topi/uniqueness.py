@@ -9,7 +9,7 @@ from __future__ import annotations
 from compiler import te, tir
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import PrimExpr, Var
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.device import precedes
 from compiler.topi.indexing import invert_permutation, searchsorted

@@ -12,9 +12,9 @@ from compiler.arith import Analyzer
 from compiler.ir.error import ArgumentError, expected
 from compiler.ir.expr.primexpr import AnyDim, FloatImm, IntImm, PrimExpr, SizeVar, Var, const, convert
 from compiler.target.target import Target
-from compiler.te.operation import ComputeOp, compute
-from compiler.te.schedule import Schedule
-from compiler.te.tensor import Operation, Tensor
+from compiler.te.definition.operation import ComputeOp, compute
+from compiler.te.definition.tensor import Operation, Tensor
+from compiler.te.scheduling.schedule import Schedule
 from compiler.topi.layout import get_shape, nchw_pack_layout, nchw_xc_layout, ncw_pack_layout, ncw_xc_layout
 from compiler.topi.tag import is_broadcast
 

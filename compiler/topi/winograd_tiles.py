@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import numpy as np
 
-    from compiler.te.tensor import Tensor
+    from compiler.te.definition.tensor import Tensor
 
 __all__: list[str] = []
 

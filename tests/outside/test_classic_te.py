@@ -10,7 +10,7 @@ import pytest
 import compiler as tvm
 from compiler import te, tir
 from compiler.ir.error import TVMError
-from compiler.te.numpy_reference import NoNumPyProgram, evaluate
+from compiler.te.definition.numpy_reference import NoNumPyProgram, evaluate
 from tests.outside.classic_te import CLASSIC, compare, from_classic, from_here
 from tests.outside.run_te_scripts import arrays_of, run
 from tests.outside.te_scripts import te_script

@@ -18,7 +18,7 @@ from compiler.driver.lower import lower
 from compiler.ir.error import TVMError
 from compiler.ir.transform import PassContext
 from compiler.relay import build as relay_build
-from compiler.te.numpy_reference import evaluate as evaluate_tensors
+from compiler.te.definition.numpy_reference import evaluate as evaluate_tensors
 from tests.properties.block_programs import BlockProgram
 from tests.properties.block_steps import scheduled
 from tests.properties.graphs import evaluate, flat, random_inputs, random_module

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from compiler import te
 from compiler.ir.error import ScheduleError
 from compiler.ir.expr.primexpr import IterVar, Reduce
-from compiler.te.bounds import infer_bound
-from compiler.te.operation import ComputeOp
-from compiler.te.schedule import Schedule
-from compiler.te.stage import AttachType, Stage
-from compiler.te.stage_state import stage_primitives
+from compiler.te.definition.operation import ComputeOp
+from compiler.te.lowering.bounds import infer_bound
+from compiler.te.scheduling.schedule import Schedule
+from compiler.te.scheduling.stage import AttachType, Stage
+from compiler.te.scheduling.stage_state import stage_primitives
 from tests.properties.te_programs import Draw, Program, pick
 
 Step = Callable[[Draw, Stage], None]

@@ -15,7 +15,7 @@ from compiler.driver.build import build
 from compiler.driver.lower import lower
 from compiler.ir.error import TVMError
 from compiler.ir.instrument import Instrument, instrumented
-from compiler.te.numpy_reference import evaluate
+from compiler.te.definition.numpy_reference import evaluate
 from compiler.tir.analysis.features import features
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import ForKind

@@ -13,7 +13,7 @@ from compiler.ir.error import TVMError
 from compiler.ir.module import IRModule
 from compiler.ir.structural import structural_equal
 from compiler.te.program import read_program, write_program
-from compiler.te.schedule import Schedule
+from compiler.te.scheduling.schedule import Schedule
 from tests.properties.te_programs import Program, pick, programs
 from tests.properties.te_schedules import schedules
 from tests.properties.test_te_schedules import relaxed, run

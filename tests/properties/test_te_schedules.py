@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from compiler.driver.lower import lower
 from compiler.ir.error import TVMError
 from compiler.ir.expr.primexpr import IntImm
-from compiler.te.numpy_reference import evaluate
-from compiler.te.schedule import Schedule
-from compiler.te.to_tir import schedule_to_prim_func
+from compiler.te.definition.numpy_reference import evaluate
+from compiler.te.lowering.to_tir import schedule_to_prim_func
+from compiler.te.scheduling.schedule import Schedule
 from compiler.tir.function import PrimFunc
 from compiler.tir.interpreter import interpret
 from tests.properties.te_programs import Program, assert_same, programs, values

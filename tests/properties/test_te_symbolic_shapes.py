@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from compiler import te
 from compiler.driver.lower import lower
 from compiler.ir.error import TVMError
-from compiler.te.stage import AttachType
-from compiler.te.to_tir import schedule_to_prim_func
+from compiler.te.lowering.to_tir import schedule_to_prim_func
+from compiler.te.scheduling.stage import AttachType
 from compiler.tir.interpreter import interpret
 from tests.properties.te_programs import Draw, pick
 from tests.properties.te_schedules import transform_loops

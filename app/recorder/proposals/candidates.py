@@ -14,9 +14,9 @@ from app.proposals import Place, ProposedPrimitive
 from app.recorder.proposals.wording import Wording
 from compiler.ir.expr.primexpr import IntImm, IterVar
 from compiler.te import thread_axis
-from compiler.te.dataflow import depends_on
-from compiler.te.schedule import Schedule
-from compiler.te.stage import AttachType
+from compiler.te.definition.dataflow import depends_on
+from compiler.te.scheduling.schedule import Schedule
+from compiler.te.scheduling.stage import AttachType
 
 FACTORS = (4, 8, 16, 32, 64)
 """Of the splits that are proposed."""

@@ -8,8 +8,8 @@ from app.recorder.proposals.candidates import Annotate, Candidate, Fuse, Reorder
 from app.recorder.proposals.payoffs import Payoffs
 from compiler.ir.expr.primexpr import IterVar
 from compiler.ir.module import IRModule
-from compiler.te.schedule import Schedule
-from compiler.te.stage import AttachType, Stage
+from compiler.te.scheduling.schedule import Schedule
+from compiler.te.scheduling.stage import AttachType, Stage
 
 Extents = Mapping[IterVar, int]
 """Iterations of each loop, as far as they are constants."""

@@ -41,10 +41,10 @@ from compiler.ir.expr.primexpr import IntImm, IterVar, Var
 from compiler.ir.instrument import uninstrumented
 from compiler.ir.module import IRModule
 from compiler.target.target import Target
-from compiler.te.bounds import infer_bound
-from compiler.te.primitives import Primitive
-from compiler.te.schedule import Schedule
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
+from compiler.te.lowering.bounds import infer_bound
+from compiler.te.scheduling.primitives import Primitive
+from compiler.te.scheduling.schedule import Schedule
 
 PLACING = frozenset({"compute_at", "compute_inline", "compute_root"})
 """Primitives of which the last one decides where a stage is computed."""

@@ -11,8 +11,8 @@ from app.recorder.proposals.scopes import Scope, Spelling
 from compiler import te
 from compiler.ir.error import TVMError
 from compiler.ir.expr.primexpr import IterVar
-from compiler.te.schedule import Schedule
-from compiler.te.stage import Stage
+from compiler.te.scheduling.schedule import Schedule
+from compiler.te.scheduling.stage import Stage
 
 
 class Wording:

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import IterVar
-from compiler.te.schedule import Schedule
-from compiler.te.tensor import Operation, Tensor
+from compiler.te.definition.tensor import Operation, Tensor
+from compiler.te.scheduling.schedule import Schedule
 
 __all__ = ["AnnotateEntity", "Entity", "OtherOptionEntity", "ReorderEntity", "SplitEntity", "entity_of_json"]
 

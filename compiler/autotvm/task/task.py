@@ -12,10 +12,10 @@ from compiler.autotvm.task.workload import Workload, args_to_workload, deseriali
 from compiler.ir.error import ArgumentError, TVMError, unknown_name
 from compiler.ir.extension import extension_point
 from compiler.target.target import Target, TargetLike
-from compiler.te.flops import schedule_flops
-from compiler.te.operation import PlaceholderOp
-from compiler.te.schedule import Schedule
-from compiler.te.tensor import Tensor
+from compiler.te.definition.flops import schedule_flops
+from compiler.te.definition.operation import PlaceholderOp
+from compiler.te.definition.tensor import Tensor
+from compiler.te.scheduling.schedule import Schedule
 
 __all__ = [
     "TASK_TABLE", "FlopCalculationError", "Task", "TaskTemplate", "compute_flop", "create", "get_config", "template",

@@ -11,9 +11,9 @@ from compiler.autotvm.task.workload import Workload, args_to_workload
 from compiler.ir.error import ArgumentError
 from compiler.ir.node import rebuild
 from compiler.target.target import Target
-from compiler.te.operation import ComputeOp
-from compiler.te.schedule import Schedule
-from compiler.te.tensor import Tensor
+from compiler.te.definition.operation import ComputeOp
+from compiler.te.definition.tensor import Tensor
+from compiler.te.scheduling.schedule import Schedule
 
 __all__ = ["get_workload", "register_topi_compute", "register_topi_schedule"]
 

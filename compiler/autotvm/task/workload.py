@@ -7,8 +7,8 @@ from typing import Any
 
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import FloatImm, IntImm, StringImm, Var
-from compiler.te.operation import placeholder
-from compiler.te.tensor import Tensor
+from compiler.te.definition.operation import placeholder
+from compiler.te.definition.tensor import Tensor
 
 __all__ = ["Workload", "args_to_workload", "deserialize_args", "serialize_args"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from compiler.ir.expr.primexpr import Add, Max, Min, Mul, PrimExpr, Reduce, is_const_int
 from compiler.ir.printing.text import TextBuilder
-from compiler.te.operation import ComputeOp
-from compiler.te.tensor import Operation
+from compiler.te.definition.operation import ComputeOp
+from compiler.te.definition.tensor import Operation
 from compiler.tir.printer_loops import LoopPrinter
 
 __all__ = ["operation_text"]

@@ -24,7 +24,7 @@ from compiler.ir.passes.context import PassContext
 from compiler.relay.function import Function
 from compiler.runtime.arrays.ndarray import ArrayLike
 from compiler.target.target import Target, TargetLike
-from compiler.te.operation import ComputeOp
+from compiler.te.definition.operation import ComputeOp
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

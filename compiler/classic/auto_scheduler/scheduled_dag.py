@@ -8,8 +8,8 @@ from functools import cached_property
 from compiler.classic.auto_scheduler.sketch import Sketch, State
 from compiler.classic.auto_scheduler.transform_steps import StepState
 from compiler.classic.auto_scheduler.workload import ComputeDAG
-from compiler.te.schedule import Schedule
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
+from compiler.te.scheduling.schedule import Schedule
 
 __all__ = ["ScheduledDAG", "primitives_as_code"]
 

@@ -17,8 +17,8 @@ from compiler.classic.auto_scheduler.workload import make_workload_key, workload
 from compiler.ir.error import ArgumentError
 from compiler.runtime.machine import available_cores
 from compiler.target.target import Target, TargetLike
-from compiler.te.schedule import Schedule
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
+from compiler.te.scheduling.schedule import Schedule
 
 if TYPE_CHECKING:
     from compiler.classic.auto_scheduler.sketch import State

@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from compiler.classic.auto_scheduler.workload import ComputeDAG, extent_of
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import IntImm, IterVar
-from compiler.te.operation import ComputeOp
-from compiler.te.schedule import Schedule, create_schedule
-from compiler.te.stage import Stage
-from compiler.te.tensor import Operation, Tensor
+from compiler.te.definition.operation import ComputeOp
+from compiler.te.definition.tensor import Operation, Tensor
+from compiler.te.scheduling.schedule import Schedule, create_schedule
+from compiler.te.scheduling.stage import Stage
 
 __all__ = ["Sketch", "State"]
 

@@ -15,10 +15,10 @@ from typing import Any
 from compiler.classic.auto_scheduler.workload import ComputeDAG
 from compiler.ir.error import ArgumentError, TVMError, show
 from compiler.ir.expr.primexpr import IterVar
-from compiler.te.axis import thread_axis
-from compiler.te.schedule import Schedule, create_schedule
-from compiler.te.stage import Stage
-from compiler.te.tensor import Operation, Tensor
+from compiler.te.definition.axis import thread_axis
+from compiler.te.definition.tensor import Operation, Tensor
+from compiler.te.scheduling.schedule import Schedule, create_schedule
+from compiler.te.scheduling.stage import Stage
 
 __all__ = ["StepState"]
 

@@ -11,10 +11,10 @@ from compiler.autotvm.task.workload import deserialize_args, serialize_args
 from compiler.classic.auto_scheduler.dag_text import operation_text
 from compiler.ir.error import ArgumentError, expected
 from compiler.ir.expr.primexpr import IntImm, IterVar, PrimExpr, convert
-from compiler.te.flops import schedule_flops
-from compiler.te.operation import ComputeOp
-from compiler.te.schedule import Schedule, create_schedule
-from compiler.te.tensor import Operation, Tensor
+from compiler.te.definition.flops import schedule_flops
+from compiler.te.definition.operation import ComputeOp
+from compiler.te.definition.tensor import Operation, Tensor
+from compiler.te.scheduling.schedule import Schedule, create_schedule
 
 __all__ = ["ComputeDAG", "make_workload_key", "register_workload", "workload_key_to_tensors"]
 

@@ -21,7 +21,7 @@ from compiler.relay.transform.pipeline import optimize
 from compiler.relay.ty import tensor_types
 from compiler.runtime.arrays.ndarray import ArrayLike
 from compiler.target.target import Target, TargetLike
-from compiler.te.operation import placeholder
+from compiler.te.definition.operation import placeholder
 
 __all__ = ["extract_from_multiple_program", "extract_from_program"]
 

@@ -18,7 +18,7 @@ from compiler.ir.instrument import uninstrumented
 from compiler.runtime.arrays.ndarray import NDArray, array, numpy_dtype
 from compiler.runtime.device import cpu
 from compiler.runtime.modules.module import Module
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 
 __all__ = [
     "BuildResult", "LocalBuilder", "LocalRunner", "MeasureBatch", "RPCRunner", "create_measure_batch", "measure_option",

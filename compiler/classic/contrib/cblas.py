@@ -11,7 +11,7 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import PrimExpr
 from compiler.runtime.arrays.ndarray import NDArray
 from compiler.runtime.modules.packed_func import register_func
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 
 __all__ = ["batch_matmul", "matmul"]
 

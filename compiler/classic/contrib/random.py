@@ -11,7 +11,7 @@ from compiler import te, tir
 from compiler.ir.error import ArgumentError
 from compiler.runtime.arrays.ndarray import NDArray, numpy_dtype
 from compiler.runtime.modules.packed_func import register_func
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 
 __all__ = ["normal", "randint", "uniform"]
 

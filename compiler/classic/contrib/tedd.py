@@ -16,13 +16,13 @@ from compiler.classic.contrib.dot import Html, attributes, digraph, quoted, tabl
 from compiler.classic.te.schedule_steps import InferBound
 from compiler.ir.error import ArgumentError, ScheduleError, UnavailableError
 from compiler.ir.expr.axes import IterVar, Range
-from compiler.te.extern import ExternOp
-from compiler.te.operation import ComputeOp
+from compiler.te.definition.extern import ExternOp
+from compiler.te.definition.operation import ComputeOp
 from compiler.te.relations.rebase import Rebase
 from compiler.te.relations.relation import Relation
-from compiler.te.schedule import Schedule
-from compiler.te.stage import Stage
-from compiler.te.stage_state import AttachType
+from compiler.te.scheduling.schedule import Schedule
+from compiler.te.scheduling.stage import Stage
+from compiler.te.scheduling.stage_state import AttachType
 
 __all__ = ["viz_dataflow_graph", "viz_itervar_relationship_graph", "viz_schedule_tree"]
 

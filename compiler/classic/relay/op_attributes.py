@@ -17,8 +17,8 @@ from compiler.relay.op_strategy import OpImplementation, OpSpecialization, OpStr
 from compiler.relay.operator import OpPattern
 from compiler.target.generic_func import GenericFunc
 from compiler.target.target import Target
-from compiler.te.schedule import Schedule
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
+from compiler.te.scheduling.schedule import Schedule
 from compiler.topi.schedules import schedule_injective, schedule_reduce
 
 __all__ = [

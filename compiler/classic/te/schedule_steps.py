@@ -11,22 +11,22 @@ from compiler.ir.expr.primexpr import IterVar, PrimExpr, ProducerLoad, Range, Va
 from compiler.ir.extension import extension_point
 from compiler.ir.functor import Visitor
 from compiler.runtime.container import Array, Map
-from compiler.te.bounds import Bounds, infer_bound
-from compiler.te.bounds import attach_path as path_of
-from compiler.te.dataflow import post_dfs_order
-from compiler.te.operation import ComputeOp
+from compiler.te.definition.dataflow import post_dfs_order
+from compiler.te.definition.operation import ComputeOp
+from compiler.te.definition.scan import ScanOp, fixed_axes, scan_body
+from compiler.te.definition.tensor import Operation, Tensor
+from compiler.te.lowering.bounds import Bounds, infer_bound
+from compiler.te.lowering.bounds import attach_path as path_of
+from compiler.te.lowering.specialized_condition import SpecializedCondition
+from compiler.te.lowering.to_tir import Argument, Binds, statement_to_prim_func
 from compiler.te.relations.fuse import Fuse
 from compiler.te.relations.rebase import Rebase
 from compiler.te.relations.relation import Relation
 from compiler.te.relations.singleton import Singleton
 from compiler.te.relations.split import Split
-from compiler.te.scan import ScanOp, fixed_axes, scan_body
-from compiler.te.schedule import Schedule, create_schedule
-from compiler.te.schedule_ops import StatementBuilder, ThreadMerger
-from compiler.te.specialized_condition import SpecializedCondition
-from compiler.te.stage import AttachType, Stage
-from compiler.te.tensor import Operation, Tensor
-from compiler.te.to_tir import Argument, Binds, statement_to_prim_func
+from compiler.te.scheduling.ops import StatementBuilder, ThreadMerger
+from compiler.te.scheduling.schedule import Schedule, create_schedule
+from compiler.te.scheduling.stage import AttachType, Stage
 from compiler.tir.buffer import Buffer
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import AttrStmt, Stmt

@@ -10,8 +10,8 @@ from compiler import autotvm, te
 from compiler.autotvm.measure import BuildResult, MeasureInput, MeasureResult, Runner
 from compiler.autotvm.task import Task
 from compiler.target.target import Target
-from compiler.te.schedule import Schedule
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
+from compiler.te.scheduling.schedule import Schedule
 
 __all__ = ["DummyRunner", "bad_matmul", "get_sample_records", "get_sample_task", "matmul"]
 

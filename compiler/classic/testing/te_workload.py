@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compiler import te
 from compiler.ir.expr.primexpr import ExprLike, PrimExpr, Var, cast
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.nn.elementwise import relu
 from compiler.topi.nn.pad import pad
 

@@ -29,7 +29,7 @@ from compiler.relay.transform.inline import Inline
 from compiler.relay.ty import tensor_types
 from compiler.runtime.modules.module import Module
 from compiler.runtime.modules.packed_func import get_global_func
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.tir.named_calls import call_packed
 
 __all__ = ["compiled_here", "with_external_code"]

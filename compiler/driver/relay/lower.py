@@ -22,9 +22,9 @@ from compiler.relay.operator import RelayOp, operator_of
 from compiler.relay.ty import TensorType, tensor_types
 from compiler.runtime.arrays.ndarray import NDArray
 from compiler.target.target import Target
-from compiler.te.flops import schedule_flops
-from compiler.te.schedule import Schedule
-from compiler.te.tensor import Tensor
+from compiler.te.definition.flops import schedule_flops
+from compiler.te.definition.tensor import Tensor
+from compiler.te.scheduling.schedule import Schedule
 from compiler.tir import const
 from compiler.tir.function import PrimFunc
 from compiler.tir.transform.launch_single_thread import LaunchSingleThread

@@ -21,9 +21,9 @@ from compiler.relay.operator import RelayOp, operator_of
 from compiler.relay.transform.infer_type import InferType
 from compiler.relay.ty import TensorType, tensor_types
 from compiler.target.target import Target
-from compiler.te.operation import placeholder
-from compiler.te.schedule import Schedule
-from compiler.te.tensor import Tensor
+from compiler.te.definition.operation import placeholder
+from compiler.te.definition.tensor import Tensor
+from compiler.te.scheduling.schedule import Schedule
 from compiler.topi.schedules.choice import chosen_by
 
 __all__ = ["configuration_of", "is_tuned", "template_name", "workload_of"]

@@ -10,8 +10,8 @@ from compiler.relay.expr import Call
 from compiler.relay.op_strategy import ScheduleMaker
 from compiler.relay.operator import OpPattern, operator_of
 from compiler.target.target import Target
-from compiler.te.schedule import Schedule
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
+from compiler.te.scheduling.schedule import Schedule
 from compiler.topi.schedules import gpu, schedule_rule_for
 from compiler.topi.schedules.choice import chosen_by
 

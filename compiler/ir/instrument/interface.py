@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from compiler.runtime.modules.module import Module
     from compiler.runtime.vm import Executable, VirtualMachine
     from compiler.target.target import Target
-    from compiler.te.primitives import Primitive
-    from compiler.te.schedule import Schedule
-    from compiler.te.tensor import Tensor
+    from compiler.te.definition.tensor import Tensor
+    from compiler.te.scheduling.primitives import Primitive
+    from compiler.te.scheduling.schedule import Schedule
     from compiler.tir.function import PrimFunc
     from compiler.tir.schedule.schedule import Schedule as TIRSchedule
     from compiler.tir.schedule.step import ScheduleStep

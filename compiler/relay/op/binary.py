@@ -22,7 +22,7 @@ from compiler.relay.op.type_relations import broadcast, broadcast_compare, tenso
 from compiler.relay.op_registry import OpFunction, register
 from compiler.relay.operator import Array, OpPattern, Relation, RelationError, Types, call_op
 from compiler.relay.ty import TensorType, same_dim
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi import broadcast as topi
 from compiler.topi import extrema
 

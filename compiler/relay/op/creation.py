@@ -22,7 +22,7 @@ from compiler.relay.op_registry import OpFunction, public_function, register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import AnyDim, TensorType
 from compiler.runtime.arrays.ndarray import numpy_dtype
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi import elementwise as topi
 from compiler.topi.operands import dims, product
 from compiler.topi.tag import Tag

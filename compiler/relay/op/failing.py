@@ -11,7 +11,7 @@ from compiler.ir.types import Type
 from compiler.relay.op_registry import register
 from compiler.relay.operator import Array, OpPattern, Types
 from compiler.relay.ty import TensorType
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.tir.buffer import Buffer
 from compiler.tir.stmt import AssertStmt, Stmt, no_op
 

@@ -16,7 +16,7 @@ from compiler.relay.op.type_relations import same_dtype, tensor
 from compiler.relay.op_registry import public_function, register, tuple_function
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import AnyDim, Dim, TensorType, TupleType
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.fourier import dft as topi_dft
 from compiler.topi.fourier import stft as topi_stft
 

@@ -20,7 +20,7 @@ from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import OpFunction, composite, public_function, register
 from compiler.relay.operator import Array, Gradient, OpPattern, Reference, Relation, RelationError, Types, call_op
 from compiler.relay.ty import TensorType
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi import extrema
 from compiler.topi import reduction as topi
 

@@ -16,7 +16,7 @@ from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import OpFunction, register
 from compiler.relay.operator import Array, Gradient, OpPattern, Reference, Types, call_op
 from compiler.relay.ty import TensorType
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi import scan as topi
 
 

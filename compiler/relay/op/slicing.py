@@ -19,7 +19,7 @@ from compiler.relay.op.type_relations import same_dtype, tensor
 from compiler.relay.op_registry import public_function, register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import AnyDim, Dim, TensorType
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.indexing import strided_set as topi_strided_set
 from compiler.topi.operands import dims
 from compiler.topi.slicing import slice_places

@@ -15,7 +15,7 @@ from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import public_function, register, tuple_function
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import AnyDim, Dim, TensorType, TupleType
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi import sorting as topi
 
 

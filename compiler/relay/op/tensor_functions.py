@@ -11,7 +11,7 @@ from functools import partial
 from compiler.ir.extension import extension_point
 from compiler.relay.operator import get
 from compiler.relay.ty import TensorType
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.operands import dims
 
 Numbers = int | Sequence[int]

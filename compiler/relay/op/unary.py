@@ -24,7 +24,7 @@ from compiler.relay.op.type_relations import identity, tensor
 from compiler.relay.op_registry import OpFunction, register
 from compiler.relay.operator import Array, Gradient, OpPattern, Relation, RelationError, Types, call_op
 from compiler.relay.ty import TensorType
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi import elementwise as topi
 from compiler.topi import extrema, fast_math
 

@@ -25,9 +25,9 @@ from compiler.te.autodiff.derivative import differential
 from compiler.te.autodiff.reduction import is_sum, share_of_source, share_of_start
 from compiler.te.autodiff.tensors import axis_names, sum_of
 from compiler.te.autodiff.zero_elimination import iterations_that_read
-from compiler.te.compute_body import substitute_body
-from compiler.te.operation import ComputeOp, compute, domain
-from compiler.te.tensor import Tensor
+from compiler.te.definition.compute_body import substitute_body
+from compiler.te.definition.operation import ComputeOp, compute, domain
+from compiler.te.definition.tensor import Tensor
 from compiler.tir import op as tir
 
 __all__ = ["vector_jacobian_product"]

@@ -9,8 +9,8 @@ from compiler.ir.error import ArgumentError, show
 from compiler.ir.origin import derived_from, mint_source
 from compiler.te.autodiff.adjoint import vector_jacobian_product
 from compiler.te.autodiff.tensors import identity, sum_of, zeros
-from compiler.te.dataflow import post_dfs_order
-from compiler.te.tensor import Operation, Tensor
+from compiler.te.definition.dataflow import post_dfs_order
+from compiler.te.definition.tensor import Operation, Tensor
 
 __all__ = ["gradient"]
 

@@ -9,9 +9,9 @@ from compiler.ir.expr.substitute import substitute
 from compiler.ir.node import Node
 from compiler.te.autodiff.derivative import differential
 from compiler.te.autodiff.tensors import axis_names
-from compiler.te.compute_body import reducer_at
-from compiler.te.operation import ComputeOp, compute, domain
-from compiler.te.tensor import Tensor
+from compiler.te.definition.compute_body import reducer_at
+from compiler.te.definition.operation import ComputeOp, compute, domain
+from compiler.te.definition.tensor import Tensor
 from compiler.tir import op as tir
 
 __all__ = ["is_sum", "share_of_source", "share_of_start"]

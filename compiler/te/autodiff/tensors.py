@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compiler.ir.expr.primexpr import PrimExpr, Var, const
-from compiler.te.operation import compute
-from compiler.te.tensor import Tensor
+from compiler.te.definition.operation import compute
+from compiler.te.definition.tensor import Tensor
 from compiler.tir import op as tir
 
 __all__ = ["axis_names", "identity", "sum_of", "zeros"]

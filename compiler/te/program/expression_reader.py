@@ -8,10 +8,10 @@ from typing import TypeVar
 from compiler.ir.expr.primexpr import CommReducer, IterVar, PrimExpr, Reduce, Var
 from compiler.ir.node import Node
 from compiler.ir.op import Op
+from compiler.te.definition.tensor import Tensor
 from compiler.te.program.format import ProgramError
 from compiler.te.program.json_values import integer, items, number, text, wrong
 from compiler.te.program.kinds import KINDS, FieldType, callable_operators
-from compiler.te.tensor import Tensor
 
 __all__ = ["Leaves", "read_rows"]
 

@@ -8,10 +8,10 @@ from typing import Any
 from compiler.ir.expr.primexpr import IterVar, PrimExpr, Var
 from compiler.ir.node import Node
 from compiler.ir.op import Op
+from compiler.te.definition.tensor import Tensor
 from compiler.te.program.format import NotExpressible
 from compiler.te.program.json_values import json_number
 from compiler.te.program.kinds import KINDS, FieldType, Kind, callable_operators
-from compiler.te.tensor import Tensor
 
 __all__ = ["Leaf", "Rows", "unsupported"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from compiler.ir.error import TVMError
 from compiler.ir.expr.primexpr import IterVar
 from compiler.ir.node import Node
-from compiler.te.tensor import Operation, Tensor
+from compiler.te.definition.tensor import Operation, Tensor
 
 __all__ = ["MAX_BYTES", "VERSION", "NotExpressible", "ProgramError", "Values"]
 

@@ -49,8 +49,8 @@ from compiler.ir.expr.primexpr import (
 )
 from compiler.ir.node import Node
 from compiler.ir.op import Op, registered_ops
+from compiler.te.definition.tensor import Tensor
 from compiler.te.program.format import ProgramError
-from compiler.te.tensor import Tensor
 from compiler.tir import op as intrinsics
 from compiler.tir.builtin import CLZ, IF_THEN_ELSE, REINTERPRET
 

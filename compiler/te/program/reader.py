@@ -11,16 +11,16 @@ from typing import TypeVar
 from compiler.ir.error import show
 from compiler.ir.expr.primexpr import IterVar, PrimExpr, Range, Var
 from compiler.ir.node import Node
-from compiler.te.axis import reduce_axis, size_var, thread_axis, var
-from compiler.te.group import Group
-from compiler.te.operation import compute, placeholder
-from compiler.te.primitives import primitives_of
+from compiler.te.definition.axis import reduce_axis, size_var, thread_axis, var
+from compiler.te.definition.operation import compute, placeholder
+from compiler.te.definition.tensor import Operation, Tensor
 from compiler.te.program.expression_reader import Leaves, read_rows
 from compiler.te.program.format import MAX_BYTES, VERSION, ProgramError, Values
 from compiler.te.program.json_values import entry, integer, items, text, truth, wrong
-from compiler.te.schedule import Schedule, create_schedule
-from compiler.te.stage import Stage
-from compiler.te.tensor import Operation, Tensor
+from compiler.te.scheduling.group import Group
+from compiler.te.scheduling.primitives import primitives_of
+from compiler.te.scheduling.schedule import Schedule, create_schedule
+from compiler.te.scheduling.stage import Stage
 
 __all__ = ["Program", "read_program"]
 

@@ -9,14 +9,14 @@ import numpy as np
 
 from compiler.ir.expr.primexpr import IntImm, IterVar, PrimExpr, Range, SizeVar, Var
 from compiler.ir.node import Node
-from compiler.te.dataflow import post_dfs_order
-from compiler.te.operation import ComputeOp, PlaceholderOp, domain
-from compiler.te.primitives import Primitive
+from compiler.te.definition.dataflow import post_dfs_order
+from compiler.te.definition.operation import ComputeOp, PlaceholderOp, domain
+from compiler.te.definition.tensor import Operation, Tensor
 from compiler.te.program.expression_writer import Leaf, Rows, unsupported
 from compiler.te.program.format import MAX_BYTES, VERSION, NotExpressible, Values
-from compiler.te.schedule import Schedule
-from compiler.te.stage import Stage
-from compiler.te.tensor import Operation, Tensor
+from compiler.te.scheduling.primitives import Primitive
+from compiler.te.scheduling.schedule import Schedule
+from compiler.te.scheduling.stage import Stage
 
 __all__ = ["write_program"]
 

@@ -1,7 +1,7 @@
 """Axis relations: how the axes of a stage derive from one another, one file per relation and its primitives.
 
-Every module of this package is imported with :mod:`compiler.te.stage`; a new relation is a new file here and nothing
-else.
+Every module of this package is imported with :mod:`compiler.te.scheduling.stage`; a new relation is a new file here and
+nothing else.
 """
 
 from __future__ import annotations

@@ -11,10 +11,10 @@ from compiler.arith.int_set import IntervalSet
 from compiler.ir.error import ScheduleError
 from compiler.ir.expr.primexpr import IntImm, IterVar, PrimExpr, Range, Var
 from compiler.ir.expr.substitute import uses_var
-from compiler.te.compute_body import reads_tensors
+from compiler.te.definition.compute_body import reads_tensors
 from compiler.te.relations.relation import Relation
 from compiler.te.relations.singleton import Singleton
-from compiler.te.stage_state import StageState, stage_primitive
+from compiler.te.scheduling.stage_state import StageState, stage_primitive
 
 __all__ = ["Fuse", "fuse"]
 

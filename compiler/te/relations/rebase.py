@@ -1,4 +1,4 @@
-"""Loops that start at zero whatever their axis starts at; created by :mod:`compiler.te.normalize`."""
+"""Loops that start at zero whatever their axis starts at; created by :mod:`compiler.te.scheduling.normalize`."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 from compiler.arith import Analyzer
 from compiler.ir.expr.primexpr import IterVar, PrimExpr, Range
 from compiler.te.relations.relation import Relation
-from compiler.te.stage_state import StageState, stage_primitive
+from compiler.te.scheduling.stage_state import StageState, stage_primitive
 
 __all__ = ["Reverse", "reverse"]
 

@@ -12,7 +12,7 @@ from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr.primexpr import ExprLike, IntImm, IterVar, PrimExpr, Range, convert
 from compiler.te.relations.relation import Relation
-from compiler.te.stage_state import StageState, stage_primitive
+from compiler.te.scheduling.stage_state import StageState, stage_primitive
 from compiler.tir.op import ceildiv
 
 __all__ = ["Split", "split"]

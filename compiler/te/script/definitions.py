@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compiler.ir.expr.primexpr import IntImm, IterVar, PrimExpr, Reduce
-from compiler.te.operation import ComputeOp, PlaceholderOp, domain
+from compiler.te.definition.operation import ComputeOp, PlaceholderOp, domain
+from compiler.te.definition.tensor import Operation
 from compiler.te.program import NotExpressible
 from compiler.te.script.expressions import ExpressionWriter, tuple_text
 from compiler.te.script.names import Names
 from compiler.te.script.reducers import Reducers
-from compiler.te.tensor import Operation
 
 __all__ = ["Definitions"]
 

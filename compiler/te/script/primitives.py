@@ -8,12 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from compiler.ir.expr.primexpr import FloatImm, IntImm, IterVar, PrimExpr, StringImm
-from compiler.te.primitives import Primitive, primitives_of
+from compiler.te.definition.tensor import Operation, Tensor
 from compiler.te.program import NotExpressible
-from compiler.te.schedule import Schedule
+from compiler.te.scheduling.primitives import Primitive, primitives_of
+from compiler.te.scheduling.schedule import Schedule
+from compiler.te.scheduling.stage import Stage
 from compiler.te.script.names import Names
-from compiler.te.stage import Stage
-from compiler.te.tensor import Operation, Tensor
 
 __all__ = ["PrimitiveWriter"]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compiler.ir.expr.primexpr import SizeVar, Var
-from compiler.te.dataflow import post_dfs_order
-from compiler.te.operation import PlaceholderOp
-from compiler.te.schedule import Schedule
+from compiler.te.definition.dataflow import post_dfs_order
+from compiler.te.definition.operation import PlaceholderOp
+from compiler.te.definition.tensor import Tensor
+from compiler.te.scheduling.schedule import Schedule
 from compiler.te.script.definitions import Definitions
 from compiler.te.script.names import Names
 from compiler.te.script.primitives import PrimitiveWriter
-from compiler.te.tensor import Tensor
 
 __all__ = ["write_script"]
 

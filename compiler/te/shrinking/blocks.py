@@ -13,13 +13,13 @@ from compiler.ir.error import TVMError
 from compiler.ir.expr.primexpr import IterVar, PrimExpr, Var
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.te.block_definitions import NotDefinitions, definitions_of_blocks
-from compiler.te.create_prim_func import create_prim_func
+from compiler.te.definition.tensor import Operation
+from compiler.te.lowering.block_definitions import NotDefinitions, definitions_of_blocks
+from compiler.te.lowering.create_prim_func import create_prim_func
 from compiler.te.shrinking.definitions import NotShrinkable, defined_operations, extents_of, redefine
 from compiler.te.shrinking.dimensions import Dimension, Dimensions
 from compiler.te.shrinking.schedules import numbers_of, sizes_of
 from compiler.te.shrinking.sizes import small_sizes
-from compiler.te.tensor import Operation
 from compiler.tir.block import BlockRealize
 from compiler.tir.function import PrimFunc
 from compiler.tir.schedule.schedule import Schedule

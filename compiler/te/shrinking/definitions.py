@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from compiler.ir.error import TVMError
 from compiler.ir.expr.primexpr import IntImm, IterVar, PrimExpr, ProducerLoad, Range, Reduce, Var, const
 from compiler.ir.functor import Mutator
-from compiler.te.operation import ComputeOp, PlaceholderOp, domain, placeholder
+from compiler.te.definition.operation import ComputeOp, PlaceholderOp, domain, placeholder
+from compiler.te.definition.tensor import Operation, Tensor
 from compiler.te.shrinking.dimensions import Dimension, Dimensions
-from compiler.te.tensor import Operation, Tensor
 
 __all__ = ["NotShrinkable", "defined_operations", "extents_of", "redefine"]
 

@@ -10,8 +10,8 @@ from compiler.arith.detect_linear_equation import detect_linear_equation
 from compiler.ir.expr.primexpr import CmpOp, FloorDiv, FloorMod, IntImm, PrimExpr, ProducerLoad, Reduce, Var
 from compiler.ir.expr.substitute import free_vars
 from compiler.ir.functor import Visitor
-from compiler.te.operation import ComputeOp
-from compiler.te.tensor import Operation
+from compiler.te.definition.operation import ComputeOp
+from compiler.te.definition.tensor import Operation
 
 __all__ = ["AffineRead", "Dimension", "Dimensions"]
 

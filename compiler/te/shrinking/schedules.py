@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 
 from compiler.ir.error import TVMError
 from compiler.ir.expr.primexpr import IntImm, IterVar, Var
-from compiler.te.primitives import Primitive, primitives_of
-from compiler.te.replay import replay_onto
-from compiler.te.schedule import Schedule
+from compiler.te.definition.tensor import Tensor
+from compiler.te.scheduling.primitives import Primitive, primitives_of
+from compiler.te.scheduling.replay import replay_onto
+from compiler.te.scheduling.schedule import Schedule
+from compiler.te.scheduling.stage import Stage
 from compiler.te.shrinking.definitions import NotShrinkable, defined_operations, extents_of, redefine
 from compiler.te.shrinking.dimensions import Dimension, Dimensions
 from compiler.te.shrinking.sizes import small_sizes
-from compiler.te.stage import Stage
-from compiler.te.tensor import Tensor
 
 __all__ = ["SmallSchedule", "numbers_of", "shrink_schedule", "sizes_of"]
 

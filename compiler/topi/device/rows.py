@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from compiler import te, tir
 from compiler.ir.expr.primexpr import PrimExpr
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.tir.ir_builder import IRBuilder
 from compiler.topi.operands import Index, constant, dims, unflatten
 

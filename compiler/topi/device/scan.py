@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from compiler import te, tir
 from compiler.ir.expr.primexpr import PrimExpr
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.tir.buffer import Buffer
 from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.ir_builder import BufferVar, IRBuilder

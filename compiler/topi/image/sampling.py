@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compiler.ir.error import expected
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.nn.sampling import grid_sample as sampled
 
 __all__ = ["grid_sample"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from compiler.ir.error import UnavailableError
 from compiler.ir.expr.primexpr import PrimExpr, const, is_const_int
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.tir import ceil, floor, if_then_else, max, min, round
 from compiler.topi.compute import compute
 from compiler.topi.tag import Tag

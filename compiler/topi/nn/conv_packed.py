@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compiler import te, tir
 from compiler.ir.expr.primexpr import PrimExpr, Var
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.nn.conv import ConvSpec, group_channel, moved, pad_spatial, window_extent
 from compiler.topi.nn.pair_sums import missing_products, products_per_step, step_sum

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compiler.ir.error import ArgumentError, show
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.tir.data_layout import layout
 from compiler.topi.nn.conv import ConvSpec, spatial_letters
 from compiler.topi.nn.padding import Padding, pad_edges

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from compiler.ir.error import ArgumentError, show
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.compute import has_schedules
 from compiler.topi.definitions import named
 from compiler.topi.nn.conv import conv as convolution

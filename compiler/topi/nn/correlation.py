@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from compiler import te, tir
 from compiler.ir.expr.primexpr import PrimExpr, Var
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.nn.pad import pad
 from compiler.topi.operands import Extent, dims

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from compiler import te
 from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import PrimExpr, Var
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.compute import compute, has_schedules
 from compiler.topi.nn.conv import conv
 from compiler.topi.nn.conv_packed import depthwise_conv2d_nchwc

@@ -5,7 +5,7 @@ from __future__ import annotations
 from compiler import te, tir
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr.primexpr import PrimExpr, Var
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.elementwise import identity, ones_like
 from compiler.topi.operands import axis_of, dims, product, unflatten

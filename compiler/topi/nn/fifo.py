@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compiler import te
 from compiler.ir.expr.primexpr import PrimExpr, Var
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.operands import axis_of, dims, replaced
 from compiler.topi.tag import Tag

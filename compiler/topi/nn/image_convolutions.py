@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr.primexpr import PrimExpr, Var
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.definitions import named
 from compiler.topi.nn import deformable

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from compiler import te, tir
 from compiler.ir.expr.primexpr import PrimExpr
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.operands import dims
 from compiler.topi.tag import Tag

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from compiler import te, tir
 from compiler.ir.error import expected
 from compiler.ir.expr.primexpr import PrimExpr, Var
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.math import sigmoid, tanh
 from compiler.topi.operands import Extent, dims

@@ -18,7 +18,7 @@ from typing import TypeAlias
 from compiler import te, tir
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr.primexpr import IntImm, PrimExpr, Var
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.compute import PanelProduct, compute, computes_by_threads
 from compiler.topi.nn.pair_sums import products_per_step, step_sum
 from compiler.topi.operands import Extent, Index, constant, dims, is_one

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from compiler import te, tir
 from compiler.ir.expr.primexpr import PrimExpr
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.nn.norm import join_axis, normalize, split_axis
 from compiler.topi.operands import Axes, Extent, Index, axes_of, axis_of, dims, product

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from compiler import te, tir
 from compiler.ir.expr.primexpr import PrimExpr, Var
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.operands import Extent, Index, Scalar, dims
 from compiler.topi.tag import Tag

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from compiler.ir.error import ArgumentError, expected
 from compiler.ir.expr.primexpr import IntImm
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.operands import Extent, constant
 from compiler.topi.utils import get_const_int
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from compiler import te, tir
 from compiler.ir.expr.primexpr import PrimExpr, Var
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.nn.pool import PoolSpec, counter, pad_windows, spatial_axes
 from compiler.topi.operands import Index, dims

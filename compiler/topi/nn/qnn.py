@@ -13,7 +13,7 @@ from functools import reduce
 from compiler import te, tir
 from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import PrimExpr, Var
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.operands import Index, dims
 from compiler.topi.tag import Tag

@@ -10,7 +10,7 @@ from operator import add
 
 from compiler import te, tir
 from compiler.ir.expr.primexpr import PrimExpr, Var
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.nn.resize import AxisResize, Tap
 from compiler.topi.operands import constant, dims

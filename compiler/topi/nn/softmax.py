@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from compiler import te
 from compiler.ir.expr.primexpr import PrimExpr, Var
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.compute import SoftmaxAxis, compute
 from compiler.topi.fast_math import fast_exp
 from compiler.topi.operands import Extent, Index, axis_of, dims

@@ -9,7 +9,7 @@ from __future__ import annotations
 from compiler import te, tir
 from compiler.ir.error import ArgumentError, expected
 from compiler.ir.expr.primexpr import PrimExpr
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.tir.buffer import Buffer
 from compiler.tir.ir_builder import create
 from compiler.tir.stmt import Stmt

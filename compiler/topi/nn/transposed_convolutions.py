@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.definitions import named
 from compiler.topi.nn.conv_spec import Numbers, conv_spec, numbers_of
 from compiler.topi.nn.conv_transpose import conv_transpose

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from compiler import te, tir
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import IterVar, PrimExpr, Var
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.nn.conv import ConvSpec
 from compiler.topi.nn.pad import pad

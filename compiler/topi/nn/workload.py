@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from compiler.ir.error import expected
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.nn.padding import Padding, get_pad_tuple
 from compiler.topi.utils import get_const_int
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from compiler import te
 from compiler.ir.error import ArgumentError
-from compiler.te.dataflow import post_dfs_order
-from compiler.te.operation import ComputeOp
-from compiler.te.tensor import Operation, Tensor
+from compiler.te.definition.dataflow import post_dfs_order
+from compiler.te.definition.operation import ComputeOp
+from compiler.te.definition.tensor import Operation, Tensor
 from compiler.topi.schedules.kit import extent, vectorize_elements
 
 __all__ = ["Group", "find_anchor", "output_operations", "partial_sums_group", "tiled_group"]

@@ -15,8 +15,8 @@ from compiler.ir.expr.primexpr import Call, Div, IterVar, ProducerLoad, Reduce, 
 from compiler.ir.expr.substitute import post_order_visit
 from compiler.ir.functor import Visitor
 from compiler.target.target import Target, TargetLike
-from compiler.te.operation import ComputeOp
-from compiler.te.tensor import Operation
+from compiler.te.definition.operation import ComputeOp
+from compiler.te.definition.tensor import Operation
 from compiler.topi.operands import dims
 from compiler.topi.schedules.anchor import output_operations
 from compiler.topi.schedules.kit import MIN_LANES, divisor, extent, is_worth_parallel, parallel, vectorize_elements

@@ -9,7 +9,7 @@ from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import IntImm, IterVar
 from compiler.target.target import Target
 from compiler.te import Stage
-from compiler.te.tensor import Operation
+from compiler.te.definition.tensor import Operation
 
 __all__ = [
     "MAX_CORES",

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from compiler import te, tir
 from compiler.ir.error import expected
 from compiler.ir.expr.primexpr import PrimExpr
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.tir.buffer import Buffer
 from compiler.tir.ir_builder import BufferVar, IRBuilder, create
 from compiler.tir.stmt import Stmt

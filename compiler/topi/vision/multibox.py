@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from compiler import te, tir
 from compiler.ir.expr.primexpr import PrimExpr, Var
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.operands import constant, dims
 from compiler.topi.tag import Tag

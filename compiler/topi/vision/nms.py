@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from compiler import te, tir
 from compiler.ir.expr.primexpr import PrimExpr, Var, convert
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.tir.buffer import Buffer
 from compiler.tir.ir_builder import BufferVar, create
 from compiler.tir.stmt import Stmt

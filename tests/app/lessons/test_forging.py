@@ -18,7 +18,7 @@ from compiler import te
 from compiler.ir.module import IRModule
 from compiler.runtime.parallel.threads import num_threads, set_num_threads
 from compiler.target.target import Target
-from compiler.te.numpy_reference import NoNumPyProgram
+from compiler.te.definition.numpy_reference import NoNumPyProgram
 from tests.app.recorder.serving import served
 
 LESSONS = Library().lessons

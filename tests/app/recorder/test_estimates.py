@@ -20,8 +20,8 @@ from compiler.runtime.arrays.ndarray import array
 from compiler.runtime.device import cpu
 from compiler.runtime.parallel.threads import num_threads, set_num_threads
 from compiler.target.target import Target
-from compiler.te.schedule import Schedule
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
+from compiler.te.scheduling.schedule import Schedule
 
 
 def matmul(n: int) -> tuple[Schedule, list[Tensor]]:

@@ -35,7 +35,7 @@ from compiler import relay, te
 from compiler.ir.error import TVMError
 from compiler.ir.instrument import instrumented
 from compiler.ir.module import IRModule
-from compiler.te.numpy_reference import NoNumPyProgram
+from compiler.te.definition.numpy_reference import NoNumPyProgram
 from compiler.te.program import NotExpressible
 from compiler.tir.script.functions import from_source
 

@@ -14,9 +14,9 @@ from app.protocol import Failed, Message, Request
 from app.recorder.tracing import _by_ranges, trace_program
 from app.traces import MAX_EVENTS, Trace, Traced
 from compiler import te
+from compiler.te.definition.tensor import Tensor
 from compiler.te.program import write_program
-from compiler.te.schedule import Schedule
-from compiler.te.tensor import Tensor
+from compiler.te.scheduling.schedule import Schedule
 
 
 def traced(schedule: Schedule, args: list[Tensor]) -> Trace:

@@ -29,7 +29,7 @@ from compiler.ir.structural import assert_structural_equal, structural_hash
 from compiler.ir.types import PointerType, PrimType, Type
 from compiler.relay.adt import Pattern
 from compiler.runtime.arrays.ndarray import NDArray, array
-from compiler.te.tensor import Operation
+from compiler.te.definition.tensor import Operation
 from compiler.tir.analysis import undefined_vars
 from compiler.tir.script import from_source
 from compiler.tir.stmt import Stmt

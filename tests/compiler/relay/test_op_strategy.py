@@ -19,7 +19,7 @@ from compiler.ir.types import Type
 from compiler.relay.inference import infer_expr
 from compiler.relay.op_strategy import program_strategy
 from compiler.target.target import Target
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 
 _op = relay.op
 DATA = np.array([[1, 2, 4], [8, 16, 32]], "float32")

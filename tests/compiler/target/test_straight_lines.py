@@ -11,7 +11,7 @@ from compiler.driver.lower import lower
 from compiler.target.codegen.llvm import pipeline
 from compiler.target.codegen.llvm.generate import codegen
 from compiler.target.target import Target
-from compiler.te.numpy_reference import evaluate
+from compiler.te.definition.numpy_reference import evaluate
 
 
 def means() -> tuple[te.Schedule, list[te.Tensor]]:

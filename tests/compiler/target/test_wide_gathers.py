@@ -13,7 +13,7 @@ from compiler.driver.build import build
 from compiler.driver.lower import lower
 from compiler.target.codegen.llvm.generate import codegen
 from compiler.target.target import Target
-from compiler.te.numpy_reference import evaluate
+from compiler.te.definition.numpy_reference import evaluate
 
 PROCESSORS = ("x86-64", "haswell", "skylake-avx512", "sapphirerapids")
 

@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 from compiler import te, tir
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 
 __all__ = ["random_definition"]
 

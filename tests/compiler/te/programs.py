@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from compiler import te
-from compiler.te.to_tir import schedule_to_prim_func
+from compiler.te.lowering.to_tir import schedule_to_prim_func
 from compiler.tir.printer import script
 
 

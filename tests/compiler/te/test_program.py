@@ -17,7 +17,7 @@ from compiler.ir.op import CallEffect, registered_ops
 from compiler.ir.structural import structural_equal
 from compiler.te.program import MAX_BYTES, NotExpressible, ProgramError, read_program, write_program
 from compiler.te.program.kinds import KINDS, callable_operators
-from compiler.te.schedule import Schedule
+from compiler.te.scheduling.schedule import Schedule
 
 Args = list[Any]
 TRUE, EXP = const(True, "bool"), registered_ops()["tir.exp"]

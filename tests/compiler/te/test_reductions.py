@@ -12,7 +12,7 @@ import compiler as tvm
 from compiler import te, tir
 from compiler.ir.error import ScheduleError
 from compiler.ir.expr.primexpr import IterVar, Var
-from compiler.te.schedule import Schedule
+from compiler.te.scheduling.schedule import Schedule
 from compiler.tir.interpreter import interpret
 
 RNG = np.random.default_rng(0)

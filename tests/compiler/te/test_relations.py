@@ -15,10 +15,10 @@ from compiler import te
 from compiler.driver.lower import lower
 from compiler.ir.error import ScheduleError
 from compiler.te import relations
-from compiler.te.numpy_reference import evaluate
+from compiler.te.definition.numpy_reference import evaluate
 from compiler.te.relations import Relation
-from compiler.te.stage import Stage
-from compiler.te.stage_state import stage_primitives
+from compiler.te.scheduling.stage import Stage
+from compiler.te.scheduling.stage_state import stage_primitives
 from compiler.tir.interpreter import interpret
 from tests.compiler.te.programs import body_text
 from tests.properties.te_schedules import loop_steps
@@ -28,7 +28,7 @@ from dataclasses import dataclass
 
 from compiler.ir.expr.primexpr import IterVar, PrimExpr, convert
 from compiler.te.relations import Relation
-from compiler.te.stage_state import stage_primitive
+from compiler.te.scheduling.stage_state import stage_primitive
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

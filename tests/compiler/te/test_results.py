@@ -9,7 +9,7 @@ import pytest
 
 import compiler as tvm
 from compiler import te, tir
-from compiler.te.to_tir import schedule_to_prim_func
+from compiler.te.lowering.to_tir import schedule_to_prim_func
 from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.interpreter import interpret
 

@@ -9,7 +9,7 @@ import pytest
 
 from compiler import build, te
 from compiler.ir.error import ArgumentError, BuildError, LoweringError, ScheduleError, TVMError
-from compiler.te.to_tir import schedule_to_prim_func
+from compiler.te.lowering.to_tir import schedule_to_prim_func
 from compiler.tir import call_packed
 
 

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 import compiler as tvm
 from compiler import te
 from compiler.ir.error import TVMError
-from compiler.te.numpy_reference import evaluate
-from compiler.te.schedule import Schedule
-from compiler.te.tensor import Tensor
+from compiler.te.definition.numpy_reference import evaluate
+from compiler.te.definition.tensor import Tensor
+from compiler.te.scheduling.schedule import Schedule
 from compiler.tir.access_trace import (
     AccessTrace,
     CacheLevel,

@@ -12,7 +12,7 @@ import compiler as tvm
 from compiler import te, topi
 from compiler.classic.testing.topi import adaptive_pool, pool_grad_nchw, poolnd_python
 from compiler.ir.error import ArgumentError
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 
 
 def run(result: Tensor, inputs: dict[Tensor, np.ndarray]) -> np.ndarray:

@@ -9,7 +9,7 @@ import pytest
 import compiler as tvm
 from compiler import te, topi
 from compiler.ir.error import ArgumentError, UnavailableError
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi import sparse_tensors as sparse
 
 Matrix = npt.NDArray[np.float32]

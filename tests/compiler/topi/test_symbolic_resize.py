@@ -7,7 +7,7 @@ from compiler import te, topi
 from compiler.driver.build import build
 from compiler.ir.error import UnavailableError
 from compiler.runtime.arrays.ndarray import array
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 
 MODES = ("half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel")
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import compiler as tvm
 from compiler import te, topi
 from compiler.ir.error import ArgumentError
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.operands import constant, dims
 
 Array = NDArray[Any]

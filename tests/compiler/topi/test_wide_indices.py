@@ -11,7 +11,7 @@ import pytest
 from compiler import te, topi
 from compiler.driver.build import build
 from compiler.runtime.arrays.ndarray import array, empty
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 
 Array = npt.NDArray[Any]
 WIDE = [2**31, 2**32 + 1, 2**33 + 2, 10**12, 2**62, 1, 3]

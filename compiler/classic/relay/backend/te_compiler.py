@@ -26,9 +26,9 @@ from compiler.relay.ty import AnyDim
 from compiler.runtime.modules.module import Module
 from compiler.target.target import Target
 from compiler.target.virtual_device import VirtualDevice
-from compiler.te import create_prim_func
-from compiler.te.schedule import Schedule
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
+from compiler.te.lowering import create_prim_func
+from compiler.te.scheduling.schedule import Schedule
 from compiler.tir.function import PrimFunc
 
 __all__ = [

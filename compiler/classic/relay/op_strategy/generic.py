@@ -24,8 +24,8 @@ from compiler.relay.operator import relay_ops
 from compiler.relay.ty import TensorType
 from compiler.target.generic_func import GenericFunc
 from compiler.target.target import Target
-from compiler.te.schedule import Schedule, create_schedule
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
+from compiler.te.scheduling.schedule import Schedule, create_schedule
 
 __all__ = [
     "get_conv2d_in_channels",

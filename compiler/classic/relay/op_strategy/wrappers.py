@@ -13,8 +13,8 @@ from compiler import topi
 from compiler.ir.attrs import Attrs
 from compiler.ir.types import Type
 from compiler.target.target import Target
-from compiler.te.schedule import Schedule
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
+from compiler.te.scheduling.schedule import Schedule
 
 __all__ = ["HANDED_ON", "SCHEDULED", "Compute", "Definition", "handing_on", "scheduling", "wrapper_of_name"]
 

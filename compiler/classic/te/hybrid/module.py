@@ -13,10 +13,10 @@ from compiler.classic.te.hybrid.runtime import describes_operation, run_as_pytho
 from compiler.classic.te.hybrid.writer import write_script
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import Var
-from compiler.te.bounds import infer_bound
-from compiler.te.schedule import Schedule
-from compiler.te.schedule_ops import StatementBuilder, ThreadMerger
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
+from compiler.te.lowering.bounds import infer_bound
+from compiler.te.scheduling.ops import StatementBuilder, ThreadMerger
+from compiler.te.scheduling.schedule import Schedule
 from compiler.tir.script.source import Source
 
 __all__ = ["HybridModule", "build"]

@@ -25,11 +25,11 @@ from compiler.ir.expr.primexpr import (
     const,
 )
 from compiler.ir.origin import derived_from, mint_location
-from compiler.te.axis import thread_axis
-from compiler.te.hybrid_op import HybridOp
-from compiler.te.operation import placeholder
-from compiler.te.tensor import Tensor
-from compiler.te.tensor_mutator import TensorMutator
+from compiler.te.definition.axis import thread_axis
+from compiler.te.definition.hybrid_op import HybridOp
+from compiler.te.definition.mutator import TensorMutator
+from compiler.te.definition.operation import placeholder
+from compiler.te.definition.tensor import Tensor
 from compiler.tir.producer_stmt import ProducerStore
 from compiler.tir.script.source import ScriptError, Source
 from compiler.tir.stmt import AssertStmt, AttrStmt, Evaluate, For, ForKind, IfThenElse, Stmt, seq

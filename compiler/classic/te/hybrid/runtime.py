@@ -13,7 +13,7 @@ from compiler.classic.te.hybrid.words import max_num_threads
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import PrimExpr
 from compiler.runtime.numpy_types import NumPyArray
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 
 __all__ = ["HYBRID_GLOBALS", "allocate", "bind", "describes_operation", "run_as_python"]
 

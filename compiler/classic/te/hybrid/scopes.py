@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import PrimExpr, Range, const
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.tir.producer_stmt import ProducerRealize
 from compiler.tir.stmt import Stmt
 

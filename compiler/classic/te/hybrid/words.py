@@ -7,7 +7,7 @@ from functools import partial, reduce
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr.primexpr import BinaryOp, ExprLike, IntImm, Max, Min, PrimExpr, binary, const, convert
 from compiler.target import Target
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.tir import op
 from compiler.tir.stmt import ForKind
 

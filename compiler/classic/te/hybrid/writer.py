@@ -38,7 +38,7 @@ from compiler.ir.expr.primexpr import (
     Var,
 )
 from compiler.ir.functor import Functor
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.tir.producer_stmt import ProducerRealize, ProducerStore
 from compiler.tir.stmt import AssertStmt, AttrStmt, Evaluate, For, ForKind, IfThenElse, LetStmt, SeqStmt, Stmt
 

@@ -12,9 +12,9 @@ from compiler.driver.build import build
 from compiler.runtime.arrays.ndarray import array, empty
 from compiler.runtime.device import Device
 from compiler.target.target import Target
-from compiler.te.operation import placeholder
-from compiler.te.schedule import Schedule
-from compiler.te.tensor import Tensor
+from compiler.te.definition.operation import placeholder
+from compiler.te.definition.tensor import Tensor
+from compiler.te.scheduling.schedule import Schedule
 from compiler.topi.nn.convolutions import conv2d_nchw
 from compiler.topi.schedules.generic import schedule_injective, schedule_reduce
 from compiler.topi.schedules.gpu import schedule_group

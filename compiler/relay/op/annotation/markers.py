@@ -18,7 +18,7 @@ from compiler.relay.op_registry import OpFunction, composite, register
 from compiler.relay.operator import OpPattern, Types
 from compiler.runtime.device import Device
 from compiler.target.virtual_device import VirtualDevice, as_virtual_device
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.elementwise import identity
 
 if TYPE_CHECKING:

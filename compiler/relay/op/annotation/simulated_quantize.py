@@ -10,7 +10,7 @@ from compiler.ir.types import Type
 from compiler.relay.op.common import NOT_SMOOTH
 from compiler.relay.op_registry import register
 from compiler.relay.operator import Array, OpPattern, Types
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi import broadcast, elementwise, extrema
 
 

@@ -14,7 +14,7 @@ from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types
 from compiler.relay.ty import TensorType
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.nn import sampling
 from compiler.topi.nn.resize import AxisResize
 from compiler.topi.schedules.x86.sampling import schedule_resampling

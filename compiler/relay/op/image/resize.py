@@ -18,7 +18,7 @@ from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import OpFunction, composite, register
 from compiler.relay.operator import Array, OpPattern, Types
 from compiler.relay.ty import Dim, TensorType
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.tir.data_layout import layout
 from compiler.topi.nn.conv import spatial_letters
 from compiler.topi.nn.resize import METHODS, MODES, ROUNDING, AxisResize

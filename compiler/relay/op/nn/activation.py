@@ -18,7 +18,7 @@ from compiler.relay.op.type_relations import identity, tensor
 from compiler.relay.op_registry import register
 from compiler.relay.operator import Array, OpPattern, PartialTypes, Types, call_op
 from compiler.relay.ty import TensorType
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi import extrema
 from compiler.topi.nn import elementwise as topi
 

@@ -27,7 +27,7 @@ from compiler.relay.operator import (
     call_op,
 )
 from compiler.relay.ty import AnyDim, TensorType, TupleType
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.nn import elementwise as topi
 
 

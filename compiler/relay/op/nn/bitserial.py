@@ -19,7 +19,7 @@ from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import register
 from compiler.relay.operator import Array, OpPattern, PartialTypes, RelationError, Types
 from compiler.relay.ty import AnyDim, TensorType
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.nn import bitserial as topi
 
 _NOT_SMOOTH = {"gradient": "it computes with integers"}

@@ -29,7 +29,7 @@ from compiler.relay.operator import (
     operator_of,
 )
 from compiler.relay.ty import AnyDim, Dim, TensorType
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.tir.data_layout import layout
 from compiler.topi.compute import compute
 from compiler.topi.nn.conv import conv as topi_conv

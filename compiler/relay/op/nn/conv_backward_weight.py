@@ -17,7 +17,7 @@ from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types
 from compiler.relay.ty import TensorType
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.tir.data_layout import layout
 from compiler.topi.nn.pad import pad
 

@@ -11,7 +11,7 @@ from compiler.relay.op.nn.conv import conv_complete, conv_reference, conv_relati
 from compiler.relay.op.nn.conv_attrs import Conv2DAttrs, Conv2DPackedAttrs, DepthwiseConv2DPackedAttrs
 from compiler.relay.op_registry import OpFunction, register
 from compiler.relay.operator import OpPattern
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.nn import conv_packed as topi
 from compiler.topi.nn.conv import ConvSpec
 from compiler.topi.schedules.x86.conv import schedule_conv

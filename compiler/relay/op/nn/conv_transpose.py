@@ -22,7 +22,7 @@ from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import OpFunction, register
 from compiler.relay.operator import Array, OpPattern, PartialTypes, RelationError, Types, call_op, operator_of
 from compiler.relay.ty import AnyDim, Dim, TensorType
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.tir.data_layout import layout
 from compiler.topi.nn.conv import spatial_letters
 from compiler.topi.nn.conv_transpose import conv_transpose as topi_conv_transpose

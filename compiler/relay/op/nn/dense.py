@@ -30,7 +30,7 @@ from compiler.relay.operator import (
 )
 from compiler.relay.ty import TensorType
 from compiler.target.target import Target
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.tir.data_layout import layout
 from compiler.topi.nn.matmul import batch_matmul as topi_batch_matmul
 from compiler.topi.nn.matmul import dense as topi_dense

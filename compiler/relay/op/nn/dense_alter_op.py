@@ -11,7 +11,7 @@ from compiler.ir.types import Type
 from compiler.relay.expr import Call
 from compiler.relay.operator import call_op
 from compiler.relay.ty import TensorType
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 
 __all__ = ["PANEL"]
 

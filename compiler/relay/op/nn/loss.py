@@ -13,7 +13,7 @@ from compiler.relay.op.type_relations import same_dtype, tensor
 from compiler.relay.op_registry import register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import TensorType
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.nn.loss import cross_entropy as compute
 from compiler.topi.nn.loss import nll_loss as topi_nll_loss
 

@@ -29,7 +29,7 @@ from compiler.relay.operator import (
     Types,
 )
 from compiler.relay.ty import TensorType, TupleType
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.nn import norm as topi
 from compiler.topi.nn.elementwise import identity
 

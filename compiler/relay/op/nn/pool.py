@@ -16,7 +16,7 @@ from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import OpFunction, register
 from compiler.relay.operator import Array, OpPattern, Reference, Types, call_op, operator_of
 from compiler.relay.ty import Dim, TensorType
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.tir.data_layout import layout
 from compiler.topi.extrema import LARGEST
 from compiler.topi.nn import pool as topi

@@ -15,7 +15,7 @@ from compiler.relay.op.common import normalize_axis
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.nn.softmax import log_softmax as topi_log_softmax
 from compiler.topi.nn.softmax import softmax as topi_softmax
 

@@ -10,7 +10,7 @@ from compiler.relay.op.layout_rules import same_layout
 from compiler.relay.op.unary import floating
 from compiler.relay.op_registry import register
 from compiler.relay.operator import OpPattern, call_op
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.tag import Tag
 
 

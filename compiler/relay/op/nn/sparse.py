@@ -20,7 +20,7 @@ from compiler.relay.op.type_relations import same_dtype, tensor
 from compiler.relay.op_registry import public_function, register
 from compiler.relay.operator import Array, Input, OpPattern, RelationError, Types
 from compiler.relay.ty import AnyDim, Dim, TensorType, TupleType
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.nn import sparse as topi
 
 _NO_GRADIENT = {"gradient": "a sparse matrix has no gradient of its own shape"}

@@ -18,7 +18,7 @@ from compiler.relay.op.qnn.parameters import AXIS_DOC, axis_of, check_parameter,
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import OpFunction, public_function, register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.nn import qnn as topi
 
 _SAME_DOC = "Scale, a scalar or a vector along ``axis``."

@@ -14,7 +14,7 @@ from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import register, tuple_function
 from compiler.relay.operator import Array, OpPattern, RelationError, Types
 from compiler.relay.ty import TensorType, TupleType
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.vision import multibox as topi
 
 _SSD = ('W. Liu et al., "SSD: Single Shot MultiBox Detector", ECCV 2016, section 2.',)

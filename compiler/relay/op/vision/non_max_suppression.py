@@ -14,7 +14,7 @@ from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import register, tuple_function
 from compiler.relay.operator import Array, Input, OpPattern, Types
 from compiler.relay.ty import AnyDim, TensorType, TupleType
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.vision import nms as topi
 from compiler.topi.vision.all_class_nms import all_class_non_max_suppression as topi_all_class_nms
 

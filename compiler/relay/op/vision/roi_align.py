@@ -16,7 +16,7 @@ from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import register
 from compiler.relay.operator import Array, OpPattern, Types
 from compiler.relay.ty import Dim, TensorType
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.tir.data_layout import layout
 from compiler.topi.layout_conversion import layout_transform
 from compiler.topi.nn import sampling as topi

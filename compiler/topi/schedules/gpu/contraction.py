@@ -18,7 +18,7 @@ from compiler.ir.expr.primexpr import IterVar
 from compiler.target.device_limits import device_limits
 from compiler.target.target import Target
 from compiler.te import ComputeOp, Schedule, Stage, thread_axis
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.compute import ConvWindows
 from compiler.topi.schedules.anchor import Group, tiled_group
 from compiler.topi.schedules.gpu.depthwise import schedule_depthwise

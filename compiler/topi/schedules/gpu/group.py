@@ -8,9 +8,9 @@ from typing import TypeAlias
 
 from compiler.target.target import Target
 from compiler.te import ComputeOp, Schedule, Stage, create_schedule
-from compiler.te.dataflow import post_dfs_order
-from compiler.te.stage_state import AttachType
-from compiler.te.tensor import Operation, Tensor
+from compiler.te.definition.dataflow import post_dfs_order
+from compiler.te.definition.tensor import Operation, Tensor
+from compiler.te.scheduling.stage_state import AttachType
 from compiler.topi.schedules.anchor import output_operations
 from compiler.topi.schedules.generic import inline_cheap, readers_of
 from compiler.topi.schedules.gpu.contraction import schedule_conv, schedule_matmul

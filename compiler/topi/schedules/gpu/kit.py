@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from compiler.ir.expr.primexpr import IterVar
 from compiler.target.target import Target
 from compiler.te import Stage
-from compiler.te.axis import thread_axis
+from compiler.te.definition.axis import thread_axis
 from compiler.topi.schedules.kit import extent
 
 __all__ = ["bind", "bind_elements", "block_threads", "fetch", "power_of_two", "size"]

@@ -12,8 +12,8 @@ from compiler.ir.expr.primexpr import ProducerLoad
 from compiler.ir.expr.substitute import free_vars, post_order_visit
 from compiler.target.target import Target
 from compiler.te import ComputeOp, Schedule, Stage
-from compiler.te.axis import thread_axis
-from compiler.te.tensor import Operation
+from compiler.te.definition.axis import thread_axis
+from compiler.te.definition.tensor import Operation
 from compiler.topi.schedules.gpu.kit import bind, bind_elements, block_threads, power_of_two, size
 
 __all__ = ["across_threads", "schedule_reduction"]

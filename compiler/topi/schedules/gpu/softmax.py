@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from compiler.ir.expr.primexpr import IterVar
 from compiler.target.target import Target
 from compiler.te import ComputeOp, Schedule, Stage, create_schedule
-from compiler.te.axis import thread_axis
-from compiler.te.tensor import Tensor
+from compiler.te.definition.axis import thread_axis
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.compute import SoftmaxAxis
 from compiler.topi.schedules.anchor import output_operations
 from compiler.topi.schedules.gpu.kit import bind, block_threads, power_of_two

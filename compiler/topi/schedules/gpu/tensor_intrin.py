@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from compiler.ir.expr.primexpr import PrimExpr
 from compiler.ir.extension import public_module
 from compiler.te import compute, decl_tensor_intrin, placeholder
-from compiler.te.tensor import Tensor
-from compiler.te.tensor_intrin import TensorIntrin
+from compiler.te.definition.tensor import Tensor
+from compiler.te.definition.tensor_intrin import TensorIntrin
 from compiler.tir import call_intrin
 from compiler.tir.buffer import Buffer
 from compiler.tir.decl_buffer import decl_buffer

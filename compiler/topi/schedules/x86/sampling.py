@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from compiler import te
 from compiler.target.target import Target
-from compiler.te.operation import ComputeOp
+from compiler.te.definition.operation import ComputeOp
 from compiler.topi.schedules.anchor import output_operations
 from compiler.topi.schedules.kit import tile_lanes, vectorize_elements
 from compiler.topi.tag import Tag

@@ -10,7 +10,7 @@ import pytest
 from compiler import te
 from compiler.classic.contrib import tedd
 from compiler.ir.error import ArgumentError, UnavailableError
-from compiler.te.schedule import Schedule
+from compiler.te.scheduling.schedule import Schedule
 
 
 def sum_of_rows() -> tuple[Schedule, te.Tensor]:

@@ -19,7 +19,7 @@ from compiler.ir.instrument import Instrument, instrumented
 from compiler.ir.module import IRModule
 from compiler.ir.structural import assert_structural_equal
 from compiler.ir.transform import PassInfo
-from compiler.te.to_tir import schedule_to_prim_func
+from compiler.te.lowering.to_tir import schedule_to_prim_func
 from compiler.tir.function import PrimFunc
 from compiler.tir.script import from_source
 from compiler.tir.stmt import ForKind

@@ -8,8 +8,8 @@ import pytest
 import compiler as tvm
 from compiler import nd, te, tir
 from compiler.classic.build_module import schedule_to_module
-from compiler.te.schedule import Schedule
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
+from compiler.te.scheduling.schedule import Schedule
 
 
 def windows(size: int, reach: int) -> tuple[Tensor, Tensor, Tensor]:

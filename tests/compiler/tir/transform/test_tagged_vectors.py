@@ -12,7 +12,7 @@ from compiler import te
 from compiler.driver.build import build
 from compiler.driver.lower import lower
 from compiler.ir.expr.primexpr import Broadcast, Ramp, Var, const
-from compiler.te.numpy_reference import evaluate
+from compiler.te.definition.numpy_reference import evaluate
 from compiler.tir.buffer import moved_index
 from compiler.tir.interpreter import interpret
 from compiler.tir.stmt import Allocate

@@ -10,7 +10,7 @@ import numpy as np
 
 from compiler import te, topi
 from compiler.target import Target
-from compiler.te.tensor import Tensor
+from compiler.te.definition.tensor import Tensor
 from compiler.topi.schedules.gpu import schedule_group
 
 Array = np.ndarray[Any, Any]

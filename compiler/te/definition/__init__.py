@@ -1,0 +1,1 @@
+"""Tensors and the operations that compute them."""

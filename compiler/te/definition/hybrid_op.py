@@ -1,0 +1,90 @@
+"""Hybrid operations: a statement over tensors whose loops can be scheduled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from compiler.arith import Analyzer, IntSet
+from compiler.ir.expr.primexpr import IterVar, PrimExpr, Range, Var
+from compiler.ir.node import node
+from compiler.ir.origin import derived_from
+from compiler.te.definition.mutator import TensorMutator
+from compiler.te.definition.operation import domain
+from compiler.te.definition.tensor import Operation, Tensor
+from compiler.tir.stmt import Stmt
+
+if TYPE_CHECKING:
+    from compiler.arith.int_set import IntervalSet
+    from compiler.te.definition.tensor import Region
+
+__all__ = ["HybridOp"]
+
+
+@node
+class HybridOp(Operation):
+    """Computes its outputs by the statement of a hybrid script; made by :func:`tvm.te.hybrid.script`.
+
+    Attributes
+    ----------
+    inputs : tuple of Tensor
+        What it reads, or changes in place.
+    output_placeholders : tuple of Tensor
+        Stand for its outputs in the statement.
+    loop_axes : tuple of IterVar
+        The loops of the statement, in the order in which they begin; the domain of one may depend on those around it.
+    body : Stmt
+        Stores to the placeholders, by loops over the variables of the axes.
+    """
+
+    inputs: tuple[Tensor, ...]
+    output_placeholders: tuple[Tensor, ...]
+    loop_axes: tuple[IterVar, ...]
+    body: Stmt
+
+    def __post_init__(self) -> None:
+        several = len(self.output_placeholders) > 1
+        outputs = tuple(
+            Tensor(f"{self.name}.v{i}" if several else self.name, t.shape, t.dtype, self, i)
+            for i, t in enumerate(self.output_placeholders)
+        )
+        object.__setattr__(self, "outputs", outputs)
+
+    @property
+    def axis(self) -> tuple[IterVar, ...]:
+        """The loops of the statement."""
+        return self.loop_axes
+
+    @property
+    def input_tensors(self) -> tuple[Tensor, ...]:
+        return self.inputs
+
+    @property
+    def expressions(self) -> tuple[PrimExpr, ...]:
+        extents = (domain(axis).extent for axis in self.loop_axes)
+        return (*extents, *(extent for t in self.outputs for extent in t.shape))
+
+    def with_inputs(self, mapping: Mapping[Tensor, Tensor]) -> HybridOp:
+        if mapping.keys().isdisjoint(self.inputs):
+            return self
+        inputs = tuple(mapping.get(t, t) for t in self.inputs)
+        body = TensorMutator(mapping).visit(self.body)
+        with derived_from(self.span):
+            return HybridOp(self.name, self.tag, self.attrs, inputs, self.output_placeholders, self.loop_axes, body)
+
+    def regions_read(self, producer: Operation, sets: Mapping[Var, IntervalSet], analyzer: Analyzer) -> list[Region]:
+        return [
+            (t, [IntSet.from_range(Range(0, extent)) for extent in t.shape]) for t in self.inputs if t.op is producer
+        ]
+
+    def domains_for(self, regions: list[Region], analyzer: Analyzer) -> dict[IterVar, Range]:
+        return {axis: domain(axis) for axis in self.loop_axes}
+
+    def statement(self) -> Stmt:
+        """Return the statement, with its outputs in place of the tensors that stand for them."""
+        return TensorMutator(dict(zip(self.output_placeholders, self.outputs, strict=True))).visit(self.body)  # type: ignore[no-any-return]
+
+    def __repr__(self) -> str:
+        return f"hybrid({self.name}, {hex(id(self))})"
+
+    __str__ = __repr__

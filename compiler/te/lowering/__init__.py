@@ -1,0 +1,1 @@
+"""From stages to loops: bounds, loop nests, statements."""
