@@ -44,7 +44,7 @@ MODULES = {
     "tvm.tir.ir_builder": "compiler.tir.ir_builder",
     "tvm.tir.schedule": "compiler.tir.schedule",
     "tvm.tir.schedule.transform": "compiler.tir.schedule.transform",
-    "tvm.tir.stmt_functor": "compiler.tir.stmt_functor",
+    "tvm.tir.stmt_functor": "compiler.tir.statements.stmt_functor",
     "tvm.tir.transform": "compiler.tir.transform",
     "tvm.topi": "compiler.topi",
     "tvm.transform": "compiler.ir.transform",
@@ -91,8 +91,8 @@ DEFINITIONS = {
             "ConstantMemoryPools ConstantPoolInfo PoolInfo PoolInfoProperties WorkspaceMemoryPools WorkspacePoolInfo"
         )
     },
-    "compiler.tir.index_map": {"tvm.tir": "IndexMap"},
-    "compiler.tir.intrin_registry": {"tvm.tir": "TensorIntrin"},
+    "compiler.tir.layout.index_map": {"tvm.tir": "IndexMap"},
+    "compiler.tir.expr.intrin_registry": {"tvm.tir": "TensorIntrin"},
     "compiler.tir.schedule": {
         "tvm.tir": ("BlockScope Schedule ScheduleDebugMask ScheduleError ScheduleState StmtSRef Trace")
     },

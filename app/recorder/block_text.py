@@ -13,8 +13,8 @@ from compiler.ir.error import TVMError
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.te.program import NotExpressible
-from compiler.tir.function import PrimFunc
 from compiler.tir.script.functions import from_source
+from compiler.tir.statements.function import PrimFunc
 
 BEGINNING = '{"tensorir":'
 """The prefix that distinguishes these texts from serialised TE schedules."""

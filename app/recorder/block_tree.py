@@ -12,11 +12,11 @@ from compiler.ir.expr.primexpr import Add, IterVar, PrimExpr, is_const_int
 from compiler.ir.expr.substitute import uses_var
 from compiler.ir.module import IRModule
 from compiler.ir.structural import structural_equal
-from compiler.tir.block import Block, BlockRealize
-from compiler.tir.buffer import BufferLoad, BufferRegion, BufferStore
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import For, ForKind
-from compiler.tir.stmt_functor import StmtVisitor
+from compiler.tir.statements.block import Block, BlockRealize
+from compiler.tir.statements.buffer import BufferLoad, BufferRegion, BufferStore
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import For, ForKind
+from compiler.tir.statements.stmt_functor import StmtVisitor
 
 _ANNOTATIONS = {ForKind.UNROLLED: "unroll", ForKind.VECTORIZED: "vectorize", ForKind.PARALLEL: "parallel"}
 MAX_BLOCKS = 400

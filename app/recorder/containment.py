@@ -39,10 +39,10 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import Node
 from compiler.runtime.arrays.ndarray import numpy_dtype
 from compiler.te.program.kinds import callable_operators
-from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
-from compiler.tir.builtin import IF_THEN_ELSE
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Allocate, AttrStmt, DeclBuffer, Evaluate, For, IfThenElse, SeqStmt
+from compiler.tir.expr.builtin import IF_THEN_ELSE
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import Allocate, AttrStmt, DeclBuffer, Evaluate, For, IfThenElse, SeqStmt
 
 _HARMLESS = (Var, IntImm, FloatImm, BinaryOp, CmpOp, And, Or, Not, Select, Cast, Ramp, Broadcast, SeqStmt)
 _INDEX = (Var, IntImm, BinaryOp)

@@ -22,7 +22,7 @@ from compiler.target.codegen.source import source_code
 from compiler.target.cuda_tools.tools import knows, missing_tools
 from compiler.target.device_languages import DEVICE_LANGUAGES
 from compiler.target.target import Target
-from compiler.tir.function import PrimFunc
+from compiler.tir.statements.function import PrimFunc
 
 DEFAULT_KIND = next(iter(DEVICE_LANGUAGES))
 

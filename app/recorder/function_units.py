@@ -25,7 +25,7 @@ from compiler.ir.node import Node
 from compiler.target.codegen.llvm import assembly_summary
 from compiler.target.codegen.llvm.pass_trace import PassRun
 from compiler.te.scheduling.schedule import Schedule
-from compiler.tir import printer
+from compiler.tir.printing import printer
 from compiler.tir.schedule.error import ScheduleError
 
 MAX_PROGRAM_LINES = 30_000

@@ -25,8 +25,8 @@ from compiler.te.definition.operation import PlaceholderOp
 from compiler.te.definition.tensor import Tensor
 from compiler.te.scheduling.schedule import Schedule
 from compiler.tir.analysis.thread_axes import thread_axes
-from compiler.tir.function import PrimFunc
 from compiler.tir.sanitizer import Report
+from compiler.tir.statements.function import PrimFunc
 
 FLOPS: dict[Mode, float] = {"run": 5e9}
 """The maximum number of operations of emulated programs, by mode; other modes check nothing."""

@@ -14,7 +14,7 @@ from app.recorder.subjects import FunctionSubject
 from compiler.ir.expr.primexpr import IntImm
 from compiler.ir.instrument import uninstrumented
 from compiler.ir.origin import user_line
-from compiler.tir.function import PrimFunc
+from compiler.tir.statements.function import PrimFunc
 from compiler.tir.warp_access import KernelAccesses, Walkthrough, WarpAccess, explain_kernels, walk_through
 
 MAX_ACCESSES, MAX_LAUNCHES = 60, 20

@@ -12,9 +12,9 @@ from compiler.ir.expr.primexpr import Var
 from compiler.ir.node import Node
 from compiler.ir.printing.text import Line as PrintedLine
 from compiler.ir.printing.text import TextBuilder
-from compiler.tir.buffer import BufferLoad, BufferStore
 from compiler.tir.schedule.error import DrawnLine
-from compiler.tir.stmt import For
+from compiler.tir.statements.buffer import BufferLoad, BufferStore
+from compiler.tir.statements.stmt import For
 
 Place = tuple[int, int]
 """Line and column, both 1-based."""

@@ -23,11 +23,11 @@ from compiler.te.lowering.block_definitions import NotDefinitions, definitions_o
 from compiler.te.lowering.create_prim_func import create_prim_func
 from compiler.te.scheduling.schedule import Schedule
 from compiler.te.shrinking import shrink_blocks, shrink_schedule
-from compiler.tir.block import Block
-from compiler.tir.buffer import Buffer, BufferStore
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import For, ForKind
-from compiler.tir.stmt_functor import StmtVisitor
+from compiler.tir.statements.block import Block
+from compiler.tir.statements.buffer import Buffer, BufferStore
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import For, ForKind
+from compiler.tir.statements.stmt_functor import StmtVisitor
 
 Array = np.ndarray[Any, Any]
 

@@ -32,9 +32,9 @@ from compiler.runtime.modules.module import Module
 from compiler.runtime.vm import Executable
 from compiler.target.target import Target
 from compiler.te.scheduling.schedule import Schedule
-from compiler.tir.function import PrimFunc
 from compiler.tir.schedule.schedule import Schedule as TIRSchedule
 from compiler.tir.schedule.step import ScheduleStep
+from compiler.tir.statements.function import PrimFunc
 
 if TYPE_CHECKING:
     from compiler.ir.instrument.interface import Callee

@@ -20,7 +20,7 @@ from compiler.target.target import Target
 from compiler.te.definition.tensor import Tensor
 from compiler.te.program import write_program
 from compiler.te.scheduling.schedule import Schedule
-from compiler.tir.function import PrimFunc
+from compiler.tir.statements.function import PrimFunc
 
 NO_PROGRAM = "it was made neither from a schedule nor from a program of loops"
 MODELS = "the kernels of models cannot be measured again yet; a kernel opened as a script of its own can"

@@ -18,9 +18,9 @@ from compiler.target.target import Target
 from compiler.te.definition.operation import PlaceholderOp
 from compiler.te.definition.tensor import Operation, Tensor
 from compiler.te.scheduling.schedule import Schedule
-from compiler.tir.function import PrimFunc
 from compiler.tir.schedule.schedule import Schedule as TIRSchedule
 from compiler.tir.schedule.step import ScheduleStep
+from compiler.tir.statements.function import PrimFunc
 
 MAX_REFUSED = 40
 """Refused primitives of a schedule that are shown, the last ones: a script may try many."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from compiler.ir.expr.primexpr import IntImm, const
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import For, ForKind, Stmt
-from compiler.tir.stmt_functor import StmtMutator
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import For, ForKind, Stmt
+from compiler.tir.statements.stmt_functor import StmtMutator
 
 __all__ = ["Shortened", "shortened"]
 

@@ -40,9 +40,9 @@ from compiler.tir.access_trace import (
 )
 from compiler.tir.analysis.features import features
 from compiler.tir.analysis.memory import calculate_allocated_bytes
-from compiler.tir.builtin import THREAD_ALLREDUCE
-from compiler.tir.function import PrimFunc
-from compiler.tir.printer import script
+from compiler.tir.expr.builtin import THREAD_ALLREDUCE
+from compiler.tir.printing.printer import script
+from compiler.tir.statements.function import PrimFunc
 
 SHORT = 12_000
 """Events of a program that is played in its own size."""

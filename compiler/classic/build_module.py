@@ -12,8 +12,8 @@ from compiler.ir.module import IRModule
 from compiler.te.definition.tensor import Tensor
 from compiler.te.lowering.to_tir import schedule_to_prim_func
 from compiler.te.scheduling.schedule import Schedule
-from compiler.tir.buffer import Buffer
-from compiler.tir.decl_buffer import decl_buffer
+from compiler.tir.statements.buffer import Buffer
+from compiler.tir.statements.decl_buffer import decl_buffer
 
 __all__ = ["build", "get_binds", "lower", "schedule_to_module"]
 

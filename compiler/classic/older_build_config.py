@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from compiler.ir.deprecation import deprecated
 from compiler.ir.passes.base import Pass
 from compiler.ir.passes.context import PassContext
-from compiler.tir.stmt import Stmt
+from compiler.tir.statements.stmt import Stmt
 from compiler.tir.transform import prim_func_pass
 
 __all__ = ["build_config", "relay_build_config"]

@@ -16,9 +16,10 @@ from compiler.ir.module import IRModule
 from compiler.ir.passes.base import Pass
 from compiler.ir.passes.context import PassContext
 from compiler.ir.structural import structural_equal
-from compiler.tir import analysis, stmt_functor, transform
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Stmt
+from compiler.tir import analysis, transform
+from compiler.tir.statements import stmt_functor
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import Stmt
 
 Program: TypeAlias = PrimExpr | Stmt | PrimFunc | IRModule
 

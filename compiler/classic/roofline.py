@@ -9,7 +9,7 @@ from compiler.ir.function import GlobalVar
 from compiler.ir.instrument.interface import PassInstrument
 from compiler.ir.module import IRModule
 from compiler.ir.passes.context import PassInfo
-from compiler.tir.function import PrimFunc
+from compiler.tir.statements.function import PrimFunc
 
 __all__ = ["SaveLoweredTIR"]
 

@@ -21,9 +21,9 @@ from compiler.target.target import Target
 from compiler.te.lowering.to_tir import Argument, Binds
 from compiler.te.scheduling.schedule import Schedule
 from compiler.tir.analysis import is_lowered
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import AttrStmt, For
-from compiler.tir.stmt_functor import StmtVisitor
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import AttrStmt, For
+from compiler.tir.statements.stmt_functor import StmtVisitor
 from compiler.tir.transform.flatten_buffer import FlattenBuffer
 from compiler.tir.transform.lower_intrin import ApplyIntrinRules, needs_intrin_rules
 

@@ -21,7 +21,7 @@ from compiler.target.codegen.source import LANGUAGES
 from compiler.target.codegen.source.data_types import require_stored_types
 from compiler.target.device_limits import device_limits
 from compiler.target.target import Target
-from compiler.tir.function import PrimFunc
+from compiler.tir.statements.function import PrimFunc
 from compiler.tir.transform.annotate_device_regions import AnnotateDeviceRegions
 from compiler.tir.transform.bf16_compute_legalize import BF16ComputeLegalize
 from compiler.tir.transform.bf16_storage_legalize import BF16StorageLegalize

@@ -14,7 +14,7 @@ from compiler.target.target import Target
 from compiler.te.lowering.to_tir import Argument, Binds
 from compiler.te.scheduling.schedule import Schedule
 from compiler.tir.analysis import is_lowered
-from compiler.tir.function import PrimFunc
+from compiler.tir.statements.function import PrimFunc
 from compiler.tir.transform.emulate_threads import EmulateThreads
 from compiler.tir.transform.lower_dot_products import LowerDotProducts
 from compiler.tir.transform.simplify import Simplify

@@ -18,12 +18,12 @@ from compiler.ir.module import IRModule
 from compiler.runtime.modules.launches import MAX_LAUNCHES, DeviceMemory, FunctionLaunches, Launch, Launches, NoLaunches
 from compiler.target.codegen.source import source_code
 from compiler.target.target import Target
-from compiler.tir.allocations import pointer_scope
 from compiler.tir.analysis.memory import allocation_bytes
-from compiler.tir.builtin import CALL_PACKED
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Allocate, AssertStmt, Evaluate, For, IfThenElse, LetStmt, While
-from compiler.tir.stmt_functor import StmtVisitor
+from compiler.tir.expr.builtin import CALL_PACKED
+from compiler.tir.statements.allocations import pointer_scope
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import Allocate, AssertStmt, Evaluate, For, IfThenElse, LetStmt, While
+from compiler.tir.statements.stmt_functor import StmtVisitor
 
 __all__ = ["LaunchPlan", "along", "host_launches", "launch_plan", "shared_bytes"]
 

@@ -15,10 +15,10 @@ from compiler.target.target import Target
 from compiler.te.lowering.to_tir import Argument, Binds, schedule_to_prim_func
 from compiler.te.scheduling.schedule import Schedule
 from compiler.tir.analysis.features import features
-from compiler.tir.block import contains_block
-from compiler.tir.function import PrimFunc
-from compiler.tir.printer_loops import SIMPLE_MODE
-from compiler.tir.stmt import ForKind
+from compiler.tir.printing.loops import SIMPLE_MODE
+from compiler.tir.statements.block import contains_block
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import ForKind
 from compiler.tir.transform.bind_target import BindTarget
 from compiler.tir.transform.lower_custom_datatypes import LowerCustomDatatypes
 

@@ -8,9 +8,9 @@ from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import Call, Cast
 from compiler.ir.module import IRModule
 from compiler.tir.analysis.features import features
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Allocate
-from compiler.tir.stmt_functor import StmtExprVisitor
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import Allocate
+from compiler.tir.statements.stmt_functor import StmtExprVisitor
 from compiler.tir.transform.bf16_compute_legalize import BF16, BF16ComputeLegalize, BF16Promote
 from compiler.tir.transform.bf16_storage_legalize import BF16StorageLegalize
 from compiler.tir.transform.fp8_legalize import FP8, FP8ComputeLegalize, FP8StorageLegalize

@@ -16,10 +16,10 @@ from compiler.ir.module import IRModule
 from compiler.target.target import Target
 from compiler.te.lowering.to_tir import Argument
 from compiler.te.scheduling.schedule import Schedule
-from compiler.tir.evaluation import numpy_dtype
-from compiler.tir.function import PrimFunc
+from compiler.tir.expr.evaluation import numpy_dtype
 from compiler.tir.sanitizer import MAX_ACCESSES, Sanitized
 from compiler.tir.sanitizer import sanitize as sanitize_function
+from compiler.tir.statements.function import PrimFunc
 from compiler.tir.transform.lower_dot_products import LowerDotProducts
 
 __all__ = ["random_arguments", "sanitize"]

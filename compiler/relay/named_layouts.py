@@ -23,7 +23,7 @@ from compiler.relay.operator import (
     Types,
 )
 from compiler.relay.ty import TensorType
-from compiler.tir.data_layout import Layout, layout
+from compiler.tir.layout.data_layout import Layout, layout
 
 __all__ = ["CHANNELS", "NamedLayouts"]
 

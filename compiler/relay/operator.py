@@ -24,7 +24,7 @@ from compiler.relay.expr import Call, Expr, GraphExpr, Tuple, TupleWrapper, as_e
 from compiler.relay.graph_node import mint_here
 from compiler.relay.op_documentation import Documentation, Parameter
 from compiler.relay.op_levels import support_level
-from compiler.tir.data_layout import Layout
+from compiler.tir.layout.data_layout import Layout
 from compiler.topi.tag import OpPattern as OpPattern
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from compiler.ir.printing.text import TextBuilder
 from compiler.target.target import Target, TargetLike
-from compiler.tir.printer_expr import ExprPrinter
+from compiler.tir.printing.expr import ExprPrinter
 
 __all__ = ["DummyGlobalInfo", "GlobalInfo", "VDevice"]
 

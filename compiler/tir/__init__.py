@@ -50,18 +50,20 @@ from compiler.ir.expr.primexpr import (
 from compiler.ir.expr.primexpr import AnyDim as Any
 from compiler.ir.extension import public_module
 from compiler.ir.op import CallEffectKind
-from compiler.tir import analysis, printer, stmt_functor
-from compiler.tir import device_ops as device_ops
-from compiler.tir import op as _op
-from compiler.tir.block import Block, BlockRealize, MatchBufferRegion
-from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
-from compiler.tir.data_layout import BijectiveLayout, Layout, bijective_layout, layout
-from compiler.tir.decl_buffer import decl_buffer
-from compiler.tir.flat_access import Load, Store
-from compiler.tir.function import PrimFunc
-from compiler.tir.op import *  # noqa: F403
-from compiler.tir.producer_stmt import BufferRealize, Prefetch, ProducerRealize, ProducerStore
-from compiler.tir.stmt import (
+from compiler.tir import analysis
+from compiler.tir.expr import device_ops  # noqa: F401  (registers its operators)
+from compiler.tir.expr import op as _op
+from compiler.tir.expr.op import *  # noqa: F403
+from compiler.tir.layout.data_layout import BijectiveLayout, Layout, bijective_layout, layout
+from compiler.tir.printing import printer
+from compiler.tir.statements import stmt_functor
+from compiler.tir.statements.block import Block, BlockRealize, MatchBufferRegion
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion
+from compiler.tir.statements.decl_buffer import decl_buffer
+from compiler.tir.statements.flat_access import Load, Store
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.producer_stmt import BufferRealize, Prefetch, ProducerRealize, ProducerStore
+from compiler.tir.statements.stmt import (
     Allocate,
     AllocateConst,
     AssertStmt,

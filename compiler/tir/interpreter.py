@@ -15,12 +15,12 @@ import numpy as np
 
 from compiler.ir.error import ArgumentError, counted
 from compiler.ir.expr.primexpr import PrimExpr, Var
-from compiler.tir.buffer import Buffer
-from compiler.tir.evaluation import Array, DivisionByZero, Value, Values, cast_value, numpy_dtype
-from compiler.tir.function import PrimFunc
-from compiler.tir.memory import OutOfBounds, UninitializedRead, compact
-from compiler.tir.python_expression import AssertionFailed, PythonExpression, Returned
-from compiler.tir.python_source import PythonSource
+from compiler.tir.expr.evaluation import Array, DivisionByZero, Value, Values, cast_value, numpy_dtype
+from compiler.tir.printing.python_expression import AssertionFailed, PythonExpression, Returned
+from compiler.tir.printing.python_source import PythonSource
+from compiler.tir.statements.buffer import Buffer
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.memory import OutOfBounds, UninitializedRead, compact
 
 __all__ = [
     "AssertionFailed",

@@ -18,10 +18,10 @@ from contextlib import contextmanager
 from compiler.ir.error import ArgumentError, counted, show
 from compiler.ir.expr.primexpr import ExprLike, IntImm, PrimExpr, StringImm, Var, as_exprs, const, convert
 from compiler.ir.types import PointerType, PrimType
-from compiler.tir.buffer import Buffer, BufferLoad
-from compiler.tir.builtin import likely
-from compiler.tir.decl_buffer import decl_buffer
-from compiler.tir.stmt import (
+from compiler.tir.expr.builtin import likely
+from compiler.tir.statements.buffer import Buffer, BufferLoad
+from compiler.tir.statements.decl_buffer import decl_buffer
+from compiler.tir.statements.stmt import (
     Allocate,
     AssertStmt,
     AttrStmt,
@@ -219,7 +219,7 @@ class IRBuilder:
         """Allocate memory for the rest of the block.
 
         The shape is in elements, the scope ``global``, ``shared``, ``local`` or the like; ``axis_separators`` are those
-        of :func:`~compiler.tir.buffer.decl_buffer`.
+        of :func:`~compiler.tir.statements.buffer.decl_buffer`.
         """
         dims = as_exprs(shape)
         buffer = decl_buffer(dims, dtype, name, scope=scope, axis_separators=axis_separators)

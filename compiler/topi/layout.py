@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr.primexpr import IntImm
-from compiler.tir.data_layout import Layout, layout
+from compiler.tir.layout.data_layout import Layout, layout
 
 __all__ = ["get_shape", "nchw_pack_layout", "nchw_xc_layout", "ncw_pack_layout", "ncw_xc_layout"]
 

@@ -8,7 +8,7 @@ from compiler import te, tir
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.te.definition.tensor import Tensor
-from compiler.tir.data_layout import layout
+from compiler.tir.layout.data_layout import layout
 from compiler.topi.compute import compute
 from compiler.topi.operands import (
     Extent,

@@ -23,9 +23,9 @@ from compiler import te, tir
 from compiler.ir.expr.primexpr import PrimExpr, Var, convert
 from compiler.ir.extension import public_module
 from compiler.te.definition.tensor import Tensor
-from compiler.tir.buffer import Buffer
 from compiler.tir.ir_builder import BufferVar, IRBuilder, create
-from compiler.tir.stmt import Stmt
+from compiler.tir.statements.buffer import Buffer
+from compiler.tir.statements.stmt import Stmt
 from compiler.topi.compute import compute
 from compiler.topi.operands import Extent, constant, dims, product
 from compiler.topi.scan import cumsum

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from compiler import te, tir
 from compiler.ir.expr.primexpr import PrimExpr
 from compiler.te.definition.tensor import Tensor
-from compiler.tir.buffer import Buffer
-from compiler.tir.stmt import Stmt
+from compiler.tir.statements.buffer import Buffer
+from compiler.tir.statements.stmt import Stmt
 from compiler.topi.compute import computes_by_threads
 from compiler.topi.device import has_rows, scanned
 from compiler.topi.operands import axis_of, dims, product

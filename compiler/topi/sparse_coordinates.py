@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from compiler import te, tir
 from compiler.ir.expr.primexpr import ExprLike, PrimExpr, Var
 from compiler.te.definition.tensor import Tensor
-from compiler.tir.buffer import Buffer
-from compiler.tir.stmt import Stmt
+from compiler.tir.statements.buffer import Buffer
+from compiler.tir.statements.stmt import Stmt
 from compiler.topi.compute import compute
 from compiler.topi.operands import constant, dims, product
 from compiler.topi.tag import Tag

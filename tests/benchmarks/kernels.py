@@ -19,7 +19,7 @@ from compiler import relay, te
 from compiler.relay.inference import infer_expr
 from compiler.runtime.parallel.threads import set_num_threads
 from compiler.target.peak import measure_peak
-from compiler.tir.data_layout import layout
+from compiler.tir.layout.data_layout import layout
 
 TARGET = "llvm"
 TURNS = 12

@@ -16,8 +16,8 @@ from compiler.ir.instrument import Instrument, instrumented
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassInfo
 from compiler.tir.analysis import undefined_vars
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Stmt
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import Stmt
 from tests.golden.test_programs import PROGRAMS
 
 RAW = {"tir.InjectPrefetch", "tir.InjectRollingBuffer"}

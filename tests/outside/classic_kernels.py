@@ -16,8 +16,8 @@ from collections import Counter
 import numpy as np
 
 import compiler as tvm
-from compiler.tir.function import PrimFunc
 from compiler.tir.sanitizer import sanitize
+from compiler.tir.statements.function import PrimFunc
 from tests.outside.classic_te import Answer, from_classic
 from tests.outside.kernel_scripts import Kernel, kernel
 from tests.outside.run_kernel_scripts import run

@@ -22,8 +22,8 @@ from compiler.tir import BufferLoad, BufferStore, Evaluate, PrimFunc
 from compiler.tir.analysis.uniformity import is_barrier
 from compiler.tir.sanitizer import Fault, Sanitized, program, sanitize
 from compiler.tir.sanitizer.block import Running, run_block
-from compiler.tir.stmt import Allocate, SeqStmt, no_op
-from compiler.tir.stmt_functor import StmtMutator
+from compiler.tir.statements.stmt import Allocate, SeqStmt, no_op
+from compiler.tir.statements.stmt_functor import StmtMutator
 from tests.outside.classic_kernels import NUMBERS, from_here
 from tests.outside.kernel_scripts import Kernel, kernel
 

@@ -7,9 +7,9 @@ import compiler as tvm
 from compiler import relay
 from compiler.driver.build import build
 from compiler.ir.expr.primexpr import Var
-from compiler.tir.decl_buffer import decl_buffer
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt_functor import StmtMutator
+from compiler.tir.statements.decl_buffer import decl_buffer
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt_functor import StmtMutator
 from compiler.topi.device import rows
 from tests.compiler.driver.gpu_programs import random_program
 from tests.compiler.driver.gpu_types import typed_program

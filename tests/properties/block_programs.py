@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.tir.function import PrimFunc
 from compiler.tir.script import from_source
+from compiler.tir.statements.function import PrimFunc
 from tests.properties.guarded import without_contents
 
 __all__ = ["BlockProgram"]

@@ -6,8 +6,8 @@ import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from compiler.tir.function import PrimFunc
 from compiler.tir.schedule import Schedule, ScheduleDebugMask, ScheduleError
+from compiler.tir.statements.function import PrimFunc
 
 __all__ = ["RandomSteps", "scheduled"]
 

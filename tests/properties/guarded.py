@@ -14,9 +14,9 @@ from compiler.ir.functor import Mutator
 from compiler.ir.memory import ALIGNMENT
 from compiler.ir.node import rebuild
 from compiler.ir.types import PointerType
-from compiler.tir.decl_buffer import decl_buffer
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Allocate, Stmt
+from compiler.tir.statements.decl_buffer import decl_buffer
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import Allocate, Stmt
 
 PATTERN = 0xA5
 _PROT_NONE = 0

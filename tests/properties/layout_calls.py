@@ -13,7 +13,7 @@ import numpy as np
 import compiler.relay
 from compiler.relay.named_layouts import NamedLayouts
 from compiler.relay.operator import RelayOp, relay_ops
-from compiler.tir.data_layout import layout
+from compiler.tir.layout.data_layout import layout
 
 relay: Any = compiler.relay
 Extents = Mapping[str, int]
@@ -121,9 +121,7 @@ RECIPES: dict[str, Callable[[int], list[Recipe]]] = {
     r"dyn\.nn\.upsampling": lambda rank: [_sampled(relay.const(2.0), relay.const(3.0))],
     r"dyn\.nn\.upsampling3d": lambda rank: [Recipe([images(3), *(relay.const(v) for v in (1.0, 2.0, 3.0))])],
     r"dyn\.image\.resize(\d)d": lambda rank: [
-        Recipe(
-            [images(rank), relay.const(np.array(_SIZE[rank], "int64")), relay.const(np.zeros(2 * rank, "float32"))]
-        )
+        Recipe([images(rank), relay.const(np.array(_SIZE[rank], "int64")), relay.const(np.zeros(2 * rank, "float32"))])
     ],
     r"image\.crop_and_resize": lambda rank: [_sampled(_BOXES, np.array([0, 2], "int32"), crop_size=(4, 3))],
     r"image\.dilation2d": lambda rank: [_sampled({"I": 16, "H": 2, "W": 3}, strides=(1, 2), padding=(0, 1))],

@@ -12,7 +12,7 @@ import numpy as np
 import compiler.relay
 from compiler.ir import IRModule
 from compiler.relay.analysis import free_vars
-from compiler.tir.data_layout import layout
+from compiler.tir.layout.data_layout import layout
 from tests.properties.graphs import shape_of
 
 relay: Any = compiler.relay

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.ir.module import IRModule
-from compiler.tir import memory
-from compiler.tir.buffer import Buffer
-from compiler.tir.function import PrimFunc
 from compiler.tir.interpreter import interpret
-from compiler.tir.python_source import PythonSource
-from compiler.tir.stmt import For, ForKind
-from compiler.tir.stmt_functor import post_order_visit
+from compiler.tir.printing.python_source import PythonSource
+from compiler.tir.statements import memory
+from compiler.tir.statements.buffer import Buffer
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import For, ForKind
+from compiler.tir.statements.stmt_functor import post_order_visit
 from compiler.tir.transform import PlanAndUpdateBufferAllocationLocation
 from tests.properties.guarded import without_contents
 

@@ -17,8 +17,8 @@ from compiler.ir.error import TVMError
 from compiler.ir.instrument import Instrument, instrumented
 from compiler.te.definition.numpy_reference import evaluate
 from compiler.tir.analysis.features import features
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import ForKind
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import ForKind
 from tests.compiler.tir.transform.programs import program
 from tests.properties.guarded import Guarded, with_allocations_as_arguments, without_contents
 from tests.properties.te_programs import Draw, assert_same, programs, values

@@ -25,8 +25,8 @@ from compiler.driver.emulate import emulate
 from compiler.driver.lower import lower
 from compiler.ir.error import TVMError
 from compiler.ir.expr import primexpr as ir
+from compiler.tir.expr.not_a_number import RULES, table
 from compiler.tir.interpreter import interpret
-from compiler.tir.not_a_number import RULES, table
 from tests.contracts.measures.sources import ROOT
 
 Array = np.ndarray[Any, Any]

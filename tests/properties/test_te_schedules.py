@@ -20,8 +20,8 @@ from compiler.ir.expr.primexpr import IntImm
 from compiler.te.definition.numpy_reference import evaluate
 from compiler.te.lowering.to_tir import schedule_to_prim_func
 from compiler.te.scheduling.schedule import Schedule
-from compiler.tir.function import PrimFunc
 from compiler.tir.interpreter import interpret
+from compiler.tir.statements.function import PrimFunc
 from tests.properties.te_programs import Program, assert_same, programs, values
 from tests.properties.te_schedules import OUTSIDE, schedules
 

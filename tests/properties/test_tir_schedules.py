@@ -21,8 +21,8 @@ from compiler.runtime.parallel.threads import num_threads, set_num_threads
 from compiler.tir.interpreter import interpret
 from compiler.tir.schedule import Schedule, ScheduleDebugMask
 from compiler.tir.script import from_source
-from compiler.tir.stmt import BufferStore, For, Stmt
-from compiler.tir.stmt_functor import pre_order_visit
+from compiler.tir.statements.stmt import BufferStore, For, Stmt
+from compiler.tir.statements.stmt_functor import pre_order_visit
 from tests.compiler.tir.schedule.programs import PROGRAMS
 from tests.properties.block_programs import BlockProgram
 from tests.properties.block_steps import RandomSteps, scheduled

@@ -12,9 +12,9 @@ from app.recorder.block_tree import BlockPlace
 from app.recorder.proposals.block_wording import BlockWording, carry_out, variable
 from app.recorder.proposals.candidates import FACTORS, THREAD_TAGS
 from compiler.ir.expr.primexpr import IntImm
-from compiler.tir.block import Block
 from compiler.tir.schedule.schedule import Schedule
-from compiler.tir.stmt import For, ForKind
+from compiler.tir.statements.block import Block
+from compiler.tir.statements.stmt import For, ForKind
 
 ANNOTATIONS: dict[ProposedPrimitive, ForKind] = {
     "vectorize": ForKind.VECTORIZED,

@@ -31,7 +31,7 @@ from compiler.ir.error import TVMError
 from compiler.ir.expr.primexpr import IntImm
 from compiler.ir.module import IRModule
 from compiler.target.target import Target
-from compiler.tir.stmt import For, ForKind
+from compiler.tir.statements.stmt import For, ForKind
 
 WRITTEN_OUT = (ForKind.VECTORIZED, ForKind.UNROLLED)
 """Loops whose iterations code generation writes out or computes side by side."""

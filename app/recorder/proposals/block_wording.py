@@ -9,10 +9,10 @@ from app.recorder.proposals.insertion import ScriptText
 from app.recorder.proposals.names import fused_name, halves_names, stem_of
 from app.recorder.proposals.scopes import Scope, Spelling
 from compiler.ir.error import TVMError
-from compiler.tir.block import Block
 from compiler.tir.schedule.random_variables import RandomVariable
 from compiler.tir.schedule.schedule import Schedule
-from compiler.tir.stmt import For
+from compiler.tir.statements.block import Block
+from compiler.tir.statements.stmt import For
 
 
 def variable(schedule: Schedule, stmt: For | Block) -> object:

@@ -12,7 +12,7 @@ from compiler.ir.module import IRModule
 from compiler.target.caches import TYPICAL
 from compiler.target.target import Target
 from compiler.tir.analysis.memory_traffic import memory_traffic
-from compiler.tir.function import PrimFunc
+from compiler.tir.statements.function import PrimFunc
 
 LESS = 0.8
 """Share of the bytes that a primitive leaves at most, where moving fewer of them is worth a word."""

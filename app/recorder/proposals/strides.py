@@ -9,9 +9,9 @@ from compiler.arith.detect_linear_equation import detect_linear_equation
 from compiler.ir.expr.primexpr import IntImm, PrimExpr, Ramp, Var
 from compiler.ir.expr.substitute import substitute
 from compiler.ir.functor import Visitor
-from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import For, LetStmt
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import For, LetStmt
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from app.proposals import Edit, Place, Proposal, ProposedPrimitive, Subject
 from app.recorder.failures import brief, clean
 from compiler.ir.error import TVMError
 from compiler.ir.module import IRModule
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import For, ForKind
-from compiler.tir.stmt_functor import StmtVisitor
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import For, ForKind
+from compiler.tir.statements.stmt_functor import StmtVisitor
 
 SECONDS = 1.5
 """Processor time that primitives are tried for; those that are left then are not proposed."""

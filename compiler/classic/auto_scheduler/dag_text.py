@@ -6,7 +6,7 @@ from compiler.ir.expr.primexpr import Add, Max, Min, Mul, PrimExpr, Reduce, is_c
 from compiler.ir.printing.text import TextBuilder
 from compiler.te.definition.operation import ComputeOp
 from compiler.te.definition.tensor import Operation
-from compiler.tir.printer_loops import LoopPrinter
+from compiler.tir.printing.loops import LoopPrinter
 
 __all__ = ["operation_text"]
 

@@ -24,13 +24,13 @@ from compiler.relay.operator import op_name
 from compiler.relay.ty import TensorType, tensor_types
 from compiler.runtime.modules.module import ENTRY
 from compiler.target.virtual_device import CompilationConfig
-from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
-from compiler.tir.builtin import reinterpret
-from compiler.tir.constant_memory import AllocateConst
-from compiler.tir.decl_buffer import decl_buffer
-from compiler.tir.function import PrimFunc
-from compiler.tir.named_calls import call_extern, call_packed
-from compiler.tir.stmt import Allocate, Evaluate, For, ForKind, LetStmt, Stmt, seq
+from compiler.tir.expr.builtin import reinterpret
+from compiler.tir.expr.named_calls import call_extern, call_packed
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
+from compiler.tir.statements.constant_memory import AllocateConst
+from compiler.tir.statements.decl_buffer import decl_buffer
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import Allocate, Evaluate, For, ForKind, LetStmt, Stmt, seq
 
 __all__ = ["AOTLowerMain", "CallType"]
 

@@ -9,7 +9,7 @@ from compiler.relay.text_metadata import unpacked
 from compiler.relay.ty import GlobalTypeVar, TupleType
 from compiler.target.target import Target
 from compiler.target.virtual_device import VirtualDevice
-from compiler.tir.function import PrimFunc
+from compiler.tir.statements.function import PrimFunc
 
 
 def _named(fields: Fields) -> str:

@@ -27,9 +27,9 @@ from compiler.te.relations.split import Split
 from compiler.te.scheduling.ops import StatementBuilder, ThreadMerger
 from compiler.te.scheduling.schedule import Schedule, create_schedule
 from compiler.te.scheduling.stage import AttachType, Stage
-from compiler.tir.buffer import Buffer
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import AttrStmt, Stmt
+from compiler.tir.statements.buffer import Buffer
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import AttrStmt, Stmt
 
 __all__ = [
     "AutoInlineBroadcast",

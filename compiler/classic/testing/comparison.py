@@ -12,8 +12,8 @@ import pytest
 from compiler.ir.error import expected as expected_value
 from compiler.ir.module import IRModule
 from compiler.ir.structural import assert_structural_equal
-from compiler.tir.function import PrimFunc
 from compiler.tir.script.functions import from_method, ir_module
+from compiler.tir.statements.function import PrimFunc
 
 __all__ = ["CompareBeforeAfter"]
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from compiler.tir.function import PrimFunc
 from compiler.tir.schedule import BlockRV, LoopRV, Schedule
+from compiler.tir.statements.function import PrimFunc
 
 __all__ = ["mfma_schedule", "mma_schedule"]
 

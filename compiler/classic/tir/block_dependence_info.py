@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from compiler.ir.error import DTypeError
 from compiler.ir.module import IRModule
-from compiler.tir.block import Block
-from compiler.tir.function import PrimFunc
 from compiler.tir.schedule.sref import BlockScope, StmtSRef
 from compiler.tir.schedule.state import ScheduleState
+from compiler.tir.statements.block import Block
+from compiler.tir.statements.function import PrimFunc
 
 __all__ = ["BlockDependenceInfo"]
 

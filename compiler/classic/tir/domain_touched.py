@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from compiler.arith.int_set import IntervalSet, union
 from compiler.arith.interval_arithmetic import eval_set
 from compiler.ir.expr.primexpr import PrimExpr, Range, Var
-from compiler.tir.buffer import Buffer, BufferLoad
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import BufferStore, For, LetStmt, Stmt
-from compiler.tir.stmt_functor import StmtExprVisitor
+from compiler.tir.statements.buffer import Buffer, BufferLoad
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import BufferStore, For, LetStmt, Stmt
+from compiler.tir.statements.stmt_functor import StmtExprVisitor
 
 __all__ = ["domain_touched", "domain_touched_access_map"]
 

@@ -11,9 +11,9 @@ from compiler.arith.iter_map import IterMapLevel, IterSumExpr
 from compiler.ir.expr.primexpr import IntImm, PrimExpr, Range, StringImm, Var, const
 from compiler.ir.node import Node
 from compiler.ir.structural import structural_equal
-from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
-from compiler.tir.stmt import For, Stmt
-from compiler.tir.stmt_functor import pre_order_visit
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
+from compiler.tir.statements.stmt import For, Stmt
+from compiler.tir.statements.stmt_functor import pre_order_visit
 
 __all__ = ["identify_memcpy"]
 

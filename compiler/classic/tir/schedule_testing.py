@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from compiler.ir.module import IRModule
 from compiler.ir.structural import assert_structural_equal
-from compiler.tir.function import PrimFunc
 from compiler.tir.schedule.schedule import Schedule
 from compiler.tir.schedule.trace import Trace
 from compiler.tir.script import tir as T
+from compiler.tir.statements.function import PrimFunc
 
 __all__ = ["assert_structural_equal_ignore_global_symbol", "verify_trace_roundtrip"]
 

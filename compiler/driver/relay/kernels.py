@@ -32,7 +32,7 @@ from compiler.runtime.modules.signature import Signature
 from compiler.target.codegen import llvm
 from compiler.target.host_check import require_host_can_run
 from compiler.target.target import Target
-from compiler.tir.function import PrimFunc
+from compiler.tir.statements.function import PrimFunc
 
 _MAX_CACHED = 512
 

@@ -14,7 +14,7 @@ from compiler.relay.ty import TensorType
 from compiler.runtime.modules.module import ENTRY
 from compiler.target.target import Target
 from compiler.tir.analysis.memory import calculate_workspace_bytes
-from compiler.tir.function import PrimFunc
+from compiler.tir.statements.function import PrimFunc
 
 __all__ = ["ExecutorCodegenMetadata", "FunctionInfo", "function_metadata"]
 

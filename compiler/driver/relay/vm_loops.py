@@ -46,11 +46,11 @@ from compiler.relay.function import Function
 from compiler.relay.operator import RelayOp
 from compiler.relay.ty import TensorType, TupleType
 from compiler.runtime.arrays.ndarray import NDArray
-from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
-from compiler.tir.builtin import address_of
-from compiler.tir.decl_buffer import decl_buffer
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Allocate, Evaluate, For, ForKind, IfThenElse, LetStmt, Stmt, While, seq
+from compiler.tir.expr.builtin import address_of
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
+from compiler.tir.statements.decl_buffer import decl_buffer
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import Allocate, Evaluate, For, ForKind, IfThenElse, LetStmt, Stmt, While, seq
 
 __all__ = ["NativeLoop", "native_loop"]
 

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from compiler.te.definition.tensor import Tensor
     from compiler.te.scheduling.primitives import Primitive
     from compiler.te.scheduling.schedule import Schedule
-    from compiler.tir.function import PrimFunc
     from compiler.tir.schedule.schedule import Schedule as TIRSchedule
     from compiler.tir.schedule.step import ScheduleStep
+    from compiler.tir.statements.function import PrimFunc
 
     Callee: TypeAlias = Module | GraphExecutor | VirtualMachine
     """What native code is called through."""

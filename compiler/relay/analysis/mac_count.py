@@ -10,7 +10,7 @@ from compiler.relay.analysis.traversal import post_order
 from compiler.relay.expr import Call, GraphExpr
 from compiler.relay.operator import op_name
 from compiler.relay.ty import TensorType
-from compiler.tir.data_layout import layout
+from compiler.tir.layout.data_layout import layout
 
 __all__ = ["get_total_mac_number"]
 

@@ -16,7 +16,7 @@ from compiler.relay.op.common import FAR
 from compiler.relay.op.layout_rules import SCALAR
 from compiler.relay.operator import InferCorrectLayoutOutput, InLayouts, LayoutRule, Types
 from compiler.relay.ty import Dim, TensorType
-from compiler.tir.data_layout import Layout, layout
+from compiler.tir.layout.data_layout import Layout, layout
 
 A = TypeVar("A", bound=Attrs)
 

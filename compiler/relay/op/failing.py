@@ -12,8 +12,8 @@ from compiler.relay.op_registry import register
 from compiler.relay.operator import Array, OpPattern, Types
 from compiler.relay.ty import TensorType
 from compiler.te.definition.tensor import Tensor
-from compiler.tir.buffer import Buffer
-from compiler.tir.stmt import AssertStmt, Stmt, no_op
+from compiler.tir.statements.buffer import Buffer
+from compiler.tir.statements.stmt import AssertStmt, Stmt, no_op
 
 __all__ = ["fail"]
 

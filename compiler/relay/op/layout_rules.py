@@ -14,7 +14,7 @@ from compiler.ir.types import Type
 from compiler.relay.named_layouts import CHANNELS
 from compiler.relay.operator import InferCorrectLayoutOutput, InLayouts, LayoutRule, Types
 from compiler.relay.ty import Dim, TensorType, TupleType, same_dim
-from compiler.tir.data_layout import Layout, layout
+from compiler.tir.layout.data_layout import Layout, layout
 
 __all__ = [
     "broadcast_layout",

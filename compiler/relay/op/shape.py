@@ -19,7 +19,7 @@ from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import composite, register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import AnyDim, TensorType
-from compiler.tir.data_layout import layout
+from compiler.tir.layout.data_layout import layout
 from compiler.topi import layout_conversion
 from compiler.topi import transform as topi
 from compiler.topi.operands import dims

@@ -16,7 +16,7 @@ from compiler.relay.operator import call_op
 from compiler.relay.transform.parallel_branches import Branch, CombineParallel, operand_type
 from compiler.relay.transform.rewriter import tensor_type
 from compiler.relay.ty import Dim
-from compiler.tir.data_layout import layout
+from compiler.tir.layout.data_layout import layout
 
 __all__ = [
     "BatchingOps",

@@ -20,7 +20,7 @@ from compiler.relay.transform.layout_config import LayoutConfig
 from compiler.relay.transform.layout_rewriter import LayoutRewriter, placeholders
 from compiler.relay.transform.rewriter import op_name
 from compiler.relay.ty import TensorType
-from compiler.tir.data_layout import Layout, layout
+from compiler.tir.layout.data_layout import Layout, layout
 
 __all__ = [
     "ConvertLayout",

@@ -19,7 +19,7 @@ from compiler.relay.transform.rewriter import (
     scalar_value,
     type_of,
 )
-from compiler.tir.data_layout import layout
+from compiler.tir.layout.data_layout import layout
 
 __all__ = ["FlattenAtrousConv"]
 

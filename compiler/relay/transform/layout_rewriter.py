@@ -25,7 +25,7 @@ from compiler.relay.operator import InferCorrectLayoutOutput, InLayouts, LayoutR
 from compiler.relay.transform.rewriter import ElementMutator, op_name, outside_kernels, type_of
 from compiler.relay.ty import TensorType, TupleType, same_dim, tensor_types
 from compiler.te import Tensor, placeholder
-from compiler.tir.data_layout import Layout, bijective_layout, layout
+from compiler.tir.layout.data_layout import Layout, bijective_layout, layout
 
 Alter = Callable[[Call, Sequence[Type], Type], RelayExpr | None]
 """``alter(call, types of the old arguments, old type)`` returns what takes the place of a call, or None."""

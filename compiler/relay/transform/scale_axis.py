@@ -22,7 +22,7 @@ from compiler.relay.op.nn.dense import MatmulAttrs
 from compiler.relay.operator import OpPattern, call_op, reshaped
 from compiler.relay.transform.rewriter import along_axis, call_of, dims_of, op_name, relay_op, tensor_type, type_of
 from compiler.relay.ty import Dim, TensorType
-from compiler.tir.data_layout import layout
+from compiler.tir.layout.data_layout import layout
 
 EVERY_AXIS: tuple[int, ...] = ()
 """The axes of a scale that is one number."""

@@ -22,7 +22,7 @@ from compiler.relay.transform.rewriter import (
     op_name,
     tensor_type,
 )
-from compiler.tir.data_layout import layout
+from compiler.tir.layout.data_layout import layout
 
 __all__ = [
     "SimplifyInference",

@@ -13,7 +13,7 @@ from compiler.relay.op.shape import LayoutTransformAttrs, TransposeAttrs
 from compiler.relay.operator import call_op, reshaped
 from compiler.relay.transform.rewriter import op_name, tensor_type, type_of
 from compiler.relay.transform.simplify_rule import Rule, inner_call, of_same_type, static_type
-from compiler.tir.data_layout import Layout, layout
+from compiler.tir.layout.data_layout import Layout, layout
 
 __all__ = ["BUILD_SHAPE_RULES", "SHAPE_RULES"]
 

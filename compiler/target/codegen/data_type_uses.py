@@ -7,9 +7,9 @@ from abc import ABC, abstractmethod
 from compiler.ir.expr.primexpr import Cast, Var
 from compiler.ir.functor import Visitor
 from compiler.ir.node import Node
-from compiler.tir.buffer import Buffer, BufferLoad
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Allocate, BufferStore, For, LetStmt
+from compiler.tir.statements.buffer import Buffer, BufferLoad
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import Allocate, BufferStore, For, LetStmt
 
 __all__ = ["DataTypeUses"]
 

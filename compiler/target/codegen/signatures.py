@@ -17,10 +17,10 @@ from compiler.ir.functor import Visitor
 from compiler.ir.memory import ALIGNMENT
 from compiler.ir.node import Node
 from compiler.runtime.modules.signature import Parameter, Signature, SizeNames
-from compiler.tir import builtin
-from compiler.tir.buffer import AUTO_BROADCAST, Buffer, BufferLoad
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import BufferStore, For, ForKind
+from compiler.tir.expr import builtin
+from compiler.tir.statements.buffer import AUTO_BROADCAST, Buffer, BufferLoad
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import BufferStore, For, ForKind
 
 __all__ = ["distinct", "passed_type", "returned_type", "signatures_of", "symbol_name"]
 

@@ -14,11 +14,11 @@ from compiler.ir.node import node
 from compiler.ir.origin import derived_from, mint_source
 from compiler.te.definition.tag import current_tag
 from compiler.te.definition.tensor import Operation, Tensor
-from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
-from compiler.tir.builtin import tvm_tuple
-from compiler.tir.decl_buffer import decl_buffer
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import AttrStmt, Evaluate, Stmt
+from compiler.tir.expr.builtin import tvm_tuple
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
+from compiler.tir.statements.decl_buffer import decl_buffer
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import AttrStmt, Evaluate, Stmt
 
 if TYPE_CHECKING:
     from compiler.arith.int_set import IntervalSet

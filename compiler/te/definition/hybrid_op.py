@@ -12,7 +12,7 @@ from compiler.ir.origin import derived_from
 from compiler.te.definition.mutator import TensorMutator
 from compiler.te.definition.operation import domain
 from compiler.te.definition.tensor import Operation, Tensor
-from compiler.tir.stmt import Stmt
+from compiler.tir.statements.stmt import Stmt
 
 if TYPE_CHECKING:
     from compiler.arith.int_set import IntervalSet

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from compiler.ir.expr.primexpr import PrimExpr, ProducerLoad
 from compiler.ir.functor import Mutator
 from compiler.te.definition.tensor import Tensor
-from compiler.tir.producer_stmt import ProducerRealize, ProducerStore
-from compiler.tir.stmt import Stmt
+from compiler.tir.statements.producer_stmt import ProducerRealize, ProducerStore
+from compiler.tir.statements.stmt import Stmt
 
 __all__ = ["TensorMutator"]
 

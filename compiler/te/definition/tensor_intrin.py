@@ -13,9 +13,9 @@ from compiler.ir.origin import derived_from, mint_source
 from compiler.te.definition.operation import ComputeOp, PlaceholderOp
 from compiler.te.definition.tensor import IntrinsicCall, Operation, Tensor, TensorSlice
 from compiler.te.definition.tensor_compute import TensorComputeOp
-from compiler.tir.buffer import Buffer
-from compiler.tir.decl_buffer import decl_buffer
-from compiler.tir.stmt import Evaluate, Stmt
+from compiler.tir.statements.buffer import Buffer
+from compiler.tir.statements.decl_buffer import decl_buffer
+from compiler.tir.statements.stmt import Evaluate, Stmt
 
 __all__ = ["TensorIntrin", "TensorIntrinCall", "decl_tensor_intrin"]
 

@@ -12,13 +12,13 @@ from compiler.ir.structural import structural_equal
 from compiler.te.definition.axis import reduce_axis
 from compiler.te.definition.operation import compute, placeholder
 from compiler.te.definition.tensor import Tensor
-from compiler.tir import reducer
-from compiler.tir.block import Block, BlockRealize
-from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
-from compiler.tir.function import PrimFunc
-from compiler.tir.reducer import ScalarReducer
-from compiler.tir.schedule.reducers import reduction_of
-from compiler.tir.stmt import For, SeqStmt, Stmt
+from compiler.tir.expr import reducer
+from compiler.tir.expr.reducer import ScalarReducer
+from compiler.tir.schedule.facts.reducers import reduction_of
+from compiler.tir.statements.block import Block, BlockRealize
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import For, SeqStmt, Stmt
 
 __all__ = ["NotDefinitions", "definitions_of_blocks"]
 

@@ -19,11 +19,11 @@ from compiler.te.definition.operation import ComputeOp, PlaceholderOp, domain
 from compiler.te.definition.scan import warn_of_reads_outside
 from compiler.te.definition.tensor import Operation, Tensor
 from compiler.tir.analysis.block_access import get_block_access_region
-from compiler.tir.block import Block, BlockRealize, MatchBufferRegion
-from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
-from compiler.tir.decl_buffer import decl_buffer
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import For, ForKind, IfThenElse, LetStmt, Stmt, seq
+from compiler.tir.statements.block import Block, BlockRealize, MatchBufferRegion
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
+from compiler.tir.statements.decl_buffer import decl_buffer
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import For, ForKind, IfThenElse, LetStmt, Stmt, seq
 
 __all__ = ["create_prim_func"]
 

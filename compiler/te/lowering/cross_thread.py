@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 
 from compiler.ir.expr.primexpr import Call, CommReducer, IntImm, PrimExpr, Range, Var, const
 from compiler.ir.expr.substitute import substitute
-from compiler.tir.buffer import Buffer, BufferLoad
-from compiler.tir.builtin import THREAD_ALLREDUCE, if_then_else, reinterpret
-from compiler.tir.decl_buffer import decl_buffer
-from compiler.tir.producer_stmt import BufferRealize
-from compiler.tir.stmt import AttrStmt, BufferStore, Evaluate, IfThenElse, LetStmt, Stmt, seq
+from compiler.tir.expr.builtin import THREAD_ALLREDUCE, if_then_else, reinterpret
+from compiler.tir.statements.buffer import Buffer, BufferLoad
+from compiler.tir.statements.decl_buffer import decl_buffer
+from compiler.tir.statements.producer_stmt import BufferRealize
+from compiler.tir.statements.stmt import AttrStmt, BufferStore, Evaluate, IfThenElse, LetStmt, Stmt, seq
 
 __all__ = ["reduce_across_threads"]
 

@@ -18,7 +18,7 @@ from compiler.te.lowering.message_passing import derived_axes, pass_up_index
 from compiler.te.relations.rebase import Rebase
 from compiler.te.relations.relation import Domains, Values
 from compiler.te.scheduling.stage import IterVarAttr, Stage
-from compiler.tir.stmt import AttrStmt, For, ForKind, Stmt
+from compiler.tir.statements.stmt import AttrStmt, For, ForKind, Stmt
 
 __all__ = ["HybridNest"]
 

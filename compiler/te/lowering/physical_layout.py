@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from compiler.arith import Analyzer
 from compiler.ir.error import LoweringError
 from compiler.ir.expr.primexpr import PrimExpr, Range
-from compiler.tir.index_map import IndexMap
+from compiler.tir.layout.index_map import IndexMap
 
 __all__ = ["PhysicalLayout"]
 

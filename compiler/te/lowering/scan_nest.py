@@ -11,7 +11,7 @@ from compiler.te.lowering.loop_nest import LoopNest, StageLoops, WithAttached, g
 from compiler.te.lowering.message_passing import derived_axes, pass_up_index
 from compiler.te.relations.relation import Domains
 from compiler.te.scheduling.stage import Stage
-from compiler.tir.stmt import Stmt, seq
+from compiler.tir.statements.stmt import Stmt, seq
 
 __all__ = ["ScanNest"]
 

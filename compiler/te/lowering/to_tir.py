@@ -16,11 +16,11 @@ from compiler.te.lowering.bounds import infer_bound
 from compiler.te.lowering.physical_layout import PhysicalLayout
 from compiler.te.scheduling.ops import StatementBuilder, ThreadMerger
 from compiler.te.scheduling.schedule import Schedule
-from compiler.tir.buffer import Buffer, BufferLoad
-from compiler.tir.decl_buffer import decl_buffer
-from compiler.tir.function import FROM_SCHEDULE, PrimFunc
-from compiler.tir.producer_stmt import BufferRealize, ProducerRealize, ProducerStore
-from compiler.tir.stmt import AttrStmt, BufferStore, Stmt
+from compiler.tir.statements.buffer import Buffer, BufferLoad
+from compiler.tir.statements.decl_buffer import decl_buffer
+from compiler.tir.statements.function import FROM_SCHEDULE, PrimFunc
+from compiler.tir.statements.producer_stmt import BufferRealize, ProducerRealize, ProducerStore
+from compiler.tir.statements.stmt import AttrStmt, BufferStore, Stmt
 
 __all__ = ["Argument", "Binds", "Parameters", "schedule_to_prim_func", "statement_to_prim_func"]
 

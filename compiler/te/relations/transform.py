@@ -10,7 +10,7 @@ from compiler.arith import Analyzer
 from compiler.ir.error import ScheduleError
 from compiler.ir.expr.primexpr import IterVar, PrimExpr, Range, const
 from compiler.te.relations.relation import Relation
-from compiler.tir.index_map import IndexMap
+from compiler.tir.layout.index_map import IndexMap
 
 __all__ = ["Transform"]
 

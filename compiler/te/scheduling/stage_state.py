@@ -14,7 +14,7 @@ from compiler.te.definition.operation import PlaceholderOp
 from compiler.te.definition.tensor import Operation, Tensor
 from compiler.te.relations.relation import Relation
 from compiler.te.scheduling.primitives import PrimitiveRegistry, RecordedStage, Recorder
-from compiler.tir.index_map import IndexMap
+from compiler.tir.layout.index_map import IndexMap
 
 if TYPE_CHECKING:
     from compiler.te.definition.tensor_intrin import TensorIntrin

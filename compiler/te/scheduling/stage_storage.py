@@ -16,7 +16,7 @@ from compiler.te.definition.tensor import Tensor
 from compiler.te.relations.transform import Transform
 from compiler.te.scheduling.primitives import primitive
 from compiler.te.scheduling.stage_state import StageState, position
-from compiler.tir.index_map import IndexMap
+from compiler.tir.layout.index_map import IndexMap
 
 __all__ = ["StageStorage"]
 

@@ -20,12 +20,12 @@ from compiler.te.shrinking.definitions import NotShrinkable, defined_operations,
 from compiler.te.shrinking.dimensions import Dimension, Dimensions
 from compiler.te.shrinking.schedules import numbers_of, sizes_of
 from compiler.te.shrinking.sizes import small_sizes
-from compiler.tir.block import BlockRealize
-from compiler.tir.function import PrimFunc
 from compiler.tir.schedule.schedule import Schedule
 from compiler.tir.schedule.trace import Trace
-from compiler.tir.stmt import For, Stmt
-from compiler.tir.stmt_functor import StmtMutator, StmtVisitor
+from compiler.tir.statements.block import BlockRealize
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import For, Stmt
+from compiler.tir.statements.stmt_functor import StmtMutator, StmtVisitor
 
 __all__ = ["shrink_blocks"]
 

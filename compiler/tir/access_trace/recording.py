@@ -13,14 +13,15 @@ from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import IntImm, PrimExpr, Var
 from compiler.ir.module import IRModule
 from compiler.ir.printing.text import Line
-from compiler.tir import memory, printer
-from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
-from compiler.tir.evaluation import Array, Value
-from compiler.tir.function import PrimFunc
+from compiler.tir.expr.evaluation import Array, Value
 from compiler.tir.interpreter import interpret
-from compiler.tir.python_source import PythonSource
-from compiler.tir.statement import Stmt
-from compiler.tir.stmt import Allocate, AttrStmt, For, ForKind
+from compiler.tir.printing import printer
+from compiler.tir.printing.python_source import PythonSource
+from compiler.tir.statements import memory
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.statement import Stmt
+from compiler.tir.statements.stmt import Allocate, AttrStmt, For, ForKind
 
 __all__ = ["AccessTrace", "Loop", "Memory", "Site", "record_accesses"]
 

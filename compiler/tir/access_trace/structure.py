@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from compiler.ir.functor import Visitor
-from compiler.tir.buffer import BufferLoad
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, For, IfThenElse
+from compiler.tir.statements.buffer import BufferLoad
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import Allocate, AttrStmt, BufferStore, For, IfThenElse
 
 __all__ = ["Structure", "loop_structure"]
 

@@ -26,8 +26,8 @@ from compiler.tir.analysis.purity import assert_pure_function, is_pure_function
 from compiler.tir.analysis.verify import is_lowered, verify_memory, verify_ssa
 from compiler.tir.analysis.verify_gpu_code import verify_gpu_code
 from compiler.tir.analysis.well_formed import verify_well_formed
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import THREAD_KEYS, AttrStmt, Stmt
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import THREAD_KEYS, AttrStmt, Stmt
 
 __all__ = [
     "apply_prim_func_arg_and_result_memory_constraints",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
 from compiler.tir.analysis.flops import estimate_tir_flops
-from compiler.tir.block import Block
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import For
+from compiler.tir.statements.block import Block
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import For
 
 __all__ = ["find_anchor_block"]
 

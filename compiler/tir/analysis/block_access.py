@@ -14,10 +14,10 @@ from compiler.ir.expr.substitute import free_vars, post_order_visit, substitute
 from compiler.ir.functor import Visitor
 from compiler.ir.op import Op
 from compiler.tir.analysis.conditional_domains import domains_where
-from compiler.tir.block import Block, BlockRealize, MatchBufferRegion
-from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
-from compiler.tir.builtin import IF_THEN_ELSE
-from compiler.tir.stmt import For, IfThenElse, LetStmt, Stmt
+from compiler.tir.expr.builtin import IF_THEN_ELSE
+from compiler.tir.statements.block import Block, BlockRealize, MatchBufferRegion
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
+from compiler.tir.statements.stmt import For, IfThenElse, LetStmt, Stmt
 
 __all__ = ["get_block_access_region", "get_block_read_write_region"]
 

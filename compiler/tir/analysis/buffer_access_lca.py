@@ -7,10 +7,10 @@ from functools import reduce
 from compiler.ir.expr.primexpr import IterVar, Var
 from compiler.ir.expr.substitute import free_vars
 from compiler.ir.functor import Visitor
-from compiler.tir.block import Block, BlockRealize
-from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import For, Stmt
+from compiler.tir.statements.block import Block, BlockRealize
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import For, Stmt
 
 __all__ = ["detect_buffer_access_lca"]
 

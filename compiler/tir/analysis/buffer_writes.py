@@ -13,9 +13,9 @@ from compiler.ir.expr.substitute import free_vars, substitute
 from compiler.ir.functor import Visitor
 from compiler.ir.node import Node
 from compiler.tir.analysis.side_effect import has_effect
-from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
-from compiler.tir.op import all as all_of
-from compiler.tir.stmt import AttrStmt, BlockRealize, For, IfThenElse, LetStmt, Stmt, While
+from compiler.tir.expr.op import all as all_of
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
+from compiler.tir.statements.stmt import AttrStmt, BlockRealize, For, IfThenElse, LetStmt, Stmt, While
 
 __all__ = ["Access", "access_of", "axes_of", "equations", "reads_of", "writes_of"]
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from compiler.ir.expr.primexpr import Call
 from compiler.ir.node import Node
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import AttrStmt, For, ForKind
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import AttrStmt, For, ForKind
 
 __all__ = ["Features", "features"]
 

@@ -10,9 +10,9 @@ from compiler.ir.expr.primexpr import BinaryOp, IntImm, PrimExpr, Select
 from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node
-from compiler.tir.block import Block, BlockRealize
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import BufferStore, For, IfThenElse, LetStmt, Stmt, While
+from compiler.tir.statements.block import Block, BlockRealize
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import BufferStore, For, IfThenElse, LetStmt, Stmt, While
 
 __all__ = ["estimate_tir_flops"]
 

@@ -6,11 +6,11 @@ from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import IntImm
 from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
-from compiler.tir.allocations import pointer_scope
-from compiler.tir.buffer import Buffer, BufferLoad
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Allocate, AllocateConst, BufferStore, For, ForKind, SeqStmt, Stmt
-from compiler.tir.stmt_functor import StmtVisitor
+from compiler.tir.statements.allocations import pointer_scope
+from compiler.tir.statements.buffer import Buffer, BufferLoad
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import Allocate, AllocateConst, BufferStore, For, ForKind, SeqStmt, Stmt
+from compiler.tir.statements.stmt_functor import StmtVisitor
 
 
 def used_buffers(stmt: Stmt) -> tuple[list[Buffer], list[Buffer]]:

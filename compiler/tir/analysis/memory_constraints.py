@@ -10,8 +10,8 @@ from compiler.ir.expr.primexpr import Var
 from compiler.ir.expr.substitute import substitute
 from compiler.ir.node import rebuild
 from compiler.ir.types import FuncType, PointerType, PrimType
-from compiler.tir.buffer import Buffer
-from compiler.tir.function import PrimFunc
+from compiler.tir.statements.buffer import Buffer
+from compiler.tir.statements.function import PrimFunc
 
 __all__ = ["apply_prim_func_arg_and_result_memory_constraints", "get_prim_func_arg_and_result_memory_constraints"]
 

@@ -22,9 +22,9 @@ from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import IntImm, PrimExpr, Ramp, Var
 from compiler.ir.expr.substitute import free_vars, substitute
 from compiler.ir.functor import Visitor
-from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Allocate, For, LetStmt
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import Allocate, For, LetStmt
 
 __all__ = ["memory_traffic"]
 

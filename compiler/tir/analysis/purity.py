@@ -6,10 +6,10 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import Call, Var
 from compiler.ir.functor import Visitor
 from compiler.ir.op import CallEffect, Op
-from compiler.tir.block import Block
-from compiler.tir.builtin import RET
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Allocate, BufferStore
+from compiler.tir.expr.builtin import RET
+from compiler.tir.statements.block import Block
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import Allocate, BufferStore
 
 __all__ = ["assert_pure_function", "is_pure_function"]
 

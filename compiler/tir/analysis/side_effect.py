@@ -5,7 +5,7 @@ from __future__ import annotations
 from compiler.ir.expr.primexpr import Call, PrimExpr
 from compiler.ir.node import Node
 from compiler.ir.op import CallEffect, Op
-from compiler.tir.buffer import BufferLoad
+from compiler.tir.statements.buffer import BufferLoad
 
 __all__ = ["has_effect", "is_pure", "reads_memory"]
 

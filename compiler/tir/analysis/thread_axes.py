@@ -9,8 +9,8 @@ from compiler.arith.analyzer import Analyzer
 from compiler.ir.error import LoweringError
 from compiler.ir.expr.primexpr import IterVar, PrimExpr, Var
 from compiler.ir.origin import user_place
-from compiler.tir.stmt import AttrStmt, For, Stmt
-from compiler.tir.stmt_functor import StmtVisitor
+from compiler.tir.statements.stmt import AttrStmt, For, Stmt
+from compiler.tir.statements.stmt_functor import StmtVisitor
 
 __all__ = ["Launch", "ThreadAxis", "is_thread", "launch_of", "thread_axes"]
 

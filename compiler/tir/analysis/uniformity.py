@@ -7,12 +7,22 @@ from typing import NamedTuple
 
 from compiler.ir.expr.primexpr import Call, PrimExpr, StringImm, Var
 from compiler.ir.functor import Visitor
-from compiler.tir.allocations import pointer_scope
 from compiler.tir.analysis.thread_axes import is_thread, launch_of
-from compiler.tir.buffer import BufferLoad
-from compiler.tir.builtin import STORAGE_SYNC
-from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, Evaluate, For, IfThenElse, LetStmt, Stmt, While
-from compiler.tir.stmt_functor import StmtVisitor
+from compiler.tir.expr.builtin import STORAGE_SYNC
+from compiler.tir.statements.allocations import pointer_scope
+from compiler.tir.statements.buffer import BufferLoad
+from compiler.tir.statements.stmt import (
+    Allocate,
+    AttrStmt,
+    BufferStore,
+    Evaluate,
+    For,
+    IfThenElse,
+    LetStmt,
+    Stmt,
+    While,
+)
+from compiler.tir.statements.stmt_functor import StmtVisitor
 
 __all__ = ["DivergentBarrier", "Uniformity", "divergent_barrier", "is_barrier", "varying_values"]
 

@@ -6,11 +6,11 @@ from compiler.ir.expr.primexpr import IterVar, Let, PrimExpr, Var
 from compiler.ir.functor import Visitor
 from compiler.ir.node import Node
 from compiler.ir.structural import structural_equal
-from compiler.tir.block import Block, BlockRealize
-from compiler.tir.buffer import BufferLoad
-from compiler.tir.function import PrimFunc
-from compiler.tir.producer_stmt import BufferRealize
-from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, For, ForKind, LetStmt, Stmt
+from compiler.tir.statements.block import Block, BlockRealize
+from compiler.tir.statements.buffer import BufferLoad
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.producer_stmt import BufferRealize
+from compiler.tir.statements.stmt import Allocate, AttrStmt, BufferStore, For, ForKind, LetStmt, Stmt
 
 CPU_KINDS = ("llvm", "c", "ext_dev", "hexagon")
 """Kinds of targets whose code touches memory without thread axes."""

@@ -10,11 +10,11 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import IntImm, IterVar, PrimExpr, Var
 from compiler.ir.functor import Visitor
 from compiler.ir.node import Node
-from compiler.tir.allocations import pointer_scope
 from compiler.tir.analysis.memory import allocation_bytes
-from compiler.tir.buffer import BufferLoad
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, For, ForKind
+from compiler.tir.statements.allocations import pointer_scope
+from compiler.tir.statements.buffer import BufferLoad
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import Allocate, AttrStmt, BufferStore, For, ForKind
 
 __all__ = ["Violation", "gpu_violations", "verify_gpu_code"]
 

@@ -9,11 +9,11 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import IterVar, Let, Var
 from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
-from compiler.tir.block import Block, BlockRealize
-from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
-from compiler.tir.function import PrimFunc
-from compiler.tir.producer_stmt import BufferRealize
-from compiler.tir.stmt import THREAD_KEYS, Allocate, AllocateConst, AttrStmt, DeclBuffer, For, LetStmt, Stmt
+from compiler.tir.statements.block import Block, BlockRealize
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.producer_stmt import BufferRealize
+from compiler.tir.statements.stmt import THREAD_KEYS, Allocate, AllocateConst, AttrStmt, DeclBuffer, For, LetStmt, Stmt
 
 __all__ = ["verify_well_formed"]
 

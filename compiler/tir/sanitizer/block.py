@@ -10,7 +10,7 @@ from compiler.ir.origin import user_line
 from compiler.tir.sanitizer.reports import Fault, Report, Sanitized, Site
 from compiler.tir.sanitizer.shadow_memory import Timeline
 from compiler.tir.sanitizer.thread_source import Steps
-from compiler.tir.stmt import Evaluate
+from compiler.tir.statements.stmt import Evaluate
 
 __all__ = ["Running", "run_block"]
 

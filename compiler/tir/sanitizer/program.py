@@ -13,17 +13,17 @@ from compiler.ir.expr.primexpr import Var
 from compiler.ir.expr.substitute import free_vars
 from compiler.tir.analysis.memory import used_buffers
 from compiler.tir.analysis.thread_axes import launch_of
-from compiler.tir.evaluation import Array, Value, numpy_dtype
-from compiler.tir.function import PrimFunc
+from compiler.tir.expr.evaluation import Array, Value, numpy_dtype
 from compiler.tir.interpreter import bind_arguments
-from compiler.tir.python_expression import PythonExpression, Returned
-from compiler.tir.python_source import PythonSource
+from compiler.tir.printing.python_expression import PythonExpression, Returned
+from compiler.tir.printing.python_source import PythonSource
 from compiler.tir.sanitizer.block import Running, run_block
 from compiler.tir.sanitizer.reports import Sanitized
 from compiler.tir.sanitizer.shadow_memory import ShadowMemory, Timeline
 from compiler.tir.sanitizer.thread import LimitReached, Thread
 from compiler.tir.sanitizer.thread_source import ThreadSource
-from compiler.tir.stmt import AttrStmt, For, Stmt
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import AttrStmt, For, Stmt
 from compiler.tir.transform.emulate_shuffles import EmulateShuffles
 from compiler.tir.transform.emulate_tensor_cores import EmulateTensorCores
 from compiler.tir.transform.kernel_code import KernelCode, with_device_memory

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from compiler.ir.node import Node
 from compiler.ir.origin import user_line
-from compiler.tir.evaluation import Array, ElementType
-from compiler.tir.memory import Access
+from compiler.tir.expr.evaluation import Array, ElementType
 from compiler.tir.sanitizer.reports import Site
+from compiler.tir.statements.memory import Access
 
 __all__ = ["Event", "Place", "ShadowMemory", "Timeline"]
 

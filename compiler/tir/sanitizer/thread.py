@@ -9,13 +9,13 @@ import numpy as np
 
 from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import IntImm, Var, is_const_int
-from compiler.tir.allocations import pointer_scope
-from compiler.tir.buffer import Buffer
-from compiler.tir.evaluation import Array, ElementType, Value, numpy_dtype
-from compiler.tir.memory import Indices, OutOfBounds, View
+from compiler.tir.expr.evaluation import Array, ElementType, Value, numpy_dtype
 from compiler.tir.sanitizer.reports import Fault, Report, Sanitized
 from compiler.tir.sanitizer.shadow_memory import Event, Place, ShadowMemory, Timeline
-from compiler.tir.stmt import Allocate
+from compiler.tir.statements.allocations import pointer_scope
+from compiler.tir.statements.buffer import Buffer
+from compiler.tir.statements.memory import Indices, OutOfBounds, View
+from compiler.tir.statements.stmt import Allocate
 from compiler.tir.transform.merge_shared_memory_allocations import DYNAMIC
 
 __all__ = ["LimitReached", "Thread"]

@@ -8,14 +8,14 @@ from contextlib import contextmanager
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
 from compiler.ir.expr.primexpr import Call, PrimExpr, Var
-from compiler.tir import memory
 from compiler.tir.analysis.uniformity import is_barrier
-from compiler.tir.buffer import BufferLoad, BufferStore
-from compiler.tir.device_ops import ATOMIC_ADD
-from compiler.tir.evaluation import Value
-from compiler.tir.python_source import MAX_NESTED_LOOPS, PythonSource
+from compiler.tir.expr.device_ops import ATOMIC_ADD
+from compiler.tir.expr.evaluation import Value
+from compiler.tir.printing.python_source import MAX_NESTED_LOOPS, PythonSource
 from compiler.tir.sanitizer.shadow_memory import Place
-from compiler.tir.stmt import Allocate, Evaluate, Stmt
+from compiler.tir.statements import memory
+from compiler.tir.statements.buffer import BufferLoad, BufferStore
+from compiler.tir.statements.stmt import Allocate, Evaluate, Stmt
 
 __all__ = ["Steps", "ThreadSource"]
 

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 from compiler.ir.extension import public_module
 from compiler.tir.schedule import analysis, primitives, transform  # noqa: F401  (importing primitives registers them)
-from compiler.tir.schedule.block_info import CachedFlags
 from compiler.tir.schedule.error import ScheduleError
+from compiler.tir.schedule.facts.block_info import CachedFlags
 from compiler.tir.schedule.instruction import Instruction, InstructionKind
 from compiler.tir.schedule.random_variables import BlockRV, ExprRV, LoopRV
 from compiler.tir.schedule.schedule import Schedule

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compiler.ir.extension import public_module
-from compiler.tir.schedule import conditions
+from compiler.tir.schedule.facts import conditions
+from compiler.tir.schedule.facts.loop_mapping import TensorizeInfo, get_tensorize_loop_mapping
 from compiler.tir.schedule.intrinsic_mapping import AutoTensorizeMappingInfo, get_auto_tensorize_mapping_info
 from compiler.tir.schedule.layout_suggestion import suggest_index_map
-from compiler.tir.schedule.loop_mapping import TensorizeInfo, get_tensorize_loop_mapping
 from compiler.tir.schedule.random_variables import BlockRV
 from compiler.tir.schedule.tree import all_blocks
 

@@ -9,10 +9,10 @@ from compiler.ir.expr.primexpr import PrimExpr, Var, const
 from compiler.ir.node import rebuild
 from compiler.ir.origin import derived_from
 from compiler.ir.types import PointerType, PrimType
-from compiler.tir.block import Block
-from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
-from compiler.tir.stmt import BufferStore, SeqStmt, Stmt
-from compiler.tir.stmt_functor import StmtExprMutator
+from compiler.tir.statements.block import Block
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion
+from compiler.tir.statements.stmt import BufferStore, SeqStmt, Stmt
+from compiler.tir.statements.stmt_functor import StmtExprMutator
 
 __all__ = ["BlockMutator", "ReplaceBuffers", "inserted", "renamed_buffer", "statements_of"]
 

@@ -10,9 +10,9 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import Node
 from compiler.ir.printing.text import Line
 from compiler.ir.scriptable import ScriptOptions
-from compiler.tir.block import Block
-from compiler.tir.printer import script
-from compiler.tir.stmt import For
+from compiler.tir.printing.printer import script
+from compiler.tir.statements.block import Block
+from compiler.tir.statements.stmt import For
 
 __all__ = ["ERROR_RENDER_LEVELS", "DrawnLine", "IllegalStepError", "ScheduleError", "refuse", "rendered"]
 

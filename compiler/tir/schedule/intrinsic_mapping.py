@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from compiler.arith import Analyzer
 from compiler.ir.expr.primexpr import IterVar, PrimExpr, Var, is_const_int
 from compiler.ir.expr.substitute import free_vars
-from compiler.tir.block import Block
-from compiler.tir.buffer import Buffer, BufferLoad
-from compiler.tir.function import PrimFunc
-from compiler.tir.index_map import IndexMap
-from compiler.tir.schedule.loop_mapping import innermost
-from compiler.tir.schedule.matching import Matching
+from compiler.tir.layout.index_map import IndexMap
+from compiler.tir.schedule.facts.loop_mapping import innermost
+from compiler.tir.schedule.facts.matching import Matching
 from compiler.tir.schedule.random_variables import BlockRV
-from compiler.tir.stmt import BufferStore
+from compiler.tir.statements.block import Block
+from compiler.tir.statements.buffer import Buffer, BufferLoad
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import BufferStore
 
 if TYPE_CHECKING:
     from compiler.tir.schedule.schedule import Schedule

@@ -8,9 +8,9 @@ from compiler.arith import Analyzer
 from compiler.arith.detect_iter_map import detect_iter_map, normalize_to_iter_sum
 from compiler.arith.iter_map import IterMapLevel, IterSplitExpr
 from compiler.ir.expr.primexpr import IntImm, PrimExpr, Range, Var, const
-from compiler.tir.buffer import Buffer
-from compiler.tir.index_map import IndexMap
-from compiler.tir.stmt import For
+from compiler.tir.layout.index_map import IndexMap
+from compiler.tir.statements.buffer import Buffer
+from compiler.tir.statements.stmt import For
 
 __all__ = ["suggest_index_map"]
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from compiler.ir.error import TVMError
 from compiler.ir.instrument import active_instruments
 from compiler.ir.origin import derived_from, mint_source
-from compiler.tir.schedule.concurrent_loops import check_no_new_conflicts, conflicts
 from compiler.tir.schedule.error import IllegalStepError, rendered
+from compiler.tir.schedule.facts.concurrent_loops import check_no_new_conflicts, conflicts
+from compiler.tir.schedule.facts.loop_kinds import LOOP_KINDS
+from compiler.tir.schedule.facts.roles import ATTRIBUTE, STORAGE_SCOPE, Role
 from compiler.tir.schedule.instruction import InstructionKind
-from compiler.tir.schedule.loop_kinds import LOOP_KINDS
-from compiler.tir.schedule.roles import ATTRIBUTE, STORAGE_SCOPE, Role
 from compiler.tir.schedule.step import ScheduleStep, call_text, result_text
 
 if TYPE_CHECKING:

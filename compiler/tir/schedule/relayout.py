@@ -9,19 +9,19 @@ from compiler.ir.expr.primexpr import IterVar, Not, Or, PrimExpr, Range, Var, ca
 from compiler.ir.expr.substitute import free_vars, post_order_visit, substitute
 from compiler.ir.node import Node, rebuild
 from compiler.ir.origin import current_span, derived_from
-from compiler.tir.block import Block, BlockRealize, MatchBufferRegion
-from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
-from compiler.tir.index_map import IndexMap
-from compiler.tir.op import assume, if_then_else
-from compiler.tir.schedule.bindings import with_predicate
-from compiler.tir.schedule.buffer_traversal import Traversal
+from compiler.tir.expr.op import assume, if_then_else
+from compiler.tir.layout.index_map import IndexMap
 from compiler.tir.schedule.buffers import ReplaceBuffers, inserted, statements_of
 from compiler.tir.schedule.error import refuse
-from compiler.tir.schedule.regions import axis_values
+from compiler.tir.schedule.facts.bindings import with_predicate
+from compiler.tir.schedule.facts.buffer_traversal import Traversal
+from compiler.tir.schedule.facts.regions import axis_values
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
 from compiler.tir.schedule.tree import blocks_in
-from compiler.tir.stmt import BufferStore, Evaluate, For, ForKind, Stmt
+from compiler.tir.statements.block import Block, BlockRealize, MatchBufferRegion
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion
+from compiler.tir.statements.stmt import BufferStore, Evaluate, For, ForKind, Stmt
 
 __all__ = ["Padding", "Relayout", "nest_of_axes"]
 

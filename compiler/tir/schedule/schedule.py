@@ -14,8 +14,6 @@ from compiler.ir.extension import public_module
 from compiler.ir.function import GlobalVar
 from compiler.ir.instrument import active_instruments
 from compiler.ir.module import IRModule
-from compiler.tir.block import Block
-from compiler.tir.function import PrimFunc
 from compiler.tir.schedule.error import ERROR_RENDER_LEVELS
 from compiler.tir.schedule.instruction import Instruction, InstructionKind
 from compiler.tir.schedule.primitives.decompose_padding import can_decompose_padding
@@ -24,7 +22,9 @@ from compiler.tir.schedule.registry import install
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
 from compiler.tir.schedule.trace import Trace
-from compiler.tir.stmt import For
+from compiler.tir.statements.block import Block
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import For
 
 __all__ = ["Schedule"]
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
-from compiler.tir.block import Block
-from compiler.tir.stmt import For
+from compiler.tir.statements.block import Block
+from compiler.tir.statements.stmt import For
 
 __all__ = ["BlockScope", "DepKind", "Dependency", "StmtSRef"]
 

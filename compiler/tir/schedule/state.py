@@ -11,16 +11,16 @@ from compiler.ir.function import GlobalVar
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import derived_from
-from compiler.tir.block import Block, BlockRealize
-from compiler.tir.buffer import Buffer
-from compiler.tir.function import PrimFunc
-from compiler.tir.schedule import properties
-from compiler.tir.schedule.block_info import BlockInfo, CachedFlags
-from compiler.tir.schedule.dependencies import scope_of_blocks
-from compiler.tir.schedule.reference_reuse import ReferenceReuse
+from compiler.tir.schedule.facts import properties
+from compiler.tir.schedule.facts.block_info import BlockInfo, CachedFlags
+from compiler.tir.schedule.facts.dependencies import scope_of_blocks
+from compiler.tir.schedule.facts.reference_reuse import ReferenceReuse
 from compiler.tir.schedule.sref import BlockScope, StmtSRef
 from compiler.tir.schedule.tree import ancestors, blocks_below, changed, children_of, with_child
-from compiler.tir.stmt import For, Stmt
+from compiler.tir.statements.block import Block, BlockRealize
+from compiler.tir.statements.buffer import Buffer
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import For, Stmt
 
 __all__ = ["ScheduleDebugMask", "ScheduleState"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compiler.ir.expr.primexpr import IntImm
-from compiler.tir.function import PrimFunc
-from compiler.tir.intrin_registry import TensorIntrin
-from compiler.tir.schedule.loop_mapping import get_tensorize_loop_mapping
+from compiler.tir.expr.intrin_registry import TensorIntrin
+from compiler.tir.schedule.facts.loop_mapping import get_tensorize_loop_mapping
 from compiler.tir.schedule.random_variables import BlockRV, LoopRV
-from compiler.tir.stmt import For
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import For
 
 if TYPE_CHECKING:
     from compiler.tir.schedule.schedule import Schedule

@@ -9,9 +9,9 @@ from typing import TypeVar
 from compiler.ir.expr.primexpr import Range, Var
 from compiler.ir.node import rebuild
 from compiler.ir.origin import current_span, derived_from
-from compiler.tir.block import Block, BlockRealize
 from compiler.tir.schedule.sref import StmtSRef
-from compiler.tir.stmt import For, SeqStmt, Stmt
+from compiler.tir.statements.block import Block, BlockRealize
+from compiler.tir.statements.stmt import For, SeqStmt, Stmt
 
 __all__ = [
     "all_blocks",

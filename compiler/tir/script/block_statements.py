@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from compiler.ir.expr.primexpr import IterVar, PrimExpr, Range, Var, const
 from compiler.ir.node import rebuild
 from compiler.tir.analysis.block_access import get_block_access_region
-from compiler.tir.block import Block, BlockRealize, MatchBufferRegion
-from compiler.tir.buffer import Buffer, BufferRegion
 from compiler.tir.script.blocks import AxisDeclaration, BlockFact, BlockScope
 from compiler.tir.script.operators import Value
 from compiler.tir.script.pointer_access import PointerAccess
-from compiler.tir.stmt import Stmt
+from compiler.tir.statements.block import Block, BlockRealize, MatchBufferRegion
+from compiler.tir.statements.buffer import Buffer, BufferRegion
+from compiler.tir.statements.stmt import Stmt
 
 __all__ = ["BlockStatements"]
 

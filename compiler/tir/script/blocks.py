@@ -8,9 +8,9 @@ from typing import Any
 
 from compiler.ir.error import ArgumentError, expected, show
 from compiler.ir.expr.primexpr import ExprLike, IterVar, PrimExpr, Range, const, convert
-from compiler.tir.buffer import Buffer, BufferRegion
 from compiler.tir.script.buffer_words import new_buffer
 from compiler.tir.script.definitions import Declaration, declared_in_program, extent_between, regions, unwrapped
+from compiler.tir.statements.buffer import Buffer, BufferRegion
 
 __all__ = ["alloc_buffer", "axis", "block", "block_attr", "init", "reads", "where", "writes"]
 

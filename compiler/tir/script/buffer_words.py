@@ -16,12 +16,7 @@ from compiler.ir.expr.primexpr import (
     convert,
 )
 from compiler.ir.types import PointerType, PrimType
-from compiler.tir.buffer import Buffer as BufferNode
-from compiler.tir.buffer import BufferRegion
-from compiler.tir.builtin import PREFETCH
-from compiler.tir.decl_buffer import decl_buffer as make_buffer
-from compiler.tir.producer_stmt import BufferRealize
-from compiler.tir.producer_stmt import Prefetch as PrefetchNode
+from compiler.tir.expr.builtin import PREFETCH
 from compiler.tir.script.definitions import (
     BufferDeclaration,
     Declaration,
@@ -34,7 +29,12 @@ from compiler.tir.script.definitions import (
     unwrapped,
 )
 from compiler.tir.script.operators import call_op
-from compiler.tir.stmt import REALIZE_SCOPE, Allocate, AttrStmt, DeclBuffer, Stmt
+from compiler.tir.statements.buffer import Buffer as BufferNode
+from compiler.tir.statements.buffer import BufferRegion
+from compiler.tir.statements.decl_buffer import decl_buffer as make_buffer
+from compiler.tir.statements.producer_stmt import BufferRealize
+from compiler.tir.statements.producer_stmt import Prefetch as PrefetchNode
+from compiler.tir.statements.stmt import REALIZE_SCOPE, Allocate, AttrStmt, DeclBuffer, Stmt
 
 __all__ = [
     "Buffer",

@@ -12,7 +12,7 @@ from compiler.ir.expr.primexpr import PrimExpr, Var, as_exprs
 from compiler.ir.types import PointerType, PrimType
 from compiler.runtime.arrays.ndarray import NDArray, array, numpy_dtype
 from compiler.tir.script.definitions import Scope, Wrap, unwrapped
-from compiler.tir.stmt import AllocateConst
+from compiler.tir.statements.stmt import AllocateConst
 
 __all__ = ["allocate_const"]
 

@@ -30,9 +30,9 @@ from compiler.ir.expr.primexpr import (
 )
 from compiler.ir.structural import structural_equal
 from compiler.ir.types import PointerType, PrimType
-from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
-from compiler.tir.statement import Annotations
-from compiler.tir.stmt import Evaluate, For, ForKind, SeqStmt, Stmt, no_op
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion
+from compiler.tir.statements.statement import Annotations
+from compiler.tir.statements.stmt import Evaluate, For, ForKind, SeqStmt, Stmt, no_op
 
 __all__ = [
     "Branch",

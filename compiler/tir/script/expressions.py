@@ -32,8 +32,7 @@ from compiler.ir.expr.primexpr import (
 )
 from compiler.ir.op import Op
 from compiler.ir.origin import derived_from, mint_location
-from compiler.tir.buffer import Buffer, BufferLoad
-from compiler.tir.builtin import IF_THEN_ELSE
+from compiler.tir.expr.builtin import IF_THEN_ELSE
 from compiler.tir.script import expression_words
 from compiler.tir.script.definitions import BufferSlice, Declaration, Scope
 from compiler.tir.script.macros import Macro
@@ -50,7 +49,8 @@ from compiler.tir.script.operators import (
     is_symbolic,
 )
 from compiler.tir.script.source import ScriptError, Source
-from compiler.tir.stmt import Stmt
+from compiler.tir.statements.buffer import Buffer, BufferLoad
+from compiler.tir.statements.stmt import Stmt
 
 __all__ = ["Expressions", "described"]
 

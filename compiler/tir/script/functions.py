@@ -19,12 +19,12 @@ from compiler.ir.function import DefinedName, GlobalVar
 from compiler.ir.instrument import active_instruments
 from compiler.ir.module import IRModule
 from compiler.ir.types import PrimType, Type
-from compiler.tir.buffer import Buffer
-from compiler.tir.function import PrimFunc
 from compiler.tir.script.definitions import DataType, Declaration, reading, unwrapped
 from compiler.tir.script.macros import Macro
 from compiler.tir.script.source import Source, without_collections
 from compiler.tir.script.statements import Statements
+from compiler.tir.statements.buffer import Buffer
+from compiler.tir.statements.function import PrimFunc
 
 __all__ = ["from_source", "ir_module", "macro", "module_attrs", "module_global_infos", "prim_func"]
 

@@ -8,7 +8,7 @@ from compiler.ir.dtype import is_integral
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr.primexpr import ExprLike, PrimExpr, const, convert, match_types
 from compiler.tir.script.definitions import Loop, extent_between, unwrapped
-from compiler.tir.stmt import ForKind
+from compiler.tir.statements.stmt import ForKind
 
 __all__ = ["grid", "parallel", "serial", "thread_binding", "unroll", "vectorized"]
 

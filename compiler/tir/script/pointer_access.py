@@ -10,13 +10,13 @@ from compiler.ir import dtype as dt
 from compiler.ir.error import show
 from compiler.ir.expr.primexpr import Broadcast, Call, PrimExpr, Var, cast, const, convert, is_const_int
 from compiler.ir.types import PointerType, PrimType
-from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
-from compiler.tir.builtin import IF_THEN_ELSE
-from compiler.tir.decl_buffer import decl_buffer
+from compiler.tir.expr.builtin import IF_THEN_ELSE
 from compiler.tir.script import expression_words
 from compiler.tir.script.expressions import Expressions
 from compiler.tir.script.operators import Value
-from compiler.tir.stmt import IfThenElse
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
+from compiler.tir.statements.decl_buffer import decl_buffer
+from compiler.tir.statements.stmt import IfThenElse
 
 __all__ = ["PointerAccess"]
 

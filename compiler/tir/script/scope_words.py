@@ -26,14 +26,14 @@ from compiler.tir.script.definitions import (
     declared_variable,
     unwrapped,
 )
-from compiler.tir.stmt import (
+from compiler.tir.statements.stmt import (
     AssertStmt,
     AttrStmt,
     Evaluate,
     Stmt,
 )
-from compiler.tir.stmt import LetStmt as LetStmtNode
-from compiler.tir.stmt import While as WhileNode
+from compiler.tir.statements.stmt import LetStmt as LetStmtNode
+from compiler.tir.statements.stmt import While as WhileNode
 
 __all__ = [
     "Assert",

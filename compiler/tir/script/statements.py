@@ -9,8 +9,7 @@ from functools import reduce
 from compiler.ir import dtype as dt
 from compiler.ir.error import counted, show
 from compiler.ir.expr.primexpr import Call, FloatImm, IntImm, IterVar, PrimExpr, Range, Var, cast, convert
-from compiler.tir.buffer import Buffer, BufferRegion
-from compiler.tir.builtin import RET
+from compiler.tir.expr.builtin import RET
 from compiler.tir.script.block_statements import BlockStatements
 from compiler.tir.script.blocks import AllocatedBuffer, AxisDeclaration, BlockFact, BlockScope, InitScope
 from compiler.tir.script.definitions import (
@@ -30,7 +29,8 @@ from compiler.tir.script.expressions import described
 from compiler.tir.script.loops import serial
 from compiler.tir.script.macros import Macro, MetaVariable
 from compiler.tir.script.operators import Value
-from compiler.tir.stmt import (
+from compiler.tir.statements.buffer import Buffer, BufferRegion
+from compiler.tir.statements.stmt import (
     AssertStmt,
     BufferStore,
     Evaluate,

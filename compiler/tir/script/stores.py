@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compiler.ir.expr.primexpr import ExprLike, PrimExpr, convert
-from compiler.tir.buffer import Buffer, BufferStore
 from compiler.tir.script.definitions import BufferSlice
+from compiler.tir.statements.buffer import Buffer, BufferStore
 
 __all__ = ["buffer_store"]
 

@@ -27,8 +27,7 @@ from compiler.ir.expr.primexpr import (
 )
 from compiler.ir.extension import extension_point
 from compiler.ir.op import CallEffectKind, registered_ops
-from compiler.tir import op as _ops
-from compiler.tir.buffer import BufferLoad
+from compiler.tir.expr import op as _ops
 from compiler.tir.script.blocks import *  # noqa: F403
 from compiler.tir.script.blocks import __all__ as _blocks
 from compiler.tir.script.buffer_words import *  # noqa: F403
@@ -45,6 +44,7 @@ from compiler.tir.script.operators import FOLDING_FUNCTIONS, FUNCTIONS, binary_n
 from compiler.tir.script.scope_words import *  # noqa: F403
 from compiler.tir.script.scope_words import __all__ as _scopes
 from compiler.tir.script.stores import buffer_store
+from compiler.tir.statements.buffer import BufferLoad
 
 __all__ = [
     *_blocks,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import AttrStmt, Stmt
-from compiler.tir.stmt_functor import StmtMutator
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import AttrStmt, Stmt
+from compiler.tir.statements.stmt_functor import StmtMutator
 from compiler.tir.transform.device_targets import FunctionTarget, function_target
 from compiler.tir.transform.kernel_code import with_device_memory
 from compiler.tir.transform.pass_base import PrimFuncPass

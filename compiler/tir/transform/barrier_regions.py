@@ -12,7 +12,7 @@ from compiler.ir.node import rebuild
 from compiler.ir.origin import user_place
 from compiler.tir.analysis.side_effect import is_pure
 from compiler.tir.analysis.uniformity import Uniformity, is_barrier
-from compiler.tir.stmt import (
+from compiler.tir.statements.stmt import (
     AssertStmt,
     AttrStmt,
     DeclBuffer,
@@ -27,7 +27,7 @@ from compiler.tir.stmt import (
     no_op,
     seq,
 )  # fmt: skip
-from compiler.tir.stmt_functor import StmtVisitor
+from compiler.tir.statements.stmt_functor import StmtVisitor
 
 __all__ = ["BarrierRegions", "Barriers"]
 

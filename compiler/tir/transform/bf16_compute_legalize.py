@@ -24,11 +24,11 @@ from compiler.ir.node import rebuild
 from compiler.ir.op import Op
 from compiler.ir.transform import PassContext
 from compiler.ir.types import PointerType, PrimType
-from compiler.tir.buffer import Buffer, BufferLoad
-from compiler.tir.builtin import REINTERPRET, reinterpret
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Allocate, BufferStore, DeclBuffer, LetStmt, Stmt
-from compiler.tir.stmt_functor import StmtExprMutator, StmtExprVisitor
+from compiler.tir.expr.builtin import REINTERPRET, reinterpret
+from compiler.tir.statements.buffer import Buffer, BufferLoad
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import Allocate, BufferStore, DeclBuffer, LetStmt, Stmt
+from compiler.tir.statements.stmt_functor import StmtExprMutator, StmtExprVisitor
 from compiler.tir.transform.bf16_bits import BITS, bits_of_single, single_of_bits
 from compiler.tir.transform.pass_base import PrimFuncPass
 

@@ -13,12 +13,12 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import Pass, PassContext
 from compiler.ir.types import PointerType, PrimType
-from compiler.tir.buffer import Buffer, BufferLoad
-from compiler.tir.builtin import REINTERPRET
-from compiler.tir.function import PrimFunc
-from compiler.tir.producer_stmt import BufferRealize
-from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, DeclBuffer, LetStmt, Stmt
-from compiler.tir.stmt_functor import StmtExprMutator
+from compiler.tir.expr.builtin import REINTERPRET
+from compiler.tir.statements.buffer import Buffer, BufferLoad
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.producer_stmt import BufferRealize
+from compiler.tir.statements.stmt import Allocate, AttrStmt, BufferStore, DeclBuffer, LetStmt, Stmt
+from compiler.tir.statements.stmt_functor import StmtExprMutator
 from compiler.tir.transform.bf16_bits import BITS, bits_of_single, single_of_bits
 from compiler.tir.transform.bf16_compute_legalize import (
     BF16,

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from compiler.ir.module import IRModule
 from compiler.ir.transform import ModulePass, PassContext
-from compiler.tir.function import PrimFunc
+from compiler.tir.statements.function import PrimFunc
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 

@@ -12,10 +12,10 @@ from compiler.arith import Analyzer, detect_linear_equation
 from compiler.ir.expr.primexpr import IntImm, IterVar, PrimExpr, Var, const, is_const_int
 from compiler.ir.expr.substitute import free_vars, substitute
 from compiler.ir.node import rebuild
-from compiler.tir.arithmetic import floordiv, floormod
-from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
-from compiler.tir.decl_buffer import decl_buffer
-from compiler.tir.stmt import For, ForKind, IfThenElse, Stmt, seq
+from compiler.tir.expr.arithmetic import floordiv, floormod
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
+from compiler.tir.statements.decl_buffer import decl_buffer
+from compiler.tir.statements.stmt import For, ForKind, IfThenElse, Stmt, seq
 from compiler.tir.warp_access.index_values import DataDependentError, IndexValues
 
 __all__ = ["CoalescedCopy", "ThreadLoop", "in_order_of", "loops_around", "share_out"]

@@ -8,10 +8,10 @@ from compiler.ir.node import rebuild
 from compiler.ir.structural import structural_equal
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
-from compiler.tir.device_ops import THREAD_CONTEXT
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import COPROC_UOP_SCOPE, AttrStmt, For, ForKind, LetStmt, Stmt
-from compiler.tir.stmt_functor import StmtExprMutator
+from compiler.tir.expr.device_ops import THREAD_CONTEXT
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import COPROC_UOP_SCOPE, AttrStmt, For, ForKind, LetStmt, Stmt
+from compiler.tir.statements.stmt_functor import StmtExprMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 _OWN_CONTEXTS = ("thread_extent", COPROC_UOP_SCOPE)

@@ -13,9 +13,9 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import Node, rebuild
 from compiler.ir.origin import Span, derived_from
 from compiler.ir.transform import PassContext, register_config_option
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import For, IfThenElse, LetStmt, Stmt, While
-from compiler.tir.stmt_functor import StmtExprMutator, StmtMutator
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import For, IfThenElse, LetStmt, Stmt, While
+from compiler.tir.statements.stmt_functor import StmtExprMutator, StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.value_numbering import Numbering, prefix_text
 

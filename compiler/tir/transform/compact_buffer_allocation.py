@@ -11,12 +11,12 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild, same_items
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.block_access import accessed_boxes
-from compiler.tir.block import ALIGNMENTS, Block
-from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
-from compiler.tir.function import PrimFunc
-from compiler.tir.schedule.thread_scope import is_shared_among
-from compiler.tir.stmt import THREAD_KEYS, AttrStmt, BufferStore, For, Stmt
-from compiler.tir.stmt_functor import StmtExprMutator
+from compiler.tir.schedule.facts.thread_scope import is_shared_among
+from compiler.tir.statements.block import ALIGNMENTS, Block
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import THREAD_KEYS, AttrStmt, BufferStore, For, Stmt
+from compiler.tir.statements.stmt_functor import StmtExprMutator
 from compiler.tir.transform.flat_memory import align_strides
 from compiler.tir.transform.pass_base import PrimFuncPass
 

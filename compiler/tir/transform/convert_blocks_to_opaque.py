@@ -6,10 +6,10 @@ from compiler.ir.expr.substitute import substitute
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext
-from compiler.tir.block import BlockRealize
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Stmt
-from compiler.tir.stmt_functor import StmtMutator
+from compiler.tir.statements.block import BlockRealize
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import Stmt
+from compiler.tir.statements.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 

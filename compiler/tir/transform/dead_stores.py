@@ -12,9 +12,9 @@ from compiler.ir.expr.substitute import post_order_visit
 from compiler.ir.node import rebuild
 from compiler.tir.analysis.buffer_writes import Access, access_of, axes_of, equations, reads_of
 from compiler.tir.analysis.side_effect import has_effect
-from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
-from compiler.tir.op import all as all_of
-from compiler.tir.stmt import (
+from compiler.tir.expr.op import all as all_of
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
+from compiler.tir.statements.stmt import (
     THREAD_KEYS,
     Allocate,
     AssertStmt,
@@ -30,7 +30,7 @@ from compiler.tir.stmt import (
     While,
     seq,
 )
-from compiler.tir.stmt_functor import StmtExprMutator
+from compiler.tir.statements.stmt_functor import StmtExprMutator
 
 __all__ = ["DeadStores", "without_dead_stores"]
 

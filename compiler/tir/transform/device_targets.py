@@ -8,7 +8,7 @@ from typing import Any, Protocol, cast
 from compiler.ir.error import LoweringError
 from compiler.ir.extension import extension_point
 from compiler.runtime.device import DEVICE_TYPES
-from compiler.tir.function import PrimFunc
+from compiler.tir.statements.function import PrimFunc
 
 __all__ = ["FunctionTarget", "device_type", "function_target", "target_or_current"]
 

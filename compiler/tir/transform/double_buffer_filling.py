@@ -9,9 +9,9 @@ from compiler.ir.expr.substitute import uses_var
 from compiler.ir.functor import Visitor
 from compiler.ir.node import rebuild
 from compiler.ir.op import CallEffect, Op
-from compiler.tir.allocations import element_count
-from compiler.tir.buffer import Buffer, BufferLoad
-from compiler.tir.stmt import THREAD_KEYS, Allocate, AttrStmt, BufferStore, DeclBuffer, For, SeqStmt, Stmt
+from compiler.tir.statements.allocations import element_count
+from compiler.tir.statements.buffer import Buffer, BufferLoad
+from compiler.tir.statements.stmt import THREAD_KEYS, Allocate, AttrStmt, BufferStore, DeclBuffer, For, SeqStmt, Stmt
 
 __all__ = ["Filling", "fillings_ahead"]
 

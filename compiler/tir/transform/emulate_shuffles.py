@@ -8,12 +8,12 @@ from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError
 from compiler.ir.expr.primexpr import Call, Let, PrimExpr, Select, const
 from compiler.ir.origin import user_place
-from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
-from compiler.tir.builtin import storage_sync
-from compiler.tir.decl_buffer import decl_buffer
-from compiler.tir.device_ops import WARP_ACTIVEMASK, WARP_SHUFFLE, WARP_SHUFFLE_DOWN, WARP_SHUFFLE_UP
-from compiler.tir.stmt import Evaluate, For, IfThenElse, LetStmt, Stmt, While, seq
-from compiler.tir.stmt_functor import StmtExprMutator
+from compiler.tir.expr.builtin import storage_sync
+from compiler.tir.expr.device_ops import WARP_ACTIVEMASK, WARP_SHUFFLE, WARP_SHUFFLE_DOWN, WARP_SHUFFLE_UP
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
+from compiler.tir.statements.decl_buffer import decl_buffer
+from compiler.tir.statements.stmt import Evaluate, For, IfThenElse, LetStmt, Stmt, While, seq
+from compiler.tir.statements.stmt_functor import StmtExprMutator
 
 __all__ = ["SHUFFLES", "EmulateShuffles"]
 

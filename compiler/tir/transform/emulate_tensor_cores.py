@@ -11,15 +11,15 @@ from compiler.ir.node import rebuild
 from compiler.ir.op import Op
 from compiler.ir.origin import user_place
 from compiler.ir.types import PointerType, PrimType
-from compiler.tir.allocations import allocated, element_count, pointer_scope
-from compiler.tir.arithmetic import bitwise_and
-from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
-from compiler.tir.builtin import ACCESS_PTR, storage_sync
-from compiler.tir.decl_buffer import decl_buffer
-from compiler.tir.matrix_fragments import GROUP, NIBBLES, WARP, MatrixProduct, fragment_element, matrix_product
-from compiler.tir.stmt import Allocate, AttrStmt, DeclBuffer, Evaluate, For, ForKind, Stmt, seq
-from compiler.tir.stmt_functor import StmtExprMutator
-from compiler.tir.tensor_core_ops import MATRIX_OPS
+from compiler.tir.expr.arithmetic import bitwise_and
+from compiler.tir.expr.builtin import ACCESS_PTR, storage_sync
+from compiler.tir.expr.tensor_core_ops import MATRIX_OPS
+from compiler.tir.layout.matrix_fragments import GROUP, NIBBLES, WARP, MatrixProduct, fragment_element, matrix_product
+from compiler.tir.statements.allocations import allocated, element_count, pointer_scope
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
+from compiler.tir.statements.decl_buffer import decl_buffer
+from compiler.tir.statements.stmt import Allocate, AttrStmt, DeclBuffer, Evaluate, For, ForKind, Stmt, seq
+from compiler.tir.statements.stmt_functor import StmtExprMutator
 
 __all__ = ["EmulateTensorCores"]
 

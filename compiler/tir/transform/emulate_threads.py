@@ -14,17 +14,17 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import user_place
 from compiler.ir.transform import PassContext
-from compiler.tir.allocations import allocated, element_count, pointer_scope
 from compiler.tir.analysis.features import features
 from compiler.tir.analysis.thread_axes import ThreadAxis, launch_of
 from compiler.tir.analysis.uniformity import Uniformity
-from compiler.tir.buffer import Buffer, BufferLoad, BufferStore, moved_index
-from compiler.tir.builtin import ACCESS_PTR
-from compiler.tir.decl_buffer import decl_buffer
-from compiler.tir.device_ops import ATOMIC_ADD
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Allocate, DeclBuffer, Evaluate, For, ForKind, LetStmt, Stmt
-from compiler.tir.stmt_functor import StmtExprMutator, StmtMutator
+from compiler.tir.expr.builtin import ACCESS_PTR
+from compiler.tir.expr.device_ops import ATOMIC_ADD
+from compiler.tir.statements.allocations import allocated, element_count, pointer_scope
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore, moved_index
+from compiler.tir.statements.decl_buffer import decl_buffer
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import Allocate, DeclBuffer, Evaluate, For, ForKind, LetStmt, Stmt
+from compiler.tir.statements.stmt_functor import StmtExprMutator, StmtMutator
 from compiler.tir.transform.barrier_regions import BarrierRegions, Barriers
 from compiler.tir.transform.convert_for_loops_to_serial import SerialLoops
 from compiler.tir.transform.emulate_shuffles import EmulateShuffles

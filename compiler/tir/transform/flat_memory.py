@@ -13,8 +13,8 @@ from compiler.ir.expr.substitute import post_order_visit, substitute
 from compiler.ir.memory import ALIGNMENT
 from compiler.ir.node import rebuild
 from compiler.ir.types import PointerType, PrimType
-from compiler.tir.buffer import Buffer, BufferLoad, compact_strides
-from compiler.tir.stmt import BufferStore
+from compiler.tir.statements.buffer import Buffer, BufferLoad, compact_strides
+from compiler.tir.statements.stmt import BufferStore
 
 Exprs = tuple[PrimExpr, ...]
 

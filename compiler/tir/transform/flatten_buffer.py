@@ -8,11 +8,11 @@ from compiler.ir.expr.primexpr import PrimExpr, Range, Var, const
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext
-from compiler.tir.block import Block
-from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, DeclBuffer, For, Stmt
-from compiler.tir.stmt_functor import StmtExprMutator
+from compiler.tir.statements.block import Block
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import Allocate, AttrStmt, BufferStore, DeclBuffer, For, Stmt
+from compiler.tir.statements.stmt_functor import StmtExprMutator
 from compiler.tir.transform.flat_memory import FlatMemory, storage_dtype
 from compiler.tir.transform.grouped_memory import GroupedMemory, compact_parameters
 from compiler.tir.transform.pass_base import PrimFuncPass

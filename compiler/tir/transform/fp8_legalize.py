@@ -8,10 +8,10 @@ from compiler.ir.expr.primexpr import IntImm, PrimExpr, Select, cast, const
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
 from compiler.runtime.arrays.ndarray import numpy_dtype
-from compiler.tir.arithmetic import bitwise_and, bitwise_or, shift_left, shift_right
-from compiler.tir.builtin import reinterpret
-from compiler.tir.function import PrimFunc
-from compiler.tir.op import min as minimum
+from compiler.tir.expr.arithmetic import bitwise_and, bitwise_or, shift_left, shift_right
+from compiler.tir.expr.builtin import reinterpret
+from compiler.tir.expr.op import min as minimum
+from compiler.tir.statements.function import PrimFunc
 from compiler.tir.transform.bf16_compute_legalize import ComputeLegalizer, pointers_to_bits
 from compiler.tir.transform.bf16_storage_legalize import StorageLegalizer, lowered_types
 from compiler.tir.transform.pass_base import PrimFuncPass

@@ -20,12 +20,12 @@ from compiler.ir.expr.primexpr import (
 )
 from compiler.ir.op import Op
 from compiler.ir.origin import user_place
-from compiler.tir.arithmetic import floordiv, floormod
-from compiler.tir.block import Block, BlockRealize, MatchBufferRegion
-from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
-from compiler.tir.builtin import tvm_access_ptr
-from compiler.tir.decl_buffer import decl_buffer
-from compiler.tir.stmt import AttrStmt, Evaluate, For, ForKind, Stmt
+from compiler.tir.expr.arithmetic import floordiv, floormod
+from compiler.tir.expr.builtin import tvm_access_ptr
+from compiler.tir.statements.block import Block, BlockRealize, MatchBufferRegion
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
+from compiler.tir.statements.decl_buffer import decl_buffer
+from compiler.tir.statements.stmt import AttrStmt, Evaluate, For, ForKind, Stmt
 
 __all__ = ["Place", "Tiles", "copy_tile", "is_fragment", "tiles_of"]
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from compiler.ir.module import IRModule
 from compiler.ir.transform import ModulePass, PassContext
-from compiler.tir.function import PrimFunc
+from compiler.tir.statements.function import PrimFunc
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 

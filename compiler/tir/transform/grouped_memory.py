@@ -7,8 +7,8 @@ from collections.abc import Collection
 from compiler.arith.analyzer import Analyzer
 from compiler.ir.expr.primexpr import PrimExpr, is_const_int
 from compiler.ir.node import rebuild
-from compiler.tir.buffer import Buffer
-from compiler.tir.function import PrimFunc
+from compiler.tir.statements.buffer import Buffer
+from compiler.tir.statements.function import PrimFunc
 from compiler.tir.transform.flat_memory import FlatMemory, storage_dtype
 
 

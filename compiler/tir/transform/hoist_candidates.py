@@ -22,8 +22,18 @@ from compiler.ir.functor import Visitor
 from compiler.ir.node import Node
 from compiler.ir.structural import structural_equal
 from compiler.tir.analysis.side_effect import is_pure
-from compiler.tir.builtin import IF_THEN_ELSE
-from compiler.tir.stmt import THREAD_KEYS, AttrStmt, BufferStore, Evaluate, For, IfThenElse, LetStmt, SeqStmt, Stmt
+from compiler.tir.expr.builtin import IF_THEN_ELSE
+from compiler.tir.statements.stmt import (
+    THREAD_KEYS,
+    AttrStmt,
+    BufferStore,
+    Evaluate,
+    For,
+    IfThenElse,
+    LetStmt,
+    SeqStmt,
+    Stmt,
+)
 
 IF_ELSE_STMT, IF_ELSE_EXPR, BOOLEAN_EXPRESSION, USING_BLOCK_VAR = 1, 2, 4, 8
 REQUIRED_BY_CONDITIONAL, LET_STMT, LET_EXPR = 1, 2, 4

@@ -11,9 +11,9 @@ from compiler.ir.node import rebuild
 from compiler.ir.structural import structural_equal
 from compiler.ir.transform import Pass, PassContext
 from compiler.tir.analysis.features import features
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import AttrStmt, For, IfThenElse, LetStmt, Stmt, no_op
-from compiler.tir.stmt_functor import StmtExprMutator
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import AttrStmt, For, IfThenElse, LetStmt, Stmt, no_op
+from compiler.tir.statements.stmt_functor import StmtExprMutator
 from compiler.tir.transform.hoist_candidates import Candidates, Loop
 from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.remove_no_op import RemoveNoOp

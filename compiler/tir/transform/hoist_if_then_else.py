@@ -8,8 +8,8 @@ from typing import ClassVar, Literal
 from compiler.ir.module import IRModule
 from compiler.ir.transform import Pass, PassContext, PassInfo
 from compiler.tir.analysis.features import features
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import For, IfThenElse
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import For, IfThenElse
 from compiler.tir.transform.hoist_expression import HoistedConditionals, HoistedLetBindings, hoisted
 from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.remove_no_op import RemoveNoOp

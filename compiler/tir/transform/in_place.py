@@ -10,9 +10,9 @@ from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import Call, IntImm, PrimExpr, Ramp, Var, const
 from compiler.ir.functor import Visitor
 from compiler.ir.structural import structural_equal
-from compiler.tir.buffer import BufferLoad
-from compiler.tir.builtin import ADDRESS_OF
-from compiler.tir.stmt import BufferStore, For, Stmt
+from compiler.tir.expr.builtin import ADDRESS_OF
+from compiler.tir.statements.buffer import BufferLoad
+from compiler.tir.statements.stmt import BufferStore, For, Stmt
 
 
 def can_store_in_place(stmt: Stmt, source: Var, target: Var) -> bool:

@@ -12,9 +12,9 @@ from compiler.ir.op import Op
 from compiler.ir.origin import user_place
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Allocate, AttrStmt, Stmt
-from compiler.tir.stmt_functor import StmtMutator
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import Allocate, AttrStmt, Stmt
+from compiler.tir.statements.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 _FILL, _LOAD, _STORE = "tir.tvm_fill_fragment", "tir.tvm_load_matrix_sync", "tir.tvm_store_matrix_sync"

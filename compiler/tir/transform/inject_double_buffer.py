@@ -7,12 +7,22 @@ from compiler.ir.expr.substitute import substitute
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext
-from compiler.tir.allocations import element_count
 from compiler.tir.analysis.features import features
-from compiler.tir.buffer import Buffer, BufferLoad, moved_index
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, DeclBuffer, For, ForKind, IfThenElse, Stmt, seq
-from compiler.tir.stmt_functor import StmtExprMutator, StmtMutator
+from compiler.tir.statements.allocations import element_count
+from compiler.tir.statements.buffer import Buffer, BufferLoad, moved_index
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import (
+    Allocate,
+    AttrStmt,
+    BufferStore,
+    DeclBuffer,
+    For,
+    ForKind,
+    IfThenElse,
+    Stmt,
+    seq,
+)
+from compiler.tir.statements.stmt_functor import StmtExprMutator, StmtMutator
 from compiler.tir.transform.double_buffer_filling import Filling, fillings_ahead
 from compiler.tir.transform.pass_base import PrimFuncPass
 

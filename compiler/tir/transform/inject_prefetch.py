@@ -11,11 +11,11 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
-from compiler.tir.buffer import Buffer, BufferLoad
-from compiler.tir.function import PrimFunc
-from compiler.tir.producer_stmt import Prefetch
-from compiler.tir.stmt import AttrStmt, For, Stmt, seq
-from compiler.tir.stmt_functor import StmtMutator
+from compiler.tir.statements.buffer import Buffer, BufferLoad
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.producer_stmt import Prefetch
+from compiler.tir.statements.stmt import AttrStmt, For, Stmt, seq
+from compiler.tir.statements.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 

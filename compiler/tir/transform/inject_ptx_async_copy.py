@@ -12,11 +12,11 @@ from compiler.ir.op import Op
 from compiler.ir.transform import PassContext, register_config_option
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.analysis.features import features
-from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
-from compiler.tir.builtin import IF_THEN_ELSE, is_call
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import AttrStmt, Evaluate, Stmt
-from compiler.tir.stmt_functor import StmtMutator
+from compiler.tir.expr.builtin import IF_THEN_ELSE, is_call
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import AttrStmt, Evaluate, Stmt
+from compiler.tir.statements.stmt_functor import StmtMutator
 from compiler.tir.transform.async_queues import ASYNC_SCOPE
 from compiler.tir.transform.pass_base import PrimFuncPass
 

@@ -12,12 +12,12 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
-from compiler.tir.buffer import Buffer, BufferLoad
-from compiler.tir.builtin import likely
-from compiler.tir.function import PrimFunc
-from compiler.tir.producer_stmt import BufferRealize
-from compiler.tir.stmt import AttrStmt, BufferStore, For, ForKind, IfThenElse, LetStmt, Stmt
-from compiler.tir.stmt_functor import StmtExprMutator
+from compiler.tir.expr.builtin import likely
+from compiler.tir.statements.buffer import Buffer, BufferLoad
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.producer_stmt import BufferRealize
+from compiler.tir.statements.stmt import AttrStmt, BufferStore, For, ForKind, IfThenElse, LetStmt, Stmt
+from compiler.tir.statements.stmt_functor import StmtExprMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 __all__ = ["InjectRollingBuffer"]

@@ -9,11 +9,11 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import is_const_int
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
-from compiler.tir.block import Block, BlockRealize
-from compiler.tir.buffer import Buffer
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import For, SeqStmt, Stmt
-from compiler.tir.stmt_functor import StmtMutator
+from compiler.tir.statements.block import Block, BlockRealize
+from compiler.tir.statements.buffer import Buffer
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import For, SeqStmt, Stmt
+from compiler.tir.statements.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.regions_of_block import block_of
 from compiler.tir.transform.software_pipeline import Pipeline, pipelined

@@ -11,15 +11,15 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import Node, rebuild
 from compiler.ir.origin import inheriting
 from compiler.ir.transform import PassContext
-from compiler.tir.allocations import element_count
 from compiler.tir.analysis.features import features
-from compiler.tir.arithmetic import floordiv
-from compiler.tir.buffer import Buffer, BufferLoad, moved_index
-from compiler.tir.builtin import ACCESS_PTR, is_call
-from compiler.tir.device_ops import CONTEXT_ID
-from compiler.tir.function import PrimFunc
-from compiler.tir.renewal import Renewal
-from compiler.tir.stmt import (
+from compiler.tir.expr.arithmetic import floordiv
+from compiler.tir.expr.builtin import ACCESS_PTR, is_call
+from compiler.tir.expr.device_ops import CONTEXT_ID
+from compiler.tir.statements.allocations import element_count
+from compiler.tir.statements.buffer import Buffer, BufferLoad, moved_index
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.renewal import Renewal
+from compiler.tir.statements.stmt import (
     Allocate,
     AssertStmt,
     AttrStmt,
@@ -33,7 +33,7 @@ from compiler.tir.stmt import (
     While,
     seq,
 )
-from compiler.tir.stmt_functor import StmtExprMutator, StmtMutator
+from compiler.tir.statements.stmt_functor import StmtExprMutator, StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 _WRITES = 2

@@ -9,11 +9,11 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.structural import structural_equal
 from compiler.ir.transform import PassContext, register_config_option
-from compiler.tir.buffer import Buffer, BufferLoad
-from compiler.tir.builtin import IF_THEN_ELSE
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import AssertStmt, BufferStore, Evaluate, For, IfThenElse, Stmt
-from compiler.tir.stmt_functor import StmtMutator
+from compiler.tir.expr.builtin import IF_THEN_ELSE
+from compiler.tir.statements.buffer import Buffer, BufferLoad
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import AssertStmt, BufferStore, Evaluate, For, IfThenElse, Stmt
+from compiler.tir.statements.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 register_config_option("tir.instrument_bound_checkers", (bool, int))

@@ -10,9 +10,9 @@ from compiler.ir.expr.primexpr import Call, IntImm
 from compiler.ir.module import IRModule
 from compiler.ir.op import Op
 from compiler.ir.transform import PassContext, register_config_option
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Evaluate, For, IfThenElse, SeqStmt, Stmt, While, seq
-from compiler.tir.stmt_functor import StmtMutator
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import Evaluate, For, IfThenElse, SeqStmt, Stmt, While, seq
+from compiler.tir.statements.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 INSTRUMENT = "tir.instrument_lwp"

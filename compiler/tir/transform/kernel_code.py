@@ -9,11 +9,11 @@ from compiler.ir.expr.substitute import free_vars, post_order_visit, substitute
 from compiler.ir.node import Node, rebuild
 from compiler.ir.op import Op
 from compiler.ir.origin import user_place
-from compiler.tir.allocations import pointer_scope
 from compiler.tir.analysis.thread_axes import is_thread, launch_of, thread_axes
-from compiler.tir.stmt import Allocate, AttrStmt, For, Stmt
-from compiler.tir.stmt_functor import StmtMutator
-from compiler.tir.tensor_core_ops import MATRIX_OPS
+from compiler.tir.expr.tensor_core_ops import MATRIX_OPS
+from compiler.tir.statements.allocations import pointer_scope
+from compiler.tir.statements.stmt import Allocate, AttrStmt, For, Stmt
+from compiler.tir.statements.stmt_functor import StmtMutator
 
 __all__ = ["KernelCode", "refuse_tensor_cores", "with_device_memory"]
 

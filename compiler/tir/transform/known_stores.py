@@ -5,8 +5,8 @@ from __future__ import annotations
 from compiler.arith.analyzer import Analyzer
 from compiler.tir.analysis.buffer_values import BufferValues
 from compiler.tir.analysis.side_effect import has_effect
-from compiler.tir.buffer import BufferLoad, BufferStore
-from compiler.tir.stmt import Stmt, no_op
+from compiler.tir.statements.buffer import BufferLoad, BufferStore
+from compiler.tir.statements.stmt import Stmt, no_op
 from compiler.tir.transform.value_follower import StatementFollower
 
 __all__ = ["KnownStores", "without_known_stores"]

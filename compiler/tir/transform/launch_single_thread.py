@@ -8,11 +8,11 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import Node
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.thread_axes import launch_of
-from compiler.tir.buffer import BufferLoad
-from compiler.tir.builtin import CALL_EXTERN, CALL_PACKED
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, DeclBuffer, For, LetStmt, SeqStmt, Stmt
-from compiler.tir.stmt_functor import StmtMutator
+from compiler.tir.expr.builtin import CALL_EXTERN, CALL_PACKED
+from compiler.tir.statements.buffer import BufferLoad
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import Allocate, AttrStmt, BufferStore, DeclBuffer, For, LetStmt, SeqStmt, Stmt
+from compiler.tir.statements.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 _AXES = ("blockIdx.x", "threadIdx.x")

@@ -7,10 +7,10 @@ from compiler.ir.module import IRModule
 from compiler.ir.op import Op
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
-from compiler.tir.builtin import storage_sync
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import AttrStmt, Evaluate, Stmt, seq
-from compiler.tir.stmt_functor import StmtMutator, StmtVisitor
+from compiler.tir.expr.builtin import storage_sync
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import AttrStmt, Evaluate, Stmt, seq
+from compiler.tir.statements.stmt_functor import StmtMutator, StmtVisitor
 from compiler.tir.transform.async_queues import COMMIT_QUEUE, WAIT_COUNT, WAIT_QUEUE
 from compiler.tir.transform.pass_base import PrimFuncPass
 

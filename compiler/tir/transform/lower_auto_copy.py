@@ -14,12 +14,12 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import user_place
 from compiler.ir.transform import PassContext
-from compiler.tir.block import Block
-from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
-from compiler.tir.decl_buffer import decl_buffer
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import THREAD_KEYS, AttrStmt, For, ForKind, Stmt, seq
-from compiler.tir.stmt_functor import StmtExprMutator, StmtMutator
+from compiler.tir.statements.block import Block
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
+from compiler.tir.statements.decl_buffer import decl_buffer
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import THREAD_KEYS, AttrStmt, For, ForKind, Stmt, seq
+from compiler.tir.statements.stmt_functor import StmtExprMutator, StmtMutator
 from compiler.tir.transform.coalesced_copy import CoalescedCopy, in_order_of, loops_around, share_out
 from compiler.tir.transform.fragment_copies import Place, Tiles, copy_tile, is_fragment, tiles_of
 from compiler.tir.transform.pass_base import PrimFuncPass

@@ -10,14 +10,14 @@ from compiler.ir.expr.substitute import free_vars, substitute
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext
-from compiler.tir.block import Block, BlockRealize
-from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
-from compiler.tir.builtin import THREAD_ALLREDUCE, reinterpret
-from compiler.tir.decl_buffer import decl_buffer
-from compiler.tir.function import PrimFunc
-from compiler.tir.schedule.block_reductions import BlockReduction, reduction_of_block
-from compiler.tir.stmt import AttrStmt, Evaluate, For, ForKind, Stmt, seq
-from compiler.tir.stmt_functor import StmtExprMutator
+from compiler.tir.expr.builtin import THREAD_ALLREDUCE, reinterpret
+from compiler.tir.schedule.facts.block_reductions import BlockReduction, reduction_of_block
+from compiler.tir.statements.block import Block, BlockRealize
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
+from compiler.tir.statements.decl_buffer import decl_buffer
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import AttrStmt, Evaluate, For, ForKind, Stmt, seq
+from compiler.tir.statements.stmt_functor import StmtExprMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 

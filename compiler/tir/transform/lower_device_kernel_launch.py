@@ -13,11 +13,11 @@ from compiler.ir.function import CallingConv, GlobalVar
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import ModulePass, PassContext
-from compiler.tir.allocations import element_count, pointer_scope
-from compiler.tir.builtin import CALL_EXTERN, CALL_PACKED
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Allocate, AttrStmt
-from compiler.tir.stmt_functor import StmtExprMutator, StmtVisitor
+from compiler.tir.expr.builtin import CALL_EXTERN, CALL_PACKED
+from compiler.tir.statements.allocations import element_count, pointer_scope
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import Allocate, AttrStmt
+from compiler.tir.statements.stmt_functor import StmtExprMutator, StmtVisitor
 from compiler.tir.transform.device_targets import FunctionTarget, device_type
 from compiler.tir.transform.pass_base import PrimFuncPass
 

@@ -12,10 +12,10 @@ from compiler.ir.node import rebuild
 from compiler.ir.op import Op
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
-from compiler.tir.buffer import BufferLoad
-from compiler.tir.builtin import CALL_EXTERN, CALL_PURE_EXTERN, address_of
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt_functor import StmtExprMutator
+from compiler.tir.expr.builtin import CALL_EXTERN, CALL_PURE_EXTERN, address_of
+from compiler.tir.statements.buffer import BufferLoad
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt_functor import StmtExprMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 _DOT_PRODUCT = Op.get("tir.dp4a")

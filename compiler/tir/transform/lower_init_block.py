@@ -5,10 +5,10 @@ from __future__ import annotations
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext
-from compiler.tir.block import Block, reduction_begins
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import IfThenElse, Stmt, seq
-from compiler.tir.stmt_functor import StmtMutator
+from compiler.tir.statements.block import Block, reduction_begins
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import IfThenElse, Stmt, seq
+from compiler.tir.statements.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 

@@ -9,11 +9,11 @@ from compiler.ir.expr.substitute import substitute
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext
-from compiler.tir.block import Block, MatchBufferRegion, element_of, matched_pairs
-from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import BufferStore, For, Stmt
-from compiler.tir.stmt_functor import StmtExprMutator
+from compiler.tir.statements.block import Block, MatchBufferRegion, element_of, matched_pairs
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import BufferStore, For, Stmt
+from compiler.tir.statements.stmt_functor import StmtExprMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 

@@ -8,11 +8,11 @@ from compiler.ir.expr.primexpr import IterVar, PrimExpr, Range, Var, const, conv
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext
-from compiler.tir.block import Block, BlockRealize, memory_extents
-from compiler.tir.buffer import Buffer
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Allocate, AttrStmt, DeclBuffer, For, ForKind, IfThenElse, Stmt
-from compiler.tir.stmt_functor import StmtExprMutator
+from compiler.tir.statements.block import Block, BlockRealize, memory_extents
+from compiler.tir.statements.buffer import Buffer
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import Allocate, AttrStmt, DeclBuffer, For, ForKind, IfThenElse, Stmt
+from compiler.tir.statements.stmt_functor import StmtExprMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 

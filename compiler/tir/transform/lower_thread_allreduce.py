@@ -14,14 +14,14 @@ from compiler.ir.expr.substitute import substitute
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext
-from compiler.tir.allocations import allocated
-from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
-from compiler.tir.builtin import THREAD_ALLREDUCE, if_then_else, storage_sync
-from compiler.tir.decl_buffer import decl_buffer
-from compiler.tir.device_ops import WARP_ACTIVEMASK, WARP_SHUFFLE, WARP_SHUFFLE_DOWN
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Allocate, AttrStmt, DeclBuffer, Evaluate, IfThenElse, LetStmt, Stmt, seq
-from compiler.tir.stmt_functor import StmtExprMutator
+from compiler.tir.expr.builtin import THREAD_ALLREDUCE, if_then_else, storage_sync
+from compiler.tir.expr.device_ops import WARP_ACTIVEMASK, WARP_SHUFFLE, WARP_SHUFFLE_DOWN
+from compiler.tir.statements.allocations import allocated
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
+from compiler.tir.statements.decl_buffer import decl_buffer
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import Allocate, AttrStmt, DeclBuffer, Evaluate, IfThenElse, LetStmt, Stmt, seq
+from compiler.tir.statements.stmt_functor import StmtExprMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 WARP_KINDS = ("cuda", "rocm", "metal")

@@ -15,8 +15,7 @@ from compiler.ir.op import Op
 from compiler.ir.transform import PassContext
 from compiler.runtime.arrays.c_types import DTYPE_CODES, ArgTypeCode
 from compiler.runtime.device import DEVICE_TYPES
-from compiler.tir.buffer import BufferLoad
-from compiler.tir.builtin import (
+from compiler.tir.expr.builtin import (
     CALL_PACKED,
     STACK_MAKE_ARRAY,
     STACK_MAKE_SHAPE,
@@ -24,7 +23,7 @@ from compiler.tir.builtin import (
     isnullptr,
     reinterpret,
 )  # fmt: skip
-from compiler.tir.device_ops import (
+from compiler.tir.expr.device_ops import (
     ALLOC_WORKSPACE,
     CALL_CPACKED,
     CALL_CPACKED_LOWERED,
@@ -35,8 +34,10 @@ from compiler.tir.device_ops import (
     STRUCT_SET,
     THROW_LAST_ERROR,
 )  # fmt: skip
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import (
+from compiler.tir.expr.struct_fields import Field
+from compiler.tir.statements.buffer import BufferLoad
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import (
     Allocate,
     AttrStmt,
     BufferStore,
@@ -50,8 +51,7 @@ from compiler.tir.stmt import (
     While,
     seq,
 )  # fmt: skip
-from compiler.tir.stmt_functor import StmtExprMutator
-from compiler.tir.struct_fields import Field
+from compiler.tir.statements.stmt_functor import StmtExprMutator
 from compiler.tir.trace import CALL_TRACE_PACKED
 from compiler.tir.transform.argument_stacks import ArgumentStacks, StackSizes, packed_arguments
 from compiler.tir.transform.pass_base import PrimFuncPass

@@ -17,16 +17,16 @@ from compiler.ir.origin import user_place
 from compiler.ir.structural import structural_equal
 from compiler.ir.transform import PassContext
 from compiler.ir.types import PointerType, PrimType
-from compiler.tir.allocations import element_count, pointer_scope
 from compiler.tir.analysis.side_effect import reads_memory
 from compiler.tir.analysis.thread_axes import ThreadAxis, launch_of
-from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
-from compiler.tir.device_ops import WARP_ACTIVEMASK, WARP_SHUFFLE
-from compiler.tir.function import PrimFunc
-from compiler.tir.matrix_fragments import WARP
-from compiler.tir.stmt import Allocate, AttrStmt, DeclBuffer, For, LetStmt, Stmt
-from compiler.tir.stmt_functor import StmtExprMutator, StmtExprVisitor
-from compiler.tir.tensor_core_ops import REGISTER_OPERANDS
+from compiler.tir.expr.device_ops import WARP_ACTIVEMASK, WARP_SHUFFLE
+from compiler.tir.expr.tensor_core_ops import REGISTER_OPERANDS
+from compiler.tir.layout.matrix_fragments import WARP
+from compiler.tir.statements.allocations import element_count, pointer_scope
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import Allocate, AttrStmt, DeclBuffer, For, LetStmt, Stmt
+from compiler.tir.statements.stmt_functor import StmtExprMutator, StmtExprVisitor
 from compiler.tir.transform.device_targets import function_target
 from compiler.tir.transform.pass_base import PrimFuncPass
 

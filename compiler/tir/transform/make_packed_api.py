@@ -15,17 +15,17 @@ from compiler.ir.transform import PassContext
 from compiler.ir.types import PointerType, PrimType
 from compiler.runtime.arrays.c_types import DTYPE_CODES, ArgTypeCode
 from compiler.runtime.device import DEVICE_TYPES
-from compiler.tir.allocations import element_count
-from compiler.tir.arithmetic import all as tir_all
-from compiler.tir.arithmetic import any as tir_any
-from compiler.tir.buffer import Buffer, BufferLoad, compact_strides
-from compiler.tir.builtin import RET, if_then_else, isnullptr, ret
-from compiler.tir.decl_buffer import decl_buffer
-from compiler.tir.device_ops import STRUCT_GET
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import AssertStmt, AttrStmt, BufferStore, Evaluate, LetStmt, Stmt, seq
-from compiler.tir.stmt_functor import StmtMutator
-from compiler.tir.struct_fields import Field
+from compiler.tir.expr.arithmetic import all as tir_all
+from compiler.tir.expr.arithmetic import any as tir_any
+from compiler.tir.expr.builtin import RET, if_then_else, isnullptr, ret
+from compiler.tir.expr.device_ops import STRUCT_GET
+from compiler.tir.expr.struct_fields import Field
+from compiler.tir.statements.allocations import element_count
+from compiler.tir.statements.buffer import Buffer, BufferLoad, compact_strides
+from compiler.tir.statements.decl_buffer import decl_buffer
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import AssertStmt, AttrStmt, BufferStore, Evaluate, LetStmt, Stmt, seq
+from compiler.tir.statements.stmt_functor import StmtMutator
 from compiler.tir.transform.device_targets import function_target
 from compiler.tir.transform.pass_base import PrimFuncPass
 

@@ -14,12 +14,12 @@ from compiler.ir.node import rebuild
 from compiler.ir.op import Op
 from compiler.ir.transform import PassContext, register_config_option
 from compiler.ir.types import PointerType, PrimType
-from compiler.tir.allocations import element_count, pointer_scope
-from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
-from compiler.tir.builtin import ACCESS_PTR, tvm_access_ptr
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Allocate, AttrStmt, DeclBuffer, Stmt
-from compiler.tir.stmt_functor import StmtExprMutator, StmtVisitor
+from compiler.tir.expr.builtin import ACCESS_PTR, tvm_access_ptr
+from compiler.tir.statements.allocations import element_count, pointer_scope
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import Allocate, AttrStmt, DeclBuffer, Stmt
+from compiler.tir.statements.stmt_functor import StmtExprMutator, StmtVisitor
 from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.storage_lifetime import Lifetime, Lifetimes
 

@@ -29,11 +29,11 @@ from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext
-from compiler.tir.block import Block, BlockRealize
-from compiler.tir.buffer import BufferLoad, BufferRegion
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import THREAD_KEYS, AttrStmt, BufferStore, For, LetStmt, Stmt
-from compiler.tir.stmt_functor import StmtExprMutator
+from compiler.tir.statements.block import Block, BlockRealize
+from compiler.tir.statements.buffer import BufferLoad, BufferRegion
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import THREAD_KEYS, AttrStmt, BufferStore, For, LetStmt, Stmt
+from compiler.tir.statements.stmt_functor import StmtExprMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 

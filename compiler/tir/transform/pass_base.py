@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
 from compiler.ir.transform import Pass, PassContext
-from compiler.tir.function import PrimFunc
+from compiler.tir.statements.function import PrimFunc
 
 __all__ = ["PrimFuncPass", "PrimFuncTransform", "prim_func_pass"]
 

@@ -11,12 +11,12 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import Node, rebuild
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.block_access import get_block_read_write_region
-from compiler.tir.block import ALIGNMENTS, Block, BlockRealize
-from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
-from compiler.tir.function import PrimFunc
-from compiler.tir.statement import Annotations
-from compiler.tir.stmt import For, Stmt
-from compiler.tir.stmt_functor import StmtMutator
+from compiler.tir.statements.block import ALIGNMENTS, Block, BlockRealize
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.statement import Annotations
+from compiler.tir.statements.stmt import For, Stmt
+from compiler.tir.statements.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 Path = tuple[Node, ...]

@@ -6,9 +6,9 @@ from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import Call, PrimExpr, Ramp, is_const_int
 from compiler.ir.node import Node, rebuild
 from compiler.ir.op import CallEffect, Op
-from compiler.tir.buffer import BufferLoad
-from compiler.tir.stmt import BufferStore, SeqStmt, Stmt
-from compiler.tir.stmt_functor import StmtExprMutator
+from compiler.tir.statements.buffer import BufferLoad
+from compiler.tir.statements.stmt import BufferStore, SeqStmt, Stmt
+from compiler.tir.statements.stmt_functor import StmtExprMutator
 
 ACTIVE_LANES = Op.get("tir.get_active_lane_mask")
 

@@ -6,9 +6,9 @@ from compiler.ir.expr.primexpr import const, is_const_int
 from compiler.ir.node import rebuild
 from compiler.tir.analysis.block_access import get_block_read_write_region
 from compiler.tir.analysis.memory import used_buffers
-from compiler.tir.block import Block, BlockRealize
-from compiler.tir.buffer import Buffer
-from compiler.tir.stmt import Stmt
+from compiler.tir.statements.block import Block, BlockRealize
+from compiler.tir.statements.buffer import Buffer
+from compiler.tir.statements.stmt import Stmt
 
 __all__ = ["block_of"]
 

@@ -12,10 +12,10 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.side_effect import has_effect, is_pure
-from compiler.tir.buffer import BufferLoad
-from compiler.tir.builtin import ASSUME, is_call
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import (
+from compiler.tir.expr.builtin import ASSUME, is_call
+from compiler.tir.statements.buffer import BufferLoad
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import (
     Allocate,
     AttrStmt,
     BufferStore,
@@ -30,7 +30,7 @@ from compiler.tir.stmt import (
     no_op,
     seq,
 )
-from compiler.tir.stmt_functor import StmtExprMutator
+from compiler.tir.statements.stmt_functor import StmtExprMutator
 from compiler.tir.transform.dead_stores import without_dead_stores
 from compiler.tir.transform.known_stores import without_known_stores
 from compiler.tir.transform.pass_base import PrimFuncPass

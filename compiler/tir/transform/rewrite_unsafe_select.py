@@ -9,10 +9,10 @@ from compiler.ir.node import Node
 from compiler.ir.op import CallEffect, Op
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
-from compiler.tir.buffer import BufferLoad
-from compiler.tir.builtin import IF_THEN_ELSE
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt_functor import StmtExprMutator
+from compiler.tir.expr.builtin import IF_THEN_ELSE
+from compiler.tir.statements.buffer import BufferLoad
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt_functor import StmtExprMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 

@@ -12,7 +12,7 @@ from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import IntImm, PrimExpr, const
 from compiler.ir.expr.substitute import free_vars
 from compiler.ir.node import rebuild
-from compiler.tir.buffer import Buffer
+from compiler.tir.statements.buffer import Buffer
 from compiler.tir.transform.coalesced_copy import CoalescedCopy
 from compiler.tir.warp_access.index_values import DataDependentError, IndexValues
 from compiler.tir.warp_access.transactions import BANKS, bank_ways

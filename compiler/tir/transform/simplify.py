@@ -27,9 +27,9 @@ from compiler.ir.structural import structural_equal
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.buffer_values import BufferValues
 from compiler.tir.analysis.side_effect import has_effect, is_pure, reads_memory
-from compiler.tir.buffer import BufferLoad
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import (
+from compiler.tir.statements.buffer import BufferLoad
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import (
     THREAD_KEYS,
     AssertStmt,
     AttrStmt,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext, register_config_option
 from compiler.tir.analysis.features import features
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import AssertStmt, Stmt
-from compiler.tir.stmt_functor import StmtMutator
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import AssertStmt, Stmt
+from compiler.tir.statements.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 register_config_option("tir.disable_assert", (bool, int))

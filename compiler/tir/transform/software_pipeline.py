@@ -9,12 +9,12 @@ from compiler.arith.analyzer import Analyzer
 from compiler.ir.expr.primexpr import IntImm, Max, PrimExpr, Range, Var, const
 from compiler.ir.expr.substitute import substitute
 from compiler.ir.node import rebuild
-from compiler.tir.block import Block, BlockRealize
-from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
-from compiler.tir.renewal import Renewal
-from compiler.tir.statement import Annotations
-from compiler.tir.stmt import For, ForKind, Stmt, seq
-from compiler.tir.stmt_functor import StmtExprMutator
+from compiler.tir.statements.block import Block, BlockRealize
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
+from compiler.tir.statements.renewal import Renewal
+from compiler.tir.statements.statement import Annotations
+from compiler.tir.statements.stmt import For, ForKind, Stmt, seq
+from compiler.tir.statements.stmt_functor import StmtExprMutator
 from compiler.tir.transform.async_queues import AsyncQueues, Step
 from compiler.tir.transform.regions_of_block import block_of
 

@@ -13,12 +13,22 @@ from compiler.ir.types import PrimType
 from compiler.runtime.device import DEVICE_TYPES
 from compiler.tir.analysis import undefined_vars
 from compiler.tir.analysis.memory import used_buffers
-from compiler.tir.buffer import Buffer
-from compiler.tir.builtin import ret
-from compiler.tir.function import PrimFunc
-from compiler.tir.renewal import renew_defs
-from compiler.tir.stmt import Allocate, AssertStmt, AttrStmt, DeclBuffer, Evaluate, LetStmt, SeqStmt, Stmt, no_op
-from compiler.tir.stmt_functor import StmtMutator, StmtVisitor
+from compiler.tir.expr.builtin import ret
+from compiler.tir.statements.buffer import Buffer
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.renewal import renew_defs
+from compiler.tir.statements.stmt import (
+    Allocate,
+    AssertStmt,
+    AttrStmt,
+    DeclBuffer,
+    Evaluate,
+    LetStmt,
+    SeqStmt,
+    Stmt,
+    no_op,
+)
+from compiler.tir.statements.stmt_functor import StmtMutator, StmtVisitor
 from compiler.tir.transform.device_targets import FunctionTarget, device_type
 from compiler.tir.transform.pass_base import PrimFuncPass
 

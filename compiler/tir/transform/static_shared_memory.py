@@ -8,9 +8,9 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext
 from compiler.ir.types import PointerType
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Allocate, Stmt
-from compiler.tir.stmt_functor import StmtMutator
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import Allocate, Stmt
+from compiler.tir.statements.stmt_functor import StmtMutator
 from compiler.tir.transform.merge_shared_memory_allocations import DYNAMIC
 from compiler.tir.transform.pass_base import PrimFuncPass
 

@@ -19,11 +19,11 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
-from compiler.tir.buffer import Buffer, BufferLoad
-from compiler.tir.builtin import ADDRESS_OF, PREFETCH
-from compiler.tir.function import PrimFunc
-from compiler.tir.producer_stmt import BufferRealize, Prefetch
-from compiler.tir.stmt import (
+from compiler.tir.expr.builtin import ADDRESS_OF, PREFETCH
+from compiler.tir.statements.buffer import Buffer, BufferLoad
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.producer_stmt import BufferRealize, Prefetch
+from compiler.tir.statements.stmt import (
     REALIZE_SCOPE,
     Allocate,
     AttrStmt,
@@ -35,7 +35,7 @@ from compiler.tir.stmt import (
     Stmt,
     seq,
 )
-from compiler.tir.stmt_functor import StmtExprMutator
+from compiler.tir.statements.stmt_functor import StmtExprMutator
 from compiler.tir.transform.flat_memory import FlatMemory, align_strides
 from compiler.tir.transform.grouped_memory import GroupedMemory, compact_parameters
 from compiler.tir.transform.pass_base import PrimFuncPass

@@ -6,8 +6,8 @@ from compiler.ir.expr.primexpr import IntImm, IterVar, PrimExpr, Var
 from compiler.ir.expr.substitute import free_vars
 from compiler.ir.functor import Visitor
 from compiler.ir.node import Node
-from compiler.tir.buffer import BufferLoad
-from compiler.tir.stmt import (
+from compiler.tir.statements.buffer import BufferLoad
+from compiler.tir.statements.stmt import (
     THREAD_KEYS,
     Allocate,
     AttrStmt,

@@ -9,8 +9,8 @@ from compiler.ir.error import LoweringError
 from compiler.ir.expr.primexpr import IntImm, PrimExpr, Var, const
 from compiler.ir.structural import structural_equal
 from compiler.ir.types import PointerType
-from compiler.tir.memory_info import is_tagged, memory_info
-from compiler.tir.stmt import Allocate, Stmt
+from compiler.tir.statements.memory_info import is_tagged, memory_info
+from compiler.tir.statements.stmt import Allocate, Stmt
 from compiler.tir.transform.in_place import can_store_in_place
 from compiler.tir.transform.storage_lifetime import Lifetime
 

@@ -10,11 +10,11 @@ from compiler.ir.node import rebuild
 from compiler.ir.origin import NO_SPAN, derived_from
 from compiler.ir.transform import PassContext, register_config_option
 from compiler.tir.analysis.features import features
-from compiler.tir.buffer import Buffer, BufferLoad, moved_index
-from compiler.tir.builtin import ACCESS_PTR
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, DeclBuffer, For, Stmt
-from compiler.tir.stmt_functor import StmtExprMutator, StmtMutator
+from compiler.tir.expr.builtin import ACCESS_PTR
+from compiler.tir.statements.buffer import Buffer, BufferLoad, moved_index
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import Allocate, AttrStmt, BufferStore, DeclBuffer, For, Stmt
+from compiler.tir.statements.stmt_functor import StmtExprMutator, StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.storage_lifetime import Lifetimes
 from compiler.tir.transform.storage_plan import Storage, element_bits, plan

@@ -22,10 +22,10 @@ from compiler.tir.analysis.features import features
 from compiler.tir.analysis.side_effect import reads_memory
 from compiler.tir.analysis.thread_axes import is_thread, thread_axes
 from compiler.tir.analysis.uniformity import Uniformity, varying_values
-from compiler.tir.buffer import Buffer, BufferLoad
-from compiler.tir.builtin import ACCESS_PTR, STORAGE_SYNC, storage_sync
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import (
+from compiler.tir.expr.builtin import ACCESS_PTR, STORAGE_SYNC, storage_sync
+from compiler.tir.statements.buffer import Buffer, BufferLoad
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import (
     Allocate,
     AssertStmt,
     AttrStmt,
@@ -39,7 +39,7 @@ from compiler.tir.stmt import (
     Stmt,
     While,
 )
-from compiler.tir.stmt_functor import StmtMutator
+from compiler.tir.statements.stmt_functor import StmtMutator
 from compiler.tir.transform.merge_shared_memory_allocations import MemoryReuse
 from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.thread_elements import ThreadElements, apart, apart_after_steps

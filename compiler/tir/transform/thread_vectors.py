@@ -10,12 +10,12 @@ from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import Call, IntImm, Var
 from compiler.ir.expr.substitute import substitute
 from compiler.ir.node import rebuild
-from compiler.tir.allocations import pointer_scope
 from compiler.tir.analysis.uniformity import Uniformity
-from compiler.tir.buffer import BufferLoad, BufferStore
-from compiler.tir.builtin import ADDRESS_OF, storage_sync
-from compiler.tir.stmt import Allocate, Evaluate, For, ForKind, IfThenElse, LetStmt, Stmt, While, seq
-from compiler.tir.stmt_functor import StmtExprVisitor, StmtMutator, StmtVisitor
+from compiler.tir.expr.builtin import ADDRESS_OF, storage_sync
+from compiler.tir.statements.allocations import pointer_scope
+from compiler.tir.statements.buffer import BufferLoad, BufferStore
+from compiler.tir.statements.stmt import Allocate, Evaluate, For, ForKind, IfThenElse, LetStmt, Stmt, While, seq
+from compiler.tir.statements.stmt_functor import StmtExprVisitor, StmtMutator, StmtVisitor
 from compiler.tir.transform.barrier_regions import Barriers
 
 __all__ = ["ContiguousMemory", "SplitLongLoops", "Unrolled", "steps"]

@@ -9,9 +9,9 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import THREAD_KEYS, AttrStmt, For, ForKind, Stmt
-from compiler.tir.stmt_functor import StmtExprMutator
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import THREAD_KEYS, AttrStmt, For, ForKind, Stmt
+from compiler.tir.statements.stmt_functor import StmtExprMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 

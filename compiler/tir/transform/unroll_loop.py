@@ -11,11 +11,11 @@ from compiler.ir.node import rebuild
 from compiler.ir.origin import inheriting
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
-from compiler.tir.block import Block
-from compiler.tir.buffer import BufferLoad
-from compiler.tir.function import PrimFunc
-from compiler.tir.renewal import Renewal
-from compiler.tir.stmt import (
+from compiler.tir.statements.block import Block
+from compiler.tir.statements.buffer import BufferLoad
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.renewal import Renewal
+from compiler.tir.statements.stmt import (
     Allocate,
     AllocateConst,
     AttrStmt,
@@ -28,7 +28,7 @@ from compiler.tir.stmt import (
     Stmt,
     seq,
 )
-from compiler.tir.stmt_functor import StmtMutator
+from compiler.tir.statements.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 MAX_STEPS = 1 << 16

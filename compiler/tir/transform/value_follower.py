@@ -5,8 +5,8 @@ from __future__ import annotations
 from compiler.ir.expr.primexpr import EQ, Call, IntImm, Not, PrimExpr, is_const_int
 from compiler.ir.node import rebuild
 from compiler.tir.analysis.buffer_values import BufferValues
-from compiler.tir.builtin import ASSUME, LIKELY, is_call
-from compiler.tir.stmt import (
+from compiler.tir.expr.builtin import ASSUME, LIKELY, is_call
+from compiler.tir.statements.stmt import (
     THREAD_KEYS,
     AssertStmt,
     AttrStmt,
@@ -19,7 +19,7 @@ from compiler.tir.stmt import (
     While,
     no_op,
 )
-from compiler.tir.stmt_functor import StmtExprMutator
+from compiler.tir.statements.stmt_functor import StmtExprMutator
 
 __all__ = ["StatementFollower", "StatementWalk", "ValueFollower", "without_likely"]
 

@@ -29,7 +29,7 @@ from compiler.ir.expr.primexpr import (
 )
 from compiler.ir.node import Node
 from compiler.ir.recursion import deep
-from compiler.tir.buffer import BufferLoad
+from compiler.tir.statements.buffer import BufferLoad
 
 
 class Facts(NamedTuple):

@@ -12,9 +12,20 @@ from compiler.ir.expr.substitute import free_vars, substitute
 from compiler.ir.node import rebuild
 from compiler.ir.structural import structural_equal
 from compiler.tir.analysis.side_effect import has_effect, is_pure
-from compiler.tir.buffer import BufferLoad, BufferStore
-from compiler.tir.stmt import Allocate, AssertStmt, AttrStmt, DeclBuffer, Evaluate, For, ForKind, LetStmt, Stmt, While
-from compiler.tir.stmt_functor import StmtExprVisitor
+from compiler.tir.statements.buffer import BufferLoad, BufferStore
+from compiler.tir.statements.stmt import (
+    Allocate,
+    AssertStmt,
+    AttrStmt,
+    DeclBuffer,
+    Evaluate,
+    For,
+    ForKind,
+    LetStmt,
+    Stmt,
+    While,
+)
+from compiler.tir.statements.stmt_functor import StmtExprVisitor
 from compiler.tir.transform.barrier_regions import Barriers
 from compiler.tir.transform.thread_vectors import MIN_THREADS, SplitLongLoops
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from compiler.ir.expr.primexpr import PrimExpr, Var, const
 from compiler.ir.node import rebuild
-from compiler.tir.buffer import Buffer, BufferLoad
-from compiler.tir.stmt import Allocate, BufferStore, Stmt
-from compiler.tir.stmt_functor import StmtExprMutator
+from compiler.tir.statements.buffer import Buffer, BufferLoad
+from compiler.tir.statements.stmt import Allocate, BufferStore, Stmt
+from compiler.tir.statements.stmt_functor import StmtExprMutator
 
 
 def widen_allocation(n: Allocate, var: Var, low: PrimExpr, lanes: int) -> tuple[Stmt, PrimExpr]:

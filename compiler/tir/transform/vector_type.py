@@ -21,11 +21,11 @@ from compiler.ir.expr.primexpr import (
 )
 from compiler.ir.functor import Visitor
 from compiler.ir.node import rebuild
-from compiler.tir.buffer import Buffer, BufferLoad
-from compiler.tir.builtin import ADDRESS_OF
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, DeclBuffer, Stmt
-from compiler.tir.stmt_functor import StmtExprMutator
+from compiler.tir.expr.builtin import ADDRESS_OF
+from compiler.tir.statements.buffer import Buffer, BufferLoad
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import Allocate, AttrStmt, BufferStore, DeclBuffer, Stmt
+from compiler.tir.statements.stmt_functor import StmtExprMutator
 from compiler.tir.transform.flat_memory import pointer_to
 
 

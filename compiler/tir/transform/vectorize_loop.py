@@ -12,14 +12,14 @@ from compiler.ir.node import Node, rebuild
 from compiler.ir.origin import inheriting
 from compiler.ir.transform import PassContext, register_config_option
 from compiler.tir.analysis.features import features
-from compiler.tir.buffer import BufferLoad, BufferStore
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import (
+from compiler.tir.statements.buffer import BufferLoad, BufferStore
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import (
     For,
     ForKind,
     Stmt,
 )
-from compiler.tir.stmt_functor import StmtMutator
+from compiler.tir.statements.stmt_functor import StmtMutator
 from compiler.tir.transform.device_targets import FunctionTarget, target_or_current
 from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.vectorizer import Vectorizer

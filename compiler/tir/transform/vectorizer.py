@@ -33,8 +33,7 @@ from compiler.ir.expr.substitute import substitute, uses_var
 from compiler.ir.functor import Mutator
 from compiler.ir.node import Node, rebuild
 from compiler.ir.op import CallEffect, Op
-from compiler.tir.buffer import BufferLoad
-from compiler.tir.builtin import (
+from compiler.tir.expr.builtin import (
     ACCESS_PTR,
     ADDRESS_OF,
     CALL_LLVM_PURE_INTRIN,
@@ -47,7 +46,8 @@ from compiler.tir.builtin import (
     VECTOR_HIGH,
     VECTOR_LOW,
 )
-from compiler.tir.stmt import (
+from compiler.tir.statements.buffer import BufferLoad
+from compiler.tir.statements.stmt import (
     Allocate,
     AssertStmt,
     AttrStmt,
@@ -60,7 +60,7 @@ from compiler.tir.stmt import (
     Stmt,
     While,
 )
-from compiler.tir.stmt_functor import StmtExprMutator
+from compiler.tir.statements.stmt_functor import StmtExprMutator
 from compiler.tir.transform.predication import ACTIVE_LANES, NoVectorForm, predicated
 from compiler.tir.transform.vector_memory import widen_allocation
 

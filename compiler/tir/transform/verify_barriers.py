@@ -10,9 +10,9 @@ from compiler.tir.analysis.divergent_threads import disagreeing_threads
 from compiler.tir.analysis.features import features
 from compiler.tir.analysis.thread_axes import launch_of, thread_axes
 from compiler.tir.analysis.uniformity import DivergentBarrier, divergent_barrier
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import For, IfThenElse, Stmt
-from compiler.tir.stmt_functor import StmtVisitor
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import For, IfThenElse, Stmt
+from compiler.tir.statements.stmt_functor import StmtVisitor
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 

@@ -10,9 +10,9 @@ from compiler.ir.origin import user_place
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.thread_axes import is_thread, launch_of, thread_axes
 from compiler.tir.analysis.verify_gpu_code import Violation, gpu_violations
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import AttrStmt, For
-from compiler.tir.stmt_functor import StmtVisitor
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import AttrStmt, For
+from compiler.tir.statements.stmt_functor import StmtVisitor
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 _TEXTS: dict[str, tuple[str, str]] = {

@@ -7,7 +7,7 @@ from compiler.ir.module import IRModule
 from compiler.ir.origin import user_place
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.verify import host_access
-from compiler.tir.function import PrimFunc
+from compiler.tir.statements.function import PrimFunc
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 

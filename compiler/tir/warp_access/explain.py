@@ -13,12 +13,12 @@ from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node
 from compiler.tir.analysis.thread_axes import launch_of
-from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
-from compiler.tir.builtin import IF_THEN_ELSE
-from compiler.tir.evaluation import Array
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import AttrStmt, For, IfThenElse, LetStmt, Stmt
-from compiler.tir.stmt_functor import StmtVisitor
+from compiler.tir.expr.builtin import IF_THEN_ELSE
+from compiler.tir.expr.evaluation import Array
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import AttrStmt, For, IfThenElse, LetStmt, Stmt
+from compiler.tir.statements.stmt_functor import StmtVisitor
 from compiler.tir.transform.kernel_code import KernelCode, with_device_memory
 from compiler.tir.warp_access.index_values import DataDependentError
 from compiler.tir.warp_access.operations import fragment_extents, instruction_operations, matrix_types, value_operations

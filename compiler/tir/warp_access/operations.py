@@ -14,8 +14,8 @@ from compiler.ir.expr.primexpr import BinaryOp, Call, PrimExpr, StringImm, Var
 from compiler.ir.functor import Visitor
 from compiler.ir.op import Op
 from compiler.ir.types import PointerType
-from compiler.tir.buffer import BufferLoad
-from compiler.tir.matrix_fragments import operand_dtype
+from compiler.tir.layout.matrix_fragments import operand_dtype
+from compiler.tir.statements.buffer import BufferLoad
 
 __all__ = ["fragment_extents", "instruction_operations", "matrix_types", "value_operations"]
 

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from compiler import te, tir
 from compiler.ir.expr.primexpr import PrimExpr
 from compiler.te.definition.tensor import Tensor
-from compiler.tir.buffer import Buffer
-from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.ir_builder import BufferVar, IRBuilder
-from compiler.tir.stmt import Stmt
+from compiler.tir.statements.buffer import Buffer
+from compiler.tir.statements.decl_buffer import decl_buffer
+from compiler.tir.statements.stmt import Stmt
 from compiler.topi.device.rows import Launch, Rows, launched
 
 __all__ = ["scanned"]

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from compiler import te, tir
 from compiler.ir.expr.primexpr import PrimExpr
 from compiler.te.definition.tensor import Tensor
-from compiler.tir.buffer import Buffer
-from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.ir_builder import BufferVar, IRBuilder
-from compiler.tir.stmt import Stmt
+from compiler.tir.statements.buffer import Buffer
+from compiler.tir.statements.decl_buffer import decl_buffer
+from compiler.tir.statements.stmt import Stmt
 from compiler.topi.device.bisection import bisected
 from compiler.topi.device.merge import Merge
 from compiler.topi.device.order import Elements, Order

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import IntImm, convert
 from compiler.te.definition.tensor import Tensor
-from compiler.tir.data_layout import layout as axes_of_layout
+from compiler.tir.layout.data_layout import layout as axes_of_layout
 from compiler.topi.definitions import named
 from compiler.topi.image.symbolic_resize import SymbolicAxis, resize_symbolic
 from compiler.topi.nn.conv import spatial_letters

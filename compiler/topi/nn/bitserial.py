@@ -14,7 +14,7 @@ from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import IterVar, PrimExpr, Var
 from compiler.te.definition.tensor import Tensor
-from compiler.tir.data_layout import layout
+from compiler.tir.layout.data_layout import layout
 from compiler.topi.compute import compute
 from compiler.topi.nn.conv import window_extent
 from compiler.topi.nn.pad import pad

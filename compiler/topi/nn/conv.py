@@ -9,7 +9,7 @@ from typing import TypeVar
 from compiler import te, tir
 from compiler.ir.expr.primexpr import IterVar, PrimExpr, Var
 from compiler.te.definition.tensor import Tensor
-from compiler.tir.data_layout import Layout, layout
+from compiler.tir.layout.data_layout import Layout, layout
 from compiler.topi.compute import ConvWindows, RowVectors, compute, computes_by_threads
 from compiler.topi.nn.pad import pad
 from compiler.topi.operands import Extent, Index, constant, dims, is_one

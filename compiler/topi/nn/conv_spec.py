@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from compiler.ir.error import ArgumentError, show
 from compiler.te.definition.tensor import Tensor
-from compiler.tir.data_layout import layout
+from compiler.tir.layout.data_layout import layout
 from compiler.topi.nn.conv import ConvSpec, spatial_letters
 from compiler.topi.nn.padding import Padding, pad_edges
 from compiler.topi.operands import dims

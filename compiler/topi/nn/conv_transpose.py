@@ -7,7 +7,7 @@ from dataclasses import replace
 from compiler import te
 from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.te.definition.tensor import Tensor
-from compiler.tir.data_layout import layout
+from compiler.tir.layout.data_layout import layout
 from compiler.topi.compute import RowVectors, compute, computes_by_threads
 from compiler.topi.nn.conv import ConvSpec, conv_windows
 from compiler.topi.nn.pad import dilate, pad

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from compiler import te, tir
 from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.te.definition.tensor import Tensor
-from compiler.tir.data_layout import layout
+from compiler.tir.layout.data_layout import layout
 from compiler.topi.compute import compute
 from compiler.topi.extrema import OF_TE, Extremum
 from compiler.topi.nn.conv import spatial_letters

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from compiler.ir.error import ArgumentError, expected
 from compiler.ir.expr.primexpr import IntImm, PrimExpr
 from compiler.te.definition.tensor import Tensor
-from compiler.tir.data_layout import layout
+from compiler.tir.layout.data_layout import layout
 from compiler.topi.definitions import named
 from compiler.topi.nn import pool
 from compiler.topi.nn import pool_grad as gradients

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.te.definition.tensor import Tensor
-from compiler.tir.data_layout import layout as axes_of_layout
+from compiler.tir.layout.data_layout import layout as axes_of_layout
 from compiler.topi.compute import compute
 from compiler.topi.operands import dims
 from compiler.topi.tag import Tag

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from compiler import te, tir
 from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.te.definition.tensor import Tensor
-from compiler.tir.data_layout import layout
+from compiler.tir.layout.data_layout import layout
 from compiler.topi.compute import compute
 from compiler.topi.operands import Index, dims, replaced
 from compiler.topi.tag import Tag

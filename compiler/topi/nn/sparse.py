@@ -10,9 +10,9 @@ from compiler import te, tir
 from compiler.ir.error import ArgumentError, expected
 from compiler.ir.expr.primexpr import PrimExpr
 from compiler.te.definition.tensor import Tensor
-from compiler.tir.buffer import Buffer
 from compiler.tir.ir_builder import create
-from compiler.tir.stmt import Stmt
+from compiler.tir.statements.buffer import Buffer
+from compiler.tir.statements.stmt import Stmt
 from compiler.topi.compute import compute
 from compiler.topi.nn.pad import pad
 from compiler.topi.operands import Extent, dims, product

@@ -12,9 +12,9 @@ from compiler import te, tir
 from compiler.ir.error import expected
 from compiler.ir.expr.primexpr import PrimExpr
 from compiler.te.definition.tensor import Tensor
-from compiler.tir.buffer import Buffer
 from compiler.tir.ir_builder import BufferVar, IRBuilder, create
-from compiler.tir.stmt import Stmt
+from compiler.tir.statements.buffer import Buffer
+from compiler.tir.statements.stmt import Stmt
 from compiler.topi.operands import Extent, Index, dims
 from compiler.topi.vision.nms import shared_area
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from compiler import te, tir
 from compiler.ir.expr.primexpr import PrimExpr, Var, convert
 from compiler.te.definition.tensor import Tensor
-from compiler.tir.buffer import Buffer
 from compiler.tir.ir_builder import BufferVar, create
-from compiler.tir.stmt import Stmt
+from compiler.tir.statements.buffer import Buffer
+from compiler.tir.statements.stmt import Stmt
 from compiler.topi.compute import compute
 from compiler.topi.operands import Index, dims
 from compiler.topi.sorting import argsort

@@ -14,7 +14,7 @@ from compiler.ir.expr.primexpr import Add, Var
 from compiler.ir.origin import OriginTable, derived_from, recording
 from compiler.ir.printing.text import TextBuilder
 from compiler.target.assembly_summary import assembly_summary
-from compiler.tir import printer
+from compiler.tir.printing import printer
 
 
 @pytest.fixture

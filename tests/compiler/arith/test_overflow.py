@@ -40,8 +40,8 @@ from compiler.ir.expr.primexpr import (
     Sub,
     Var,
 )
-from compiler.tir.buffer import BufferLoad
-from compiler.tir.decl_buffer import decl_buffer
+from compiler.tir.statements.buffer import BufferLoad
+from compiler.tir.statements.decl_buffer import decl_buffer
 from tests.compiler.arith.expressions import examples
 
 i = Var("i", "int32")

@@ -24,7 +24,7 @@ def _installed() -> None:
     [
         ("tvm", "compiler"),
         ("tvm.te", "compiler.te"),
-        ("tvm.tir.stmt_functor", "compiler.tir.stmt_functor"),
+        ("tvm.tir.stmt_functor", "compiler.tir.statements.stmt_functor"),
         ("tvm.tir.transform", "compiler.tir.transform"),
         ("tvm.transform", "compiler.ir.transform"),
         ("tvm.ir.transform", "compiler.ir.transform"),

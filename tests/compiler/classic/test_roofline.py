@@ -10,7 +10,7 @@ import compiler.relay
 from compiler.classic.roofline import SaveLoweredTIR
 from compiler.ir import IRModule
 from compiler.ir.transform import PassContext
-from compiler.tir.function import PrimFunc
+from compiler.tir.statements.function import PrimFunc
 
 relay: Any = compiler.relay
 

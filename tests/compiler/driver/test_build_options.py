@@ -8,8 +8,8 @@ import pytest
 
 import compiler as tvm
 from compiler import te
-from compiler.tir.stmt import For
-from compiler.tir.stmt_functor import post_order_visit
+from compiler.tir.statements.stmt import For
+from compiler.tir.statements.stmt_functor import post_order_visit
 
 
 def _column():

@@ -16,8 +16,8 @@ from compiler.tir import Evaluate, Stmt
 from compiler.tir.analysis.uniformity import is_barrier
 from compiler.tir.sanitizer import Fault
 from compiler.tir.sanitizer import sanitize as sanitize_function
-from compiler.tir.stmt import no_op
-from compiler.tir.stmt_functor import StmtMutator
+from compiler.tir.statements.stmt import no_op
+from compiler.tir.statements.stmt_functor import StmtMutator
 from tests.compiler.driver.gpu_programs import KINDS, random_program
 from tests.compiler.driver.gpu_types import typed_program
 

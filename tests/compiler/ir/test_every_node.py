@@ -32,7 +32,7 @@ from compiler.runtime.arrays.ndarray import NDArray, array
 from compiler.te.definition.tensor import Operation
 from compiler.tir.analysis import undefined_vars
 from compiler.tir.script import from_source
-from compiler.tir.stmt import Stmt
+from compiler.tir.statements.stmt import Stmt
 
 ABSTRACT = (BinaryOp, CmpOp, Operation)
 """Bases that have fields."""

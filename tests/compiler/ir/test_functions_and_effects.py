@@ -6,8 +6,8 @@ from compiler import ir, tir
 from compiler.ir.expr.primexpr import Var, const
 from compiler.ir.module import IRModule
 from compiler.ir.op import CallEffect, Op, register_op_attr
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Evaluate, LetStmt
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import Evaluate, LetStmt
 from compiler.tir.transform import RemoveNoOp
 
 

@@ -12,8 +12,8 @@ from compiler.ir.transform import PassContext
 from compiler.runtime.cuda import driver as cuda_driver
 from compiler.runtime.cuda.driver import CudaDriver
 from compiler.tir.analysis.thread_axes import thread_axes
-from compiler.tir.decl_buffer import decl_buffer
-from compiler.tir.function import PrimFunc
+from compiler.tir.statements.decl_buffer import decl_buffer
+from compiler.tir.statements.function import PrimFunc
 from compiler.tir.transform.emulate_threads import EmulateThreads
 
 ATTRIBUTES = {

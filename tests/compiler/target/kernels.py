@@ -14,10 +14,10 @@ from compiler.runtime.arrays.ndarray import array, empty
 from compiler.runtime.modules.module import Module
 from compiler.target.codegen.llvm import codegen, runtime_module
 from compiler.target.target import Target
-from compiler.tir.buffer import Buffer, BufferLoad
-from compiler.tir.decl_buffer import decl_buffer
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import BufferStore, For, ForKind, Stmt
+from compiler.tir.statements.buffer import Buffer, BufferLoad
+from compiler.tir.statements.decl_buffer import decl_buffer
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import BufferStore, For, ForKind, Stmt
 
 Array = np.ndarray[Any, Any]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from compiler import te
 from compiler.te.lowering.to_tir import schedule_to_prim_func
-from compiler.tir.printer import script
+from compiler.tir.printing.printer import script
 
 
 def matmul(rows: Any = 64, columns: Any = 64, inner: Any = 64) -> tuple[te.Tensor, te.Tensor, te.Tensor]:

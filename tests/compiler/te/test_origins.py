@@ -6,7 +6,7 @@ from typing import Any
 
 from compiler.ir.origin import OriginTable, recording
 from compiler.te.lowering.to_tir import schedule_to_prim_func
-from compiler.tir.printer import script
+from compiler.tir.printing.printer import script
 
 SCRIPT = """
 from compiler import te

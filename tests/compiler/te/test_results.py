@@ -10,8 +10,8 @@ import pytest
 import compiler as tvm
 from compiler import te, tir
 from compiler.te.lowering.to_tir import schedule_to_prim_func
-from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.interpreter import interpret
+from compiler.tir.statements.decl_buffer import decl_buffer
 
 Array = np.ndarray[Any, Any]
 rng = np.random.default_rng(0)

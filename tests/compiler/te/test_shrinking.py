@@ -16,7 +16,7 @@ from compiler import te
 from compiler.te.shrinking import NotShrinkable, shrink_blocks, shrink_schedule
 from compiler.te.shrinking.sizes import small_sizes
 from compiler.tir.access_trace import loop_structure
-from compiler.tir.function import PrimFunc
+from compiler.tir.statements.function import PrimFunc
 
 
 def matmul(n: int, tile: tuple[int, int, int]) -> tuple[Any, list[Any]]:

@@ -11,8 +11,8 @@ import pytest
 from compiler import build, lower, nd, te, tir
 from compiler.ir.error import ArgumentError, LoweringError, ScheduleError
 from compiler.ir.expr.substitute import post_order_visit
-from compiler.tir.buffer import BufferLoad
-from compiler.tir.stmt import BufferStore
+from compiler.tir.statements.buffer import BufferLoad
+from compiler.tir.statements.stmt import BufferStore
 
 Mapping = Callable[..., Any]
 Program = tuple[te.Tensor, te.Tensor, te.Tensor]

@@ -18,13 +18,13 @@ from compiler.ir.expr.substitute import free_vars, substitute
 from compiler.ir.module import IRModule
 from compiler.ir.structural import assert_structural_equal, structural_equal
 from compiler.runtime.arrays import ndarray
-from compiler.tir.block import Block, BlockRealize, MatchBufferRegion, contains_block
-from compiler.tir.buffer import BufferRegion, BufferStore
-from compiler.tir.decl_buffer import decl_buffer
-from compiler.tir.function import PrimFunc
 from compiler.tir.interpreter import UninitializedRead, interpret
 from compiler.tir.script import from_source
 from compiler.tir.script import tir as T
+from compiler.tir.statements.block import Block, BlockRealize, MatchBufferRegion, contains_block
+from compiler.tir.statements.buffer import BufferRegion, BufferStore
+from compiler.tir.statements.decl_buffer import decl_buffer
+from compiler.tir.statements.function import PrimFunc
 
 Array = np.ndarray[Any, Any]
 

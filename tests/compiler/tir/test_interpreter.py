@@ -27,14 +27,14 @@ from compiler.ir.expr.primexpr import (
     convert,
 )
 from compiler.ir.types import PointerType, PrimType
-from compiler.tir import op
-from compiler.tir.buffer import Buffer, BufferLoad
-from compiler.tir.decl_buffer import decl_buffer
-from compiler.tir.evaluation import DivisionByZero
-from compiler.tir.function import PrimFunc
+from compiler.tir.expr import op
+from compiler.tir.expr.evaluation import DivisionByZero
 from compiler.tir.interpreter import AssertionFailed, OutOfBounds, UninitializedRead, interpret
-from compiler.tir.producer_stmt import BufferRealize
-from compiler.tir.stmt import (
+from compiler.tir.statements.buffer import Buffer, BufferLoad
+from compiler.tir.statements.decl_buffer import decl_buffer
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.producer_stmt import BufferRealize
+from compiler.tir.statements.stmt import (
     Allocate,
     AssertStmt,
     AttrStmt,

@@ -13,8 +13,8 @@ from compiler.tir.analysis import (
 from compiler.tir.analysis import (
     get_prim_func_arg_and_result_memory_constraints as get_constraints,
 )
-from compiler.tir.function import PrimFunc
 from compiler.tir.script import from_source
+from compiler.tir.statements.function import PrimFunc
 
 TENSOR = relay.TensorType((8, 8), "float32")
 

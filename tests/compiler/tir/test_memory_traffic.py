@@ -11,7 +11,7 @@ import compiler as tvm
 from compiler import te
 from compiler.tir.access_trace import CacheLevel, record_accesses, simulate_caches
 from compiler.tir.analysis.memory_traffic import memory_traffic
-from compiler.tir.function import PrimFunc
+from compiler.tir.statements.function import PrimFunc
 
 LINE = 16
 

@@ -7,7 +7,7 @@ import pytest
 from compiler.ir.module import IRModule
 from compiler.tir.analysis import find_anchor_block
 from compiler.tir.schedule import ScheduleError
-from compiler.tir.schedule.out_of_bounds import OOBChecker
+from compiler.tir.schedule.facts.out_of_bounds import OOBChecker
 from compiler.tir.script import from_source
 
 

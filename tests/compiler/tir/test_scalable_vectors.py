@@ -15,12 +15,12 @@ from compiler.ir.serialization.json_format import load_json, save_json
 from compiler.ir.structural import assert_structural_equal
 from compiler.runtime.arrays.ndarray import array
 from compiler.target.target import Target
-from compiler.tir import op as tir
-from compiler.tir.buffer import BufferLoad, BufferStore
-from compiler.tir.decl_buffer import decl_buffer
-from compiler.tir.function import PrimFunc
+from compiler.tir.expr import op as tir
 from compiler.tir.interpreter import interpret
 from compiler.tir.script import from_source
+from compiler.tir.statements.buffer import BufferLoad, BufferStore
+from compiler.tir.statements.decl_buffer import decl_buffer
+from compiler.tir.statements.function import PrimFunc
 from compiler.tir.transform import VectorizeLoop
 from tests.compiler.tir.transform.programs import apply
 

@@ -14,8 +14,8 @@ from compiler.ir.module import IRModule
 from compiler.relay.ty import TensorType
 from compiler.runtime.modules.module import ENTRY
 from compiler.tir.analysis.memory import calculate_constant_bytes, calculate_workspace_bytes
-from compiler.tir.buffer import Buffer
-from compiler.tir.function import PrimFunc
+from compiler.tir.statements.buffer import Buffer
+from compiler.tir.statements.function import PrimFunc
 
 __all__ = ["AOTLowerMain", "CallType", "CreateExecutorMetadata", "CreateFunctionMetadata"]
 

@@ -29,7 +29,7 @@ from compiler.target.virtual_device import VirtualDevice
 from compiler.te.definition.tensor import Tensor
 from compiler.te.lowering import create_prim_func
 from compiler.te.scheduling.schedule import Schedule
-from compiler.tir.function import PrimFunc
+from compiler.tir.statements.function import PrimFunc
 
 __all__ = [
     "CCacheKey",

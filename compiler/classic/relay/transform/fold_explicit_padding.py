@@ -12,7 +12,7 @@ from compiler.relay.expr import Call
 from compiler.relay.op.nn.pad import PadAttrs
 from compiler.relay.transform.rewriter import GraphMutator, RewritePass, call_of, op_name, scalar_value, tensor_type
 from compiler.runtime.arrays.ndarray import numpy_dtype
-from compiler.tir.data_layout import layout
+from compiler.tir.layout.data_layout import layout
 from compiler.topi.nn.conv import spatial_letters
 
 __all__ = ["FoldExplicitPadding"]

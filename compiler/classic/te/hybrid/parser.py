@@ -30,9 +30,9 @@ from compiler.te.definition.hybrid_op import HybridOp
 from compiler.te.definition.mutator import TensorMutator
 from compiler.te.definition.operation import placeholder
 from compiler.te.definition.tensor import Tensor
-from compiler.tir.producer_stmt import ProducerStore
 from compiler.tir.script.source import ScriptError, Source
-from compiler.tir.stmt import AssertStmt, AttrStmt, Evaluate, For, ForKind, IfThenElse, Stmt, seq
+from compiler.tir.statements.producer_stmt import ProducerStore
+from compiler.tir.statements.stmt import AssertStmt, AttrStmt, Evaluate, For, ForKind, IfThenElse, Stmt, seq
 
 __all__ = ["parse_function", "source_to_op"]
 

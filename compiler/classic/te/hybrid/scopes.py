@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import PrimExpr, Range, const
 from compiler.te.definition.tensor import Tensor
-from compiler.tir.producer_stmt import ProducerRealize
-from compiler.tir.stmt import Stmt
+from compiler.tir.statements.producer_stmt import ProducerRealize
+from compiler.tir.statements.stmt import Stmt
 
 __all__ = ["LoopVariable", "Scalar", "Scopes"]
 

@@ -39,8 +39,18 @@ from compiler.ir.expr.primexpr import (
 )
 from compiler.ir.functor import Functor
 from compiler.te.definition.tensor import Tensor
-from compiler.tir.producer_stmt import ProducerRealize, ProducerStore
-from compiler.tir.stmt import AssertStmt, AttrStmt, Evaluate, For, ForKind, IfThenElse, LetStmt, SeqStmt, Stmt
+from compiler.tir.statements.producer_stmt import ProducerRealize, ProducerStore
+from compiler.tir.statements.stmt import (
+    AssertStmt,
+    AttrStmt,
+    Evaluate,
+    For,
+    ForKind,
+    IfThenElse,
+    LetStmt,
+    SeqStmt,
+    Stmt,
+)
 
 __all__ = ["write_script"]
 

@@ -10,7 +10,7 @@ from compiler.classic.tir.intrinsics.dot_product_common import (
 )
 from compiler.classic.tir.intrinsics.products import DotProduct, register_intrinsic
 from compiler.ir import dtype as dt
-from compiler.tir.function import PrimFunc
+from compiler.tir.statements.function import PrimFunc
 
 __all__ = [
     "DP4A_S8S8S32_INTRIN",

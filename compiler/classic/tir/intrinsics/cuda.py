@@ -32,10 +32,10 @@ from compiler.classic.tir.intrinsics.mma_m16n8k8 import (
 )
 from compiler.classic.tir.intrinsics.products import register_intrinsic
 from compiler.ir.expr.primexpr import PrimExpr
-from compiler.tir.buffer import Buffer
-from compiler.tir.function import PrimFunc
-from compiler.tir.matrix_fragments import WARP as WARP_SIZE
+from compiler.tir.layout.matrix_fragments import WARP as WARP_SIZE
 from compiler.tir.script import from_source
+from compiler.tir.statements.buffer import Buffer
+from compiler.tir.statements.function import PrimFunc
 
 __all__ = [
     "HALF_WARP",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from compiler.classic.tir.intrinsics.products import register_intrinsic
 from compiler.ir import dtype as dt
-from compiler.tir.function import PrimFunc
 from compiler.tir.script import from_source
+from compiler.tir.statements.function import PrimFunc
 
 __all__ = [
     "DP4A_S8S8S32_INTRIN",

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from compiler.ir.expr.primexpr import PrimExpr
-from compiler.tir.matrix_fragments import Number, fragment_element, fragment_place
+from compiler.tir.layout.matrix_fragments import Number, fragment_element, fragment_place
 
 __all__ = [
     "MFMA_LAYOUTS",

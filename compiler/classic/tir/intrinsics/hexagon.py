@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compiler.classic.tir.intrinsics.products import DotProduct, register_intrinsic
 from compiler.ir import dtype as dt
-from compiler.tir.function import PrimFunc
+from compiler.tir.statements.function import PrimFunc
 
 __all__ = [
     "VDMPY_i16i16i32_INTRIN",

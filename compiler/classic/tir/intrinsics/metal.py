@@ -7,8 +7,8 @@ from compiler.classic.tir.intrinsics.products import register_intrinsic
 from compiler.classic.tir.intrinsics.program_text import function_head, match_buffer, parse_function, root_block, whole
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import PrimExpr
-from compiler.tir.buffer import Buffer
-from compiler.tir.function import PrimFunc
+from compiler.tir.statements.buffer import Buffer
+from compiler.tir.statements.function import PrimFunc
 
 __all__ = [
     "get_make_filled_simdgroup_matrix_intrin",

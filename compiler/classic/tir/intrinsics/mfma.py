@@ -23,7 +23,7 @@ from compiler.classic.tir.intrinsics.program_text import (
     whole,
 )
 from compiler.ir.error import ArgumentError
-from compiler.tir.function import PrimFunc
+from compiler.tir.statements.function import PrimFunc
 
 __all__ = [
     "CONSTANTS",

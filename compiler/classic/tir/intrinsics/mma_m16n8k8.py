@@ -19,8 +19,8 @@ from compiler.classic.tir.intrinsics.program_text import (
     whole,
 )
 from compiler.ir.expr.primexpr import ExprLike
-from compiler.tir.function import PrimFunc
-from compiler.tir.matrix_fragments import WARP
+from compiler.tir.layout.matrix_fragments import WARP
+from compiler.tir.statements.function import PrimFunc
 
 __all__ = [
     "get_index_A",

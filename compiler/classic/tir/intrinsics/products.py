@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from compiler.tir.function import PrimFunc
-from compiler.tir.intrin_registry import TensorIntrin
+from compiler.tir.expr.intrin_registry import TensorIntrin
 from compiler.tir.script import from_source
+from compiler.tir.statements.function import PrimFunc
 
 __all__ = ["DotProduct", "register_intrinsic"]
 

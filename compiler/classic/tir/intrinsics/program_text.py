@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from compiler.tir.function import PrimFunc
 from compiler.tir.script import from_source
+from compiler.tir.statements.function import PrimFunc
 
 __all__ = ["function_head", "match_buffer", "parse_function", "root_block", "thread_loop", "whole"]
 

@@ -10,9 +10,9 @@ from compiler.ir.context_stack import ContextStack
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr.primexpr import IterVar, Var
 from compiler.ir.module import IRModule
-from compiler.tir.buffer import Buffer
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Stmt
+from compiler.tir.statements.buffer import Buffer
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import Stmt
 
 __all__ = ["IRBuilder", "IRBuilderFrame"]
 

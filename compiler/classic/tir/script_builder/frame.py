@@ -12,12 +12,12 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.types import Type
 from compiler.tir.analysis.block_access import get_block_access_region
-from compiler.tir.block import Block, BlockRealize, MatchBufferRegion
-from compiler.tir.buffer import Buffer
-from compiler.tir.function import PrimFunc
 from compiler.tir.script.definitions import Loop, Scope, Wrap, sequence_of
-from compiler.tir.stmt import IfThenElse, Stmt, While
-from compiler.tir.stmt_functor import StmtMutator
+from compiler.tir.statements.block import Block, BlockRealize, MatchBufferRegion
+from compiler.tir.statements.buffer import Buffer
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import IfThenElse, Stmt, While
+from compiler.tir.statements.stmt_functor import StmtMutator
 
 __all__ = [
     "AllocateConstFrame",

@@ -12,8 +12,8 @@ from compiler.classic.tir.script_builder.frame import IRModuleFrame
 from compiler.ir.error import ArgumentError, unknown_name
 from compiler.ir.extension import extension_point
 from compiler.ir.function import GlobalVar
-from compiler.tir.function import PrimFunc
 from compiler.tir.script.definitions import unwrapped
+from compiler.tir.statements.function import PrimFunc
 
 __all__ = [
     "IRModuleFrame",

@@ -34,13 +34,13 @@ from compiler.classic.tir.script_builder.frame import (
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr.primexpr import ExprLike, IterVar, PrimExpr, Range, Var, const, convert
 from compiler.ir.types import Type
-from compiler.tir.block import MatchBufferRegion
-from compiler.tir.buffer import Buffer as BufferNode
-from compiler.tir.buffer import BufferRegion
 from compiler.tir.script import tir as words
 from compiler.tir.script.blocks import AxisDeclaration, BlockFact
 from compiler.tir.script.definitions import Declaration, Loop, Scope
-from compiler.tir.stmt import Stmt
+from compiler.tir.statements.block import MatchBufferRegion
+from compiler.tir.statements.buffer import Buffer as BufferNode
+from compiler.tir.statements.buffer import BufferRegion
+from compiler.tir.statements.stmt import Stmt
 
 __all__ = [
     "Buffer",

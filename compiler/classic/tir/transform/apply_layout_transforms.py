@@ -10,12 +10,12 @@ from compiler.ir.expr.primexpr import PrimExpr, Range
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext
-from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
-from compiler.tir.function import PrimFunc
-from compiler.tir.index_map import IndexMap
-from compiler.tir.producer_stmt import BufferRealize
-from compiler.tir.stmt import DeclBuffer, Stmt
-from compiler.tir.stmt_functor import StmtExprMutator
+from compiler.tir.layout.index_map import IndexMap
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.producer_stmt import BufferRealize
+from compiler.tir.statements.stmt import DeclBuffer, Stmt
+from compiler.tir.statements.stmt_functor import StmtExprMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 __all__ = ["ApplyLayoutTransforms"]

@@ -7,9 +7,9 @@ from compiler.ir.expr.substitute import substitute
 from compiler.ir.module import IRModule
 from compiler.ir.node import N, rebuild
 from compiler.ir.transform import PassContext
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Allocate, AllocateConst, AttrStmt, For, LetStmt, Stmt
-from compiler.tir.stmt_functor import StmtExprMutator
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import Allocate, AllocateConst, AttrStmt, For, LetStmt, Stmt
+from compiler.tir.statements.stmt_functor import StmtExprMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 

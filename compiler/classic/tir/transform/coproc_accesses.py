@@ -10,9 +10,19 @@ from compiler.arith.int_set import IntervalSet, IntSet
 from compiler.arith.interval_arithmetic import eval_set
 from compiler.ir.expr.primexpr import Call, IntImm, IterVar, Range, Var
 from compiler.ir.functor import Visitor
-from compiler.tir.buffer import BufferLoad
-from compiler.tir.builtin import ACCESS_PTR
-from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, Evaluate, For, IfThenElse, LetStmt, Stmt, While
+from compiler.tir.expr.builtin import ACCESS_PTR
+from compiler.tir.statements.buffer import BufferLoad
+from compiler.tir.statements.stmt import (
+    Allocate,
+    AttrStmt,
+    BufferStore,
+    Evaluate,
+    For,
+    IfThenElse,
+    LetStmt,
+    Stmt,
+    While,
+)
 
 COPROC_SCOPE = "coproc_scope"
 """Attribute whose body a coprocessor carries out: its subject is the coprocessor, its value the unit of it."""

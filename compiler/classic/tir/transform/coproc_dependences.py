@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from compiler.classic.tir.transform.coproc_accesses import COPROC_SCOPE
 from compiler.ir.error import LoweringError, show
 from compiler.ir.expr.primexpr import IntImm, IterVar
-from compiler.tir.stmt import AttrStmt, For, IfThenElse, Stmt, While
-from compiler.tir.stmt_functor import StmtVisitor
+from compiler.tir.statements.stmt import AttrStmt, For, IfThenElse, Stmt, While
+from compiler.tir.statements.stmt_functor import StmtVisitor
 
 Token = tuple[int, int]
 """From which unit to which one."""

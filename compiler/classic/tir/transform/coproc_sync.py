@@ -15,9 +15,9 @@ from compiler.ir.module import IRModule
 from compiler.ir.op import Op
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Evaluate, For, Stmt, While, seq
-from compiler.tir.stmt_functor import StmtExprMutator
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import Evaluate, For, Stmt, While, seq
+from compiler.tir.statements.stmt_functor import StmtExprMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 Inserted = dict[Stmt, list[Stmt]]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from compiler.ir.expr.primexpr import const
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import AttrStmt
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import AttrStmt
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 

@@ -9,10 +9,10 @@ from compiler.ir.expr.primexpr import IntImm, IterVar, Var
 from compiler.ir.expr.substitute import free_vars
 from compiler.ir.module import IRModule
 from compiler.ir.transform import ModulePass, PassContext
-from compiler.tir.block import Block, BlockRealize
-from compiler.tir.function import PrimFunc
 from compiler.tir.schedule.schedule import Schedule
-from compiler.tir.stmt import For, ForKind
+from compiler.tir.statements.block import Block, BlockRealize
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import For, ForKind
 from compiler.tir.transform.device_targets import FunctionTarget, target_or_current
 from compiler.tir.transform.pass_base import PrimFuncPass
 

@@ -10,9 +10,9 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import Pass, PassContext
 from compiler.runtime.arrays.ndarray import NDArray
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import AllocateConst, Stmt
-from compiler.tir.stmt_functor import StmtMutator
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import AllocateConst, Stmt
+from compiler.tir.statements.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 CONSTANTS = "constants"

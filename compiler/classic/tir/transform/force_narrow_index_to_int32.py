@@ -11,9 +11,9 @@ from compiler.ir.functor import AnyNode
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node, duplicate, rebuild, structure
 from compiler.ir.transform import PassContext
-from compiler.tir.buffer import Buffer
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt_functor import StmtExprMutator
+from compiler.tir.statements.buffer import Buffer
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt_functor import StmtExprMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 

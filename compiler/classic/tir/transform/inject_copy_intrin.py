@@ -13,11 +13,11 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
-from compiler.tir.buffer import Buffer, BufferLoad
-from compiler.tir.builtin import IF_THEN_ELSE
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import AttrStmt, BufferStore, For, Stmt
-from compiler.tir.stmt_functor import StmtMutator
+from compiler.tir.expr.builtin import IF_THEN_ELSE
+from compiler.tir.statements.buffer import Buffer, BufferLoad
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import AttrStmt, BufferStore, For, Stmt
+from compiler.tir.statements.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 Instruction = Callable[[Buffer, Buffer, list[PrimExpr], list[PrimExpr], PrimExpr | None], Stmt]

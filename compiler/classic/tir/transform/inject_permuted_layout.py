@@ -10,13 +10,13 @@ from compiler.ir.node import rebuild
 from compiler.ir.op import Op
 from compiler.ir.origin import user_place
 from compiler.ir.transform import PassContext
-from compiler.tir.arithmetic import bitwise_xor, floordiv, floormod
-from compiler.tir.block import Block
-from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
-from compiler.tir.builtin import ACCESS_PTR, is_call
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import THREAD_KEYS, AttrStmt, For, Stmt
-from compiler.tir.stmt_functor import StmtExprMutator
+from compiler.tir.expr.arithmetic import bitwise_xor, floordiv, floormod
+from compiler.tir.expr.builtin import ACCESS_PTR, is_call
+from compiler.tir.statements.block import Block
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import THREAD_KEYS, AttrStmt, For, Stmt
+from compiler.tir.statements.stmt_functor import StmtExprMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 __all__ = ["InjectPermutedLayout"]

@@ -10,11 +10,11 @@ from compiler.ir.function import GlobalVar
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import ModulePass, PassContext
-from compiler.tir.builtin import RET
-from compiler.tir.function import PrimFunc
-from compiler.tir.renewal import Renewal
-from compiler.tir.stmt import DeclBuffer, Evaluate, LetStmt, Stmt
-from compiler.tir.stmt_functor import StmtMutator
+from compiler.tir.expr.builtin import RET
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.renewal import Renewal
+from compiler.tir.statements.stmt import DeclBuffer, Evaluate, LetStmt, Stmt
+from compiler.tir.statements.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 

@@ -11,10 +11,10 @@ from compiler.ir.node import Node, duplicate
 from compiler.ir.origin import derived_from
 from compiler.ir.source_span import SourceName, Span
 from compiler.ir.transform import PassContext
-from compiler.tir.function import PrimFunc
-from compiler.tir.printer import script
-from compiler.tir.stmt import SeqStmt, Stmt
-from compiler.tir.stmt_functor import StmtExprMutator
+from compiler.tir.printing.printer import script
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import SeqStmt, Stmt
+from compiler.tir.statements.stmt_functor import StmtExprMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 __all__ = ["InstallDebugSpans"]

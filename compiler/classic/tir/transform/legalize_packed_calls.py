@@ -10,12 +10,12 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
-from compiler.tir.buffer import Buffer
-from compiler.tir.builtin import STACK_MAKE_ARRAY, STACK_MAKE_SHAPE, is_call, reinterpret
-from compiler.tir.device_ops import CALL_CPACKED
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Evaluate, Stmt
-from compiler.tir.stmt_functor import StmtMutator
+from compiler.tir.expr.builtin import STACK_MAKE_ARRAY, STACK_MAKE_SHAPE, is_call, reinterpret
+from compiler.tir.expr.device_ops import CALL_CPACKED
+from compiler.tir.statements.buffer import Buffer
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import Evaluate, Stmt
+from compiler.tir.statements.stmt_functor import StmtMutator
 from compiler.tir.transform.argument_stacks import packed_arguments
 from compiler.tir.transform.pass_base import PrimFuncPass
 

@@ -11,9 +11,19 @@ from compiler.ir.node import rebuild
 from compiler.ir.structural import structural_equal
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, Evaluate, For, IfThenElse, LetStmt, SeqStmt, Stmt
-from compiler.tir.stmt_functor import StmtMutator
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import (
+    Allocate,
+    AttrStmt,
+    BufferStore,
+    Evaluate,
+    For,
+    IfThenElse,
+    LetStmt,
+    SeqStmt,
+    Stmt,
+)
+from compiler.tir.statements.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 

@@ -7,14 +7,14 @@ from compiler.ir.error import LoweringError
 from compiler.ir.expr.primexpr import Call, PrimExpr, Var, const
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
-from compiler.tir.allocations import pointer_scope
 from compiler.tir.analysis.features import features
-from compiler.tir.buffer import Buffer, BufferLoad
-from compiler.tir.builtin import ACCESS_PTR, address_of
-from compiler.tir.function import PrimFunc
-from compiler.tir.memory_info import MemoryInfo, is_tagged, memory_info
-from compiler.tir.stmt import Allocate, LetStmt, Stmt
-from compiler.tir.stmt_functor import StmtExprMutator
+from compiler.tir.expr.builtin import ACCESS_PTR, address_of
+from compiler.tir.statements.allocations import pointer_scope
+from compiler.tir.statements.buffer import Buffer, BufferLoad
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.memory_info import MemoryInfo, is_tagged, memory_info
+from compiler.tir.statements.stmt import Allocate, LetStmt, Stmt
+from compiler.tir.statements.stmt_functor import StmtExprMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 

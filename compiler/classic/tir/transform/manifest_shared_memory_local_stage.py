@@ -12,12 +12,12 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import user_place
 from compiler.ir.transform import PassContext
-from compiler.tir.block import Block, BlockRealize
-from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
-from compiler.tir.decl_buffer import decl_buffer
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import For, ForKind, Stmt, seq
-from compiler.tir.stmt_functor import StmtMutator
+from compiler.tir.statements.block import Block, BlockRealize
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
+from compiler.tir.statements.decl_buffer import decl_buffer
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import For, ForKind, Stmt, seq
+from compiler.tir.statements.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 __all__ = ["ManifestSharedMemoryLocalStage"]

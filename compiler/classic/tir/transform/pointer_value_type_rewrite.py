@@ -6,7 +6,7 @@ from compiler.ir.expr.primexpr import Ramp
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
-from compiler.tir.function import PrimFunc
+from compiler.tir.statements.function import PrimFunc
 from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.vector_type import use_vector_types_of_parameters
 

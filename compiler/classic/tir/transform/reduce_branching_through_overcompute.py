@@ -14,11 +14,11 @@ from compiler.ir.structural import structural_equal
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.buffer_values import BufferValues
 from compiler.tir.analysis.buffer_writes import Access, reads_of, writes_of
-from compiler.tir.buffer import BufferStore
-from compiler.tir.function import PrimFunc
-from compiler.tir.op import all as all_of
-from compiler.tir.stmt import IfThenElse, Stmt, is_no_op
-from compiler.tir.stmt_functor import StmtExprMutator
+from compiler.tir.expr.op import all as all_of
+from compiler.tir.statements.buffer import BufferStore
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import IfThenElse, Stmt, is_no_op
+from compiler.tir.statements.stmt_functor import StmtExprMutator
 from compiler.tir.transform.dead_stores import DeadStores
 from compiler.tir.transform.known_stores import KnownStores
 from compiler.tir.transform.pass_base import PrimFuncPass

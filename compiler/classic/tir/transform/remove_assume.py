@@ -5,10 +5,10 @@ from __future__ import annotations
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
-from compiler.tir.builtin import ASSUME, is_call
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Evaluate, Stmt, no_op
-from compiler.tir.stmt_functor import StmtMutator
+from compiler.tir.expr.builtin import ASSUME, is_call
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import Evaluate, Stmt, no_op
+from compiler.tir.statements.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.remove_no_op import without_no_ops
 

@@ -9,11 +9,11 @@ from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
-from compiler.tir.buffer import BufferLoad
-from compiler.tir.builtin import UNDEF
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import BufferStore, LetStmt, Stmt, no_op
-from compiler.tir.stmt_functor import StmtMutator
+from compiler.tir.expr.builtin import UNDEF
+from compiler.tir.statements.buffer import BufferLoad
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import BufferStore, LetStmt, Stmt, no_op
+from compiler.tir.statements.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.remove_no_op import without_empty_parts
 

@@ -7,8 +7,8 @@ import math
 from compiler.ir.expr.primexpr import LT, Add, FloorDiv, FloorMod, IntImm, Mul, PrimExpr, const
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt_functor import StmtExprMutator
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt_functor import StmtExprMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 

@@ -35,7 +35,7 @@ from compiler.target.codegen.source import LANGUAGES, SourceCode, source_code, s
 from compiler.target.codegen.source.c_program import WEIGHTS_FILE, c_header, c_main
 from compiler.target.codegen.source.runtime_module import source_description, source_library
 from compiler.target.target import Target
-from compiler.tir.function import PrimFunc
+from compiler.tir.statements.function import PrimFunc
 
 __all__ = ["AOTExecutorFactoryModule", "CompiledModel", "require_interface"]
 

@@ -27,10 +27,10 @@ from compiler.ir.types import PointerType, PrimType
 from compiler.relay.ty import TensorType
 from compiler.runtime.modules.module import ENTRY
 from compiler.target.target import Target
-from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
-from compiler.tir.decl_buffer import decl_buffer
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Allocate, Evaluate, For, ForKind, Stmt, seq
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
+from compiler.tir.statements.decl_buffer import decl_buffer
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import Allocate, Evaluate, For, ForKind, Stmt, seq
 
 __all__ = ["MainFunction", "main_function", "with_pointers"]
 

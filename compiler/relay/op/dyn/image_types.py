@@ -8,7 +8,7 @@ from compiler.relay.op.nn.spatial import extents
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.operator import Types
 from compiler.relay.ty import AnyDim, TensorType
-from compiler.tir.data_layout import layout
+from compiler.tir.layout.data_layout import layout
 from compiler.topi.nn.conv import spatial_letters
 
 

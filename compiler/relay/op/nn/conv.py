@@ -30,7 +30,7 @@ from compiler.relay.operator import (
 )
 from compiler.relay.ty import AnyDim, Dim, TensorType
 from compiler.te.definition.tensor import Tensor
-from compiler.tir.data_layout import layout
+from compiler.tir.layout.data_layout import layout
 from compiler.topi.compute import compute
 from compiler.topi.nn.conv import conv as topi_conv
 from compiler.topi.nn.conv import spatial_letters

@@ -17,7 +17,7 @@ from compiler.relay.op_registry import OpFunction, register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types
 from compiler.relay.ty import TensorType
 from compiler.te.definition.tensor import Tensor
-from compiler.tir.data_layout import layout
+from compiler.tir.layout.data_layout import layout
 from compiler.topi.nn import conv_gemm
 from compiler.topi.nn import winograd as topi
 from compiler.topi.operands import constant

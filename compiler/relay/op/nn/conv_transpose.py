@@ -23,7 +23,7 @@ from compiler.relay.op_registry import OpFunction, register
 from compiler.relay.operator import Array, OpPattern, PartialTypes, RelationError, Types, call_op, operator_of
 from compiler.relay.ty import AnyDim, Dim, TensorType
 from compiler.te.definition.tensor import Tensor
-from compiler.tir.data_layout import layout
+from compiler.tir.layout.data_layout import layout
 from compiler.topi.nn.conv import spatial_letters
 from compiler.topi.nn.conv_transpose import conv_transpose as topi_conv_transpose
 from compiler.topi.nn.conv_transpose import transposed_extent

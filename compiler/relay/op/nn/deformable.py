@@ -19,7 +19,7 @@ from compiler.relay.op_registry import register
 from compiler.relay.operator import Array, OpPattern, PartialTypes, RelationError, Types
 from compiler.relay.ty import TensorType
 from compiler.te.definition.tensor import Tensor
-from compiler.tir.data_layout import layout
+from compiler.tir.layout.data_layout import layout
 from compiler.topi.nn.deformable import deformable_conv2d as topi_deformable
 
 

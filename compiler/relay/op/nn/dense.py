@@ -31,7 +31,7 @@ from compiler.relay.operator import (
 from compiler.relay.ty import TensorType
 from compiler.target.target import Target
 from compiler.te.definition.tensor import Tensor
-from compiler.tir.data_layout import layout
+from compiler.tir.layout.data_layout import layout
 from compiler.topi.nn.matmul import batch_matmul as topi_batch_matmul
 from compiler.topi.nn.matmul import dense as topi_dense
 from compiler.topi.nn.matmul import dense_pack as topi_dense_pack

@@ -16,7 +16,7 @@ from compiler.relay.op_registry import OpFunction, register
 from compiler.relay.operator import Array, Compute, Gradient, OpPattern, Reference, RelationError, Types, call_op
 from compiler.relay.ty import TensorType
 from compiler.te.definition.tensor import Tensor
-from compiler.tir.data_layout import layout
+from compiler.tir.layout.data_layout import layout
 from compiler.topi.extrema import LARGEST
 from compiler.topi.nn import pool as topi
 from compiler.topi.nn.conv import spatial_letters

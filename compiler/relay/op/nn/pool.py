@@ -17,7 +17,7 @@ from compiler.relay.op_registry import OpFunction, register
 from compiler.relay.operator import Array, OpPattern, Reference, Types, call_op, operator_of
 from compiler.relay.ty import Dim, TensorType
 from compiler.te.definition.tensor import Tensor
-from compiler.tir.data_layout import layout
+from compiler.tir.layout.data_layout import layout
 from compiler.topi.extrema import LARGEST
 from compiler.topi.nn import pool as topi
 from compiler.topi.nn.conv import spatial_letters

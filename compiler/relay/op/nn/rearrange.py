@@ -15,7 +15,7 @@ from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import AnyDim, Dim, TensorType
-from compiler.tir.data_layout import layout
+from compiler.tir.layout.data_layout import layout
 from compiler.topi.nn import rearrange as topi
 
 

@@ -15,7 +15,7 @@ from compiler.relay.op.common import has_any_dim
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.operator import Array, RelationError
 from compiler.relay.ty import AnyDim, Dim, TensorType
-from compiler.tir.data_layout import Layout
+from compiler.tir.layout.data_layout import Layout
 from compiler.topi.nn.conv import window_extent
 
 

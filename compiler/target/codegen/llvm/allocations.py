@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import IntImm
-from compiler.tir.stmt import Allocate
+from compiler.tir.statements.stmt import Allocate
 
 __all__ = ["MAX_STACK_ALLOCATION", "STACK_BUDGET", "stack_bytes", "stack_elements"]
 

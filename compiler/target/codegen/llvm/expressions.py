@@ -65,7 +65,7 @@ from compiler.target.codegen.llvm.speculation import is_speculatable
 from compiler.target.codegen.llvm.state import FunctionState
 from compiler.target.codegen.llvm.subroutines import call_function
 from compiler.target.codegen.llvm.types import I1, I32, constant, lane_numbers, poison, register_type
-from compiler.tir.buffer import Buffer, BufferLoad
+from compiler.tir.statements.buffer import Buffer, BufferLoad
 
 CONTRACT = ("contract",)
 """Multiplications and additions may be fused; sums are never reordered."""

@@ -13,8 +13,8 @@ from compiler.target.codegen.llvm.state import DeclaredFunction, FunctionState, 
 from compiler.target.codegen.llvm.statements import Statements
 from compiler.target.codegen.llvm.types import I32, POINTER, register_type
 from compiler.target.codegen.signatures import passed_type, signatures_of
-from compiler.tir.buffer import Buffer
-from compiler.tir.function import PrimFunc
+from compiler.tir.statements.buffer import Buffer
+from compiler.tir.statements.function import PrimFunc
 
 
 def declare_functions(shared: ModuleState, functions: Sequence[tuple[str, PrimFunc]]) -> list[Signature]:

@@ -27,7 +27,7 @@ from compiler.target.codegen.llvm.restore_locations import restore_locations
 from compiler.target.codegen.llvm.state import ModuleState
 from compiler.target.kinds import KINDS
 from compiler.target.target import Target
-from compiler.tir.function import PrimFunc
+from compiler.tir.statements.function import PrimFunc
 
 T = TypeVar("T")
 
@@ -161,7 +161,7 @@ def emit(
     llvm.data_layout = pipeline.data_layout(target)
     debug = None
     if with_locations:
-        from compiler.tir import printer
+        from compiler.tir.printing import printer
 
         debug = DebugLocations(llvm, printer.script(module).positions)
     shared = ModuleState(llvm, debug, target, parallel=openmp() is not None or not target.is_host)

@@ -35,7 +35,7 @@ from compiler.target.codegen.llvm.types import (
 )
 from compiler.target.codegen.llvm.vector_math import VECTOR_FUNCTIONS, Lanes
 from compiler.target.vector_registers import vector_bits
-from compiler.tir.buffer import BufferLoad
+from compiler.tir.statements.buffer import BufferLoad
 
 Handler = Callable[[Emitter, Call], ir.Value]
 Compute = Callable[[Emitter, list[ir.Value]], ir.Value]

@@ -29,11 +29,12 @@ from compiler.target.codegen.llvm.statements import Statements
 from compiler.target.codegen.llvm.types import I32, I64, POINTER, VOID, memory_type, register_type
 from compiler.target.codegen.signatures import signatures_of
 from compiler.target.target import Target
-from compiler.tir import builtin, printer
-from compiler.tir.allocations import pointer_scope
-from compiler.tir.device_ops import WARP_ACTIVEMASK
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Allocate, AttrStmt, Evaluate
+from compiler.tir.expr import builtin
+from compiler.tir.expr.device_ops import WARP_ACTIVEMASK
+from compiler.tir.printing import printer
+from compiler.tir.statements.allocations import pointer_scope
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import Allocate, AttrStmt, Evaluate
 from compiler.tir.transform.kernel_code import refuse_tensor_cores
 
 __all__ = ["kernel_code"]

@@ -13,7 +13,7 @@ from compiler.ir.expr.primexpr import Add, Broadcast, Cast, IntImm, Mul, PrimExp
 from compiler.ir.memory import ALIGNMENT
 from compiler.target.codegen.llvm.state import FunctionState
 from compiler.target.codegen.llvm.types import I1, I32, I64, VOID, lane_mask, lanes_of, memory_type, poison, with_lanes
-from compiler.tir.buffer import Buffer, compact_strides
+from compiler.tir.statements.buffer import Buffer, compact_strides
 
 Emit = Callable[[PrimExpr], ir.Value]
 _WIDE, _PIECE = 64, 8

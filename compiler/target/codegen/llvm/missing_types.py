@@ -13,7 +13,7 @@ from compiler.target.codegen.data_type_uses import DataTypeUses
 from compiler.target.codegen.llvm.types import MissingTypeError, register_type
 from compiler.target.cpu_features import converts_halves
 from compiler.target.target import Target
-from compiler.tir.function import PrimFunc
+from compiler.tir.statements.function import PrimFunc
 
 __all__ = ["placing_missing_types", "require_half_precision"]
 

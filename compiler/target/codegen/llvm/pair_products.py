@@ -19,7 +19,7 @@ from compiler.ir.expr.substitute import substitute
 from compiler.target.codegen.llvm.state import Emitter
 from compiler.target.codegen.llvm.types import I16, I32, lane_mask
 from compiler.target.cpu_features import int16_vector_bits
-from compiler.tir.buffer import BufferLoad
+from compiler.tir.statements.buffer import BufferLoad
 
 __all__ = ["pair_product"]
 

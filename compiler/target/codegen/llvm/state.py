@@ -14,8 +14,8 @@ from compiler.target.codegen.llvm.builder import Builder
 from compiler.target.codegen.llvm.debug_locations import DebugLocations
 from compiler.target.codegen.llvm.types import I8, I32, POINTER, VOID, Literal, lanes_of, poison, scalar_of, with_lanes
 from compiler.target.target import Target
-from compiler.tir.buffer import Buffer
-from compiler.tir.function import PrimFunc
+from compiler.tir.statements.buffer import Buffer
+from compiler.tir.statements.function import PrimFunc
 
 
 def cpu_attributes(target: Target) -> list[str]:

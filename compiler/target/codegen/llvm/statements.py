@@ -20,9 +20,9 @@ from compiler.target.codegen.llvm.parallel import Outlined
 from compiler.target.codegen.llvm.speculation import is_speculatable
 from compiler.target.codegen.llvm.state import FunctionState
 from compiler.target.codegen.llvm.types import I32, I64, POINTER, constant, memory_type, null
-from compiler.tir.buffer import BufferLoad
-from compiler.tir.producer_stmt import Prefetch
-from compiler.tir.stmt import (
+from compiler.tir.statements.buffer import BufferLoad
+from compiler.tir.statements.producer_stmt import Prefetch
+from compiler.tir.statements.stmt import (
     COPROC_UOP_SCOPE,
     IMPORT_LLVM,
     RUN_ONCE,

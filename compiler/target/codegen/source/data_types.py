@@ -13,9 +13,9 @@ from compiler.ir.types import PointerType, PrimType
 from compiler.target.codegen.cures import cure
 from compiler.target.codegen.data_type_uses import DataTypeUses
 from compiler.target.codegen.source.language import Language
-from compiler.tir.buffer import Buffer, BufferLoad
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import BufferStore
+from compiler.tir.statements.buffer import Buffer, BufferLoad
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import BufferStore
 
 __all__ = ["require_data_types", "require_stored_types"]
 

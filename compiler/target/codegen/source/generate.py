@@ -28,7 +28,7 @@ from compiler.target.codegen.source.opencl import OPENCL
 from compiler.target.codegen.source.program import Declared, Program
 from compiler.target.codegen.source.statements import Statements
 from compiler.target.codegen.source.webgpu import WEBGPU
-from compiler.tir.function import PrimFunc
+from compiler.tir.statements.function import PrimFunc
 
 __all__ = ["LANGUAGES", "SourceCode", "source_code"]
 

@@ -15,12 +15,12 @@ from compiler.target.codegen.source.lanes import without_vectors
 from compiler.target.codegen.source.program import Declared, Program
 from compiler.target.codegen.source.statements import Statements
 from compiler.target.codegen.source.tensor_cores import ACCUMULATOR, FRAGMENTS, elements_of_fragment
-from compiler.tir import builtin
-from compiler.tir.allocations import pointer_scope
-from compiler.tir.buffer import BufferLoad
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Allocate, AssertStmt, AttrStmt, BufferStore, DeclBuffer, Evaluate
-from compiler.tir.stmt_functor import StmtVisitor
+from compiler.tir.expr import builtin
+from compiler.tir.statements.allocations import pointer_scope
+from compiler.tir.statements.buffer import BufferLoad
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import Allocate, AssertStmt, AttrStmt, BufferStore, DeclBuffer, Evaluate
+from compiler.tir.statements.stmt_functor import StmtVisitor
 
 __all__ = ["is_kernel", "write_kernel"]
 

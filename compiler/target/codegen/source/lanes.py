@@ -26,10 +26,20 @@ from compiler.ir.node import Node, rebuild
 from compiler.ir.structural import structural_equal
 from compiler.ir.types import PointerType, PrimType
 from compiler.target.codegen.source.device import VectorRules
-from compiler.tir import builtin
-from compiler.tir.buffer import Buffer, BufferLoad
-from compiler.tir.decl_buffer import decl_buffer
-from compiler.tir.stmt import Allocate, BufferStore, Evaluate, For, ForKind, IfThenElse, LetStmt, SeqStmt, Stmt
+from compiler.tir.expr import builtin
+from compiler.tir.statements.buffer import Buffer, BufferLoad
+from compiler.tir.statements.decl_buffer import decl_buffer
+from compiler.tir.statements.stmt import (
+    Allocate,
+    BufferStore,
+    Evaluate,
+    For,
+    ForKind,
+    IfThenElse,
+    LetStmt,
+    SeqStmt,
+    Stmt,
+)
 
 __all__ = ["is_side_by_side", "without_vectors"]
 

@@ -11,7 +11,7 @@ from compiler.ir.origin import Span, user_place
 from compiler.runtime.modules.signature import Signature
 from compiler.target.codegen.source.language import KEYWORDS, Language
 from compiler.target.codegen.source.names import Names
-from compiler.tir.function import PrimFunc
+from compiler.tir.statements.function import PrimFunc
 
 __all__ = ["Declared", "Program"]
 

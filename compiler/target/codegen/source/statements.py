@@ -15,9 +15,9 @@ from compiler.target.codegen.signatures import returned_type
 from compiler.target.codegen.source.expressions import Expressions
 from compiler.target.codegen.source.packed_calls import write_packed_call
 from compiler.target.codegen.source.program import Declared, Program
-from compiler.tir import builtin
-from compiler.tir.producer_stmt import Prefetch
-from compiler.tir.stmt import (
+from compiler.tir.expr import builtin
+from compiler.tir.statements.producer_stmt import Prefetch
+from compiler.tir.statements.stmt import (
     COPROC_UOP_SCOPE,
     RUN_ONCE,
     THREAD_KEYS,

@@ -11,16 +11,16 @@ from compiler.arith import Analyzer
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr.primexpr import ExprLike, Range, Var, as_exprs
 from compiler.ir.expr.substitute import substitute
-from compiler.tir.buffer import BufferRegion
-from compiler.tir.index_map import IndexMap
-from compiler.tir.schedule.conditions import buffer_of
+from compiler.tir.layout.index_map import IndexMap
 from compiler.tir.schedule.error import refuse
-from compiler.tir.schedule.regions import variables_at
+from compiler.tir.schedule.facts.conditions import buffer_of
+from compiler.tir.schedule.facts.regions import variables_at
+from compiler.tir.schedule.facts.roles import BLOCK, Role
 from compiler.tir.schedule.registry import primitive
-from compiler.tir.schedule.roles import BLOCK, Role
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
 from compiler.tir.schedule.tree import rewritten
+from compiler.tir.statements.buffer import BufferRegion
 
 if TYPE_CHECKING:
     from compiler.tir.schedule.schedule import Schedule

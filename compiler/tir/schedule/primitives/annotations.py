@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compiler.ir.expr.primexpr import FloatImm, IntImm, StringImm
-from compiler.tir.schedule.conditions import buffer_of
 from compiler.tir.schedule.error import refuse
+from compiler.tir.schedule.facts.conditions import buffer_of
+from compiler.tir.schedule.facts.roles import BLOCK, BLOCK_OR_LOOP, VALUE
 from compiler.tir.schedule.primitives.loop_nest import replace_statement
 from compiler.tir.schedule.registry import primitive
-from compiler.tir.schedule.roles import BLOCK, BLOCK_OR_LOOP, VALUE
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
 from compiler.tir.schedule.tree import rewritten

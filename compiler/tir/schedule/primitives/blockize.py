@@ -17,19 +17,19 @@ from compiler.ir.expr.primexpr import IterVar, PrimExpr, Range, Var, const, is_c
 from compiler.ir.expr.substitute import free_vars, substitute, uses_var
 from compiler.ir.node import rebuild
 from compiler.ir.origin import current_span, derived_from
-from compiler.tir.block import Block, BlockRealize
-from compiler.tir.buffer import Buffer, BufferRegion
-from compiler.tir.schedule.bindings import conjunction, conjuncts
-from compiler.tir.schedule.conditions import scope_root
 from compiler.tir.schedule.error import refuse
-from compiler.tir.schedule.loop_kinds import loop_again
+from compiler.tir.schedule.facts.bindings import conjunction, conjuncts
+from compiler.tir.schedule.facts.conditions import scope_root
+from compiler.tir.schedule.facts.loop_kinds import loop_again
+from compiler.tir.schedule.facts.roles import TARGET
 from compiler.tir.schedule.primitives.loop_nest import replace_statement
 from compiler.tir.schedule.registry import primitive
-from compiler.tir.schedule.roles import TARGET
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
 from compiler.tir.schedule.tree import loop_ranges, loops_above, lowest_common_ancestor
-from compiler.tir.stmt import For, SeqStmt, Stmt, seq
+from compiler.tir.statements.block import Block, BlockRealize
+from compiler.tir.statements.buffer import Buffer, BufferRegion
+from compiler.tir.statements.stmt import For, SeqStmt, Stmt, seq
 
 __all__ = ["blockize", "blockize_loop"]
 

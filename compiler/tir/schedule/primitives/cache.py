@@ -12,22 +12,22 @@ from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr.primexpr import IterVar, PrimExpr, Range, Var, const
 from compiler.ir.expr.substitute import free_vars
 from compiler.ir.node import rebuild
-from compiler.tir.block import Block, BlockRealize
-from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
-from compiler.tir.schedule.bindings import conjunction, conjuncts
 from compiler.tir.schedule.buffers import BlockMutator, ReplaceBuffers, inserted, renamed_buffer, statements_of
-from compiler.tir.schedule.conditions import buffer_of, scope_root
 from compiler.tir.schedule.error import refuse
-from compiler.tir.schedule.initial_values import check_made, stores
+from compiler.tir.schedule.facts.bindings import conjunction, conjuncts
+from compiler.tir.schedule.facts.conditions import buffer_of, scope_root
+from compiler.tir.schedule.facts.initial_values import check_made, stores
+from compiler.tir.schedule.facts.regions import accessed_box, facts_at, relaxed_loops
+from compiler.tir.schedule.facts.roles import BLOCK, Role, Several
+from compiler.tir.schedule.facts.stated_accesses import check_all_written, check_writer_stated
 from compiler.tir.schedule.primitives.navigation import consumers_of
-from compiler.tir.schedule.regions import accessed_box, facts_at, relaxed_loops
 from compiler.tir.schedule.registry import primitive
-from compiler.tir.schedule.roles import BLOCK, Role, Several
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
-from compiler.tir.schedule.stated_accesses import check_all_written, check_writer_stated
 from compiler.tir.schedule.tree import ancestors, blocks_in, changed
-from compiler.tir.stmt import BufferStore, For, ForKind, SeqStmt, Stmt
+from compiler.tir.statements.block import Block, BlockRealize
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion
+from compiler.tir.statements.stmt import BufferStore, For, ForKind, SeqStmt, Stmt
 
 if TYPE_CHECKING:
     from compiler.tir.schedule.schedule import Schedule

@@ -21,20 +21,20 @@ from compiler.ir.expr.substitute import free_vars, post_order_visit, substitute
 from compiler.ir.node import Node, rebuild
 from compiler.ir.structural import structural_equal, structural_hash
 from compiler.tir.analysis.side_effect import is_pure
-from compiler.tir.block import Block
-from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, compact_strides
-from compiler.tir.builtin import IF_THEN_ELSE
-from compiler.tir.decl_buffer import decl_buffer
+from compiler.tir.expr.builtin import IF_THEN_ELSE
 from compiler.tir.schedule.buffers import ReplaceBuffers
-from compiler.tir.schedule.conditions import scope_root
+from compiler.tir.schedule.facts.conditions import scope_root
+from compiler.tir.schedule.facts.roles import BLOCK
 from compiler.tir.schedule.primitives.cache import Insertion, Place, insert_stage
 from compiler.tir.schedule.registry import primitive
 from compiler.tir.schedule.relayout import nest_of_axes
-from compiler.tir.schedule.roles import BLOCK
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
 from compiler.tir.schedule.tree import loops_above
-from compiler.tir.stmt import BufferStore, Stmt
+from compiler.tir.statements.block import Block
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion, compact_strides
+from compiler.tir.statements.decl_buffer import decl_buffer
+from compiler.tir.statements.stmt import BufferStore, Stmt
 
 __all__ = ["cache_index"]
 

@@ -18,30 +18,30 @@ from compiler.ir.expr.primexpr import IntImm, IterVar, PrimExpr, Range, Var, con
 from compiler.ir.expr.substitute import uses_var
 from compiler.ir.node import rebuild
 from compiler.ir.origin import current_span, derived_from
-from compiler.tir.block import BlockRealize
-from compiler.tir.buffer import Buffer, BufferRegion
-from compiler.tir.op import floordiv, floormod
-from compiler.tir.schedule.bindings import conjunction
+from compiler.tir.expr.op import floordiv, floormod
 from compiler.tir.schedule.buffers import BlockMutator, inserted, statements_of
-from compiler.tir.schedule.conditions import (
+from compiler.tir.schedule.error import refuse
+from compiler.tir.schedule.facts.bindings import conjunction
+from compiler.tir.schedule.facts.conditions import (
     check_complete_or_reduction_block,
     check_not_output_block,
     check_runs_everywhere,
     is_reduction_block,
     scope_root,
 )
-from compiler.tir.schedule.error import refuse
+from compiler.tir.schedule.facts.regions import accessed_sets, covers, facts_at, merged, relaxed_loops, written_box
+from compiler.tir.schedule.facts.roles import BLOCK, LOOP
+from compiler.tir.schedule.facts.stated_accesses import check_closed, check_reads_stated, check_writes_stated
 from compiler.tir.schedule.primitives.copy_at import runs_in_each_iteration
 from compiler.tir.schedule.primitives.inline import compute_inline, leaf_of
 from compiler.tir.schedule.primitives.navigation import consumers_of, producers_of
-from compiler.tir.schedule.regions import accessed_sets, covers, facts_at, merged, relaxed_loops, written_box
 from compiler.tir.schedule.registry import primitive
-from compiler.tir.schedule.roles import BLOCK, LOOP
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
-from compiler.tir.schedule.stated_accesses import check_closed, check_reads_stated, check_writes_stated
 from compiler.tir.schedule.tree import ancestors, blocks_in, changed, loop_ranges, loops_above, scope_of
-from compiler.tir.stmt import For, ForKind, SeqStmt, Stmt
+from compiler.tir.statements.block import BlockRealize
+from compiler.tir.statements.buffer import Buffer, BufferRegion
+from compiler.tir.statements.stmt import For, ForKind, SeqStmt, Stmt
 
 __all__ = ["compute_at", "reverse_compute_at"]
 

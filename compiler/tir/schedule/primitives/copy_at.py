@@ -11,22 +11,22 @@ from compiler.ir.expr.primexpr import IterVar, PrimExpr, Range, Var, const
 from compiler.ir.expr.substitute import free_vars, substitute
 from compiler.ir.node import rebuild
 from compiler.ir.origin import current_span, derived_from
-from compiler.tir.block import Block, BlockRealize
-from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
-from compiler.tir.schedule.bindings import conjuncts
 from compiler.tir.schedule.buffers import ReplaceBuffers, inserted, renamed_buffer, statements_of
-from compiler.tir.schedule.conditions import buffer_of, scope_root
-from compiler.tir.schedule.initial_values import scatters
+from compiler.tir.schedule.facts.bindings import conjuncts
+from compiler.tir.schedule.facts.conditions import buffer_of, scope_root
+from compiler.tir.schedule.facts.initial_values import scatters
+from compiler.tir.schedule.facts.regions import accessed_box, covers, facts_at, merged, relaxed_loops
+from compiler.tir.schedule.facts.roles import BLOCK, LOOP
+from compiler.tir.schedule.facts.stored_elements import stored_boxes
 from compiler.tir.schedule.primitives.cache import BufferIndex, full_region
-from compiler.tir.schedule.regions import accessed_box, covers, facts_at, merged, relaxed_loops
 from compiler.tir.schedule.registry import primitive
-from compiler.tir.schedule.roles import BLOCK, LOOP
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
-from compiler.tir.schedule.stored_elements import stored_boxes
 from compiler.tir.schedule.tree import ancestors, blocks_in, changed, loop_range
-from compiler.tir.stmt import BufferStore, For, ForKind, Stmt
-from compiler.tir.stmt_functor import StmtMutator
+from compiler.tir.statements.block import Block, BlockRealize
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion
+from compiler.tir.statements.stmt import BufferStore, For, ForKind, Stmt
+from compiler.tir.statements.stmt_functor import StmtMutator
 
 __all__ = ["read_at", "runs_in_each_iteration", "write_at"]
 

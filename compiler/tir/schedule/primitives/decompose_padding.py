@@ -12,19 +12,19 @@ from compiler.ir.expr.substitute import free_vars, substitute
 from compiler.ir.node import rebuild
 from compiler.ir.origin import current_span, derived_from
 from compiler.tir.analysis.block_access import get_block_access_region
-from compiler.tir.block import Block, BlockRealize
-from compiler.tir.builtin import IF_THEN_ELSE
-from compiler.tir.schedule.bindings import conjunction, conjuncts
-from compiler.tir.schedule.conditions import check_complete_block, scope_root
+from compiler.tir.expr.builtin import IF_THEN_ELSE
 from compiler.tir.schedule.error import IllegalStepError, refuse
-from compiler.tir.schedule.loop_kinds import loop_again
+from compiler.tir.schedule.facts.bindings import conjunction, conjuncts
+from compiler.tir.schedule.facts.conditions import check_complete_block, scope_root
+from compiler.tir.schedule.facts.loop_kinds import loop_again
+from compiler.tir.schedule.facts.roles import BLOCK, LOOP
 from compiler.tir.schedule.primitives.loop_nest import replace_statement
 from compiler.tir.schedule.registry import primitive
-from compiler.tir.schedule.roles import BLOCK, LOOP
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
 from compiler.tir.schedule.tree import blocks_in, loop_ranges, loops_above
-from compiler.tir.stmt import BufferStore, For, SeqStmt, Stmt
+from compiler.tir.statements.block import Block, BlockRealize
+from compiler.tir.statements.stmt import BufferStore, For, SeqStmt, Stmt
 
 __all__ = ["can_decompose_padding", "decompose_padding"]
 

@@ -7,19 +7,19 @@ from compiler.ir.expr.primexpr import IterVar, PrimExpr, Var, const, is_const_in
 from compiler.ir.expr.substitute import free_vars, substitute, uses_var
 from compiler.ir.node import rebuild
 from compiler.ir.origin import current_span, derived_from
-from compiler.tir.block import Block, BlockRealize
-from compiler.tir.schedule.bindings import conjunction, conjuncts
 from compiler.tir.schedule.buffers import BlockMutator
-from compiler.tir.schedule.conditions import check_reduction_block, scope_root
 from compiler.tir.schedule.error import refuse
-from compiler.tir.schedule.loop_kinds import loop_again
+from compiler.tir.schedule.facts.bindings import conjunction, conjuncts
+from compiler.tir.schedule.facts.conditions import check_reduction_block, scope_root
+from compiler.tir.schedule.facts.loop_kinds import loop_again
+from compiler.tir.schedule.facts.roles import BLOCK, LOOP
 from compiler.tir.schedule.primitives.loop_nest import replace_statement
 from compiler.tir.schedule.registry import primitive
-from compiler.tir.schedule.roles import BLOCK, LOOP
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
 from compiler.tir.schedule.tree import ancestors, blocks_in, loops_above
-from compiler.tir.stmt import For, SeqStmt, Stmt
+from compiler.tir.statements.block import Block, BlockRealize
+from compiler.tir.statements.stmt import For, SeqStmt, Stmt
 
 __all__ = ["decompose_reduction"]
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from compiler.ir.expr.primexpr import IterVar, Var
-from compiler.tir.schedule.concurrent_loops import check_independent
-from compiler.tir.schedule.conditions import check_affine_binding, check_subtree_compact_dataflow
+from compiler.tir.schedule.facts.concurrent_loops import check_independent
+from compiler.tir.schedule.facts.conditions import check_affine_binding, check_subtree_compact_dataflow
+from compiler.tir.schedule.facts.roles import LOOP
+from compiler.tir.schedule.facts.thread_scope import check_thread_axis
 from compiler.tir.schedule.registry import primitive
-from compiler.tir.schedule.roles import LOOP
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
-from compiler.tir.schedule.thread_scope import check_thread_axis
 from compiler.tir.schedule.tree import rewritten
-from compiler.tir.stmt import ForKind
+from compiler.tir.statements.stmt import ForKind
 
 __all__ = ["bind", "parallel", "unroll", "vectorize"]
 

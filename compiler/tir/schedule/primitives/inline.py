@@ -11,26 +11,26 @@ from compiler.ir.expr.substitute import free_vars, post_order_visit, substitute,
 from compiler.ir.node import Node, rebuild
 from compiler.ir.structural import structural_equal
 from compiler.tir.analysis.block_access import get_block_read_write_region
-from compiler.tir.block import Block, BlockRealize, MatchBufferRegion
-from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
-from compiler.tir.schedule.bindings import conjunction
 from compiler.tir.schedule.buffers import BlockMutator
-from compiler.tir.schedule.conditions import (
+from compiler.tir.schedule.error import refuse
+from compiler.tir.schedule.facts.bindings import conjunction
+from compiler.tir.schedule.facts.conditions import (
     check_complete_block,
     check_not_output_block,
     check_runs_everywhere,
     scope_root,
 )
-from compiler.tir.schedule.error import refuse
+from compiler.tir.schedule.facts.regions import facts_at, pointers_at
+from compiler.tir.schedule.facts.roles import BLOCK
 from compiler.tir.schedule.primitives.cache import only_writer
 from compiler.tir.schedule.primitives.navigation import consumers_of, producers_of
-from compiler.tir.schedule.regions import facts_at, pointers_at
 from compiler.tir.schedule.registry import primitive
-from compiler.tir.schedule.roles import BLOCK
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
 from compiler.tir.schedule.tree import changed
-from compiler.tir.stmt import BufferStore, IfThenElse, SeqStmt, Stmt
+from compiler.tir.statements.block import Block, BlockRealize, MatchBufferRegion
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion
+from compiler.tir.statements.stmt import BufferStore, IfThenElse, SeqStmt, Stmt
 
 __all__ = ["compute_inline", "leaf_of", "reverse_compute_inline"]
 

@@ -24,21 +24,21 @@ from compiler.ir.expr.primexpr import (
 )
 from compiler.ir.expr.substitute import free_vars, post_order_visit, uses_var
 from compiler.ir.node import Node, rebuild
-from compiler.tir.block import Block, BlockRealize
-from compiler.tir.buffer import Buffer, BufferLoad
-from compiler.tir.index_map import IndexMap
-from compiler.tir.schedule.buffer_traversal import traversals
+from compiler.tir.layout.index_map import IndexMap
 from compiler.tir.schedule.buffers import ReplaceBuffers, renamed_buffer
-from compiler.tir.schedule.conditions import buffer_of, check_runs_everywhere
 from compiler.tir.schedule.error import refuse
-from compiler.tir.schedule.regions import variables_at
+from compiler.tir.schedule.facts.buffer_traversal import traversals
+from compiler.tir.schedule.facts.conditions import buffer_of, check_runs_everywhere
+from compiler.tir.schedule.facts.regions import variables_at
+from compiler.tir.schedule.facts.roles import BLOCK, Role
 from compiler.tir.schedule.registry import primitive, primitives
 from compiler.tir.schedule.relayout import Padding, Relayout, nest_of_axes
-from compiler.tir.schedule.roles import BLOCK, Role
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
 from compiler.tir.schedule.tree import ancestors, loop_range, loops_above, with_child
-from compiler.tir.stmt import Stmt
+from compiler.tir.statements.block import Block, BlockRealize
+from compiler.tir.statements.buffer import Buffer, BufferLoad
+from compiler.tir.statements.stmt import Stmt
 
 if TYPE_CHECKING:
     from compiler.tir.schedule.schedule import Schedule

@@ -12,14 +12,13 @@ from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr.primexpr import IterVar, PrimExpr, Range, Var, const, convert, is_const_int
 from compiler.ir.expr.substitute import substitute, uses_var
 from compiler.ir.origin import current_span, derived_from
-from compiler.tir.block import Block
-from compiler.tir.op import ceildiv
-from compiler.tir.schedule.bindings import simplified_bindings, with_predicate
-from compiler.tir.schedule.conditions import check_affine_binding
+from compiler.tir.expr.op import ceildiv
 from compiler.tir.schedule.error import refuse
-from compiler.tir.schedule.loop_kinds import check_loop, loop_like
+from compiler.tir.schedule.facts.bindings import simplified_bindings, with_predicate
+from compiler.tir.schedule.facts.conditions import check_affine_binding
+from compiler.tir.schedule.facts.loop_kinds import check_loop, loop_like
+from compiler.tir.schedule.facts.roles import BLOCK_OR_LOOP, LOOP, VALUE, Several
 from compiler.tir.schedule.registry import primitive
-from compiler.tir.schedule.roles import BLOCK_OR_LOOP, LOOP, VALUE, Several
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
 from compiler.tir.schedule.tree import (
@@ -32,7 +31,8 @@ from compiler.tir.schedule.tree import (
     scope_of,
     with_child,
 )
-from compiler.tir.stmt import For, ForKind, Stmt
+from compiler.tir.statements.block import Block
+from compiler.tir.statements.stmt import For, ForKind, Stmt
 
 __all__ = ["add_unit_loop", "check_from_zero", "fuse", "reorder", "split"]
 

@@ -11,21 +11,21 @@ from compiler.ir.expr.substitute import free_vars, substitute, uses_var
 from compiler.ir.node import rebuild
 from compiler.ir.origin import current_span, derived_from
 from compiler.tir.analysis.block_access import get_block_read_write_region
-from compiler.tir.block import Block, BlockRealize, reduction_begins
-from compiler.tir.buffer import Buffer, BufferRegion
-from compiler.tir.renewal import Renewal
-from compiler.tir.schedule.conditions import scope_root
 from compiler.tir.schedule.error import refuse
-from compiler.tir.schedule.loop_kinds import check_loop, loop_like
+from compiler.tir.schedule.facts.conditions import scope_root
+from compiler.tir.schedule.facts.loop_kinds import check_loop, loop_like
+from compiler.tir.schedule.facts.regions import pointers_at
+from compiler.tir.schedule.facts.roles import LOOP, VALUE, Several
 from compiler.tir.schedule.primitives.loop_nest import replace_statement
-from compiler.tir.schedule.regions import pointers_at
 from compiler.tir.schedule.registry import primitive
-from compiler.tir.schedule.roles import LOOP, VALUE, Several
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
 from compiler.tir.schedule.tree import all_blocks, ancestors, blocks_in, loop_range
-from compiler.tir.stmt import For, IfThenElse, SeqStmt, Stmt, seq
-from compiler.tir.stmt_functor import StmtMutator
+from compiler.tir.statements.block import Block, BlockRealize, reduction_begins
+from compiler.tir.statements.buffer import Buffer, BufferRegion
+from compiler.tir.statements.renewal import Renewal
+from compiler.tir.statements.stmt import For, IfThenElse, SeqStmt, Stmt, seq
+from compiler.tir.statements.stmt_functor import StmtMutator
 
 __all__ = ["loop_partition"]
 

@@ -12,22 +12,22 @@ from compiler.ir.expr.primexpr import IterVar, Var, const
 from compiler.ir.expr.substitute import substitute, uses_var
 from compiler.ir.node import rebuild
 from compiler.ir.origin import current_span, derived_from
-from compiler.tir.block import Block
-from compiler.tir.buffer import Buffer
 from compiler.tir.schedule.buffers import statements_of
-from compiler.tir.schedule.conditions import scope_root
-from compiler.tir.schedule.dependencies import accessed_buffers
 from compiler.tir.schedule.error import refuse
-from compiler.tir.schedule.initial_values import scatters
-from compiler.tir.schedule.loop_kinds import check_loop, loop_like
+from compiler.tir.schedule.facts.conditions import scope_root
+from compiler.tir.schedule.facts.dependencies import accessed_buffers
+from compiler.tir.schedule.facts.initial_values import scatters
+from compiler.tir.schedule.facts.loop_kinds import check_loop, loop_like
+from compiler.tir.schedule.facts.regions import accessed_box, covers, facts_at, merged, relaxed_loops, written_box
+from compiler.tir.schedule.facts.roles import LOOP, Several
 from compiler.tir.schedule.primitives.loop_nest import check_from_zero
-from compiler.tir.schedule.regions import accessed_box, covers, facts_at, merged, relaxed_loops, written_box
 from compiler.tir.schedule.registry import primitive
-from compiler.tir.schedule.roles import LOOP, Several
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
 from compiler.tir.schedule.tree import ancestors, changed, lowest_common_ancestor, matching_blocks
-from compiler.tir.stmt import For, SeqStmt, Stmt
+from compiler.tir.statements.block import Block
+from compiler.tir.statements.buffer import Buffer
+from compiler.tir.statements.stmt import For, SeqStmt, Stmt
 
 __all__ = ["merge"]
 

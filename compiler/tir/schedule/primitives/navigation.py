@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from compiler.ir.error import ArgumentError
-from compiler.tir.schedule.conditions import is_output_block, scope_root
 from compiler.tir.schedule.error import refuse
+from compiler.tir.schedule.facts.conditions import is_output_block, scope_root
+from compiler.tir.schedule.facts.roles import BLOCK, BLOCK_OR_LOOP, Role
 from compiler.tir.schedule.registry import primitive
-from compiler.tir.schedule.roles import BLOCK, BLOCK_OR_LOOP, Role
 from compiler.tir.schedule.sref import DepKind, StmtSRef
 from compiler.tir.schedule.state import ScheduleState
 from compiler.tir.schedule.tree import loops_above

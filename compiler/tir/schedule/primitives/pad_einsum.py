@@ -10,22 +10,22 @@ from compiler.ir.expr.primexpr import Add, Cast, IntImm, IterVar, Mul, PrimExpr,
 from compiler.ir.expr.substitute import free_vars, post_order_visit
 from compiler.ir.node import Node, rebuild
 from compiler.ir.origin import current_span, derived_from
-from compiler.tir.block import Block
-from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
-from compiler.tir.op import all as all_of
-from compiler.tir.op import if_then_else
+from compiler.tir.expr.op import all as all_of
+from compiler.tir.expr.op import if_then_else
 from compiler.tir.schedule.buffers import ReplaceBuffers, renamed_buffer
-from compiler.tir.schedule.conditions import check_complete_or_reduction_block, scope_root
 from compiler.tir.schedule.error import refuse
+from compiler.tir.schedule.facts.conditions import check_complete_or_reduction_block, scope_root
+from compiler.tir.schedule.facts.roles import BLOCK
 from compiler.tir.schedule.primitives.layout import plain_nest
 from compiler.tir.schedule.registry import primitive
 from compiler.tir.schedule.relayout import nest_of_axes
-from compiler.tir.schedule.roles import BLOCK
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
 from compiler.tir.schedule.tree import changed, loops_above, with_child
-from compiler.tir.stmt import BufferStore as Store
-from compiler.tir.stmt import SeqStmt, Stmt
+from compiler.tir.statements.block import Block
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
+from compiler.tir.statements.stmt import BufferStore as Store
+from compiler.tir.statements.stmt import SeqStmt, Stmt
 
 __all__ = ["pad_einsum"]
 

@@ -10,13 +10,13 @@ from compiler.ir.expr.primexpr import IntImm, IterVar, PrimExpr, Range, Var, con
 from compiler.ir.expr.substitute import free_vars, post_order_visit, substitute
 from compiler.ir.node import Node, rebuild
 from compiler.ir.structural import structural_equal
-from compiler.tir.block import Block, BlockRealize
-from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
-from compiler.tir.index_map import IndexMap
+from compiler.tir.layout.index_map import IndexMap
 from compiler.tir.schedule.buffers import ReplaceBuffers, renamed_buffer
-from compiler.tir.schedule.conditions import buffer_of, check_all_values, scope_root
 from compiler.tir.schedule.error import refuse
-from compiler.tir.schedule.initial_values import check_made
+from compiler.tir.schedule.facts.conditions import buffer_of, check_all_values, scope_root
+from compiler.tir.schedule.facts.initial_values import check_made
+from compiler.tir.schedule.facts.roles import BLOCK
+from compiler.tir.schedule.facts.stated_accesses import check_stored_always
 from compiler.tir.schedule.primitives.cache import (
     BufferIndex,
     Insertion,
@@ -29,12 +29,12 @@ from compiler.tir.schedule.primitives.layout import BufferChoice, IndexMapping
 from compiler.tir.schedule.primitives.navigation import consumers_of
 from compiler.tir.schedule.registry import primitive
 from compiler.tir.schedule.relayout import nest_of_axes
-from compiler.tir.schedule.roles import BLOCK
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
-from compiler.tir.schedule.stated_accesses import check_stored_always
 from compiler.tir.schedule.tree import loops_above
-from compiler.tir.stmt import BufferStore, For, ForKind, Stmt
+from compiler.tir.statements.block import Block, BlockRealize
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion
+from compiler.tir.statements.stmt import BufferStore, For, ForKind, Stmt
 
 __all__ = ["reindex", "reindex_cache_read", "reindex_cache_write"]
 

@@ -10,21 +10,21 @@ from compiler.ir.expr.primexpr import IterVar, PrimExpr, Range, Var, const, is_c
 from compiler.ir.expr.substitute import free_vars, substitute
 from compiler.ir.node import rebuild
 from compiler.ir.origin import current_span, derived_from
-from compiler.tir.block import Block, BlockRealize
-from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
-from compiler.tir.schedule.bindings import conjunction, conjuncts
-from compiler.tir.schedule.block_reductions import BlockReduction, reduction_of_block
 from compiler.tir.schedule.buffers import inserted, renamed_buffer, statements_of
-from compiler.tir.schedule.conditions import check_reduction_block, scope_root, used_variables
 from compiler.tir.schedule.error import refuse
-from compiler.tir.schedule.loop_kinds import check_loop, loop_again
-from compiler.tir.schedule.regions import facts_at
+from compiler.tir.schedule.facts.bindings import conjunction, conjuncts
+from compiler.tir.schedule.facts.block_reductions import BlockReduction, reduction_of_block
+from compiler.tir.schedule.facts.conditions import check_reduction_block, scope_root, used_variables
+from compiler.tir.schedule.facts.loop_kinds import check_loop, loop_again
+from compiler.tir.schedule.facts.regions import facts_at
+from compiler.tir.schedule.facts.roles import LOOP
 from compiler.tir.schedule.registry import primitive
-from compiler.tir.schedule.roles import LOOP
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
 from compiler.tir.schedule.tree import changed, loop_range, loops_above, with_child
-from compiler.tir.stmt import For, Stmt, seq
+from compiler.tir.statements.block import Block, BlockRealize
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
+from compiler.tir.statements.stmt import For, Stmt, seq
 
 __all__ = ["rfactor"]
 

@@ -9,21 +9,21 @@ from compiler.arith.int_set import union
 from compiler.ir.expr.primexpr import FloorMod, IntImm, IterVar, Mul, Or, PrimExpr, Range, Var, const, is_const_int
 from compiler.ir.expr.substitute import uses_var
 from compiler.ir.node import rebuild
-from compiler.tir.block import Block, BlockRealize
-from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
-from compiler.tir.schedule.bindings import conjunction
 from compiler.tir.schedule.buffers import ReplaceBuffers
-from compiler.tir.schedule.conditions import buffer_of, check_not_output_block, scope_root
 from compiler.tir.schedule.error import refuse
+from compiler.tir.schedule.facts.bindings import conjunction
+from compiler.tir.schedule.facts.conditions import buffer_of, check_not_output_block, scope_root
+from compiler.tir.schedule.facts.regions import accessed_sets, bound_region, facts_at, relaxed_loops
+from compiler.tir.schedule.facts.roles import BLOCK
 from compiler.tir.schedule.primitives.cache import BufferIndex, full_region, only_writer
 from compiler.tir.schedule.primitives.navigation import consumers_of
-from compiler.tir.schedule.regions import accessed_sets, bound_region, facts_at, relaxed_loops
 from compiler.tir.schedule.registry import primitive
-from compiler.tir.schedule.roles import BLOCK
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
 from compiler.tir.schedule.tree import changed, loops_above, lowest_common_ancestor
-from compiler.tir.stmt import BufferStore, For, Stmt
+from compiler.tir.statements.block import Block, BlockRealize
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion
+from compiler.tir.statements.stmt import BufferStore, For, Stmt
 
 __all__ = ["rolling_buffer"]
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr.primexpr import IntImm, const
-from compiler.tir.schedule.conditions import is_output_block, scope_root
 from compiler.tir.schedule.error import IllegalStepError
+from compiler.tir.schedule.facts.conditions import is_output_block, scope_root
+from compiler.tir.schedule.facts.roles import BLOCK, LOOP
 from compiler.tir.schedule.primitives.compute_at import compute_at
 from compiler.tir.schedule.primitives.navigation import consumers_of
 from compiler.tir.schedule.registry import Chosen, primitive
-from compiler.tir.schedule.roles import BLOCK, LOOP
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
 from compiler.tir.schedule.tree import loops_above, lowest_common_ancestor

@@ -7,18 +7,18 @@ from collections.abc import Sequence
 from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import IntImm, PrimExpr, cast
 from compiler.ir.node import rebuild
-from compiler.tir.block import ALIGNMENTS
-from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.schedule.buffers import ReplaceBuffers, renamed_buffer
-from compiler.tir.schedule.conditions import buffer_of
 from compiler.tir.schedule.error import refuse
+from compiler.tir.schedule.facts.conditions import buffer_of
+from compiler.tir.schedule.facts.roles import BLOCK
 from compiler.tir.schedule.primitives.cache import BufferIndex
 from compiler.tir.schedule.registry import primitive
-from compiler.tir.schedule.roles import BLOCK
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
 from compiler.tir.schedule.tree import ancestors, rewritten
-from compiler.tir.stmt import BufferStore, Stmt
+from compiler.tir.statements.block import ALIGNMENTS
+from compiler.tir.statements.buffer import Buffer, BufferLoad
+from compiler.tir.statements.stmt import BufferStore, Stmt
 
 __all__ = ["set_scope", "storage_align", "unsafe_set_dtype"]
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from compiler.ir.error import ArgumentError
 from compiler.ir.node import rebuild
 from compiler.ir.origin import current_span, derived_from
-from compiler.tir.block import Block, BlockRealize, MatchBufferRegion
-from compiler.tir.intrin_registry import TensorIntrin
-from compiler.tir.renewal import Renewal
+from compiler.tir.expr.intrin_registry import TensorIntrin
 from compiler.tir.schedule.error import refuse
-from compiler.tir.schedule.matching import Matching
+from compiler.tir.schedule.facts.matching import Matching
+from compiler.tir.schedule.facts.roles import BLOCK_OR_LOOP
 from compiler.tir.schedule.primitives.blockize import blockize_loop
 from compiler.tir.schedule.registry import primitive
-from compiler.tir.schedule.roles import BLOCK_OR_LOOP
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
+from compiler.tir.statements.block import Block, BlockRealize, MatchBufferRegion
+from compiler.tir.statements.renewal import Renewal
 
 __all__ = ["tensorize"]
 

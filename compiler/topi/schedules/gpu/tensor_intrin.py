@@ -15,8 +15,8 @@ from compiler.te import compute, decl_tensor_intrin, placeholder
 from compiler.te.definition.tensor import Tensor
 from compiler.te.definition.tensor_intrin import TensorIntrin
 from compiler.tir import call_intrin
-from compiler.tir.buffer import Buffer
-from compiler.tir.decl_buffer import decl_buffer
+from compiler.tir.statements.buffer import Buffer
+from compiler.tir.statements.decl_buffer import decl_buffer
 
 __all__ = [
     "intrin_wmma_gemm",

@@ -8,9 +8,9 @@ from compiler.classic.testing.comparison import CompareBeforeAfter
 from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
-from compiler.tir.function import PrimFunc
 from compiler.tir.script import tir as T
 from compiler.tir.script.functions import prim_func
+from compiler.tir.statements.function import PrimFunc
 from compiler.tir.transform.simplify import Simplify
 
 

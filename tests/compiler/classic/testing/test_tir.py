@@ -13,7 +13,7 @@ from compiler.classic.testing.tir import mfma_schedule, mma_schedule
 from compiler.classic.tir.intrinsics import cuda, rocm
 from compiler.driver.emulate import emulate
 from compiler.ir.expr.primexpr import Var
-from compiler.tir.function import PrimFunc
+from compiler.tir.statements.function import PrimFunc
 
 SIZE = 64
 Layout = Callable[[Var, Var], tuple[object, ...]]

@@ -11,7 +11,7 @@ from compiler import relay
 from compiler.ir.module import IRModule
 from compiler.relay import transform
 from compiler.target.virtual_device import CompilationConfig
-from compiler.tir.function import PrimFunc
+from compiler.tir.statements.function import PrimFunc
 
 
 def configuration() -> CompilationConfig:

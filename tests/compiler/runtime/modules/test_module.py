@@ -18,11 +18,11 @@ from compiler.runtime.device import cpu, cuda
 from compiler.runtime.modules.library import MARK, load_module
 from compiler.runtime.modules.module import Module
 from compiler.runtime.modules.packed_func import register_func
-from compiler.tir.buffer import BufferLoad
-from compiler.tir.decl_buffer import decl_buffer
-from compiler.tir.function import PrimFunc
-from compiler.tir.named_calls import call_pure_extern
-from compiler.tir.stmt import BufferStore, For, ForKind
+from compiler.tir.expr.named_calls import call_pure_extern
+from compiler.tir.statements.buffer import BufferLoad
+from compiler.tir.statements.decl_buffer import decl_buffer
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import BufferStore, For, ForKind
 from tests.compiler.target.kernels import compile_module, elementwise
 
 

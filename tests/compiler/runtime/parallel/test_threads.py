@@ -16,8 +16,8 @@ from compiler.runtime.arrays.ndarray import empty
 from compiler.runtime.machine import available_cores
 from compiler.runtime.parallel import threads
 from compiler.target.codegen.llvm import generate
-from compiler.tir.decl_buffer import decl_buffer
-from compiler.tir.stmt import BufferStore, For, ForKind
+from compiler.tir.statements.decl_buffer import decl_buffer
+from compiler.tir.statements.stmt import BufferStore, For, ForKind
 from tests.compiler.target.kernels import compile_module, function
 
 

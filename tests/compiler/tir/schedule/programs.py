@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 import compiler as tvm
 from compiler import tir
-from compiler.tir.function import PrimFunc
 from compiler.tir.interpreter import interpret
 from compiler.tir.script import tir as T
+from compiler.tir.statements.function import PrimFunc
 
 # mypy: disable-error-code="valid-type,no-untyped-def,attr-defined"
 

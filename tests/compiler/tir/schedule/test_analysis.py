@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import compiler as tvm
-from compiler.tir.block import Block
 from compiler.tir.schedule.analysis import has_block, is_output_block
+from compiler.tir.statements.block import Block
 from tests.compiler.tir.schedule.programs import CHAIN
 from tests.compiler.tir.transform.programs import nodes, program
 

@@ -11,7 +11,7 @@ import pytest
 import compiler as tvm
 from compiler.classic.tir.schedule_testing import verify_trace_roundtrip
 from compiler.ir.error import ArgumentError
-from compiler.tir.index_map import IndexMap
+from compiler.tir.layout.index_map import IndexMap
 from compiler.tir.schedule import Schedule, ScheduleError
 from compiler.tir.script import tir as T
 from tests.compiler.tir.schedule.programs import BLUR, CHAIN, MATMUL, MATMUL_RELU, Program

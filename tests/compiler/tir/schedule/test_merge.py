@@ -11,7 +11,7 @@ from compiler.classic.tir.schedule_testing import verify_trace_roundtrip
 from compiler.ir.error import ArgumentError
 from compiler.tir.schedule import ScheduleError
 from compiler.tir.script import tir as T
-from compiler.tir.stmt import ForKind
+from compiler.tir.statements.stmt import ForKind
 from tests.compiler.tir.schedule.programs import BLUR, CHAIN, MATMUL_RELU, Program
 
 # mypy: disable-error-code="valid-type,no-untyped-def,attr-defined"

@@ -5,10 +5,10 @@ import pytest
 
 import compiler as tvm
 from compiler import te, topi
-from compiler.tir.function import PrimFunc
 from compiler.tir.schedule import Schedule
 from compiler.tir.schedule.error import ScheduleError
 from compiler.tir.script import tir as T
+from compiler.tir.statements.function import PrimFunc
 
 
 @T.prim_func

@@ -8,10 +8,10 @@ import pytest
 
 from compiler import tir
 from compiler.ir.error import ArgumentError
-from compiler.tir.intrin_registry import TensorIntrin
+from compiler.tir.expr.intrin_registry import TensorIntrin
 from compiler.tir.schedule import ScheduleError
 from compiler.tir.script import tir as T
-from compiler.tir.stmt_functor import post_order_visit
+from compiler.tir.statements.stmt_functor import post_order_visit
 from tests.compiler.tir.schedule.programs import MATMUL
 
 # mypy: disable-error-code="valid-type,no-untyped-def,attr-defined"

@@ -14,10 +14,10 @@ from compiler.classic.tir.script_builder.frame import DETECT_ACCESS
 from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
 from compiler.ir.structural import assert_structural_equal
-from compiler.tir.block import BlockRealize
-from compiler.tir.function import PrimFunc
 from compiler.tir.script import from_source
-from compiler.tir.stmt import SeqStmt
+from compiler.tir.statements.block import BlockRealize
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import SeqStmt
 
 
 def loops() -> None:

@@ -17,14 +17,14 @@ from compiler.ir.module import IRModule
 from compiler.ir.origin import OriginTable, recording
 from compiler.ir.structural import assert_structural_equal
 from compiler.tir import analysis
-from compiler.tir.block import Block
-from compiler.tir.buffer import BufferLoad
-from compiler.tir.decl_buffer import decl_buffer
-from compiler.tir.function import PrimFunc
-from compiler.tir.producer_stmt import Prefetch
 from compiler.tir.script import ScriptError, from_source, ir_module
 from compiler.tir.script import tir as T
-from compiler.tir.stmt import (
+from compiler.tir.statements.block import Block
+from compiler.tir.statements.buffer import BufferLoad
+from compiler.tir.statements.decl_buffer import decl_buffer
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.producer_stmt import Prefetch
+from compiler.tir.statements.stmt import (
     Allocate,
     AttrStmt,
     BufferStore,

@@ -20,9 +20,9 @@ from compiler.ir.module import IRModule
 from compiler.ir.structural import assert_structural_equal
 from compiler.ir.transform import PassInfo
 from compiler.te.lowering.to_tir import schedule_to_prim_func
-from compiler.tir.function import PrimFunc
 from compiler.tir.script import from_source
-from compiler.tir.stmt import ForKind
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import ForKind
 from tests.compiler.tir.transform.programs import functions
 from tests.golden.test_programs import PROGRAMS
 from tests.properties.te_programs import programs

@@ -13,14 +13,14 @@ from compiler.ir.expr.primexpr import Range, Var, const
 from compiler.ir.module import IRModule
 from compiler.ir.object_path import ObjectPath
 from compiler.ir.structural import assert_structural_equal
-from compiler.tir.block import MatchBufferRegion
-from compiler.tir.buffer import BufferRegion, BufferStore
-from compiler.tir.decl_buffer import decl_buffer
-from compiler.tir.function import PrimFunc
 from compiler.tir.script import from_source
 from compiler.tir.script import tir as T
 from compiler.tir.script.highlight import cprint
-from compiler.tir.stmt import Evaluate, For, LetStmt
+from compiler.tir.statements.block import MatchBufferRegion
+from compiler.tir.statements.buffer import BufferRegion, BufferStore
+from compiler.tir.statements.decl_buffer import decl_buffer
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import Evaluate, For, LetStmt
 
 TEXT = """
 @T.prim_func

@@ -11,11 +11,11 @@ from compiler import tir
 from compiler.ir.expr.primexpr import IntImm, Var
 from compiler.ir.structural import assert_structural_equal
 from compiler.ir.types import PointerType, PrimType
-from compiler.tir.block import Block
-from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.script import ScriptError, from_source
 from compiler.tir.script import tir as T
-from compiler.tir.stmt import BufferStore, Evaluate, For, IfThenElse, SeqStmt, While
+from compiler.tir.statements.block import Block
+from compiler.tir.statements.buffer import Buffer, BufferLoad
+from compiler.tir.statements.stmt import BufferStore, Evaluate, For, IfThenElse, SeqStmt, While
 from tests.compiler.tir.script.test_programs import body_of
 from tests.compiler.tir.transform.programs import nodes
 

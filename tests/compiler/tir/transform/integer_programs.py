@@ -7,11 +7,11 @@ import random
 import numpy as np
 
 from compiler.ir.expr.primexpr import And, Or, PrimExpr, Var, const
-from compiler.tir.buffer import Buffer, BufferStore
-from compiler.tir.decl_buffer import decl_buffer
-from compiler.tir.function import PrimFunc
 from compiler.tir.interpreter import interpret
-from compiler.tir.stmt import For, ForKind, IfThenElse, Stmt, seq
+from compiler.tir.statements.buffer import Buffer, BufferStore
+from compiler.tir.statements.decl_buffer import decl_buffer
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import For, ForKind, IfThenElse, Stmt, seq
 from tests.compiler.tir.transform.programs import function
 
 SIZE = 8

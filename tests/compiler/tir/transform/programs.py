@@ -15,14 +15,14 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import Node
 from compiler.ir.structural import assert_structural_equal
 from compiler.ir.transform import Pass, PassContext
-from compiler.tir import op as tir
-from compiler.tir.buffer import Buffer
-from compiler.tir.decl_buffer import decl_buffer
-from compiler.tir.function import FROM_SCHEDULE, PrimFunc
+from compiler.tir.expr import op as tir
 from compiler.tir.interpreter import interpret
-from compiler.tir.producer_stmt import BufferRealize
 from compiler.tir.script import from_source
-from compiler.tir.stmt import Allocate, BufferStore, For, ForKind, IfThenElse, LetStmt, Stmt, seq
+from compiler.tir.statements.buffer import Buffer
+from compiler.tir.statements.decl_buffer import decl_buffer
+from compiler.tir.statements.function import FROM_SCHEDULE, PrimFunc
+from compiler.tir.statements.producer_stmt import BufferRealize
+from compiler.tir.statements.stmt import Allocate, BufferStore, For, ForKind, IfThenElse, LetStmt, Stmt, seq
 
 SIZE = 48
 

@@ -13,10 +13,10 @@ from compiler.arith.analyzer import Analyzer
 from compiler.ir.expr.primexpr import PrimExpr, const
 from compiler.ir.expr.substitute import substitute
 from compiler.ir.functor import Mutator
-from compiler.tir.block import BlockRealize
-from compiler.tir.buffer import BufferLoad, BufferStore
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import AttrStmt, For, SeqStmt, Stmt
+from compiler.tir.statements.block import BlockRealize
+from compiler.tir.statements.buffer import BufferLoad, BufferStore
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import AttrStmt, For, SeqStmt, Stmt
 from compiler.tir.transform import InjectSoftwarePipeline, Simplify
 from tests.compiler.tir.transform.programs import apply, nodes, program
 

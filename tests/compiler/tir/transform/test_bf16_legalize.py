@@ -11,9 +11,9 @@ from compiler.driver.build import build
 from compiler.ir.expr.primexpr import Cast, IntImm
 from compiler.ir.transform import Pass
 from compiler.runtime.arrays.ndarray import array
-from compiler.tir.function import PrimFunc
 from compiler.tir.interpreter import interpret
-from compiler.tir.stmt import Allocate
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import Allocate
 from compiler.tir.transform import (
     BF16CastElimination,
     BF16ComputeLegalize,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from compiler.ir.expr.primexpr import Add, Mul, PrimExpr, Var, const
 from compiler.ir.origin import OriginTable, derived_from, recording
 from compiler.ir.transform import Pass
-from compiler.tir.decl_buffer import decl_buffer
-from compiler.tir.stmt import BufferStore, LetStmt
+from compiler.tir.statements.decl_buffer import decl_buffer
+from compiler.tir.statements.stmt import BufferStore, LetStmt
 from compiler.tir.transform import CommonSubexprElimTIR
 from tests.compiler.tir.transform.programs import apply, assert_pass, function, nodes, program
 

@@ -11,11 +11,11 @@ from compiler.arith.analyzer import Analyzer
 from compiler.arith.int_set import IntSet
 from compiler.ir.expr.primexpr import Not, PrimExpr, Var, const
 from compiler.ir.expr.substitute import substitute
-from compiler.tir import op as tir
 from compiler.tir.analysis.conditional_domains import domains_where
-from compiler.tir.block import Block
-from compiler.tir.function import PrimFunc
+from compiler.tir.expr import op as tir
 from compiler.tir.script import from_source
+from compiler.tir.statements.block import Block
+from compiler.tir.statements.function import PrimFunc
 from compiler.tir.transform import CompactBufferAllocation
 from tests.compiler.tir.transform.programs import apply, nodes
 

@@ -7,8 +7,8 @@ import pytest
 from compiler.ir.error import LoweringError
 from compiler.ir.module import IRModule
 from compiler.ir.structural import assert_structural_equal
-from compiler.tir.function import PrimFunc
 from compiler.tir.script import from_source
+from compiler.tir.statements.function import PrimFunc
 from compiler.tir.transform import ForceNarrowIndexToInt32
 
 WIDE = """

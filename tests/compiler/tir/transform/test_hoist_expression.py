@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import ForKind
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import ForKind
 from compiler.tir.transform import HoistedConditionals, HoistedLetBindings, HoistExpression
 from tests.compiler.tir.transform.programs import apply, assert_pass, assert_same, functions
 

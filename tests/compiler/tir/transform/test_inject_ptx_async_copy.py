@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from compiler.ir.expr.primexpr import Call
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import AttrStmt, BufferStore
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import AttrStmt, BufferStore
 from compiler.tir.transform import InjectPTXAsyncCopy
 from tests.compiler.tir.transform.programs import apply, assert_pass, nodes, program
 

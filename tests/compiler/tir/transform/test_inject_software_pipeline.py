@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import compiler as tvm
 from compiler.ir.error import ArgumentError
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import For
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import For
 from compiler.tir.transform import InjectSoftwarePipeline
 from tests.compiler.tir.transform.programs import apply, assert_pass, assert_same, nodes, program
 

@@ -12,9 +12,9 @@ from compiler import te, tir
 from compiler.ir.expr.primexpr import Call
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
-from compiler.tir.function import PrimFunc
 from compiler.tir.script import tir as T
-from compiler.tir.stmt import Evaluate, For, SeqStmt, Stmt
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import Evaluate, For, SeqStmt, Stmt
 
 
 @T.prim_func

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.ir.error import ArgumentError
-from compiler.tir.stmt import For, IfThenElse
+from compiler.tir.statements.stmt import For, IfThenElse
 from compiler.tir.transform import LoopPartition
 from tests.compiler.tir.transform.programs import apply, assert_pass, assert_same, nodes, program
 

@@ -11,10 +11,10 @@ from compiler.ir.error import LoweringError
 from compiler.ir.module import IRModule
 from compiler.ir.transform import Sequential
 from compiler.runtime.arrays import ndarray as nd
-from compiler.tir.block import Block
-from compiler.tir.function import PrimFunc
 from compiler.tir.schedule import Schedule
 from compiler.tir.script import from_source
+from compiler.tir.statements.block import Block
+from compiler.tir.statements.function import PrimFunc
 from compiler.tir.transform import (
     FlattenBuffer,
     LowerAutoCopy,

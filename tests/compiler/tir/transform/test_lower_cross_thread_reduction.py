@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from compiler.ir.error import LoweringError
-from compiler.tir.block import Block
-from compiler.tir.function import PrimFunc
+from compiler.tir.statements.block import Block
+from compiler.tir.statements.function import PrimFunc
 from compiler.tir.transform import (
     CompactBufferAllocation,
     ConvertBlocksToOpaque,

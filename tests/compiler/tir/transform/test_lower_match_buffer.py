@@ -4,8 +4,8 @@ import pytest
 
 from compiler.ir.error import LoweringError
 from compiler.ir.module import IRModule
-from compiler.tir.function import PrimFunc
 from compiler.tir.script import from_source
+from compiler.tir.statements.function import PrimFunc
 from compiler.tir.transform import LowerMatchBuffer
 
 TILES = """

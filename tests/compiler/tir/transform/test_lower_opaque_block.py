@@ -6,11 +6,11 @@ import numpy as np
 
 from compiler.driver.lower import lower
 from compiler.ir.module import IRModule
-from compiler.tir.function import PrimFunc
 from compiler.tir.interpreter import interpret
 from compiler.tir.schedule import Schedule
 from compiler.tir.script import from_source
-from compiler.tir.stmt import Allocate, AttrStmt, For
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import Allocate, AttrStmt, For
 from compiler.tir.transform import FlattenBuffer, LowerOpaqueBlock
 from tests.compiler.tir.transform.programs import apply, nodes
 

@@ -15,11 +15,11 @@ from compiler.ir.error import LoweringError
 from compiler.ir.expr.primexpr import Call, StringImm
 from compiler.runtime.arrays import ndarray as nd
 from compiler.target.target import Target
-from compiler.tir.builtin import STORAGE_SYNC
-from compiler.tir.device_ops import WARP_SHUFFLE_DOWN
-from compiler.tir.function import PrimFunc
+from compiler.tir.expr.builtin import STORAGE_SYNC
+from compiler.tir.expr.device_ops import WARP_SHUFFLE_DOWN
 from compiler.tir.script import from_source
-from compiler.tir.stmt import Allocate
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import Allocate
 from compiler.tir.transform import LowerThreadAllreduce
 from tests.compiler.tir.transform.programs import apply, nodes
 from tests.compiler.tir.transform.threads import run_threads

@@ -14,7 +14,7 @@ from compiler.ir.expr.primexpr import Call
 from compiler.ir.module import IRModule
 from compiler.target.target import Target
 from compiler.tir.script import tir as T
-from compiler.tir.stmt import Allocate, AttrStmt, For, IfThenElse, LetStmt
+from compiler.tir.statements.stmt import Allocate, AttrStmt, For, IfThenElse, LetStmt
 from tests.compiler.tir.transform.programs import nodes
 
 

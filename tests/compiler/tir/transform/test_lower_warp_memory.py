@@ -11,9 +11,9 @@ from compiler.ir.error import LoweringError
 from compiler.ir.expr.primexpr import Call
 from compiler.target.target import Target
 from compiler.tir import PrimFunc
-from compiler.tir.device_ops import WARP_SHUFFLE
+from compiler.tir.expr.device_ops import WARP_SHUFFLE
 from compiler.tir.sanitizer import sanitize
-from compiler.tir.stmt import Allocate
+from compiler.tir.statements.stmt import Allocate
 from compiler.tir.transform import LowerWarpMemory, ThreadSync
 from tests.compiler.tir.transform.programs import apply, nodes, program
 

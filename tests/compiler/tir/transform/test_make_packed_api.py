@@ -16,7 +16,7 @@ from compiler.ir.module import IRModule
 from compiler.runtime.modules.module import Module
 from compiler.target.target import Target
 from compiler.tir.script import tir as T
-from compiler.tir.stmt import AssertStmt, AttrStmt
+from compiler.tir.statements.stmt import AssertStmt, AttrStmt
 from tests.compiler.tir.transform.programs import nodes
 
 

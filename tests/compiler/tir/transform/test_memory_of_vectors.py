@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compiler.tir.stmt import Allocate, DeclBuffer
+from compiler.tir.statements.stmt import Allocate, DeclBuffer
 from compiler.tir.transform import StorageRewrite
 from tests.compiler.tir.transform.programs import apply, assert_pass, assert_same, nodes, program
 

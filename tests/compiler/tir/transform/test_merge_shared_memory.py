@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Allocate
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import Allocate
 from compiler.tir.transform import MergeSharedMemoryAllocations
 from tests.compiler.tir.transform.programs import apply, nodes, program
 from tests.compiler.tir.transform.threads import run_threads

@@ -14,11 +14,11 @@ from compiler.ir.instrument import PassInstrument
 from compiler.ir.module import IRModule
 from compiler.ir.origin import OriginTable, Span, derived_from, recording
 from compiler.ir.transform import Pass, PassContext, PassInfo
-from compiler.tir import op as tir
 from compiler.tir import transform
-from compiler.tir.decl_buffer import decl_buffer
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import AttrStmt, BufferStore, For, ForKind, IfThenElse, SeqStmt, Stmt, no_op, seq
+from compiler.tir.expr import op as tir
+from compiler.tir.statements.decl_buffer import decl_buffer
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import AttrStmt, BufferStore, For, ForKind, IfThenElse, SeqStmt, Stmt, no_op, seq
 from tests.compiler.tir.transform.programs import apply, function, loop, nodes, realize
 
 ARGUMENTS: dict[str, tuple[Any, ...]] = {

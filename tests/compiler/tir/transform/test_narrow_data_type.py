@@ -9,10 +9,10 @@ from compiler.ir.expr.primexpr import LT, IterVar, Select, Var, const
 from compiler.ir.expr.substitute import post_order_visit
 from compiler.ir.node import Node
 from compiler.ir.structural import assert_structural_equal
-from compiler.tir.decl_buffer import decl_buffer
-from compiler.tir.function import PrimFunc
 from compiler.tir.script import from_source
-from compiler.tir.stmt import AttrStmt, BufferStore, For
+from compiler.tir.statements.decl_buffer import decl_buffer
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import AttrStmt, BufferStore, For
 from compiler.tir.transform import NarrowDataType
 from tests.compiler.tir.transform.programs import apply, assert_pass, assert_same, function, nodes, program
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from compiler.ir.transform import Pass
 from compiler.tir import transform
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import ForKind
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import ForKind
 from tests.compiler.tir.transform.programs import apply, assert_same, functions
 
 KINDS = (ForKind.SERIAL, ForKind.UNROLLED, ForKind.PARALLEL)

@@ -7,9 +7,9 @@ import pytest
 
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
-from compiler.tir.function import PrimFunc
 from compiler.tir.script import from_source
-from compiler.tir.stmt import IfThenElse
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import IfThenElse
 from compiler.tir.transform import ReduceBranchingThroughOvercompute
 from tests.compiler.tir.transform.integer_programs import IntegerPrograms, final_elements
 from tests.compiler.tir.transform.programs import nodes

@@ -10,10 +10,10 @@ import pytest
 from compiler.ir.error import LoweringError
 from compiler.ir.expr.primexpr import Call, PrimExpr
 from compiler.ir.module import IRModule
-from compiler.tir.buffer import BufferLoad, BufferStore
-from compiler.tir.function import PrimFunc
 from compiler.tir.interpreter import interpret
 from compiler.tir.script import from_source
+from compiler.tir.statements.buffer import BufferLoad, BufferStore
+from compiler.tir.statements.function import PrimFunc
 from compiler.tir.transform import InjectPermutedLayout, ManifestSharedMemoryLocalStage, TransformMmaBufferLayout
 from compiler.tir.transform.pass_base import PrimFuncPass
 from tests.compiler.tir.transform.programs import nodes

@@ -7,12 +7,12 @@ import pytest
 
 from compiler.ir.expr.primexpr import Var, const
 from compiler.ir.module import IRModule
-from compiler.tir.buffer import Buffer, BufferStore
-from compiler.tir.builtin import assume
-from compiler.tir.decl_buffer import decl_buffer
-from compiler.tir.function import PrimFunc
+from compiler.tir.expr.builtin import assume
 from compiler.tir.script import from_source
-from compiler.tir.stmt import Evaluate, IfThenElse, Stmt, seq
+from compiler.tir.statements.buffer import Buffer, BufferStore
+from compiler.tir.statements.decl_buffer import decl_buffer
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import Evaluate, IfThenElse, Stmt, seq
 from compiler.tir.transform.simplify import Simplify
 from tests.compiler.tir.transform.integer_programs import IntegerPrograms, final_elements
 from tests.compiler.tir.transform.programs import function, nodes

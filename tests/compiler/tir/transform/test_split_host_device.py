@@ -11,9 +11,9 @@ from compiler.ir.expr.primexpr import Call, StringImm
 from compiler.ir.function import GlobalVar
 from compiler.ir.module import IRModule
 from compiler.target.target import Target
-from compiler.tir.builtin import CALL_EXTERN, CALL_PACKED
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import AssertStmt, AttrStmt
+from compiler.tir.expr.builtin import CALL_EXTERN, CALL_PACKED
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import AssertStmt, AttrStmt
 from compiler.tir.transform import AnnotateDeviceRegions, BindTarget, LowerDeviceKernelLaunch, SplitHostDevice
 from tests.compiler.tir.transform.programs import nodes, program
 

@@ -7,10 +7,10 @@ import pytest
 
 from compiler.ir.error import BoundError
 from compiler.ir.expr.primexpr import const
-from compiler.tir.buffer import BufferLoad
-from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.interpreter import interpret
-from compiler.tir.stmt import BufferStore
+from compiler.tir.statements.buffer import BufferLoad
+from compiler.tir.statements.decl_buffer import decl_buffer
+from compiler.tir.statements.stmt import BufferStore
 from compiler.tir.transform import FlattenBuffer, StorageFlatten
 from tests.compiler.tir.transform.programs import apply, assert_pass, function, program
 

@@ -11,11 +11,11 @@ from compiler.ir.error import LoweringError
 from compiler.ir.expr.primexpr import Var, const
 from compiler.ir.serialization.type_keys import make_node
 from compiler.runtime.modules.packed_func import register_func
-from compiler.tir.buffer import Buffer
-from compiler.tir.decl_buffer import decl_buffer
-from compiler.tir.function import PrimFunc
-from compiler.tir.memory_info import MemoryInfo
-from compiler.tir.stmt import Allocate, BufferStore, DeclBuffer, Stmt, seq
+from compiler.tir.statements.buffer import Buffer
+from compiler.tir.statements.decl_buffer import decl_buffer
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.memory_info import MemoryInfo
+from compiler.tir.statements.stmt import Allocate, BufferStore, DeclBuffer, Stmt, seq
 from compiler.tir.transform import StorageRewrite
 from tests.compiler.tir.transform.programs import (
     allocate,

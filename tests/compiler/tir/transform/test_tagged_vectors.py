@@ -13,9 +13,9 @@ from compiler.driver.build import build
 from compiler.driver.lower import lower
 from compiler.ir.expr.primexpr import Broadcast, Ramp, Var, const
 from compiler.te.definition.numpy_reference import evaluate
-from compiler.tir.buffer import moved_index
 from compiler.tir.interpreter import interpret
-from compiler.tir.stmt import Allocate
+from compiler.tir.statements.buffer import moved_index
+from compiler.tir.statements.stmt import Allocate
 from tests.compiler.tir.transform.programs import nodes
 
 DTYPES = ("int8", "int16", "int32", "float32", "float64", "float16")

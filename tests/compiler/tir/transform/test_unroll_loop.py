@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from compiler.ir.error import ArgumentError, LoweringError
-from compiler.tir.stmt import DeclBuffer, For
+from compiler.tir.statements.stmt import DeclBuffer, For
 from compiler.tir.transform import UnrollLoop
 from tests.compiler.tir.transform.programs import apply, assert_pass, nodes, program
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from compiler.ir.error import LoweringError
 from compiler.ir.expr.primexpr import Broadcast, PrimExpr, Select, Var, const
-from compiler.tir import op as tir
-from compiler.tir.buffer import Buffer, BufferLoad
-from compiler.tir.decl_buffer import decl_buffer
-from compiler.tir.stmt import BufferStore, ForKind, IfThenElse, LetStmt, Stmt, seq
+from compiler.tir.expr import op as tir
+from compiler.tir.statements.buffer import Buffer, BufferLoad
+from compiler.tir.statements.decl_buffer import decl_buffer
+from compiler.tir.statements.stmt import BufferStore, ForKind, IfThenElse, LetStmt, Stmt, seq
 from compiler.tir.transform import VectorizeLoop
 from tests.compiler.tir.transform.programs import apply, assert_pass, assert_same, function, loop, program
 

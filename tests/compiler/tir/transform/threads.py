@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from compiler.tir.function import PrimFunc
 from compiler.tir.sanitizer import sanitize
+from compiler.tir.statements.function import PrimFunc
 
 
 def run_threads(func: PrimFunc, arrays: Sequence[Any]) -> None:

@@ -17,7 +17,7 @@ from compiler.ir.expr.primexpr import IntImm
 from compiler.ir.expr.substitute import post_order_visit
 from compiler.target import Target
 from compiler.target.cuda_tools import compile_cuda, missing_tools
-from compiler.tir.stmt import For
+from compiler.tir.statements.stmt import For
 from compiler.topi.device import rows
 from tests.compiler.topi.gpu.sorting import DTYPES, RowProgram, program
 

@@ -15,7 +15,7 @@ from compiler.ir.error import TVMError
 from compiler.ir.instrument import Instrument, instrumented
 from compiler.relay.inference import infer_expr
 from compiler.target.target import Target
-from compiler.tir.data_layout import layout
+from compiler.tir.layout.data_layout import layout
 from compiler.topi.compute import PanelProduct
 from compiler.topi.nn.matmul import matmul
 from compiler.topi.schedules.anchor import find_anchor

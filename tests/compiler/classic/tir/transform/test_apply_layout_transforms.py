@@ -9,13 +9,13 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import FloatImm, Range, Var
 from compiler.ir.module import IRModule
 from compiler.runtime.arrays.ndarray import array
-from compiler.tir.buffer import BufferStore
-from compiler.tir.decl_buffer import decl_buffer
-from compiler.tir.function import PrimFunc
-from compiler.tir.index_map import IndexMap
 from compiler.tir.interpreter import interpret
-from compiler.tir.producer_stmt import BufferRealize
-from compiler.tir.stmt import For, ForKind, Stmt, seq
+from compiler.tir.layout.index_map import IndexMap
+from compiler.tir.statements.buffer import BufferStore
+from compiler.tir.statements.decl_buffer import decl_buffer
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.producer_stmt import BufferRealize
+from compiler.tir.statements.stmt import For, ForKind, Stmt, seq
 from compiler.tir.transform import ApplyLayoutTransforms
 
 ROWS, COLUMNS = 6, 8

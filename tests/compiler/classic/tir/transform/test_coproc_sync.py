@@ -15,8 +15,8 @@ from compiler.ir.expr.primexpr import Call, IntImm, IterVar, PrimExpr
 from compiler.ir.expr.substitute import post_order_visit, substitute
 from compiler.ir.op import register_op_attr
 from compiler.tir import ir_builder
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import AttrStmt, Evaluate, For, IfThenElse, SeqStmt, Stmt
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import AttrStmt, Evaluate, For, IfThenElse, SeqStmt, Stmt
 from compiler.tir.transform import CoProcSync
 from tests.compiler.tir.transform.programs import apply
 

@@ -7,8 +7,8 @@ import pytest
 
 from compiler.ir.error import LoweringError
 from compiler.target.target import Target
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import For
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import For
 from compiler.tir.transform import ConvertBlocksToOpaque, DefaultGPUSchedule, LowerInitBlock, LowerOpaqueBlock
 from tests.compiler.tir.transform.programs import apply, nodes, program
 from tests.compiler.tir.transform.threads import run_threads

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from compiler.tir.script import from_source
-from compiler.tir.stmt import DeclBuffer, For, LetStmt
+from compiler.tir.statements.stmt import DeclBuffer, For, LetStmt
 from compiler.tir.transform import InlinePrivateFunctions
 from tests.compiler.tir.transform.programs import assert_same, nodes, program
 

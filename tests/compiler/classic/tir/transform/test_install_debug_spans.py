@@ -5,9 +5,9 @@ from __future__ import annotations
 from compiler.ir.expr.primexpr import FloatImm, Mul, PrimExpr, Var
 from compiler.ir.module import IRModule
 from compiler.ir.structural import assert_structural_equal
-from compiler.tir.buffer import BufferStore
 from compiler.tir.script import from_source
-from compiler.tir.stmt import For, IfThenElse, Stmt
+from compiler.tir.statements.buffer import BufferStore
+from compiler.tir.statements.stmt import For, IfThenElse, Stmt
 from compiler.tir.transform import InstallDebugSpans
 from tests.compiler.tir.transform.programs import nodes
 

@@ -8,9 +8,9 @@ import pytest
 
 from compiler.ir.error import LoweringError
 from compiler.ir.expr.primexpr import Call
-from compiler.tir.builtin import RET
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import AssertStmt, AttrStmt
+from compiler.tir.expr.builtin import RET
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import AssertStmt, AttrStmt
 from compiler.tir.transform import MakeUnpackedAPI
 from tests.compiler.tir.transform.programs import apply, nodes, program
 

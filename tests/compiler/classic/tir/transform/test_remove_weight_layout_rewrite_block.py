@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from compiler.tir.block import Block
 from compiler.tir.interpreter import interpret
+from compiler.tir.statements.block import Block
 from compiler.tir.transform import RemoveWeightLayoutRewriteBlock
 from tests.compiler.tir.transform.programs import apply, assert_pass, nodes, program
 

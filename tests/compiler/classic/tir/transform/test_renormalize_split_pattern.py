@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compiler.ir.expr.primexpr import FloorDiv, FloorMod, PrimExpr, Var
-from compiler.tir.buffer import BufferStore
-from compiler.tir.decl_buffer import decl_buffer
+from compiler.tir.statements.buffer import BufferStore
+from compiler.tir.statements.decl_buffer import decl_buffer
 from compiler.tir.transform import RenormalizeSplitPattern
 from tests.compiler.tir.transform.programs import apply, assert_pass, assert_same, function, loop
 

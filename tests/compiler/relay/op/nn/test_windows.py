@@ -11,7 +11,7 @@ import pytest
 
 import compiler as tvm
 from compiler import relay
-from compiler.tir.data_layout import layout
+from compiler.tir.layout.data_layout import layout
 from tests.compiler.relay.op.nn.harness import Array, check, random
 
 nn = relay.nn

@@ -1,0 +1,1 @@
+"""Calls, intrinsics and arithmetic of loop IR."""

@@ -1,0 +1,1 @@
+"""What primitives have to know about blocks and loops."""

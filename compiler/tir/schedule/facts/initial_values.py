@@ -1,0 +1,70 @@
+"""Who gives the elements of a buffer their first values."""
+
+from __future__ import annotations
+
+from compiler.ir.expr.primexpr import IterVar
+from compiler.ir.expr.substitute import free_vars, post_order_visit
+from compiler.ir.node import Node
+from compiler.tir.schedule.error import refuse
+from compiler.tir.schedule.sref import StmtSRef
+from compiler.tir.schedule.state import ScheduleState
+from compiler.tir.schedule.tree import loops_above
+from compiler.tir.statements.block import Block
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
+from compiler.tir.statements.stmt import Stmt
+
+__all__ = ["check_made", "scatters", "stores"]
+
+
+def check_made(state: ScheduleState, block: StmtSRef, buffer: Buffer) -> None:
+    """Reject a block that changes elements that others wrote outside of the scope, which a copy would lack."""
+    accesses: list[Node] = []
+
+    def collect(n: Node) -> None:
+        if isinstance(n, (BufferLoad, BufferStore)) and n.buffer is buffer:
+            accesses.append(n)
+
+    post_order_visit(block.block, collect)
+    if accesses and isinstance(accesses[0], BufferLoad) and block.block.init is None:
+        refuse(
+            state.mod,
+            "The block reads what it writes before it writes it",
+            f"Block {{0}} reads elements of {buffer.name} before it writes them, which the copy would lack",
+            block.block,
+        )
+    within = {sref.loop.loop_var for sref in loops_above(block)}
+    pairs = zip(block.block.iter_vars, state.realize_of(block).iter_values, strict=True)
+    reduced = {var for axis, value in pairs if axis.iter_type == IterVar.CommReduce for var in free_vars(value)}
+    if block.block.init is not None and not reduced <= within:
+        refuse(
+            state.mod,
+            "The block adds up only a part of the reduction",
+            f"Block {{0}} adds to elements of {buffer.name} that earlier iterations outside of its scope made, which "
+            "the copy would lack",
+            block.block,
+        )
+
+
+def stores(stmt: Stmt, buffer: Buffer) -> bool:
+    """Return whether a statement stores to a buffer."""
+    stored: list[Node] = []
+
+    def collect(n: Node) -> None:
+        if isinstance(n, BufferStore) and n.buffer is buffer:
+            stored.append(n)
+
+    post_order_visit(stmt, collect)
+    return bool(stored)
+
+
+def scatters(block: Block, buffer: Buffer) -> bool:
+    """Return whether a block stores to elements of a buffer that depend on data: its signature names all of them."""
+    loads: list[Node] = []
+
+    def collect(n: Node) -> None:
+        if isinstance(n, BufferStore) and n.buffer is buffer:
+            for index in n.indices:
+                post_order_visit(index, lambda inner: loads.append(inner) if isinstance(inner, BufferLoad) else None)
+
+    post_order_visit(block, collect)
+    return bool(loads)

@@ -1,0 +1,1 @@
+"""Statements, functions, buffers and memory of loop IR."""
