@@ -18,11 +18,15 @@ def named(function: F, name: str, /, **words: str) -> F:
 
 
 def load_definitions(package: dict[str, Any], aside: Container[str] = ()) -> list[str]:
-    """Import every module of a package, but for those ``aside``, and export what it lists in ``__all__``."""
+    """Import every module of a package, but for those ``aside``, and export what it lists in ``__all__``.
+
+    A folder that lists nothing itself exports what its modules list.
+    """
     names: list[str] = []
     for info in pkgutil.iter_modules(package["__path__"]):
         if info.name not in aside:
             module = importlib.import_module(f"{package['__name__']}.{info.name}")
-            package.update({name: getattr(module, name) for name in module.__all__})
-            names += module.__all__
+            listed = module.__all__ if hasattr(module, "__all__") else load_definitions(vars(module), aside)
+            package.update({name: getattr(module, name) for name in listed})
+            names += listed
     return sorted(names)

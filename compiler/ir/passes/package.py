@@ -12,10 +12,13 @@ __all__ = ["load_passes"]
 
 
 def load_passes(package: dict[str, Any]) -> list[str]:
-    """Import every module of a package, given by its globals, and export the passes that they define."""
+    """Import every module of a package and of its folders, and export the passes that they define.
+
+    ``package`` is its globals.
+    """
     passes: dict[str, Any] = {}
-    for info in pkgutil.iter_modules(package["__path__"]):
-        module = importlib.import_module(f"{package['__name__']}.{info.name}")
+    for info in pkgutil.walk_packages(package["__path__"], f"{package['__name__']}."):
+        module = importlib.import_module(info.name)
         passes |= {name: value for name, value in vars(module).items() if _is_own_pass(name, value, module.__name__)}
     package.update(passes)
     return sorted(passes)
