@@ -10,7 +10,7 @@ import pytest
 
 from compiler.runtime.machine import VARIABLE, this_machine
 from compiler.runtime.modules.native_code import host_features, host_triple
-from compiler.target.processor_features import used_features
+from compiler.target.cpu.processor_features import used_features
 from compiler.target.target import Target
 
 _SSE2 = ["64bit", "cmov", "cx8", "fxsr", "mmx", "sse", "sse2", "x87"]

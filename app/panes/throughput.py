@@ -10,8 +10,8 @@ from app.panes.cycles import MeasuredCall, MeasuredLoop, measured_loop
 from compiler.ir.error import BuildError, TargetError, UnavailableError
 from compiler.target.assembly_targets import HOST, assembly_target
 from compiler.target.control_flow import control_flow, hot_loop
+from compiler.target.cpu.throughput import Throughput, analyse_loop
 from compiler.target.target import Target
-from compiler.target.throughput import Throughput, analyse_loop
 
 __all__ = ["LoopThroughput", "loop_throughput"]
 

@@ -22,7 +22,7 @@ from compiler.ir.instrument import uninstrumented
 from compiler.ir.module import IRModule
 from compiler.target.assembly_targets import HOST, assembly_target, assembly_targets
 from compiler.target.codegen.llvm import codegen
-from compiler.target.codegen.llvm.pass_trace import trace_passes
+from compiler.target.codegen.llvm.tracing.pass_trace import trace_passes
 from compiler.target.target import Target
 from compiler.te.definition.tensor import Tensor
 

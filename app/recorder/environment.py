@@ -5,7 +5,7 @@ from __future__ import annotations
 import compiler
 from compiler.runtime.machine import available_cores, this_machine
 from compiler.runtime.parallel.threads import parallel_runtime
-from compiler.target.caches import machine_caches
+from compiler.target.cpu.caches import machine_caches
 
 CPU = this_machine().processor
 CACHES = machine_caches()

@@ -23,7 +23,7 @@ from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node
 from compiler.target.codegen.llvm import assembly_summary
-from compiler.target.codegen.llvm.pass_trace import PassRun
+from compiler.target.codegen.llvm.tracing.pass_trace import PassRun
 from compiler.te.scheduling.schedule import Schedule
 from compiler.tir.printing import printer
 from compiler.tir.schedule.error import ScheduleError

@@ -26,10 +26,10 @@ from compiler.ir.structural import structural_equal
 from compiler.runtime.arrays.ndarray import NDArray, array
 from compiler.runtime.device import cpu
 from compiler.runtime.parallel.threads import set_num_threads
-from compiler.target.bandwidth import measure_bandwidth
-from compiler.target.caches import TYPICAL
-from compiler.target.frequency import measure_frequency
-from compiler.target.peak import measure_peak
+from compiler.target.cpu.bandwidth import measure_bandwidth
+from compiler.target.cpu.caches import TYPICAL
+from compiler.target.cpu.frequency import measure_frequency
+from compiler.target.cpu.peak import measure_peak
 from compiler.target.target import Target
 from compiler.te.definition.numpy_reference import NoNumPyProgram
 from compiler.tir.analysis.memory_traffic import memory_traffic

@@ -20,7 +20,7 @@ from compiler.ir.printing.text import TextBuilder
 from compiler.relay.function import Function
 from compiler.runtime.modules.module import Module
 from compiler.runtime.vm import Executable
-from compiler.target.codegen.llvm.pass_trace import PassRun
+from compiler.target.codegen.llvm.tracing.pass_trace import PassRun
 from compiler.target.target import Target
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from compiler.ir.error import TVMError
 from compiler.ir.expr.primexpr import IntImm
 from compiler.ir.module import IRModule
 from compiler.runtime.arrays.ndarray import numpy_dtype
-from compiler.target.caches import TYPICAL
+from compiler.target.cpu.caches import TYPICAL
 from compiler.target.target import Target
 from compiler.tir.access_trace import (
     AccessTrace,

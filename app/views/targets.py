@@ -7,7 +7,7 @@ from flask import Blueprint, Response
 
 from app.views.api import answer_json
 from app.web.openapi import json_of, operation
-from compiler.target.cpus import TRIPLES, cpus
+from compiler.target.cpu.cpus import TRIPLES, cpus
 
 bp = Blueprint("targets", __name__)
 

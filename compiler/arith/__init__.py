@@ -5,15 +5,18 @@ from typing import TYPE_CHECKING
 from compiler.arith import int_set
 from compiler.arith.analyzer import Analyzer, ProofStrength
 from compiler.arith.const_int_bound import ConstIntBound
-from compiler.arith.deduce_bound import deduce_bound
-from compiler.arith.detect_iter_map import IterMapResult, detect_iter_map, iter_map_simplify, normalize_to_iter_sum
-from compiler.arith.detect_linear_equation import detect_clip_bound, detect_linear_equation
 from compiler.arith.extension import Extension
 from compiler.arith.int_constraints import IntConstraints, IntConstraintsTransform, IntGroupBounds
 from compiler.arith.int_set import IntervalSet, IntSet, intersect, neg_inf, pos_inf, union
 from compiler.arith.interval_arithmetic import eval_set
-from compiler.arith.inverse_affine_iter_map import inverse_affine_iter_map
-from compiler.arith.iter_map import (
+from compiler.arith.iterators.detect_iter_map import (
+    IterMapResult,
+    detect_iter_map,
+    iter_map_simplify,
+    normalize_to_iter_sum,
+)
+from compiler.arith.iterators.inverse_affine_iter_map import inverse_affine_iter_map
+from compiler.arith.iterators.iter_map import (
     IterMapExpr,
     IterMapLevel,
     IterMark,
@@ -21,15 +24,17 @@ from compiler.arith.iter_map import (
     IterSumExpr,
     normalize_iter_map_to_expr,
 )
+from compiler.arith.iterators.subspace_divide import subspace_divide
+from compiler.arith.linear.deduce_bound import deduce_bound
+from compiler.arith.linear.detect_linear_equation import detect_clip_bound, detect_linear_equation
+from compiler.arith.linear.solve_linear_equations import solve_linear_equations
+from compiler.arith.linear.solve_linear_inequalities import solve_linear_inequalities
 from compiler.arith.modular_set import ModularSet
 from compiler.arith.region_bounds import (
     estimate_region_lower_bound,
     estimate_region_strict_bound,
     estimate_region_upper_bound,
 )
-from compiler.arith.solve_linear_equations import solve_linear_equations
-from compiler.arith.solve_linear_inequalities import solve_linear_inequalities
-from compiler.arith.subspace_divide import subspace_divide
 from compiler.ir.extension import public_module
 
 __all__ = [

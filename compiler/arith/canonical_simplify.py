@@ -11,9 +11,9 @@ from typing import Any
 
 from compiler.arith.const_int_bound import Interval, is_index_type
 from compiler.arith.deep_equal import deep_equal
+from compiler.arith.iterators.split_sum import NO_UPPER, Split, Sum
 from compiler.arith.overflow import is_loaded
 from compiler.arith.rewrite_simplify import RewriteSimplifier
-from compiler.arith.split_sum import NO_UPPER, Split, Sum
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import (

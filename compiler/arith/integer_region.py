@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from compiler.arith.facts import is_stable
-from compiler.arith.linear_form import Atom, LinearForm, NotLinearError, definitions, linear_form
+from compiler.arith.linear.linear_form import Atom, LinearForm, NotLinearError, definitions, linear_form
 from compiler.ir.expr.primexpr import (
     EQ,
     GE,

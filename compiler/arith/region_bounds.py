@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from compiler.arith.analyzer import Analyzer
-from compiler.arith.detect_iter_map import detect_iter_map
 from compiler.arith.int_set import IntervalSet, IntSet
 from compiler.arith.interval_arithmetic import eval_set
-from compiler.arith.iter_map import IterMapLevel, IterSumExpr
+from compiler.arith.iterators.detect_iter_map import detect_iter_map
+from compiler.arith.iterators.iter_map import IterMapLevel, IterSumExpr
 from compiler.ir.expr.primexpr import ExprLike, IntImm, PrimExpr, Range, Var
 
 __all__ = ["estimate_region_lower_bound", "estimate_region_strict_bound", "estimate_region_upper_bound"]

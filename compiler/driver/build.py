@@ -24,8 +24,8 @@ from compiler.tir.analysis import is_lowered
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import AttrStmt, For
 from compiler.tir.statements.stmt_functor import StmtVisitor
-from compiler.tir.transform.flatten_buffer import FlattenBuffer
-from compiler.tir.transform.lower_intrin import ApplyIntrinRules, needs_intrin_rules
+from compiler.tir.transform.legalize.lower_intrin import ApplyIntrinRules, needs_intrin_rules
+from compiler.tir.transform.memory.flatten_buffer import FlattenBuffer
 
 
 def build(

@@ -22,33 +22,33 @@ from compiler.target.codegen.source.data_types import require_stored_types
 from compiler.target.device_limits import device_limits
 from compiler.target.target import Target
 from compiler.tir.statements.function import PrimFunc
-from compiler.tir.transform.annotate_device_regions import AnnotateDeviceRegions
-from compiler.tir.transform.bf16_compute_legalize import BF16ComputeLegalize
-from compiler.tir.transform.bf16_storage_legalize import BF16StorageLegalize
-from compiler.tir.transform.bind_target import AnnotateEntryFunc, BindTarget
-from compiler.tir.transform.combine_context_call import CombineContextCall
-from compiler.tir.transform.fp8_legalize import FP8ComputeLegalize, FP8StorageLegalize
+from compiler.tir.transform.calls.annotate_device_regions import AnnotateDeviceRegions
+from compiler.tir.transform.calls.bind_target import AnnotateEntryFunc, BindTarget
+from compiler.tir.transform.calls.combine_context_call import CombineContextCall
+from compiler.tir.transform.calls.kernel_code import refuse_tensor_cores
+from compiler.tir.transform.calls.lower_device_kernel_launch import DEVICE_KERNEL_LAUNCH, LowerDeviceKernelLaunch
+from compiler.tir.transform.calls.lower_tvm_builtin import LowerTVMBuiltin
+from compiler.tir.transform.calls.make_packed_api import MakePackedAPI
+from compiler.tir.transform.calls.split_host_device import SplitHostDevice
 from compiler.tir.transform.function_passes import Filter
-from compiler.tir.transform.infer_fragment import InferFragment
-from compiler.tir.transform.inject_ptx_async_copy import USE_ASYNC_COPY, InjectPTXAsyncCopy
-from compiler.tir.transform.kernel_code import refuse_tensor_cores
-from compiler.tir.transform.lower_async_queues import LowerAsyncQueues
-from compiler.tir.transform.lower_device_kernel_launch import DEVICE_KERNEL_LAUNCH, LowerDeviceKernelLaunch
-from compiler.tir.transform.lower_dot_products import LowerDotProducts
-from compiler.tir.transform.lower_intrin import LowerIntrin
-from compiler.tir.transform.lower_thread_allreduce import LowerThreadAllreduce
-from compiler.tir.transform.lower_tvm_builtin import LowerTVMBuiltin
-from compiler.tir.transform.lower_warp_memory import LowerWarpMemory
-from compiler.tir.transform.make_packed_api import MakePackedAPI
-from compiler.tir.transform.merge_shared_memory_allocations import MergeSharedMemoryAllocations
+from compiler.tir.transform.legalize.bf16_compute_legalize import BF16ComputeLegalize
+from compiler.tir.transform.legalize.bf16_storage_legalize import BF16StorageLegalize
+from compiler.tir.transform.legalize.fp8_legalize import FP8ComputeLegalize, FP8StorageLegalize
+from compiler.tir.transform.legalize.lower_dot_products import LowerDotProducts
+from compiler.tir.transform.legalize.lower_intrin import LowerIntrin
+from compiler.tir.transform.memory.merge_shared_memory_allocations import MergeSharedMemoryAllocations
+from compiler.tir.transform.memory.static_shared_memory import StaticSharedMemory
+from compiler.tir.transform.memory.verify_memory import VerifyMemory
 from compiler.tir.transform.pass_base import prim_func_pass
 from compiler.tir.transform.simplify import Simplify
-from compiler.tir.transform.split_host_device import SplitHostDevice
-from compiler.tir.transform.static_shared_memory import StaticSharedMemory
-from compiler.tir.transform.thread_sync import ThreadSync
-from compiler.tir.transform.verify_barriers import VerifyBarriers
-from compiler.tir.transform.verify_gpu_code import VerifyGPUCode
-from compiler.tir.transform.verify_memory import VerifyMemory
+from compiler.tir.transform.threads.infer_fragment import InferFragment
+from compiler.tir.transform.threads.inject_ptx_async_copy import USE_ASYNC_COPY, InjectPTXAsyncCopy
+from compiler.tir.transform.threads.lower_async_queues import LowerAsyncQueues
+from compiler.tir.transform.threads.lower_thread_allreduce import LowerThreadAllreduce
+from compiler.tir.transform.threads.lower_warp_memory import LowerWarpMemory
+from compiler.tir.transform.threads.thread_sync import ThreadSync
+from compiler.tir.transform.threads.verify_barriers import VerifyBarriers
+from compiler.tir.transform.threads.verify_gpu_code import VerifyGPUCode
 
 __all__ = [
     "SplitModule",

@@ -15,9 +15,9 @@ from compiler.te.lowering.to_tir import Argument, Binds
 from compiler.te.scheduling.schedule import Schedule
 from compiler.tir.analysis import is_lowered
 from compiler.tir.statements.function import PrimFunc
-from compiler.tir.transform.emulate_threads import EmulateThreads
-from compiler.tir.transform.lower_dot_products import LowerDotProducts
+from compiler.tir.transform.legalize.lower_dot_products import LowerDotProducts
 from compiler.tir.transform.simplify import Simplify
+from compiler.tir.transform.threads.emulate_threads import EmulateThreads
 
 __all__ = ["emulate", "lower_for_emulation", "lowered_for_device"]
 

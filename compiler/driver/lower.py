@@ -19,8 +19,8 @@ from compiler.tir.printing.loops import SIMPLE_MODE
 from compiler.tir.statements.block import contains_block
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import ForKind
-from compiler.tir.transform.bind_target import BindTarget
-from compiler.tir.transform.lower_custom_datatypes import LowerCustomDatatypes
+from compiler.tir.transform.calls.bind_target import BindTarget
+from compiler.tir.transform.legalize.lower_custom_datatypes import LowerCustomDatatypes
 
 
 def lower(

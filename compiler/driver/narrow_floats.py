@@ -11,9 +11,9 @@ from compiler.tir.analysis.features import features
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate
 from compiler.tir.statements.stmt_functor import StmtExprVisitor
-from compiler.tir.transform.bf16_compute_legalize import BF16, BF16ComputeLegalize, BF16Promote
-from compiler.tir.transform.bf16_storage_legalize import BF16StorageLegalize
-from compiler.tir.transform.fp8_legalize import FP8, FP8ComputeLegalize, FP8StorageLegalize
+from compiler.tir.transform.legalize.bf16_compute_legalize import BF16, BF16ComputeLegalize, BF16Promote
+from compiler.tir.transform.legalize.bf16_storage_legalize import BF16StorageLegalize
+from compiler.tir.transform.legalize.fp8_legalize import FP8, FP8ComputeLegalize, FP8StorageLegalize
 
 
 def legalize_narrow_floats(module: IRModule, rounds_each: bool = False) -> IRModule:

@@ -16,37 +16,37 @@ from __future__ import annotations
 
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.transform import Pass, PassContext, register_config_option
+from compiler.tir.transform.blocks.compact_buffer_allocation import CompactBufferAllocation
+from compiler.tir.transform.blocks.convert_blocks_to_opaque import ConvertBlocksToOpaque
+from compiler.tir.transform.blocks.inject_rolling_buffer import InjectRollingBuffer
+from compiler.tir.transform.blocks.inject_software_pipeline import InjectSoftwarePipeline
+from compiler.tir.transform.blocks.lower_auto_copy import LowerAutoCopy
+from compiler.tir.transform.blocks.lower_init_block import LowerInitBlock
+from compiler.tir.transform.blocks.lower_match_buffer import LowerMatchBuffer
+from compiler.tir.transform.blocks.lower_opaque_block import LowerOpaqueBlock
+from compiler.tir.transform.blocks.plan_update_buffer_allocation_location import PlanAndUpdateBufferAllocationLocation
+from compiler.tir.transform.blocks.transform_mma_buffer_layout import TransformMmaBufferLayout
+from compiler.tir.transform.calls.instrument_bound_checkers import InstrumentBoundCheckers
+from compiler.tir.transform.calls.instrument_profile_intrinsics import INSTRUMENT, InstrumentProfileIntrinsics
+from compiler.tir.transform.calls.skip_assert import SkipAssert
 from compiler.tir.transform.common_subexpr_elim import CommonSubexprElimTIR
-from compiler.tir.transform.compact_buffer_allocation import CompactBufferAllocation
-from compiler.tir.transform.convert_blocks_to_opaque import ConvertBlocksToOpaque
-from compiler.tir.transform.flatten_buffer import FlattenBuffer
-from compiler.tir.transform.hoist_if_then_else import HoistIfThenElse
-from compiler.tir.transform.inject_double_buffer import InjectDoubleBuffer
-from compiler.tir.transform.inject_prefetch import InjectPrefetch
-from compiler.tir.transform.inject_rolling_buffer import InjectRollingBuffer
-from compiler.tir.transform.inject_software_pipeline import InjectSoftwarePipeline
-from compiler.tir.transform.inject_virtual_thread import InjectVirtualThread
-from compiler.tir.transform.instrument_bound_checkers import InstrumentBoundCheckers
-from compiler.tir.transform.instrument_profile_intrinsics import INSTRUMENT, InstrumentProfileIntrinsics
-from compiler.tir.transform.loop_partition import LoopPartition
-from compiler.tir.transform.lower_auto_copy import LowerAutoCopy
-from compiler.tir.transform.lower_cross_thread_reduction import LowerCrossThreadReduction
-from compiler.tir.transform.lower_init_block import LowerInitBlock
-from compiler.tir.transform.lower_match_buffer import LowerMatchBuffer
-from compiler.tir.transform.lower_opaque_block import LowerOpaqueBlock
-from compiler.tir.transform.narrow_data_type import NarrowDataType
+from compiler.tir.transform.legalize.narrow_data_type import NarrowDataType
+from compiler.tir.transform.legalize.rewrite_unsafe_select import RewriteUnsafeSelect
+from compiler.tir.transform.loops.hoist_if_then_else import HoistIfThenElse
+from compiler.tir.transform.loops.loop_partition import LoopPartition
+from compiler.tir.transform.loops.unroll_loop import UnrollLoop
+from compiler.tir.transform.loops.vectorize_loop import VectorizeLoop
+from compiler.tir.transform.memory.flatten_buffer import FlattenBuffer
+from compiler.tir.transform.memory.inject_double_buffer import InjectDoubleBuffer
+from compiler.tir.transform.memory.inject_prefetch import InjectPrefetch
+from compiler.tir.transform.memory.storage_flatten import StorageFlatten
+from compiler.tir.transform.memory.storage_rewrite import StorageRewrite
 from compiler.tir.transform.pass_base import prim_func_pass
-from compiler.tir.transform.plan_update_buffer_allocation_location import PlanAndUpdateBufferAllocationLocation
 from compiler.tir.transform.remove_no_op import RemoveNoOp
-from compiler.tir.transform.rewrite_unsafe_select import RewriteUnsafeSelect
 from compiler.tir.transform.simplify import Simplify
-from compiler.tir.transform.skip_assert import SkipAssert
-from compiler.tir.transform.storage_flatten import StorageFlatten
-from compiler.tir.transform.storage_rewrite import StorageRewrite
-from compiler.tir.transform.transform_mma_buffer_layout import TransformMmaBufferLayout
-from compiler.tir.transform.unify_thread_binding import UnifyThreadBinding
-from compiler.tir.transform.unroll_loop import UnrollLoop
-from compiler.tir.transform.vectorize_loop import VectorizeLoop
+from compiler.tir.transform.threads.inject_virtual_thread import InjectVirtualThread
+from compiler.tir.transform.threads.lower_cross_thread_reduction import LowerCrossThreadReduction
+from compiler.tir.transform.threads.unify_thread_binding import UnifyThreadBinding
 
 register_config_option("tir.add_lower_pass", (list, tuple))
 register_config_option("tir.noalias", (bool, int))

@@ -20,7 +20,7 @@ from compiler.tir.expr.evaluation import numpy_dtype
 from compiler.tir.sanitizer import MAX_ACCESSES, Sanitized
 from compiler.tir.sanitizer import sanitize as sanitize_function
 from compiler.tir.statements.function import PrimFunc
-from compiler.tir.transform.lower_dot_products import LowerDotProducts
+from compiler.tir.transform.legalize.lower_dot_products import LowerDotProducts
 
 __all__ = ["random_arguments", "sanitize"]
 

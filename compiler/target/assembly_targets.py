@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from compiler.target.cpus import TRIPLES
+from compiler.target.cpu.cpus import TRIPLES
 from compiler.target.target import Target
 
 __all__ = ["HOST", "AssemblyTarget", "assembly_target", "assembly_targets"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import NamedTuple
 
-from compiler.target.cpu_lineage import features_of_cpus
+from compiler.target.cpu.cpu_lineage import features_of_cpus
 
 __all__ = ["FAULTY_CPUS", "LLVM", "Instead", "spared"]
 

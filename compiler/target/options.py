@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from compiler.ir.error import TargetError, show
+from compiler.target.cpu.m_profile import is_m_profile
 from compiler.target.kinds import KINDS, TargetKind, kind_named, option_type
-from compiler.target.m_profile import is_m_profile
 from compiler.target.tags import tagged
 
 __all__ = ["Description", "Option", "describe", "option_text"]

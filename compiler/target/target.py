@@ -11,8 +11,8 @@ from compiler.ir.extension import extension_point, public_module
 from compiler.ir.serialization.codecs import register_codec
 from compiler.runtime.device import Device
 from compiler.runtime.device import device as device_of
+from compiler.target.cpu.llvm_cpu import host_attributes
 from compiler.target.kinds import KINDS, TargetKind
-from compiler.target.llvm_cpu import host_attributes
 from compiler.target.options import Description, Options, describe, keys_of, option_text
 from compiler.target.target_attributes import TargetAttributes
 

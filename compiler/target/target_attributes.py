@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 from compiler.ir import dtype as dt
 from compiler.runtime.modules.native_code import host_cpu, host_triple
-from compiler.target import vector_registers
+from compiler.target.cpu import vector_registers
+from compiler.target.cpu.llvm_cpu import architecture, cpu_and_features
+from compiler.target.cpu.m_profile import is_m_profile, m_profile_features
 from compiler.target.kinds import TargetKind
-from compiler.target.llvm_cpu import architecture, cpu_and_features
-from compiler.target.m_profile import is_m_profile, m_profile_features
 from compiler.target.target_features import TargetFeatures
 
 _SCALAR_REGISTERS = 16

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from compiler.target.processor_features import used_features
+from compiler.target.cpu.processor_features import used_features
 
 __all__ = ["TargetFeatures"]
 

@@ -14,7 +14,8 @@ from compiler.ir.extension import public_module
 from compiler.target.target import Target
 from compiler.te import Schedule, Stage, Tensor
 from compiler.te.definition.tensor import Operation
-from compiler.topi import fourier, indexing, nn, scan, scatter, sorting, sparse_coordinates, vision
+from compiler.topi import fourier, nn, scan, vision
+from compiler.topi.arrays import indexing, scatter, sorting, sparse_coordinates
 from compiler.topi.generic import named_schedules
 from compiler.topi.schedules import gpu
 from compiler.topi.schedules.gpu.kit import bind_elements

@@ -26,11 +26,11 @@ from compiler.te.definition.tensor import Tensor
 from compiler.tir.ir_builder import BufferVar, IRBuilder, create
 from compiler.tir.statements.buffer import Buffer
 from compiler.tir.statements.stmt import Stmt
+from compiler.topi.arrays.transform import reshape
 from compiler.topi.compute import compute
 from compiler.topi.operands import Extent, constant, dims, product
 from compiler.topi.scan import cumsum
 from compiler.topi.tag import Tag
-from compiler.topi.transform import reshape
 
 __all__ = ["multinomial", "normal", "threefry_generate", "threefry_split", "uniform"]
 if not TYPE_CHECKING:

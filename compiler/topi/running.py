@@ -9,10 +9,10 @@ from compiler.ir.expr.primexpr import PrimExpr
 from compiler.te.definition.tensor import Tensor
 from compiler.tir.statements.buffer import Buffer
 from compiler.tir.statements.stmt import Stmt
+from compiler.topi.arrays.transform import reshape
 from compiler.topi.compute import computes_by_threads
 from compiler.topi.device import has_rows, scanned
 from compiler.topi.operands import axis_of, dims, product
-from compiler.topi.transform import reshape
 
 __all__ = ["scanop"]
 

@@ -15,11 +15,11 @@ from typing import TypeAlias
 from compiler import te, tir
 from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.te.definition.tensor import Tensor
+from compiler.topi.arrays.transform import reshape
 from compiler.topi.compute import compute, computes_by_threads
 from compiler.topi.device import has_rows, scanned
 from compiler.topi.operands import Extent, Index, axis_of, dims, product, replaced
 from compiler.topi.tag import Tag
-from compiler.topi.transform import reshape
 
 __all__ = ["cumprod", "cumsum"]
 

@@ -9,12 +9,12 @@ from compiler.ir.error import ArgumentError, UnavailableError
 from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.ir.extension import public_module
 from compiler.te.definition.tensor import Tensor
+from compiler.topi.arrays.transform import transpose
 from compiler.topi.compute import compute
 from compiler.topi.nn.sparse import sparse_dense_sp_lhs, sparse_dense_sp_rhs
 from compiler.topi.operands import dims
 from compiler.topi.sparse_tensors import CSRPlaceholderOp
 from compiler.topi.tag import Tag
-from compiler.topi.transform import transpose
 
 __all__ = ["csrmm", "csrmv", "dense"]
 

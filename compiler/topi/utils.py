@@ -15,7 +15,7 @@ from compiler.target.target import Target
 from compiler.te.definition.operation import ComputeOp, compute
 from compiler.te.definition.tensor import Operation, Tensor
 from compiler.te.scheduling.schedule import Schedule
-from compiler.topi.layout import get_shape, nchw_pack_layout, nchw_xc_layout, ncw_pack_layout, ncw_xc_layout
+from compiler.topi.arrays.layout import get_shape, nchw_pack_layout, nchw_xc_layout, ncw_pack_layout, ncw_xc_layout
 from compiler.topi.tag import is_broadcast
 
 __all__ = [

@@ -18,7 +18,7 @@ import compiler as tvm
 from compiler import relay, te
 from compiler.relay.inference import infer_expr
 from compiler.runtime.parallel.threads import set_num_threads
-from compiler.target.peak import measure_peak
+from compiler.target.cpu.peak import measure_peak
 from compiler.tir.layout.data_layout import layout
 
 TARGET = "llvm"

@@ -26,7 +26,7 @@ from compiler.classic import alias
 from compiler.runtime.arrays.ndarray import array, empty
 from compiler.runtime.modules.native_code import host_cpu
 from compiler.runtime.parallel.threads import set_num_threads
-from compiler.target.peak import measure_peak
+from compiler.target.cpu.peak import measure_peak
 
 SCRIPT = Path(__file__).parents[2] / "app" / "gallery" / "05_matmul_packed.py"
 SIZE = 1024

@@ -10,10 +10,10 @@ import statistics
 
 from compiler.runtime.device import cpu
 from compiler.runtime.modules.native_code import host_cpu
-from compiler.target.bandwidth import measure_bandwidth
-from compiler.target.caches import machine_caches
 from compiler.target.codegen import llvm_get_vector_width
-from compiler.target.peak import measure_peak
+from compiler.target.cpu.bandwidth import measure_bandwidth
+from compiler.target.cpu.caches import machine_caches
+from compiler.target.cpu.peak import measure_peak
 
 
 def main() -> None:

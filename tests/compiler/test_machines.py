@@ -14,8 +14,8 @@ from compiler import relay, te
 from compiler.classic.contrib import graph_executor
 from compiler.ir.error import BuildError
 from compiler.runtime.machine import available_cores, this_machine
-from compiler.target.caches import machine_caches
 from compiler.target.codegen.llvm import codegen
+from compiler.target.cpu.caches import machine_caches
 from compiler.target.target import Target
 from tests.machines import MACHINES, pretended
 

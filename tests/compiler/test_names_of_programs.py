@@ -105,7 +105,7 @@ def test_a_graph_is_lowered_by_hand_and_run():
 
 
 def test_programs_say_how_an_operator_is_annotated(monkeypatch):
-    monkeypatch.setattr("compiler.classic.relay.transform.quantize_annotate._REGISTERED", {})
+    monkeypatch.setattr("compiler.classic.relay.transform.quantization.quantize_annotate._REGISTERED", {})
     calls = []
 
     @annotation_rules.register_annotate_function("nn.dense")

@@ -9,7 +9,7 @@ from app.recorder.proposals.strides import Stride, strides
 from app.units import size
 from compiler.ir.expr.primexpr import Var
 from compiler.ir.module import IRModule
-from compiler.target.caches import TYPICAL
+from compiler.target.cpu.caches import TYPICAL
 from compiler.target.target import Target
 from compiler.tir.analysis.memory_traffic import memory_traffic
 from compiler.tir.statements.function import PrimFunc

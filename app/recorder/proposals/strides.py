@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from compiler.arith.detect_linear_equation import detect_linear_equation
+from compiler.arith.linear.detect_linear_equation import detect_linear_equation
 from compiler.ir.expr.primexpr import IntImm, PrimExpr, Ramp, Var
 from compiler.ir.expr.substitute import substitute
 from compiler.ir.functor import Visitor

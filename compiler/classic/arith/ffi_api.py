@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from compiler.arith.linear.solve_linear_inequalities import solve_inequalities_as_condition
 from compiler.arith.narrow_predicate import narrow_predicate_expression
-from compiler.arith.solve_linear_inequalities import solve_inequalities_as_condition
 from compiler.ir.extension import public_module
 
 __all__ = ["NarrowPredicateExpression", "SolveInequalitiesAsCondition"]

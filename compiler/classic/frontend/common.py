@@ -24,7 +24,7 @@ from compiler.relay.function import Function
 from compiler.relay.inference import infer_expr
 from compiler.relay.interpreter import Interpreter
 from compiler.relay.op_registry import OpFunction
-from compiler.relay.transform.fold_constant import FoldConstantExpr
+from compiler.relay.transform.fold.fold_constant import FoldConstantExpr
 from compiler.relay.ty import TensorType
 from compiler.runtime.arrays.ndarray import NDArray, array
 

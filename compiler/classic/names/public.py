@@ -92,20 +92,22 @@ MODULES = {
     "tvm.relay.param_dict": "compiler.runtime.arrays.params",
     "tvm.relay.prelude": "compiler.classic.relay.prelude",
     "tvm.relay.qnn": "compiler.relay.op.qnn",
-    "tvm.relay.qnn.canonicalizations": "compiler.relay.transform.integer_lookup",
-    "tvm.relay.qnn.legalizations": "compiler.relay.transform.qnn_legalizations",
+    "tvm.relay.qnn.canonicalizations": "compiler.relay.transform.quantize.integer_lookup",
+    "tvm.relay.qnn.legalizations": "compiler.relay.transform.quantize.qnn_legalizations",
     "tvm.relay.qnn.op": "compiler.relay.op.qnn",
-    "tvm.relay.qnn.op.canonicalizations": "compiler.relay.transform.integer_lookup",
-    "tvm.relay.qnn.op.legalizations": "compiler.relay.transform.qnn_legalizations",
-    "tvm.relay.qnn.transform": "compiler.relay.transform.qnn",
+    "tvm.relay.qnn.op.canonicalizations": "compiler.relay.transform.quantize.integer_lookup",
+    "tvm.relay.qnn.op.legalizations": "compiler.relay.transform.quantize.qnn_legalizations",
+    "tvm.relay.qnn.transform": "compiler.relay.transform.quantize.qnn",
     "tvm.relay.quantize": "compiler.classic.relay.quantize",
     "tvm.relay.scope_builder": "compiler.classic.relay.scope_builder",
     "tvm.relay.testing": "compiler.classic.testing.relay",
     "tvm.relay.transform._ffi_api": "compiler.relay.transform",
-    "tvm.relay.transform.fake_quantization_to_integer": "compiler.classic.relay.transform.fake_quantization_to_integer",
+    "tvm.relay.transform.fake_quantization_to_integer": (
+        "compiler.classic.relay.transform.quantization.fake_quantization_to_integer"
+    ),
     "tvm.relay.transform.flexible_shape": "compiler.classic.relay.transform.flexible_shape",
     "tvm.relay.transform.infer_layout_utils": "compiler.classic.relay.transform.infer_layout_utils",
-    "tvm.relay.transform.mixed_precision": "compiler.classic.relay.transform.mixed_precision",
+    "tvm.relay.transform.mixed_precision": "compiler.classic.relay.transform.quantization.mixed_precision",
     "tvm.relay.transform.transform": "compiler.relay.transform",
     "tvm.relay.vm": "compiler.driver.relay.vm",
     "tvm.rpc": "compiler.classic.contrib.rpc",
@@ -166,9 +168,11 @@ MODULES = {
     "tvm.topi.cuda.tensor_intrin": "compiler.topi.schedules.gpu.tensor_intrin",
     "tvm.topi.gpu": "compiler.topi.cuda",
     "tvm.topi.nn.utils": "compiler.topi.nn.padding",
+    "tvm.topi.scatter": "compiler.topi.arrays.scatter",
     "tvm.topi.signal": "compiler.topi.fourier",
     "tvm.topi.sparse.utils": "compiler.classic.testing.topi.sparse_matrices",
     "tvm.topi.testing": "compiler.classic.testing.topi",
+    "tvm.topi.transform": "compiler.topi.arrays.transform",
     "tvm.topi.vision.rcnn": "compiler.topi.vision",
     "tvm.topi.vision.ssd": "compiler.topi.vision",
     "tvm.topi.x86.dense_alter_op": "compiler.relay.op.nn.dense_alter_op",
@@ -200,14 +204,14 @@ DEFINITIONS = {
     "compiler.classic.relay.calibration_data": {"tvm.relay.analysis": "get_calibration_data"},
     "compiler.classic.relay.prelude": {"tvm.relay": "Prelude"},
     "compiler.classic.relay.scope_builder": {"tvm.relay": "ScopeBuilder"},
-    "compiler.classic.relay.transform.fake_quantization": {
+    "compiler.classic.relay.transform.quantization.fake_quantization": {
         "tvm.ir": "AffineType TensorAffineType TupleAffineType",
         "tvm.relay.op tvm.relay.op.op": (
             "register_fake_quantization_to_integer register_optional_fake_quantization_to_integer"
         ),
     },
     "compiler.classic.relay.transform.fused_functions": {"tvm.relay.analysis": "extract_fused_functions"},
-    "compiler.classic.relay.transform.mixed_precision": {
+    "compiler.classic.relay.transform.quantization.mixed_precision": {
         "tvm.relay.op tvm.relay.op.op": "register_mixed_precision_conversion"
     },
     "compiler.classic.relay.with_fields": {
@@ -278,7 +282,7 @@ DEFINITIONS = {
     "compiler.tir.statements.renewal": {"tvm.tir.stmt_functor": "renew_defs"},
     "compiler.tir.schedule": {"tvm.tir.schedule.schedule": "ScheduleError"},
     "compiler.tir.schedule.facts.out_of_bounds": {"tvm.tir.analysis": "OOBChecker"},
-    "compiler.topi.nn.workload": {"tvm.topi.nn": "Workload _get_workload=get_workload"},
+    "compiler.topi.nn.convolution.workload": {"tvm.topi.nn": "Workload _get_workload=get_workload"},
     "compiler.topi.utils": {"tvm.autotvm.utils": "get_const_int get_const_tuple"},
 }
 """By the module that defines them, the names of other modules of TVM; ``Object=Node`` is called ``Node`` there."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 
 from compiler.arith.analyzer import Analyzer
-from compiler.arith.detect_iter_map import detect_iter_map
-from compiler.arith.iter_map import IterMapLevel, IterSumExpr
+from compiler.arith.iterators.detect_iter_map import detect_iter_map
+from compiler.arith.iterators.iter_map import IterMapLevel, IterSumExpr
 from compiler.ir.expr.primexpr import IntImm, PrimExpr, Range, StringImm, Var, const
 from compiler.ir.node import Node
 from compiler.ir.structural import structural_equal

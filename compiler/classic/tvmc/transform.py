@@ -7,18 +7,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from compiler.classic.relay.transform.mixed_precision import MIXED_PRECISION_ALWAYS, MIXED_PRECISION_RULE, Conversion
+from compiler.classic.relay.transform.quantization.mixed_precision import (
+    MIXED_PRECISION_ALWAYS,
+    MIXED_PRECISION_RULE,
+    Conversion,
+)
+from compiler.classic.relay.transform.quantization.to_mixed_precision import ToMixedPrecision
 from compiler.classic.relay.transform.remove_unused_functions import RemoveUnusedFunctions
-from compiler.classic.relay.transform.to_mixed_precision import ToMixedPrecision
 from compiler.classic.tvmc.errors import TVMCException
 from compiler.ir.module import IRModule
 from compiler.ir.op import Op
 from compiler.ir.passes.context import PassContext
 from compiler.ir.transform import Sequential
 from compiler.relay.expr import Call
-from compiler.relay.transform.convert_layout import ConvertLayout
-from compiler.relay.transform.fold_constant import FoldConstant
+from compiler.relay.transform.fold.fold_constant import FoldConstant
 from compiler.relay.transform.infer_type import InferType
+from compiler.relay.transform.layout.convert_layout import ConvertLayout
 
 __all__ = [
     "GRAPH_OPTIONS",

@@ -25,7 +25,7 @@ from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.function import Function
 from compiler.relay.operator import Input, RelayOp
 from compiler.relay.transform.infer_type import InferType
-from compiler.relay.transform.inline import Inline
+from compiler.relay.transform.normal_form.inline import Inline
 from compiler.relay.ty import tensor_types
 from compiler.runtime.modules.module import Module
 from compiler.runtime.modules.packed_func import get_global_func

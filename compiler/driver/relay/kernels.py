@@ -30,7 +30,7 @@ from compiler.runtime.modules.module import Module
 from compiler.runtime.modules.native_code import MAKING, NativeCode, ObjectCode
 from compiler.runtime.modules.signature import Signature
 from compiler.target.codegen import llvm
-from compiler.target.host_check import require_host_can_run
+from compiler.target.cpu.host_check import require_host_can_run
 from compiler.target.target import Target
 from compiler.tir.statements.function import PrimFunc
 

@@ -27,7 +27,7 @@ from compiler.te.definition.tensor import Tensor
 from compiler.te.scheduling.schedule import Schedule
 from compiler.tir import const
 from compiler.tir.statements.function import PrimFunc
-from compiler.tir.transform.launch_single_thread import LaunchSingleThread
+from compiler.tir.transform.threads.launch_single_thread import LaunchSingleThread
 from compiler.topi.tag import Tag
 
 

@@ -28,9 +28,9 @@ from compiler.relay.function import Function
 from compiler.relay.operator import RelayOp
 from compiler.relay.reference import RefCreate, RefRead, RefWrite
 from compiler.relay.transform.infer_type import InferType
-from compiler.relay.transform.manifest_alloc import ManifestAlloc
+from compiler.relay.transform.normal_form.manifest_alloc import ManifestAlloc
+from compiler.relay.transform.normal_form.to_basic_block_normal_form import ToBasicBlockNormalForm
 from compiler.relay.transform.pipeline import optimize
-from compiler.relay.transform.to_basic_block_normal_form import ToBasicBlockNormalForm
 from compiler.relay.ty import TensorType
 from compiler.runtime.arrays.ndarray import ArrayLike, NDArray, array
 from compiler.runtime.modules.module import Module

@@ -15,7 +15,7 @@ from compiler.relay.op_registry import register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import Dim, TensorType
 from compiler.topi import broadcast as topi_broadcast
-from compiler.topi import transform as topi
+from compiler.topi.arrays import transform as topi
 from compiler.topi.operands import dims
 
 

@@ -19,8 +19,8 @@ from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import register, tuple_function
 from compiler.relay.operator import Input, OpPattern, RelationError, Types, call_op, reshaped
 from compiler.relay.ty import AnyDim, Dim, TensorType, TupleType
-from compiler.topi import joining
-from compiler.topi import transform as topi
+from compiler.topi.arrays import joining
+from compiler.topi.arrays import transform as topi
 
 # Joining
 

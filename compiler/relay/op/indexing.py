@@ -19,7 +19,7 @@ from compiler.relay.op_registry import public_function, register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op, reshaped
 from compiler.relay.ty import TensorType, TupleType
 from compiler.te.definition.tensor import Tensor
-from compiler.topi import indexing as topi
+from compiler.topi.arrays import indexing as topi
 
 
 class TakeAttrs(Attrs):

@@ -17,7 +17,7 @@ from compiler.relay.op_registry import register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import TensorType
 from compiler.runtime.arrays.ndarray import numpy_dtype
-from compiler.topi import indexing as topi
+from compiler.topi.arrays import indexing as topi
 
 
 class OneHotAttrs(Attrs):

@@ -21,7 +21,7 @@ from compiler.relay.op_registry import composite, public_function, register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import Dim, TensorType
 from compiler.te.definition.tensor import Tensor
-from compiler.topi import scatter as topi
+from compiler.topi.arrays import scatter as topi
 
 _UFUNCS = {"add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum}
 

@@ -17,7 +17,7 @@ from compiler.relay.op.type_relations import same_dtype, tensor
 from compiler.relay.op_registry import public_function, register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
 from compiler.te.definition.tensor import Tensor
-from compiler.topi import masking as topi
+from compiler.topi.arrays import masking as topi
 
 # matrix_set_diag
 

@@ -20,8 +20,8 @@ from compiler.relay.op_registry import composite, register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import AnyDim, TensorType
 from compiler.tir.layout.data_layout import layout
-from compiler.topi import layout_conversion
-from compiler.topi import transform as topi
+from compiler.topi.arrays import layout_conversion
+from compiler.topi.arrays import transform as topi
 from compiler.topi.operands import dims
 
 

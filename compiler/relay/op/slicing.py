@@ -20,9 +20,9 @@ from compiler.relay.op_registry import public_function, register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import AnyDim, Dim, TensorType
 from compiler.te.definition.tensor import Tensor
-from compiler.topi.indexing import strided_set as topi_strided_set
+from compiler.topi.arrays.indexing import strided_set as topi_strided_set
+from compiler.topi.arrays.slicing import slice_places
 from compiler.topi.operands import dims
-from compiler.topi.slicing import slice_places
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from compiler.relay.op_registry import public_function, register, tuple_function
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import AnyDim, Dim, TensorType, TupleType
 from compiler.te.definition.tensor import Tensor
-from compiler.topi import sorting as topi
+from compiler.topi.arrays import sorting as topi
 
 
 class SortAttrs(Attrs):

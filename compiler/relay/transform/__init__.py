@@ -4,17 +4,17 @@ from typing import Any
 
 from compiler.ir.extension import public_module
 from compiler.ir.passes.package import load_passes
-from compiler.relay.transform.combine_parallel import BatchingOps
-from compiler.relay.transform.cps import to_cps, un_cps
-from compiler.relay.transform.defunctionalize import Defunctionalization
-from compiler.relay.transform.fold_constant import FoldConstantExpr
+from compiler.relay.transform.derivatives.gradient import gradient
+from compiler.relay.transform.fold.fold_constant import FoldConstantExpr
 from compiler.relay.transform.function_pass import FunctionPass, function_pass
-from compiler.relay.transform.gradient import gradient
 from compiler.relay.transform.infer_type import InferTypeLocal
-from compiler.relay.transform.layout_config import LayoutConfig
+from compiler.relay.transform.layout.layout_config import LayoutConfig
+from compiler.relay.transform.normal_form.cps import to_cps, un_cps
+from compiler.relay.transform.normal_form.defunctionalize import Defunctionalization
+from compiler.relay.transform.normal_form.to_a_normal_form import ToANormalFormExpr
 from compiler.relay.transform.pipeline import build_passes, optimization_passes, optimize
 from compiler.relay.transform.recast import recast
-from compiler.relay.transform.to_a_normal_form import ToANormalFormExpr
+from compiler.relay.transform.simplify.combine_parallel import BatchingOps
 
 __all__ = [
     "BatchingOps",

@@ -6,27 +6,27 @@ from compiler.ir.module import IRModule
 from compiler.ir.transform import Pass, register_config_option
 from compiler.relay.expr import Call
 from compiler.relay.op.cast import CastAttrs
-from compiler.relay.transform.alter_op_layout import AlterOpLayout
-from compiler.relay.transform.canonicalize_cast import CanonicalizeCast
-from compiler.relay.transform.canonicalize_ops import CanonicalizeOps
-from compiler.relay.transform.combine_parallel import (
+from compiler.relay.transform.fold.fold_constant import FoldConstant
+from compiler.relay.transform.fold.fold_scale_axis import FoldScaleAxis
+from compiler.relay.transform.fuse_ops import FuseOps
+from compiler.relay.transform.infer_type import InferType
+from compiler.relay.transform.layout.alter_op_layout import AlterOpLayout
+from compiler.relay.transform.layout.legalize import Legalize
+from compiler.relay.transform.quantize.qnn import CanonicalizeQnn
+from compiler.relay.transform.quantize.widen_half_precision import WidenHalfPrecision
+from compiler.relay.transform.rewriter import op_name
+from compiler.relay.transform.simplify.canonicalize_cast import CanonicalizeCast
+from compiler.relay.transform.simplify.canonicalize_ops import CanonicalizeOps
+from compiler.relay.transform.simplify.combine_parallel import (
     CombineParallelBatchMatmul,
     CombineParallelConv2D,
     CombineParallelDense,
 )
-from compiler.relay.transform.eliminate_common_subexpr import EliminateCommonSubexpr
-from compiler.relay.transform.fast_math import FastMath
-from compiler.relay.transform.flatten_atrous_conv import FlattenAtrousConv
-from compiler.relay.transform.fold_constant import FoldConstant
-from compiler.relay.transform.fold_scale_axis import FoldScaleAxis
-from compiler.relay.transform.fuse_ops import FuseOps
-from compiler.relay.transform.infer_type import InferType
-from compiler.relay.transform.legalize import Legalize
-from compiler.relay.transform.qnn import CanonicalizeQnn
-from compiler.relay.transform.rewriter import op_name
-from compiler.relay.transform.simplify_expr import SimplifyExpr
-from compiler.relay.transform.simplify_inference import SimplifyInference
-from compiler.relay.transform.widen_half_precision import WidenHalfPrecision
+from compiler.relay.transform.simplify.eliminate_common_subexpr import EliminateCommonSubexpr
+from compiler.relay.transform.simplify.fast_math import FastMath
+from compiler.relay.transform.simplify.flatten_atrous_conv import FlattenAtrousConv
+from compiler.relay.transform.simplify.simplify_expr import SimplifyExpr
+from compiler.relay.transform.simplify.simplify_inference import SimplifyInference
 from compiler.target.target import Target
 
 __all__ = [

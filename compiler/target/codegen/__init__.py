@@ -9,8 +9,8 @@ from compiler.ir.extension import public_module
 from compiler.runtime.llvm import binding
 from compiler.runtime.modules.llvm_intrinsics import has_intrinsic
 from compiler.runtime.modules.native_code import host_cpu, host_triple
-from compiler.target.cpu_names import NAMES
-from compiler.target.processor_features import used_features
+from compiler.target.cpu.cpu_names import NAMES
+from compiler.target.cpu.processor_features import used_features
 from compiler.target.target import Target, TargetLike
 
 __all__ = [

@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from compiler.arith import Analyzer, IntConstraints, detect_linear_equation, eval_set, solve_linear_equations
+from compiler.arith import Analyzer, IntConstraints, eval_set
 from compiler.arith.deep_equal import deep_equal
+from compiler.arith.linear import detect_linear_equation, solve_linear_equations
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import And, FloorDiv, FloorMod, IntImm, IterVar, PrimExpr, Range, Var, binary, const
 from compiler.ir.expr.substitute import free_vars, substitute

@@ -17,7 +17,8 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
-from compiler.arith import Analyzer, detect_linear_equation, eval_set
+from compiler.arith import Analyzer, eval_set
+from compiler.arith.linear import detect_linear_equation
 from compiler.ir import dtype as dt
 from compiler.ir.error import DTypeError, show
 from compiler.ir.expr.primexpr import (

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from compiler.arith.detect_linear_equation import detect_linear_equation
+from compiler.arith.linear.detect_linear_equation import detect_linear_equation
 from compiler.ir.expr.primexpr import CmpOp, FloorDiv, FloorMod, IntImm, PrimExpr, ProducerLoad, Reduce, Var
 from compiler.ir.expr.substitute import free_vars
 from compiler.ir.functor import Visitor

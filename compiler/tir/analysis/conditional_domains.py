@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from compiler.arith.analyzer import Analyzer
-from compiler.arith.detect_linear_equation import linear_in
 from compiler.arith.int_set import IntervalSet
 from compiler.arith.interval_arithmetic import eval_set
+from compiler.arith.linear.detect_linear_equation import linear_in
 from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import EQ, GE, GT, LE, LT, And, Call, IntImm, Not, PrimExpr, Var
 from compiler.ir.expr.substitute import free_vars

@@ -17,7 +17,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from compiler.arith.detect_linear_equation import detect_linear_equation
+from compiler.arith.linear.detect_linear_equation import detect_linear_equation
 from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import IntImm, PrimExpr, Ramp, Var
 from compiler.ir.expr.substitute import free_vars, substitute

@@ -24,9 +24,9 @@ from compiler.tir.sanitizer.thread import LimitReached, Thread
 from compiler.tir.sanitizer.thread_source import ThreadSource
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import AttrStmt, For, Stmt
-from compiler.tir.transform.emulate_shuffles import EmulateShuffles
-from compiler.tir.transform.emulate_tensor_cores import EmulateTensorCores
-from compiler.tir.transform.kernel_code import KernelCode, with_device_memory
+from compiler.tir.transform.calls.kernel_code import KernelCode, with_device_memory
+from compiler.tir.transform.threads.emulate_shuffles import EmulateShuffles
+from compiler.tir.transform.threads.emulate_tensor_cores import EmulateTensorCores
 
 __all__ = ["MAX_ACCESSES", "sanitize"]
 

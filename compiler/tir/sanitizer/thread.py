@@ -16,7 +16,7 @@ from compiler.tir.statements.allocations import pointer_scope
 from compiler.tir.statements.buffer import Buffer
 from compiler.tir.statements.memory import Indices, OutOfBounds, View
 from compiler.tir.statements.stmt import Allocate
-from compiler.tir.transform.merge_shared_memory_allocations import DYNAMIC
+from compiler.tir.transform.memory.merge_shared_memory_allocations import DYNAMIC
 
 __all__ = ["LimitReached", "Thread"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compiler.arith import Analyzer
-from compiler.arith.detect_iter_map import detect_iter_map, normalize_to_iter_sum
-from compiler.arith.iter_map import IterMapLevel, IterSplitExpr
+from compiler.arith.iterators.detect_iter_map import detect_iter_map, normalize_to_iter_sum
+from compiler.arith.iterators.iter_map import IterMapLevel, IterSplitExpr
 from compiler.ir.expr.primexpr import IntImm, PrimExpr, Range, Var, const
 from compiler.tir.layout.index_map import IndexMap
 from compiler.tir.statements.buffer import Buffer

@@ -4,7 +4,7 @@ from typing import Any
 
 from compiler.ir.extension import public_module
 from compiler.ir.passes.package import load_passes
-from compiler.tir.transform.hoist_expression import HoistedConditionals, HoistedLetBindings
+from compiler.tir.transform.loops.hoist_expression import HoistedConditionals, HoistedLetBindings
 from compiler.tir.transform.pass_base import PrimFuncPass, prim_func_pass
 
 __all__ = [

@@ -31,8 +31,8 @@ from compiler.tir.statements.stmt import (
     seq,
 )
 from compiler.tir.statements.stmt_functor import StmtExprMutator
-from compiler.tir.transform.dead_stores import without_dead_stores
-from compiler.tir.transform.known_stores import without_known_stores
+from compiler.tir.transform.loops.dead_stores import without_dead_stores
+from compiler.tir.transform.loops.known_stores import without_known_stores
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 

@@ -43,8 +43,8 @@ from compiler.tir.statements.stmt import (
     no_op,
     seq,
 )
+from compiler.tir.transform.loops.value_follower import StatementWalk, ValueFollower, without_likely
 from compiler.tir.transform.pass_base import PrimFuncPass
-from compiler.tir.transform.value_follower import StatementWalk, ValueFollower, without_likely
 
 
 class Simplify(PrimFuncPass, configurable=True):

@@ -19,7 +19,7 @@ from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import AttrStmt, For, IfThenElse, LetStmt, Stmt
 from compiler.tir.statements.stmt_functor import StmtVisitor
-from compiler.tir.transform.kernel_code import KernelCode, with_device_memory
+from compiler.tir.transform.calls.kernel_code import KernelCode, with_device_memory
 from compiler.tir.warp_access.index_values import DataDependentError
 from compiler.tir.warp_access.operations import fragment_extents, instruction_operations, matrix_types, value_operations
 from compiler.tir.warp_access.site import WARP, AccessSite, Axis, Surroundings

@@ -12,7 +12,7 @@ from compiler.topi.compute import compute
 from compiler.topi.definitions import named
 from compiler.topi.nn import bitserial
 from compiler.topi.nn.bitserial import BitSpec, bitpack
-from compiler.topi.nn.conv_spec import Numbers, numbers_of
+from compiler.topi.nn.convolution.conv_spec import Numbers, numbers_of
 from compiler.topi.nn.padding import Padding, get_pad_tuple
 from compiler.topi.operands import axis_of, constant, dims, replaced
 from compiler.topi.tag import Tag
@@ -124,7 +124,7 @@ def _bitserial(name: str, data_layout: str, kernel_layout: str) -> Callable[...,
     ) -> Tensor:
         """Return a convolution of data of layout {data} and a weight {kernel}, integers, bit by bit.
 
-        Stride and padding are as in :func:`~compiler.topi.nn.convolutions.conv`, the rest as in
+        Stride and padding are as in :func:`~compiler.topi.nn.convolution.convolutions.conv`, the rest as in
         :func:`bitserial_dense`.
         """
         spec = BitSpec(activation_bits, weight_bits, pack_dtype, out_dtype, bool(unipolar))

@@ -16,7 +16,7 @@ from compiler.ir.expr.primexpr import IterVar, PrimExpr, Var
 from compiler.te.definition.tensor import Tensor
 from compiler.tir.layout.data_layout import layout
 from compiler.topi.compute import compute
-from compiler.topi.nn.conv import window_extent
+from compiler.topi.nn.convolution.conv import window_extent
 from compiler.topi.nn.pad import pad
 from compiler.topi.operands import Extent, Index, constant, dims
 from compiler.topi.tag import Tag

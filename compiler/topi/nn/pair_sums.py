@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from compiler.ir.expr.primexpr import PrimExpr
-from compiler.target.cpu_features import int16_vector_bits
+from compiler.target.cpu.cpu_features import int16_vector_bits
 from compiler.target.target import Target
 from compiler.topi.compute import computes_by_threads
 from compiler.topi.operands import Extent

@@ -13,7 +13,7 @@ from compiler.te.definition.tensor import Tensor
 from compiler.tir.layout.data_layout import layout
 from compiler.topi.compute import compute
 from compiler.topi.extrema import OF_TE, Extremum
-from compiler.topi.nn.conv import spatial_letters
+from compiler.topi.nn.convolution.conv import spatial_letters
 from compiler.topi.nn.pad import pad
 from compiler.topi.operands import Extent, Index, constant, dims, product
 from compiler.topi.reduction import Reducer

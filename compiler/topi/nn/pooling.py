@@ -11,7 +11,7 @@ from compiler.tir.layout.data_layout import layout
 from compiler.topi.definitions import named
 from compiler.topi.nn import pool
 from compiler.topi.nn import pool_grad as gradients
-from compiler.topi.nn.conv import spatial_letters
+from compiler.topi.nn.convolution.conv import spatial_letters
 from compiler.topi.operands import Extent, constant, dims
 
 __all__ = [

@@ -13,11 +13,11 @@ from compiler.te.definition.tensor import Tensor
 from compiler.tir.ir_builder import create
 from compiler.tir.statements.buffer import Buffer
 from compiler.tir.statements.stmt import Stmt
+from compiler.topi.arrays.transform import expand_dims, reshape, transpose
 from compiler.topi.compute import compute
 from compiler.topi.nn.pad import pad
 from compiler.topi.operands import Extent, dims, product
 from compiler.topi.tag import Tag
-from compiler.topi.transform import expand_dims, reshape, transpose
 
 __all__ = [
     "sparse_add",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from compiler.ir.error import expected
 from compiler.te.definition.tensor import Tensor
 from compiler.tir.layout.data_layout import layout as axes_of_layout
-from compiler.topi.nn.conv import spatial_letters
+from compiler.topi.nn.convolution.conv import spatial_letters
 from compiler.topi.nn.resize import AxisResize, resize
 from compiler.topi.operands import constant, dims
 

@@ -10,9 +10,9 @@ from compiler.te.definition.tensor import Tensor
 from compiler.tir.ir_builder import BufferVar, create
 from compiler.tir.statements.buffer import Buffer
 from compiler.tir.statements.stmt import Stmt
+from compiler.topi.arrays.sorting import argsort
 from compiler.topi.compute import compute
 from compiler.topi.operands import Index, dims
-from compiler.topi.sorting import argsort
 from compiler.topi.tag import Tag
 from compiler.topi.vision.compaction import compacted, row_or
 

@@ -35,7 +35,7 @@ import json, os, time
 import numpy as np
 import app.recorder.ladder, app.recorder.measure, app.recorder.policy, app.recorder.program_measurement
 from app.sandbox import wire
-import compiler.runtime.timing.measurement, compiler.target.peak
+import compiler.runtime.timing.measurement, compiler.target.cpu.peak
 
 clock = iter(range(1 << 30))
 time.perf_counter = time.time = time.monotonic = lambda: next(clock) * 1e-12

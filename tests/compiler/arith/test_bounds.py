@@ -19,9 +19,7 @@ from compiler.arith import (
     IntervalSet,
     IntSet,
     ModularSet,
-    deduce_bound,
     detect_clip_bound,
-    detect_linear_equation,
     eval_set,
     intersect,
     neg_inf,
@@ -31,6 +29,7 @@ from compiler.arith import (
 from compiler.arith.const_int_bound import ConstIntBoundAnalyzer
 from compiler.arith.deep_equal import deep_equal
 from compiler.arith.int_set import union_lower_bound
+from compiler.arith.linear import deduce_bound, detect_linear_equation
 from compiler.ir.expr.primexpr import (
     EQ,
     GE,

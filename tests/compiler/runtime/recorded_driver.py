@@ -14,7 +14,7 @@ from compiler.runtime.cuda.driver import CudaDriver
 from compiler.tir.analysis.thread_axes import thread_axes
 from compiler.tir.statements.decl_buffer import decl_buffer
 from compiler.tir.statements.function import PrimFunc
-from compiler.tir.transform.emulate_threads import EmulateThreads
+from compiler.tir.transform.threads.emulate_threads import EmulateThreads
 
 ATTRIBUTES = {
     "MULTIPROCESSOR_COUNT": 132,

@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from compiler.target.codegen.llvm.state import cpu_attributes
-from compiler.target.cpu_lineage import features_of_cpus
-from compiler.target.cpus import TRIPLES
+from compiler.target.cpu.cpu_lineage import features_of_cpus
+from compiler.target.cpu.cpus import TRIPLES
 from compiler.target.faulty_cpus import FAULTY_CPUS, spared
 from compiler.target.target import Target
 

@@ -15,7 +15,7 @@ from compiler.ir.expr.primexpr import Broadcast, Call, PrimExpr, const
 from compiler.ir.module import IRModule
 from compiler.ir.op import CallEffect, Op, registered_ops
 from compiler.target.codegen.llvm.intrinsics import INTRINSICS
-from compiler.target.codegen.llvm.vector_math import VECTOR_FUNCTIONS
+from compiler.target.codegen.llvm.selection.vector_math import VECTOR_FUNCTIONS
 from compiler.tir.expr import builtin, named_calls, op
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Evaluate

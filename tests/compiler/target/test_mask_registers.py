@@ -8,7 +8,7 @@ import pytest
 
 import compiler as tvm
 from compiler import te, tir
-from compiler.target.codegen.llvm.mask_registers import without_unsafe_masks
+from compiler.target.codegen.llvm.selection.mask_registers import without_unsafe_masks
 from compiler.target.target import Target
 
 _CONSTANT = re.compile(r"kxn?or\w\t(%k\d), \1, ")

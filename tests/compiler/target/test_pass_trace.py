@@ -11,9 +11,10 @@ import pytest
 import compiler as tvm
 from compiler import te
 from compiler.ir.error import BuildError
-from compiler.target.codegen.llvm import codegen, pass_trace, pipeline
-from compiler.target.codegen.llvm.pass_summaries import SUMMARIES
-from compiler.target.codegen.llvm.pass_trace import PassRun, trace_passes
+from compiler.target.codegen.llvm import codegen, pipeline
+from compiler.target.codegen.llvm.tracing import pass_trace
+from compiler.target.codegen.llvm.tracing.pass_summaries import SUMMARIES
+from compiler.target.codegen.llvm.tracing.pass_trace import PassRun, trace_passes
 from compiler.target.target import Target
 
 TARGET = Target("llvm -mtriple=x86_64-unknown-linux-gnu -mcpu=haswell")

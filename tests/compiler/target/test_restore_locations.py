@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from compiler.target.codegen.llvm.restore_locations import restore_locations
+from compiler.target.codegen.llvm.tracing.restore_locations import restore_locations
 
 EMITTED = """\
 define void @f.parallel(ptr %a) !dbg !1 {

@@ -9,11 +9,11 @@ import pytest
 import compiler as tvm
 from compiler.ir.error import ArgumentError, BuildError, TargetError
 from compiler.ir.expr.primexpr import PrimExpr
-from compiler.target import host_check
 from compiler.target.assembly_targets import assembly_targets
 from compiler.target.codegen import llvm_get_vector_width
 from compiler.target.codegen.llvm import assembly_summary, codegen, runtime_module
-from compiler.target.peak import measure_peak
+from compiler.target.cpu import host_check
+from compiler.target.cpu.peak import measure_peak
 from compiler.target.target import Target
 from tests.compiler.target.kernels import elementwise
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import compiler as tvm
 from compiler import te
 from compiler.ir.error import ArgumentError
-from compiler.target.caches import machine_caches
+from compiler.target.cpu.caches import machine_caches
 from compiler.tir.access_trace import (
     AccessTrace,
     CacheLevel,

@@ -11,8 +11,8 @@ import pytest
 import compiler
 from compiler import te, topi
 from compiler.ir.error import TVMError
+from compiler.topi.arrays.transform import matching_runs
 from compiler.topi.schedules import schedule_injective
-from compiler.topi.transform import matching_runs
 
 
 def test_functions_of_a_family_have_names_and_words_of_their_own() -> None:

@@ -65,7 +65,7 @@ def from_tensorflow(
         If ``layout``, ``shape`` or ``outputs`` does not match the graph.
     """
     from compiler.classic.frontend.tensorflow.importer import convert_graph
-    from compiler.relay.transform.convert_layout import ConvertLayout
+    from compiler.relay.transform.layout.convert_layout import ConvertLayout
 
     if layout not in (None, "NHWC", "NCHW"):
         raise ArgumentError(f"from_tensorflow: layout must be 'NHWC' or 'NCHW', got {show(layout)}")

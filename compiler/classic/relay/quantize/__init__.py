@@ -7,8 +7,8 @@ from typing import Any
 
 from compiler.classic.relay.quantize.calibrate import Dataset, calibrate
 from compiler.classic.relay.quantize.conversions import partition_conversions
-from compiler.classic.relay.transform.quantize_annotate import QAnnotateExpr, QuantizeAnnotate, annotate
-from compiler.classic.relay.transform.quantize_config import (
+from compiler.classic.relay.transform.quantization.quantize_annotate import QAnnotateExpr, QuantizeAnnotate, annotate
+from compiler.classic.relay.transform.quantization.quantize_config import (
     QAnnotateKind,
     QConfig,
     QuantizeContext,
@@ -17,8 +17,12 @@ from compiler.classic.relay.transform.quantize_config import (
     qconfig,
     quantize_context,
 )
-from compiler.classic.relay.transform.quantize_partition import QPartitionExpr, QuantizePartition, partition
-from compiler.classic.relay.transform.quantize_realize import QRealizeIntExpr, QuantizeRealize, realize
+from compiler.classic.relay.transform.quantization.quantize_partition import (
+    QPartitionExpr,
+    QuantizePartition,
+    partition,
+)
+from compiler.classic.relay.transform.quantization.quantize_realize import QRealizeIntExpr, QuantizeRealize, realize
 from compiler.driver.relay.params import bind_params
 from compiler.ir.error import expected
 from compiler.ir.module import IRModule

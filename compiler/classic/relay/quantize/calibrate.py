@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from compiler.classic.relay.quantize.kl_divergence import find_scale_by_kl
-from compiler.classic.relay.transform.quantize_annotate import SIMULATED
-from compiler.classic.relay.transform.quantize_config import QAnnotateKind, QConfig, current_qconfig
+from compiler.classic.relay.transform.quantization.quantize_annotate import SIMULATED
+from compiler.classic.relay.transform.quantization.quantize_config import QAnnotateKind, QConfig, current_qconfig
 from compiler.driver.relay.executor import create_executor
 from compiler.ir.error import ArgumentError, expected
 from compiler.ir.expr import RelayExpr

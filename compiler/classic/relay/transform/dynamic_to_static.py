@@ -14,9 +14,9 @@ from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, Tuple
 from compiler.relay.function import Function
 from compiler.relay.inference import TypeInferenceError, infer_copies, infer_expr
 from compiler.relay.operator import RelayOp
-from compiler.relay.transform.fold_constant import FoldConstantExpr
+from compiler.relay.transform.fold.fold_constant import FoldConstantExpr
 from compiler.relay.transform.function_pass import FunctionPass
-from compiler.relay.transform.let_insertion import reported, with_scoped_operands
+from compiler.relay.transform.normal_form.let_insertion import reported, with_scoped_operands
 from compiler.relay.transform.rewriter import typed
 
 __all__ = [

@@ -13,7 +13,7 @@ from compiler.relay.op.nn.pad import PadAttrs
 from compiler.relay.transform.rewriter import GraphMutator, RewritePass, call_of, op_name, scalar_value, tensor_type
 from compiler.runtime.arrays.ndarray import numpy_dtype
 from compiler.tir.layout.data_layout import layout
-from compiler.topi.nn.conv import spatial_letters
+from compiler.topi.nn.convolution.conv import spatial_letters
 
 __all__ = ["FoldExplicitPadding"]
 

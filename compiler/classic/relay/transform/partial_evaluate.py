@@ -40,8 +40,8 @@ from compiler.relay.function import Function
 from compiler.relay.inference import infer_copies, with_copies
 from compiler.relay.operator import RelayOp, operator_of
 from compiler.relay.reference import RefCreate, RefRead, RefWrite
-from compiler.relay.transform.fold_constant import FoldConstantExpr
-from compiler.relay.transform.to_a_normal_form import normal_form
+from compiler.relay.transform.fold.fold_constant import FoldConstantExpr
+from compiler.relay.transform.normal_form.to_a_normal_form import normal_form
 
 __all__ = [
     "PartialEvaluate",

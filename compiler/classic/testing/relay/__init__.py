@@ -8,7 +8,7 @@ from compiler.ir.extension import lazy_package
 
 _HOMES = {
     "compiler.classic.relay.prelude": ("Prelude",),
-    "compiler.relay.transform.gradient": ("gradient",),
+    "compiler.relay.transform.derivatives.gradient": ("gradient",),
     "compiler.classic.testing.relay.checks": ("check_grad",),
     "compiler.classic.testing.relay.init": ("create_workload",),
     "compiler.classic.testing.relay.nat": ("count", "make_nat_expr", "make_nat_value"),

@@ -12,7 +12,7 @@ from compiler.classic.testing.targets import enabled_targets
 from compiler.driver.relay.executor import create_executor
 from compiler.ir.error import ArgumentError
 from compiler.relay.function import Function
-from compiler.relay.transform.gradient import gradient
+from compiler.relay.transform.derivatives.gradient import gradient
 from compiler.runtime.arrays.ndarray import NDArray
 from compiler.runtime.device import Device
 

@@ -15,7 +15,7 @@ from compiler.target.target import Target
 from compiler.te.definition.operation import placeholder
 from compiler.te.definition.tensor import Tensor
 from compiler.te.scheduling.schedule import Schedule
-from compiler.topi.nn.convolutions import conv2d_nchw
+from compiler.topi.nn.convolution.convolutions import conv2d_nchw
 from compiler.topi.schedules.generic import schedule_injective, schedule_reduce
 from compiler.topi.schedules.gpu import schedule_group
 from compiler.topi.x86 import schedule_conv2d_nchw

@@ -1,7 +1,7 @@
 """Tensor core products ``m16n8k8``: operands that several products share lie together, 32 x 8 and 8 x 32 elements.
 
 A matrix in the scopes ``m16n8k8.matrixA``, ``matrixB`` and ``matrixC`` is a row of registers of each thread;
-:class:`~compiler.tir.transform.transform_mma_buffer_layout.TransformMmaBufferLayout` gives it that form.
+:class:`~compiler.tir.transform.blocks.transform_mma_buffer_layout.TransformMmaBufferLayout` gives it that form.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from compiler.tir.schedule.schedule import Schedule
 from compiler.tir.statements.block import Block, BlockRealize
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import For, ForKind
-from compiler.tir.transform.device_targets import FunctionTarget, target_or_current
+from compiler.tir.transform.calls.device_targets import FunctionTarget, target_or_current
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 IS_SCHEDULED = "tir.is_scheduled"

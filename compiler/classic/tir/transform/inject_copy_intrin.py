@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from compiler.arith.analyzer import Analyzer
-from compiler.arith.detect_linear_equation import detect_clip_bound, detect_linear_equation
+from compiler.arith.linear.detect_linear_equation import detect_clip_bound, detect_linear_equation
 from compiler.ir.error import LoweringError, show
 from compiler.ir.expr.primexpr import Call, Cast, Max, PrimExpr, Select, binary, const
 from compiler.ir.module import IRModule

@@ -16,7 +16,7 @@ from compiler.tir.statements.buffer import Buffer
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Evaluate, Stmt
 from compiler.tir.statements.stmt_functor import StmtMutator
-from compiler.tir.transform.argument_stacks import packed_arguments
+from compiler.tir.transform.calls.argument_stacks import packed_arguments
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 

@@ -11,7 +11,7 @@ from compiler.runtime.device import DEVICE_TYPES
 from compiler.tir.expr.builtin import ret
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import AssertStmt, AttrStmt, Evaluate, Stmt, seq
-from compiler.tir.transform.device_targets import function_target
+from compiler.tir.transform.calls.device_targets import function_target
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 

@@ -7,8 +7,8 @@ from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.statements.function import PrimFunc
+from compiler.tir.transform.loops.vector_type import use_vector_types_of_parameters
 from compiler.tir.transform.pass_base import PrimFuncPass
-from compiler.tir.transform.vector_type import use_vector_types_of_parameters
 
 
 class PointerValueTypeRewrite(PrimFuncPass):

@@ -19,11 +19,11 @@ from compiler.tir.statements.buffer import BufferStore
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import IfThenElse, Stmt, is_no_op
 from compiler.tir.statements.stmt_functor import StmtExprMutator
-from compiler.tir.transform.dead_stores import DeadStores
-from compiler.tir.transform.known_stores import KnownStores
+from compiler.tir.transform.loops.dead_stores import DeadStores
+from compiler.tir.transform.loops.known_stores import KnownStores
+from compiler.tir.transform.loops.value_follower import StatementFollower, without_likely
 from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.remove_no_op import without_no_ops
-from compiler.tir.transform.value_follower import StatementFollower, without_likely
 
 __all__ = ["ReduceBranchingThroughOvercompute", "stays_inside"]
 

@@ -14,8 +14,8 @@ from compiler.tir.expr.builtin import IF_THEN_ELSE, is_call
 from compiler.tir.statements.buffer import BufferStore
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Stmt
+from compiler.tir.transform.loops.value_follower import StatementFollower
 from compiler.tir.transform.pass_base import PrimFuncPass
-from compiler.tir.transform.value_follower import StatementFollower
 
 __all__ = ["UseAssumeToReduceBranches"]
 

@@ -9,7 +9,7 @@ from compiler.relay.op.type_relations import tensor
 from compiler.relay.operator import Types
 from compiler.relay.ty import AnyDim, TensorType
 from compiler.tir.layout.data_layout import layout
-from compiler.topi.nn.conv import spatial_letters
+from compiler.topi.nn.convolution.conv import spatial_letters
 
 
 def image_relation(types: Types, attrs: Attrs) -> Type:

@@ -20,7 +20,7 @@ from compiler.relay.operator import Array, OpPattern, Types
 from compiler.relay.ty import Dim, TensorType
 from compiler.te.definition.tensor import Tensor
 from compiler.tir.layout.data_layout import layout
-from compiler.topi.nn.conv import spatial_letters
+from compiler.topi.nn.convolution.conv import spatial_letters
 from compiler.topi.nn.resize import METHODS, MODES, ROUNDING, AxisResize
 from compiler.topi.nn.resize import resize as topi_resize
 from compiler.topi.operands import constant, dims

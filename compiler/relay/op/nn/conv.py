@@ -32,8 +32,8 @@ from compiler.relay.ty import AnyDim, Dim, TensorType
 from compiler.te.definition.tensor import Tensor
 from compiler.tir.layout.data_layout import layout
 from compiler.topi.compute import compute
-from compiler.topi.nn.conv import conv as topi_conv
-from compiler.topi.nn.conv import spatial_letters
+from compiler.topi.nn.convolution.conv import conv as topi_conv
+from compiler.topi.nn.convolution.conv import spatial_letters
 from compiler.topi.operands import dims
 from compiler.topi.schedules.x86.conv import schedule_conv
 from compiler.topi.tag import Tag

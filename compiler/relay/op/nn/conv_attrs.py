@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 from compiler.ir.attrs import attr_field
 from compiler.ir.attrs.kinds import INT, OPTIONAL_DTYPE, POSITIVE_INT, STRING, optional
 from compiler.relay.op.nn.spatial import PADDING, POSITIVE_SPATIAL, SPATIAL, SPATIAL_PREFIX, SpatialAttrs
-from compiler.topi.nn.conv import ConvSpec
+from compiler.topi.nn.convolution.conv import ConvSpec
 
 PLAIN_LAYOUTS = {1: ("NCW", "OIW"), 2: ("NCHW", "OIHW"), 3: ("NCDHW", "OIDHW")}
 """Layouts of data and weight by the number of spatial dimensions."""

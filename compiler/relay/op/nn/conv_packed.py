@@ -12,8 +12,8 @@ from compiler.relay.op.nn.conv_attrs import Conv2DAttrs, Conv2DPackedAttrs, Dept
 from compiler.relay.op_registry import OpFunction, register
 from compiler.relay.operator import OpPattern
 from compiler.te.definition.tensor import Tensor
-from compiler.topi.nn import conv_packed as topi
-from compiler.topi.nn.conv import ConvSpec
+from compiler.topi.nn.convolution import conv_packed as topi
+from compiler.topi.nn.convolution.conv import ConvSpec
 from compiler.topi.schedules.x86.conv import schedule_conv
 
 

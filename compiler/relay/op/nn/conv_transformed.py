@@ -18,8 +18,8 @@ from compiler.relay.operator import Array, OpPattern, RelationError, Types
 from compiler.relay.ty import TensorType
 from compiler.te.definition.tensor import Tensor
 from compiler.tir.layout.data_layout import layout
-from compiler.topi.nn import conv_gemm
-from compiler.topi.nn import winograd as topi
+from compiler.topi.nn.convolution import conv_gemm
+from compiler.topi.nn.convolution import winograd as topi
 from compiler.topi.operands import constant
 
 _TILE = "Outputs of a tile along each dimension."

@@ -24,9 +24,9 @@ from compiler.relay.operator import Array, OpPattern, PartialTypes, RelationErro
 from compiler.relay.ty import AnyDim, Dim, TensorType
 from compiler.te.definition.tensor import Tensor
 from compiler.tir.layout.data_layout import layout
-from compiler.topi.nn.conv import spatial_letters
-from compiler.topi.nn.conv_transpose import conv_transpose as topi_conv_transpose
-from compiler.topi.nn.conv_transpose import transposed_extent
+from compiler.topi.nn.convolution.conv import spatial_letters
+from compiler.topi.nn.convolution.conv_transpose import conv_transpose as topi_conv_transpose
+from compiler.topi.nn.convolution.conv_transpose import transposed_extent
 from compiler.topi.schedules.x86.conv import schedule_conv
 
 _PLAIN_LAYOUTS = {1: ("NCW", "IOW"), 2: ("NCHW", "IOHW"), 3: ("NCDHW", "IODHW")}

@@ -20,7 +20,7 @@ from compiler.relay.operator import Array, OpPattern, PartialTypes, RelationErro
 from compiler.relay.ty import TensorType
 from compiler.te.definition.tensor import Tensor
 from compiler.tir.layout.data_layout import layout
-from compiler.topi.nn.deformable import deformable_conv2d as topi_deformable
+from compiler.topi.nn.convolution.deformable import deformable_conv2d as topi_deformable
 
 
 class DeformableConv2DAttrs(Conv2DAttrs):

@@ -19,7 +19,7 @@ from compiler.te.definition.tensor import Tensor
 from compiler.tir.layout.data_layout import layout
 from compiler.topi.extrema import LARGEST
 from compiler.topi.nn import pool as topi
-from compiler.topi.nn.conv import spatial_letters
+from compiler.topi.nn.convolution.conv import spatial_letters
 from compiler.topi.operands import constant, dims
 
 _LAYOUT_DOC = "Layout of the data, such as ``NCHW`` or ``NHWC``."

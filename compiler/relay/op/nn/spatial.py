@@ -16,7 +16,7 @@ from compiler.relay.op.type_relations import tensor
 from compiler.relay.operator import Array, RelationError
 from compiler.relay.ty import AnyDim, Dim, TensorType
 from compiler.tir.layout.data_layout import Layout
-from compiler.topi.nn.conv import window_extent
+from compiler.topi.nn.convolution.conv import window_extent
 
 
 class SpatialAttrs(Attrs):

@@ -21,7 +21,7 @@ from compiler.relay.operator import Array, OpPattern, Types
 from compiler.relay.ty import AnyDim, Dim, TensorType
 from compiler.te.definition.tensor import Tensor
 from compiler.tir.layout.data_layout import layout
-from compiler.topi.nn.conv import spatial_letters
+from compiler.topi.nn.convolution.conv import spatial_letters
 from compiler.topi.nn.resize import MODES, AxisResize
 from compiler.topi.nn.resize import resize as topi_resize
 from compiler.topi.nn.upsampling import UPSAMPLING_METHODS

@@ -19,7 +19,7 @@ from compiler.relay.expr import Call, Constant, array_const
 from compiler.relay.op.qnn.arithmetic import centred, rank_of
 from compiler.relay.operator import Array, call_op, op_name
 from compiler.relay.ty import TensorType
-from compiler.target.cpu_features import has_sse41
+from compiler.target.cpu.cpu_features import has_sse41
 from compiler.target.target import Target
 from compiler.topi.nn.pair_sums import has_pair_products
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from compiler.ir.context_stack import ContextStack
 from compiler.ir.error import expected
 from compiler.relay.op_registry import composite
-from compiler.target.cpu_features import has_sse41
+from compiler.target.cpu.cpu_features import has_sse41
 from compiler.target.target import Target
 
 __all__ = ["RequantizeConfig", "current_requantize_config", "requantize_config"]

@@ -18,7 +18,7 @@ from compiler.relay.operator import Array, OpPattern, Types
 from compiler.relay.ty import Dim, TensorType
 from compiler.te.definition.tensor import Tensor
 from compiler.tir.layout.data_layout import layout
-from compiler.topi.layout_conversion import layout_transform
+from compiler.topi.arrays.layout_conversion import layout_transform
 from compiler.topi.nn import sampling as topi
 
 A = TypeVar("A", bound=Attrs)

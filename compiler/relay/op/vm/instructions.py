@@ -16,7 +16,7 @@ from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import public_function, register
 from compiler.relay.operator import OpPattern, RelationError, Types
 from compiler.relay.ty import TensorType, TupleType
-from compiler.topi import transform as topi
+from compiler.topi.arrays import transform as topi
 
 _NO_VALUE = "the results are written to memory that the virtual machine has, which is not a value of a graph"
 _NO_GRADIENT = {"gradient": "instructions are made of graphs that have been differentiated"}

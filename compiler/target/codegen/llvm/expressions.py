@@ -46,8 +46,10 @@ from compiler.ir.expr.primexpr import (
 from compiler.ir.function import GlobalVar
 from compiler.ir.functor import Functor
 from compiler.ir.op import Op
-from compiler.target.codegen.llvm.debug_locations import Locator
-from compiler.target.codegen.llvm.division import (
+from compiler.target.codegen.llvm.indices import Indices
+from compiler.target.codegen.llvm.intrinsics import INTRINSICS
+from compiler.target.codegen.llvm.memory import Memory, flat_index
+from compiler.target.codegen.llvm.selection.division import (
     floor_div,
     floor_mask,
     floor_mod,
@@ -56,14 +58,12 @@ from compiler.target.codegen.llvm.division import (
     trunc_div,
     trunc_mod,
 )
-from compiler.target.codegen.llvm.indices import Indices
-from compiler.target.codegen.llvm.intrinsics import INTRINSICS
-from compiler.target.codegen.llvm.memory import Memory, flat_index
-from compiler.target.codegen.llvm.narrowing import may_not_fit
-from compiler.target.codegen.llvm.pair_products import pair_product
-from compiler.target.codegen.llvm.speculation import is_speculatable
+from compiler.target.codegen.llvm.selection.narrowing import may_not_fit
+from compiler.target.codegen.llvm.selection.pair_products import pair_product
+from compiler.target.codegen.llvm.selection.speculation import is_speculatable
 from compiler.target.codegen.llvm.state import FunctionState
 from compiler.target.codegen.llvm.subroutines import call_function
+from compiler.target.codegen.llvm.tracing.debug_locations import Locator
 from compiler.target.codegen.llvm.types import I1, I32, constant, lane_numbers, poison, register_type
 from compiler.tir.statements.buffer import Buffer, BufferLoad
 

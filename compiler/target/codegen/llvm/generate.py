@@ -18,13 +18,13 @@ from compiler.runtime.modules.library import Description, describe
 from compiler.runtime.modules.signature import Signature
 from compiler.runtime.parallel.threads import openmp
 from compiler.target.codegen.llvm import pipeline
-from compiler.target.codegen.llvm.debug_locations import DebugLocations
 from compiler.target.codegen.llvm.function import declare_functions, write_function
 from compiler.target.codegen.llvm.imported import with_imported
-from compiler.target.codegen.llvm.mask_registers import without_unsafe_masks
-from compiler.target.codegen.llvm.missing_types import placing_missing_types, require_half_precision
-from compiler.target.codegen.llvm.restore_locations import restore_locations
+from compiler.target.codegen.llvm.selection.mask_registers import without_unsafe_masks
+from compiler.target.codegen.llvm.selection.missing_types import placing_missing_types, require_half_precision
 from compiler.target.codegen.llvm.state import ModuleState
+from compiler.target.codegen.llvm.tracing.debug_locations import DebugLocations
+from compiler.target.codegen.llvm.tracing.restore_locations import restore_locations
 from compiler.target.kinds import KINDS
 from compiler.target.target import Target
 from compiler.tir.statements.function import PrimFunc

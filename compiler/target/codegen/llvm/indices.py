@@ -26,9 +26,9 @@ from compiler.ir.expr.primexpr import (
     Var,
 )
 from compiler.ir.functor import Functor
-from compiler.target.codegen.llvm.debug_locations import Locator
-from compiler.target.codegen.llvm.division import floor_div, floor_mask, floor_mod, floor_shift, power_of_two
+from compiler.target.codegen.llvm.selection.division import floor_div, floor_mask, floor_mod, floor_shift, power_of_two
 from compiler.target.codegen.llvm.state import FunctionState
+from compiler.target.codegen.llvm.tracing.debug_locations import Locator
 from compiler.target.codegen.llvm.types import I64, constant
 
 

@@ -15,7 +15,8 @@ from compiler.ir.op import Op
 from compiler.ir.origin import user_place
 from compiler.target.codegen.llvm.argument_stacks import call_packed_lowered, stack_alloca, struct_get, struct_set
 from compiler.target.codegen.llvm.packed_calls import call_packed, call_traced, text_constant
-from compiler.target.codegen.llvm.speculation import is_speculatable
+from compiler.target.codegen.llvm.selection.speculation import is_speculatable
+from compiler.target.codegen.llvm.selection.vector_math import VECTOR_FUNCTIONS, Lanes
 from compiler.target.codegen.llvm.state import Emitter
 from compiler.target.codegen.llvm.subroutines import call_function, return_value
 from compiler.target.codegen.llvm.types import (
@@ -33,8 +34,7 @@ from compiler.target.codegen.llvm.types import (
     scalar_of,
     with_lanes,
 )
-from compiler.target.codegen.llvm.vector_math import VECTOR_FUNCTIONS, Lanes
-from compiler.target.vector_registers import vector_bits
+from compiler.target.cpu.vector_registers import vector_bits
 from compiler.tir.statements.buffer import BufferLoad
 
 Handler = Callable[[Emitter, Call], ir.Value]

@@ -19,13 +19,13 @@ from compiler.runtime.modules.signature import Signature
 from compiler.target.codegen.llvm import pipeline
 from compiler.target.codegen.llvm.allocations import stack_elements
 from compiler.target.codegen.llvm.builder import Builder
-from compiler.target.codegen.llvm.debug_locations import DebugLocations
 from compiler.target.codegen.llvm.expressions import Expressions
 from compiler.target.codegen.llvm.generate import Generated, tidy
 from compiler.target.codegen.llvm.gpus import DEVICES, LLVMDevice
-from compiler.target.codegen.llvm.missing_types import placing_missing_types
+from compiler.target.codegen.llvm.selection.missing_types import placing_missing_types
 from compiler.target.codegen.llvm.state import FunctionState, ModuleState, suffix
 from compiler.target.codegen.llvm.statements import Statements
+from compiler.target.codegen.llvm.tracing.debug_locations import DebugLocations
 from compiler.target.codegen.llvm.types import I32, I64, POINTER, VOID, memory_type, register_type
 from compiler.target.codegen.signatures import signatures_of
 from compiler.target.target import Target
@@ -35,7 +35,7 @@ from compiler.tir.printing import printer
 from compiler.tir.statements.allocations import pointer_scope
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate, AttrStmt, Evaluate
-from compiler.tir.transform.kernel_code import refuse_tensor_cores
+from compiler.tir.transform.calls.kernel_code import refuse_tensor_cores
 
 __all__ = ["kernel_code"]
 

@@ -7,7 +7,7 @@ from compiler.runtime.modules.library import library_content
 from compiler.runtime.modules.module import Module
 from compiler.runtime.modules.native_code import NativeCode, ObjectCode
 from compiler.target.codegen.llvm.generate import Generated
-from compiler.target.host_check import require_host_can_run
+from compiler.target.cpu.host_check import require_host_can_run
 
 
 def runtime_module(generated: Generated) -> Module:

@@ -11,7 +11,7 @@ from llvmlite import ir
 from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.runtime.modules.signature import Signature
 from compiler.target.codegen.llvm.builder import Builder
-from compiler.target.codegen.llvm.debug_locations import DebugLocations
+from compiler.target.codegen.llvm.tracing.debug_locations import DebugLocations
 from compiler.target.codegen.llvm.types import I8, I32, POINTER, VOID, Literal, lanes_of, poison, scalar_of, with_lanes
 from compiler.target.target import Target
 from compiler.tir.statements.buffer import Buffer

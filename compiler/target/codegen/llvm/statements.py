@@ -17,7 +17,7 @@ from compiler.target.codegen.llvm.allocations import STACK_BUDGET, stack_bytes, 
 from compiler.target.codegen.llvm.expressions import Expressions
 from compiler.target.codegen.llvm.memory import divisor
 from compiler.target.codegen.llvm.parallel import Outlined
-from compiler.target.codegen.llvm.speculation import is_speculatable
+from compiler.target.codegen.llvm.selection.speculation import is_speculatable
 from compiler.target.codegen.llvm.state import FunctionState
 from compiler.target.codegen.llvm.types import I32, I64, POINTER, constant, memory_type, null
 from compiler.tir.statements.buffer import BufferLoad

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compiler.arith import (
-    Analyzer,
-    IterMapLevel,
-    detect_iter_map,
-    detect_linear_equation,
-    eval_set,
-    inverse_affine_iter_map,
-)
+from compiler.arith import Analyzer, IterMapLevel, eval_set
 from compiler.arith.int_set import IntervalSet, IntSet, union
+from compiler.arith.iterators import detect_iter_map, inverse_affine_iter_map
+from compiler.arith.linear import detect_linear_equation
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import IntImm, IterVar, PrimExpr, Range, Var, const, is_const_int
 from compiler.ir.expr.substitute import uses_var

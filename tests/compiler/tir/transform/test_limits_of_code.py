@@ -9,7 +9,7 @@ from compiler.driver.build import build
 from compiler.ir.dtype import MAX_LANES
 from compiler.ir.error import BuildError, LoweringError, ScheduleError
 from compiler.ir.module import IRModule
-from compiler.tir.transform.unroll_loop import MAX_STEPS
+from compiler.tir.transform.loops.unroll_loop import MAX_STEPS
 
 
 def added(n: int) -> tuple[te.Schedule, list[te.Tensor]]:

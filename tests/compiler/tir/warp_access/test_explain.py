@@ -15,7 +15,7 @@ from compiler.driver.lower import lower
 from compiler.ir.module import IRModule
 from compiler.target.target import Target
 from compiler.tir.sanitizer.thread_source import ThreadSource
-from compiler.tir.transform.kernel_code import KernelCode
+from compiler.tir.transform.calls.kernel_code import KernelCode
 from compiler.tir.warp_access import KernelAccesses, bank_ways, explain_kernels, pattern_of, sectors
 from compiler.tir.warp_access.explain import _Launches
 from tests.compiler.driver.gpu_programs import random_program

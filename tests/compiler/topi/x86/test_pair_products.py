@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 import compiler as tvm
 from compiler import relay, te
 from compiler.target.target import Target
-from compiler.topi.nn.conv import ConvSpec
-from compiler.topi.nn.conv_packed import conv2d_nchwc
+from compiler.topi.nn.convolution.conv import ConvSpec
+from compiler.topi.nn.convolution.conv_packed import conv2d_nchwc
 from compiler.topi.nn.matmul import dense
 from compiler.topi.schedules.x86.conv import schedule_conv
 from compiler.topi.schedules.x86.matmul import schedule_matmul

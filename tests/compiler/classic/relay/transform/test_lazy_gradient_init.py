@@ -10,7 +10,8 @@ from compiler.driver.relay.executor import create_executor
 from compiler.ir import IRModule
 from compiler.relay.analysis import post_order_visit
 from compiler.relay.operator import op_name
-from compiler.relay.transform import InferType, LazyGradientInit, gradient
+from compiler.relay.transform import InferType, LazyGradientInit
+from compiler.relay.transform.derivatives import gradient
 from tests.compiler.relay.transform.before_after import check_pass, check_stays
 
 

@@ -1,0 +1,1 @@
+"""Maps of iterators: what runs through an index, and in which order."""

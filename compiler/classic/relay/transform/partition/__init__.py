@@ -1,0 +1,1 @@
+"""Graphs divided among compilers."""

@@ -1,0 +1,1 @@
+"""Floats into integers."""

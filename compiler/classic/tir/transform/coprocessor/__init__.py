@@ -1,0 +1,1 @@
+"""Synchronization with a coprocessor."""

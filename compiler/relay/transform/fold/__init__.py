@@ -1,0 +1,1 @@
+"""Constants, scales and padding folded into what uses them."""

@@ -1,0 +1,194 @@
+"""BackwardFoldScaleAxis: folds scales of results into the preceding weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.ir.expr import RelayExpr
+from compiler.ir.module import IRModule
+from compiler.ir.node import rebuild
+from compiler.ir.transform import PassContext
+from compiler.relay.analysis import post_order
+from compiler.relay.expr import Call, GraphExpr
+from compiler.relay.function import Function
+from compiler.relay.op.nn.bias import BiasAddAttrs
+from compiler.relay.operator import call_op
+from compiler.relay.transform.fold.scale_axis import (
+    CheapExprs,
+    ScaleMessage,
+    as_vector,
+    broadcast_along,
+    is_positive,
+    is_scale_of,
+    passed_through,
+    scale_axes,
+    scale_of,
+    weights_of,
+)
+from compiler.relay.transform.function_pass import FunctionPass
+from compiler.relay.transform.rewriter import GraphMutator, dims_of, op_name, outside_kernels, type_of, users_of
+
+__all__ = [
+    "BackwardFoldScaleAxis",
+]
+
+
+class BackwardFoldScaleAxis(FunctionPass, opt_level=3, required=("InferType",)):
+    """Fold scales of the results into the weights of convolutions and matrix products.
+
+    Level 3; requires InferType.  The scale goes back through additions of biases (which are scaled), sums of two
+    convolutions, pools, and, if it is positive, through activations such as ``nn.relu``.  What is used elsewhere as
+    well stays as it is.
+
+    Examples
+    --------
+    ``BackwardFoldScaleAxis()``::
+
+        def @main(%x: Tensor[(2, 8), float32], %w: Tensor[(4, 8), float32], %s: Tensor[(4), float32]) {
+          multiply(nn.dense(%x, %w), %s)
+        }
+        ->
+        def @main(%x: Tensor[(2, 8), float32], %w: Tensor[(4, 8), float32], %s: Tensor[(4), float32]) {
+          nn.dense(%x, multiply(%w, expand_dims(%s, axis=1)), units=None)
+        }
+    """
+
+    def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
+        plan = _Plan(func)
+        result: Function = _Folder(plan).rewrite(func) if plan.folded else func
+        return result
+
+
+class _Plan:
+    """Which scales go where.
+
+    Attributes
+    ----------
+    folded : dict
+        Multiplications that disappear, each with the value that takes its place.
+    weights : dict
+        Calls whose weights take scales, with the multiplications of these.
+    sides : dict
+        Vectors beside a scaled value, by call and number of operand, with the multiplications whose scales they take.
+    """
+
+    def __init__(self, func: RelayExpr) -> None:
+        self.folded: dict[Any, Any] = {}
+        self.weights: dict[Any, list[Any]] = {}
+        self.sides: dict[tuple[Any, int], list[Any]] = {}
+        self._users = users_of(func)
+        self._cheap = CheapExprs()
+        self._messages: dict[Any, ScaleMessage] = {}
+        order = post_order(func, outside_kernels)
+        for expr in order:
+            self._cheap.add(expr)
+            if isinstance(expr, Call) and (message := self._message_of(expr)) is not None:
+                self._messages[expr] = message
+        scales: dict[Any, list[Any]] = {}
+        for expr in reversed(order):
+            if expr in self._messages:
+                self._distribute(expr, scales.pop(expr, []), scales)
+
+    def axes(self, call: Any) -> tuple[int, ...]:
+        """Return the axes of the scales that a call takes."""
+        return self._messages[call].axes
+
+    def _operand(self, expr: GraphExpr) -> ScaleMessage | None:
+        """Return how an operand takes a scale, as nothing else uses it."""
+        return self._messages.get(expr) if self._users[expr] == 1 else None
+
+    def _message_of(self, call: Call) -> ScaleMessage | None:
+        weights = weights_of(call, True)
+        if weights is not None:
+            return ScaleMessage(weights.axes)
+        name = op_name(call)
+        if name == "multiply":
+            scaling = scale_of(call)
+            return None if scaling is None else self._operand(call.args[scaling[0]])
+        if name in ("add", "subtract", "nn.bias_add"):
+            return self._message_of_sum(call)
+        return passed_through(call, self._operand(call.args[0])) if len(call.args) == 1 else None
+
+    def _message_of_sum(self, call: Call) -> ScaleMessage | None:
+        parts = [self._operand(a) if type_of(a) == type_of(call) else None for a in call.args]
+        if op_name(call) == "nn.bias_add":
+            dims = dims_of(call)
+            if parts[0] is None or dims is None:
+                return None
+            return parts[0] if parts[0].axes == (BiasAddAttrs.of(call).axis % len(dims),) else None
+        a, b = parts
+        if a is not None and b is not None:
+            return ScaleMessage(a.axes, a.require_positive or b.require_positive) if a.axes == b.axes else None
+        message, other = (a, call.args[1]) if a is not None else (b, call.args[0])
+        axes = scale_axes(other, call)
+        return message if message is not None and axes is not None and is_scale_of(axes, message.axes, call) else None
+
+    def _distribute(self, call: Any, given: list[Any], scales: dict[Any, list[Any]]) -> None:
+        name = op_name(call)
+        if name == "multiply":
+            scaling = scale_of(call)
+            assert scaling is not None
+            at, scale, axes = scaling
+            value = call.args[at]
+            if self._may_fold(value, scale, axes):
+                self.folded[call] = value
+                given = [*given, call]
+            if given:
+                scales[value] = given
+        elif not given:
+            return
+        elif weights_of(call, True) is not None:
+            self.weights[call] = given
+        elif name in ("add", "subtract", "nn.bias_add"):
+            for at, operand in enumerate(call.args):
+                if operand in self._messages and self._users[operand] == 1 and type_of(operand) == type_of(call):
+                    scales[operand] = given
+                else:
+                    self.sides[call, at] = given
+        else:
+            scales[call.args[0]] = given
+
+    def _may_fold(self, value: RelayExpr, scale: RelayExpr, axes: tuple[int, ...]) -> bool:
+        message = self._operand(value)
+        if message is None or scale not in self._cheap or not is_scale_of(axes, message.axes, value):
+            return False
+        return is_positive(scale) or not message.require_positive
+
+
+class _Folder(GraphMutator):
+    def __init__(self, plan: _Plan) -> None:
+        super().__init__()
+        self._plan = plan
+        self._vectors: dict[Any, Any] = {}
+
+    def visit_call(self, call: Call) -> Any:
+        plan = self._plan
+        if call in plan.folded:
+            return self.visit(plan.folded[call])
+        new = super().visit_call(call)
+        if call in plan.weights:
+            weights = weights_of(call, True)
+            assert weights is not None
+            data, weight = new.args
+            return rebuild(new, args=(data, weights.scaled(weight, self._scales(plan.weights[call]))))
+        sides = {at: plan.sides[call, at] for at in range(len(call.args)) if (call, at) in plan.sides}
+        if not sides:
+            return new
+        args = [self._side(call, at, arg, sides[at]) if at in sides else arg for at, arg in enumerate(new.args)]
+        return rebuild(new, args=tuple(args))
+
+    def _side(self, call: Call, at: int, arg: RelayExpr, scales: list[Any]) -> Any:
+        """Return the vector beside a scaled value, scaled as well."""
+        bias = op_name(call) == "nn.bias_add"
+        axes, dims = ((0,), dims_of(arg) or ()) if bias else (self._plan.axes(call), dims_of(call) or ())
+        for scale in self._scales(scales):
+            arg = call_op("multiply", arg, broadcast_along(scale, axes, dims))
+        return arg
+
+    def _scales(self, multiplications: list[Any]) -> list[Any]:
+        """Return the factors of folded multiplications; those of one are the same expression wherever they go."""
+        for call in multiplications:
+            if call not in self._vectors:
+                scale = next(arg for arg in call.args if arg is not self._plan.folded[call])
+                self._vectors[call] = as_vector(self.visit(scale), dims_of(scale) or ())
+        return [self._vectors[call] for call in multiplications]

@@ -1,0 +1,1 @@
+"""Functions in the forms that other passes and machines need."""

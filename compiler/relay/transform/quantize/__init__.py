@@ -1,0 +1,1 @@
+"""Integers for quantized operators."""

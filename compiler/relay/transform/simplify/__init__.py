@@ -1,0 +1,1 @@
+"""Cheaper expressions of the same value."""

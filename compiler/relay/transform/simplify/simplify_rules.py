@@ -1,0 +1,230 @@
+"""SimplifyExpr rules as data: each names its root operator and states the rewrite as an equation.
+
+A rule gets a call whose operands are simplified, and returns what replaces it, or None.  Every expression has its type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from compiler.relay.expr import Call, Constant, GraphExpr, array_const
+from compiler.relay.operator import OpPattern, call_op, operator_of, relay_ops, reshaped
+from compiler.relay.transform.fold.fold_constant import FoldConstantExpr
+from compiler.relay.transform.rewriter import call_of, const_like, op_name, scalar_value, tensor_type, type_of
+from compiler.relay.transform.simplify.simplify_casts import BUILD_CAST_RULES, CAST_RULES
+from compiler.relay.transform.simplify.simplify_quadratics import QUADRATIC_RULES
+from compiler.relay.transform.simplify.simplify_rule import Rule, inner_call, of_same_type, static_type
+from compiler.relay.transform.simplify.simplify_shapes import BUILD_SHAPE_RULES, SHAPE_RULES
+from compiler.runtime.arrays.ndarray import numpy_dtype
+
+__all__ = ["BUILD_RULES", "RULES"]
+
+
+def _neutral(value: float, sides: tuple[int, ...], value_of: Callable[[GraphExpr], Any]) -> Callable[[Call], Any]:
+    """Return the rule that drops an operand all of whose elements are ``value``, as far as ``value_of`` says it."""
+
+    def apply(call: Call) -> Any:
+        for side in sides:
+            scalar = value_of(call.args[side])
+            if (
+                scalar is not None
+                and scalar == value
+                and (other := of_same_type(call, call.args[1 - side])) is not None
+            ):
+                return other
+        return None
+
+    return apply
+
+
+def _one_number(expr: GraphExpr) -> Any:
+    """Return the value of a constant of rank 0, or of a tensor that an operator fills; None of others."""
+    number = expr if isinstance(expr, Constant) else _number_in(expr)
+    return number.value.flat[0] if number is not None and number.value.ndim == 0 else None
+
+
+def _constant_side(call: Call) -> tuple[Any, Any] | None:
+    """Return the operand that is not a constant and the one that is."""
+    a, b = call.args
+    if isinstance(b, Constant) and not isinstance(a, Constant):
+        return a, b
+    return (b, a) if isinstance(a, Constant) and not isinstance(b, Constant) else None
+
+
+def _gather_constants(name: str) -> Callable[[Call], Any]:
+    """Return the rule that applies an associative operator to two constants before anything else."""
+
+    def apply(call: Call) -> Any:
+        outer = _constant_side(call)
+        inner = _constant_side(outer[0]) if outer is not None and op_name(outer[0]) == name else None
+        if outer is None or inner is None:
+            return None
+        # Constants of different shapes may be one bigger than both.
+        if inner[1].data.shape != outer[1].data.shape and () not in (inner[1].data.shape, outer[1].data.shape):
+            return None
+        return of_same_type(call, call_op(name, inner[0], FoldConstantExpr(call_op(name, inner[1], outer[1]))))
+
+    return apply
+
+
+def _twice(name: str) -> Callable[[Call], Any]:
+    """Return the rule for an operator that undoes itself."""
+
+    def apply(call: Call) -> Any:
+        inner = inner_call(call, name)
+        return None if inner is None else inner.args[0]
+
+    return apply
+
+
+def _idempotent(name: str) -> Callable[[Call], Any]:
+    return lambda call: inner_call(call, name)
+
+
+def _divide_by_root(call: Call) -> Any:
+    root, numerator = call_of(call.args[1], "sqrt"), call.args[0]
+    if root is None:
+        return None
+    inverse = call_op("rsqrt", root.args[0])
+    is_one = scalar_value(numerator) == 1 and type_of(inverse) == type_of(call)
+    return inverse if is_one else call_op("multiply", numerator, inverse)
+
+
+def _multiply_first(call: Call) -> Any:
+    outer = _constant_side(call)
+    inner = _constant_side(outer[0]) if outer is not None and op_name(outer[0]) == "add" else None
+    if outer is None or inner is None:
+        return None
+    product, shift = (call_op("multiply", term, outer[1]) for term in inner)
+    type_of(product)
+    product = _gather_constants("multiply")(product) or product
+    return of_same_type(call, call_op("add", product, FoldConstantExpr(shift)))
+
+
+def _double(call: Call) -> Any:
+    a, b = call.args
+    t = tensor_type(call)
+    return call_op("multiply", a, const_like(2, t.dtype)) if a is b and t is not None else None
+
+
+def _power(call: Call) -> Any:
+    exponent = scalar_value(call.args[1])
+    base = call.args[0]
+    if exponent is None or type_of(base) != type_of(call):
+        return None
+    if exponent == 1:
+        return base
+    return call_op("multiply", base, base) if exponent == 2 else None
+
+
+def _of_quantized(call: Call) -> Any:
+    """Dequantizing all elements by one positive scale keeps their order."""
+    inner = inner_call(call, "qnn.dequantize")
+    scale = scalar_value(inner.args[1]) if inner is not None else None
+    is_increasing = scale is not None and scale > 0 and scalar_value(inner.args[2]) is not None
+    return call_op(operator_of(call).name, inner.args[0], **call.attrs) if is_increasing else None
+
+
+def _filled(name: str) -> Callable[[Call], Any]:
+    """Return the rule that writes down the type of a tensor of zeros, or ones."""
+
+    def apply(call: Call) -> Any:
+        t = static_type(call)
+        return None if t is None else call_op(name, shape=t.concrete_shape, dtype=t.dtype)
+
+    return apply
+
+
+def _full_like(call: Call) -> Any:
+    t = static_type(call)
+    if t is None:
+        return None
+    return call_op("full", call.args[1], shape=t.concrete_shape, dtype=t.dtype)
+
+
+def _reshape_like(call: Call) -> Any:
+    t = static_type(call)
+    return None if t is None else reshaped(call.args[0], t.concrete_shape)
+
+
+def _like(name: str, attribute: str) -> Callable[[Call], Any]:
+    """Return the rule that writes down the shape that another tensor was there for."""
+
+    def apply(call: Call) -> Any:
+        t = static_type(call)
+        return None if t is None else call_op(name, call.args[0], **{attribute: t.concrete_shape})
+
+    return apply
+
+
+def _number_in(expr: GraphExpr) -> Constant | None:
+    """Return the number that all elements of a filled tensor are, if it is a constant."""
+    t, name = tensor_type(expr), op_name(expr)
+    if t is None or name not in ("full", "ones", "zeros"):
+        return None
+    if name != "full":
+        return const_like(float(name == "ones"), t.dtype)
+    value = expr.args[0] if isinstance(expr, Call) else None
+    return array_const(np.asarray(value.value.astype(numpy_dtype(t.dtype)))) if isinstance(value, Constant) else None
+
+
+def _with_full(name: str) -> Callable[[Call], Any]:
+    """Return the rule that broadcasts a number instead of a tensor that holds nothing else."""
+
+    def apply(call: Call) -> Any:
+        for side in (0, 1):
+            value, other = _number_in(call.args[side]), call.args[1 - side]
+            if value is not None:
+                pair = (value, other) if side == 0 else (other, value)
+                return of_same_type(call, call_op(name, *pair))
+        return None
+
+    return apply
+
+
+_NEUTRAL: tuple[tuple[str, str, float, tuple[int, ...]], ...] = (
+    ("add", "x + 0 = x", 0, (0, 1)),
+    ("subtract", "x - 0 = x", 0, (1,)),
+    ("multiply", "x * 1 = x", 1, (0, 1)),
+    ("divide", "x / 1 = x", 1, (1,)),
+)
+
+_BROADCASTING = tuple(
+    name for name, op in relay_ops().items() if op.pattern is OpPattern.BROADCAST and tuple(op.inputs) == ("lhs", "rhs")
+)
+"""Operators of two tensors that are brought to one shape, element by element."""
+
+RULES: tuple[Rule, ...] = (
+    *SHAPE_RULES,
+    *CAST_RULES,
+    *(Rule(name, equation, _neutral(value, sides, _one_number)) for name, equation, value, sides in _NEUTRAL),
+    Rule("divide", "a / sqrt(x) = a * rsqrt(x), 1 / sqrt(x) = rsqrt(x)", _divide_by_root),
+    Rule("add", "x + x = x * 2", _double),
+    *QUADRATIC_RULES,
+    Rule("add", "(x + a) + b = x + (a + b)", _gather_constants("add")),
+    Rule("multiply", "(x * a) * b = x * (a * b)", _gather_constants("multiply")),
+    Rule("multiply", "(x + a) * b = x * b + a * b", _multiply_first),
+    *(Rule(n, f"{n}(dequantize(x)) = {n}(x)", _of_quantized) for n in ("argmax", "argmin", "argsort")),
+    Rule("zeros_like", "zeros_like(x) = zeros(shape of x)", _filled("zeros")),
+    Rule("ones_like", "ones_like(x) = ones(shape of x)", _filled("ones")),
+    Rule("full_like", "full_like(x, v) = full(v, shape of x)", _full_like),
+    Rule("reshape_like", "reshape_like(x, y) = reshape(x, shape of y)", _reshape_like),
+    Rule("broadcast_to_like", "broadcast_to_like(x, y) = broadcast_to(x, shape of y)", _like("broadcast_to", "shape")),
+    Rule("collapse_sum_like", "collapse_sum_like(x, y) = collapse_sum_to(x, …)", _like("collapse_sum_to", "shape")),
+    *(Rule(n, f"{n}(x, full(v)) = {n}(x, v)", _with_full(n)) for n in _BROADCASTING),
+)
+"""Those of TVM, in the order in which they are tried."""
+
+BUILD_RULES: tuple[Rule, ...] = (
+    *BUILD_SHAPE_RULES,
+    *BUILD_CAST_RULES,
+    *(Rule(name, equation, _neutral(value, sides, scalar_value)) for name, equation, value, sides in _NEUTRAL),
+    Rule("power", "x ** 1 = x, x ** 2 = x * x", _power),
+    Rule("negative", "-(-x) = x", _twice("negative")),
+    Rule("nn.relu", "relu(relu(x)) = relu(x)", _idempotent("nn.relu")),
+    Rule("abs", "abs(abs(x)) = abs(x)", _idempotent("abs")),
+)
+"""What builds do as well."""

@@ -1,0 +1,1 @@
+"""Operations in the form that makes good machine code."""

@@ -1,0 +1,39 @@
+"""A workaround for a miscompilation of LLVM 22 where AVX-512 masks are read as integers.
+
+A comparison of vectors with AVX-512 VL sets a mask register.  If a bit of it is read as well, LLVM's last pass over
+x86 code (``X86CompressEVEX``) replaces both instructions by one that moves the signs of the lanes::
+
+    vpmovb2m  %xmm1, %k0                →
+    kmovd     %k0, %edx                 →    vpmovmskb %xmm1, %edx
+    kshiftrw  $1, %k0, %k0                   kshiftrw  $1, %k0, %k0
+
+It stops looking for other uses at the first instruction that writes the register, even if that instruction also reads
+it, as the shift does here: the shift then reads a stale value.  The pass cannot be disabled, but it only handles
+instructions of AVX-512 VL, so these are disabled in the affected functions.
+"""
+
+from __future__ import annotations
+
+import re
+
+from compiler.target.cpu.processor_features import used_features
+from compiler.target.target import Target
+
+__all__ = ["without_unsafe_masks"]
+
+_FEATURE = "avx512vl"
+_READ_AS_INTEGER = re.compile(
+    r"(?:extractelement|bitcast) <\d+ x i1>|@llvm\.vector\.reduce\.\w+\.v\d+i1\(|@llvm\.masked\.\w+\.v\d+i(?:8|16)\b"
+)
+"""Reads of mask bits: by the program itself, or from masked accesses of small integers that are split into lanes."""
+_ATTRIBUTES = re.compile(r'^(attributes #\d+ = \{.*?)(?: "target-features"="[^"]*")?( *.*\})$', re.M)
+
+
+def without_unsafe_masks(optimised: str, target: Target) -> str:
+    """Disable AVX-512 VL in the functions where LLVM could drop a mask that is still needed."""
+    if not target.triple.startswith(("x86_64", "i386", "i686")) or not _READ_AS_INTEGER.search(optimised):
+        return optimised
+    if _FEATURE not in used_features(target.triple, target.cpu, target.llvm_features):
+        return optimised
+    features = ",".join(part for part in (target.llvm_features, f"-{_FEATURE}") if part)
+    return _ATTRIBUTES.sub(rf'\1 "target-features"="{features}"\2', optimised)

@@ -1,0 +1,1 @@
+"""Which row of machine code comes from which line, and which pass changed it."""

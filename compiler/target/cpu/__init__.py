@@ -1,0 +1,1 @@
+"""What is known of processors: features, caches, clocks, speeds."""

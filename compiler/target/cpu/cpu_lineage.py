@@ -1,0 +1,167 @@
+"""The features of every CPU that LLVM knows, and which CPUs resemble each other.
+
+    python -m compiler.target.cpu.cpu_lineage
+
+asks LLVM for them, which takes half a minute, and writes the table that :func:`features_of_cpus` reads.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterable, Mapping
+from functools import cache
+from itertools import takewhile
+from pathlib import Path
+
+from compiler.runtime.llvm import binding
+from compiler.target.cpu import cpu_lineage_table
+from compiler.target.cpu.cpus import TRIPLES, cpus
+from compiler.target.llvm_machine import target_machine
+
+__all__ = ["ARCHITECTURES", "ask_llvm", "features_of_cpus", "nearest_cpus"]
+
+ARCHITECTURES: Mapping[str, str] = {"x86_64": "x86-64", "aarch64": "generic", "riscv64": "generic-rv64"}
+"""The architectures of the table, each with the CPU that has little more than every other one."""
+_ALONE = """
+import os, sys
+from llvmlite import binding
+binding.initialize_all_targets()
+binding.initialize_all_asmprinters()
+target = binding.Target.from_triple(sys.argv[1])
+module = binding.parse_assembly("define void @f() { ret void }")
+for feature in sys.argv[3].split():
+    if not (child := os.fork()):
+        os.close(2)
+        for sign in "+-":
+            target.create_target_machine(cpu=sys.argv[2], features=sign + feature).emit_assembly(module)
+        os._exit(0)
+    if not os.waitpid(child, 0)[1]:
+        print(feature)
+"""
+"""LLVM aborts where 64-bit code cannot have a feature, cannot be without it, or needs another one for it."""
+_LIST = """
+import sys
+from llvmlite import binding
+binding.initialize_all_targets()
+binding.Target.from_triple(sys.argv[1]).create_target_machine(cpu="", features="+help")
+"""
+_NONE = "none"
+"""The CPU without features, from which the first row of the table starts."""
+_SECONDS = 120
+_TABLE = Path(cpu_lineage_table.__file__)
+
+
+@cache
+def features_of_cpus(architecture: str) -> Mapping[str, frozenset[str]]:
+    """Return the features in which the CPUs of an architecture such as ``x86_64`` differ, by LLVM's names of the CPUs.
+
+    They include what LLVM tunes its code by; there are none for an architecture that is not in the table.
+    """
+    known: dict[str, frozenset[str]] = {_NONE: frozenset()}
+    for row in filter(str.strip, cpu_lineage_table.ROWS.get(architecture, "").split(";")):
+        name, base, *changes = row.split()
+        known[name.removesuffix(":")] = _changed(known[base], changes)
+    del known[_NONE]
+    return known
+
+
+def nearest_cpus(architecture: str, cpu: str, features: str, among: Iterable[str]) -> list[str]:
+    """Sort CPUs by their resemblance to one: the number of features that only one of the two has.
+
+    The nearest comes first; of equally near ones, that whose name has the longest common beginning.  ``features`` are
+    those that the CPU has beside those of its name, separated by commas, each prefixed by ``+`` or ``-``.  CPUs that
+    this LLVM does not know are left out.  There are none if nothing is known of the CPU.
+    """
+    known = features_of_cpus(architecture)
+    if cpu not in known and not features:
+        return []
+    own = _changed(known.get(cpu, frozenset()), features.split(",") if features else [])
+
+    def distance(other: str) -> tuple[int, int, str]:
+        alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(cpu, other, strict=False)))
+        return len(own ^ known[other]), -alike, other
+
+    return sorted((other for other in set(among) if other in known), key=distance)
+
+
+def _changed(features: frozenset[str], changes: Iterable[str]) -> frozenset[str]:
+    changes = list(changes)
+    added = {change[1:] for change in changes if change.startswith("+")}
+    return (features | added) - {change[1:] for change in changes if change.startswith("-")}
+
+
+def ask_llvm(architecture: str) -> dict[str, frozenset[str]]:
+    """Return the same as :func:`features_of_cpus`, by asking LLVM.
+
+    LLVM inlines a function only where the caller has all features of the callee, so that a caller for each CPU, which
+    calls a function for each feature, tells them.
+    """
+    triple, base = TRIPLES[architecture], ARCHITECTURES[architecture]
+    listed = re.findall(r"^  (\S+)\s+- ", _child(_LIST, triple)[1].partition("Available features")[2], re.MULTILINE)
+    features = _child(_ALONE, triple, base, " ".join(listed))[0].split()
+    of_base = _inlined(triple, base, [base], features, "")[base]
+    features_of = _inlined(triple, base, cpus(architecture), features, "".join(f"-{name}," for name in sorted(of_base)))
+    of_all = frozenset.intersection(*features_of.values())
+    return {cpu: has - of_all for cpu, has in features_of.items()}
+
+
+def _child(program: str, *arguments: str) -> tuple[str, str]:
+    command = [sys.executable, "-c", program, *arguments]
+    told = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=True)
+    return told.stdout, told.stderr
+
+
+def _inlined(
+    triple: str, base: str, callers: Iterable[str], features: list[str], without: str
+) -> dict[str, frozenset[str]]:
+    """Return for each CPU the features of which a function, that has nothing else of the base CPU, is inlined."""
+    rows = [f'target triple = "{triple}"']
+    for i, feature in enumerate(features):
+        attributes = f'"target-cpu"="{base}" "target-features"="{without}+{feature}"'
+        rows.append(f"define internal void @f.{i}(ptr %p) {attributes} {{\n  store i32 {i}, ptr %p\n  ret void\n}}")
+    calls = "".join(f"  call void @f.{i}(ptr %p)\n" for i in range(len(features)))
+    rows += [f'define void @"cpu.{cpu}"(ptr %p) "target-cpu"="{cpu}" {{\n{calls}  ret void\n}}' for cpu in callers]
+    module = binding.parse_assembly("\n".join(rows))
+    options = binding.create_pipeline_tuning_options(speed_level=2)
+    builder = binding.create_pass_builder(target_machine(triple, base, "", 2), options)
+    builder.getModulePassManager().run(module, builder)
+    by_cpu = {}
+    for function in module.functions:
+        if function.name.startswith("cpu."):
+            left = set(map(int, re.findall(r"@f\.(\d+)\(", str(function))))
+            by_cpu[function.name[4:]] = frozenset(f for i, f in enumerate(features) if i not in left)
+    return by_cpu
+
+
+def _rows(known: Mapping[str, frozenset[str]]) -> list[str]:
+    """Write each CPU as an earlier one that it resembles, and what distinguishes them."""
+    written: dict[str, frozenset[str]] = {_NONE: frozenset()}
+    rows = []
+    for name, features in sorted(known.items(), key=lambda item: (len(item[1]), item[0])):
+        base = min(written, key=lambda other: (len(features ^ written[other]), other))
+        added, removed = sorted(features - written[base]), sorted(written[base] - features)
+        rows.append(" ".join([f"{name}: {base}", *(f"+{f}" for f in added), *(f"-{f}" for f in removed)]))
+        written[name] = features
+    return rows
+
+
+def _write_table() -> None:
+    texts = []
+    for architecture in ARCHITECTURES:
+        rows = ";\n".join(
+            textwrap.fill(row, 112, subsequent_indent="    ", break_on_hyphens=False, break_long_words=False)
+            for row in _rows(ask_llvm(architecture))
+        )
+        texts.append(f'    "{architecture}": """\n{textwrap.indent(rows, " " * 8)}\n    """,\n')
+    summary = "Features of the CPUs that LLVM knows; written by ``python -m compiler.target.cpu.cpu_lineage``."
+    notes = "Each row starts from the CPU after the colon."
+    _TABLE.write_text(
+        f'"""{summary}\n\n{notes}\n"""\n\nLLVM = {binding.llvm_version_info}\nROWS = {{\n{"".join(texts)}}}\n'
+    )
+
+
+if __name__ == "__main__":
+    _write_table()

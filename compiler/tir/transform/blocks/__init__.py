@@ -1,0 +1,1 @@
+"""Blocks of TensorIR into loops and buffers."""

@@ -1,0 +1,1 @@
+"""Functions as host and device call them."""

@@ -1,0 +1,1 @@
+"""Data types and operations that a target does not have."""

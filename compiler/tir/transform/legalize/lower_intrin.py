@@ -1,0 +1,179 @@
+"""Lowers intrinsics to what the target provides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from compiler.arith.analyzer import Analyzer
+from compiler.ir import dtype as dt
+from compiler.ir.expr.primexpr import (
+    And,
+    Broadcast,
+    Call,
+    Div,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    IterVar,
+    Mod,
+    Not,
+    Or,
+    PrimExpr,
+    Range,
+    Select,
+    cast,
+)
+from compiler.ir.module import IRModule
+from compiler.ir.node import rebuild
+from compiler.ir.op import Op
+from compiler.ir.transform import PassContext
+from compiler.tir.analysis.features import features
+from compiler.tir.expr.arithmetic import bitwise_and, shift_right
+from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import THREAD_KEYS, AttrStmt, For, IfThenElse, Stmt
+from compiler.tir.statements.stmt_functor import StmtExprMutator
+from compiler.tir.transform.calls.device_targets import function_target
+from compiler.tir.transform.pass_base import PrimFuncPass
+
+_RULE = "FLowerIntrinsic"
+
+
+class LowerIntrin(PrimFuncPass):
+    """Replace calls by what ``tvm.ir.register_intrin_lowering`` says for the target, and division that rounds down.
+
+    A rule for the kind of target comes before one for ``default``; what it returns is lowered as well.  Processors
+    divide rounding towards zero, so that the result is corrected where the operands may be negative::
+
+        C[i] = A[i] // 8        →     C[i] = T.shift_right(A[i], 3)
+        D[i] = A[i] // n              D[i] = T.Select(…, T.truncdiv(A[i], n), T.truncdiv(A[i], n) - 1)
+
+    Raises LoweringError if a function does not say which target it is for.
+    """
+
+    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        return func.with_body(_Lower(str(function_target(func, "LowerIntrin").kind)).visit(func.body))
+
+
+class ApplyIntrinRules(PrimFuncPass):
+    """Replace calls by what ``tvm.ir.register_intrin_lowering`` says for a kind of target, and nothing else.
+
+    For example, after ``register_intrin_lowering("tir.mylog", "llvm", f=lambda op: tvm.tir.log(op.args[0]))``::
+
+        C[i] = T.mylog(A[i])     →     C[i] = T.log(A[i])
+
+    Parameters
+    ----------
+    kind : str
+        The kind of target, e.g. ``llvm``.
+    """
+
+    kind: str
+
+    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        return func.with_body(_ApplyRules(self.kind).visit(func.body))
+
+
+class _ApplyRules(StmtExprMutator):
+    """Applies the rules that programs registered for operators."""
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+
+    def visit_Call(self, n: Call) -> PrimExpr:
+        new: Call = self.visit_Node(n)
+        if not isinstance(new.op, Op):
+            return new
+        rule = intrin_rule(new.op, self._kind)
+        lowered = None if rule is None else rule(new)
+        return new if lowered is None or lowered is new else self.visit(lowered)
+
+
+def intrin_rule(op: Op, kind: str) -> Callable[[Call], PrimExpr | None] | None:
+    """Return what makes code of calls of an operator: a rule for the kind of target before one for ``default``."""
+    for key in (f"{kind}.{_RULE}", f"default.{_RULE}"):
+        rule: Any = op.get_attr(key)
+        if rule is not None:
+            return rule  # type: ignore[no-any-return]
+    return None
+
+
+def needs_intrin_rules(func: PrimFunc, kind: str) -> bool:
+    """Return whether a function calls an operator that has a rule for a kind of target."""
+    return any(name and intrin_rule(Op.get(name), kind) is not None for name in features(func).ops)
+
+
+class _Lower(_ApplyRules):
+    """Also replaces division that rounds down, with what loops and conditions tell about its operands."""
+
+    def __init__(self, kind: str) -> None:
+        _ApplyRules.__init__(self, kind)
+        self._analyzer = Analyzer()
+
+    def visit_For(self, n: For) -> Stmt:
+        self._analyzer.bind(n.loop_var, Range.from_min_extent(n.min, n.extent), override=True)
+        return self.visit_Node(n)
+
+    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
+        if n.attr_key in THREAD_KEYS and isinstance(n.node, IterVar):
+            self._analyzer.bind(n.node.var, Range.from_min_extent(IntImm(n.value.dtype, 0), n.value), override=True)
+        return self.visit_Node(n)
+
+    def visit_IfThenElse(self, n: IfThenElse) -> Stmt:
+        with self._analyzer.constraint(n.condition):
+            then = self.visit(n.then_case)
+        other = n.else_case
+        if other is not None:
+            with self._analyzer.constraint(Not(n.condition)):
+                other = self.visit(other)
+        return rebuild(n, condition=self.visit(n.condition), then_case=then, else_case=other)
+
+    def visit_Select(self, n: Select) -> PrimExpr:
+        with self._analyzer.constraint(n.condition):
+            true = self.visit(n.true_value)
+        with self._analyzer.constraint(Not(n.condition)):
+            false = self.visit(n.false_value)
+        return rebuild(n, condition=self.visit(n.condition), true_value=true, false_value=false)
+
+    def visit_FloorDiv(self, n: FloorDiv) -> PrimExpr:
+        a, b = self.visit(n.a), self.visit(n.b)
+        shift = _shift(n.b)
+        if shift is not None and not dt.is_uint(n.dtype):
+            return shift_right(a, cast(n.dtype, shift))
+        if self._rounds_alike(n):
+            return Div(a, b)
+        quotient = Div(a, b)
+        return Select(self._exact(n, Mod(a, b), b), quotient, quotient - cast(n.dtype, 1))
+
+    def visit_FloorMod(self, n: FloorMod) -> PrimExpr:
+        a, b = self.visit(n.a), self.visit(n.b)
+        shift = _shift(n.b)
+        if shift is not None and not dt.is_uint(n.dtype):
+            return bitwise_and(a, cast(n.dtype, (1 << shift) - 1))
+        if self._rounds_alike(n):
+            return Mod(a, b)
+        rest = Mod(a, b)
+        return Select(self._exact(n, rest, b), rest, rest + b)
+
+    def _rounds_alike(self, n: FloorDiv | FloorMod) -> bool:
+        """Return whether rounding down is rounding towards zero."""
+        return dt.is_uint(n.dtype) or (self._not_negative(n.a) and self._not_negative(n.b))
+
+    def _not_negative(self, e: PrimExpr) -> bool:
+        return self._analyzer.can_prove(e >= cast(e.dtype, 0))
+
+    def _exact(self, n: FloorDiv | FloorMod, rest: PrimExpr, b: PrimExpr) -> PrimExpr:
+        """Return where the quotient is the same whichever way it is rounded."""
+        zero = cast(n.dtype, 0)
+        if self._not_negative(n.b):
+            return rest >= zero
+        positive = And(b >= zero, rest >= zero)
+        return Or(positive, And(b < zero, rest <= zero))
+
+
+def _shift(divisor: PrimExpr) -> int | None:
+    """Return k where the divisor is 2 ** k, in each lane."""
+    value = divisor.value if isinstance(divisor, Broadcast) else divisor
+    if isinstance(value, IntImm) and value.value > 0 and value.value & (value.value - 1) == 0:
+        return value.value.bit_length() - 1
+    return None

@@ -1,0 +1,1 @@
+"""Loops: unrolled, vectorized, partitioned, hoisted out of."""

@@ -1,0 +1,1 @@
+"""Threads of a kernel, and what they wait for."""

@@ -1,0 +1,1 @@
+"""Elements picked, moved and joined."""

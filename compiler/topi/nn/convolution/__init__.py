@@ -1,0 +1,1 @@
+"""Convolutions in all layouts."""

@@ -1,0 +1,98 @@
+"""Convolutions over images with channels packed in blocks of vector width (NCHWc)."""
+
+from __future__ import annotations
+
+from compiler import te, tir
+from compiler.ir.expr.primexpr import PrimExpr, Var
+from compiler.te.definition.tensor import Tensor
+from compiler.topi.compute import compute
+from compiler.topi.nn.convolution.conv import ConvSpec, group_channel, moved, pad_spatial, window_extent
+from compiler.topi.nn.pair_sums import missing_products, products_per_step, step_sum
+from compiler.topi.operands import Extent, dims
+from compiler.topi.tag import Tag
+
+__all__ = ["conv2d_nchwc", "depthwise_conv2d_nchwc"]
+
+
+def _out(data: Tensor, kernel: Tensor, spec: ConvSpec) -> list[Extent]:
+    """Return the height and width of the result."""
+    _, _, height, width, _ = dims(data)
+    kh, kw = dims(kernel)[2:4]
+    return [
+        window_extent(size, spec.before[d], spec.after[d], k, spec.strides[d], spec.dilation[d])
+        for d, (size, k) in enumerate(((height, kh), (width, kw)))
+    ]
+
+
+def conv2d_nchwc(data: Tensor, kernel: Tensor, spec: ConvSpec) -> Tensor:
+    """Return a convolution of images whose channels stand in blocks, ``(N, O / o, out_h, out_w, o)``.
+
+    Data are ``(N, C / i, H, W, i)``, the kernel is ``(O / o, C / g / i, kh, kw, i, o)``, for ``g`` groups; no block of
+    channels, neither of the data nor of the result, belongs to two groups. With pairs of channels side by side, for
+    narrow integers, the kernel is ``(O / o, C / g / i, kh, kw, i / 2, o, 2)``.
+
+    References
+    ----------
+    Liu et al., "Optimizing CNN Model Inference on CPUs", USENIX ATC 2019.
+    """
+    out_h, out_w = _out(data, kernel, spec)
+    missing = missing_products(dims(data)[-1], (data.dtype, kernel.dtype), spec.out_dtype)
+    padded = pad_spatial(data, spec, channels=missing)
+    inner = dims(padded)[-1]
+    if missing:
+        kernel = _in_pairs(kernel)
+    outer, inputs, kh, kw, _, block, *pair = dims(kernel)
+    products = products_per_step(inner, (data.dtype, kernel.dtype), spec.out_dtype)
+    ic, ii = te.reduce_axis((0, inputs), name="ic"), te.reduce_axis((0, inner // products), name="ii")
+    window = [te.reduce_axis((0, kh), name="rh"), te.reduce_axis((0, kw), name="rw")]
+
+    def element(n: Var, c: Var, h: Var, w: Var, b: Var) -> PrimExpr:
+        rows, columns = (moved(i, window[d], spec, d) for d, i in enumerate((h, w)))
+        channels = group_channel(c, ic.var, outer, inputs, spec.groups)
+
+        def term(i: PrimExpr) -> PrimExpr:
+            x = padded(n, channels, rows, columns, i).astype(spec.out_dtype)
+            of_input = (i // 2, b, i % 2) if pair else (i, b)
+            y = kernel(c, ic.var, window[0].var, window[1].var, *of_input).astype(spec.out_dtype)
+            return x * y
+
+        return te.sum(step_sum(ii.var, products, term), axis=[ic, *window, ii])
+
+    shape = (dims(data)[0], outer, out_h, out_w, block)
+    return compute(shape, element, name="conv", tag=Tag.CONV_PACKED)
+
+
+def _in_pairs(kernel: Tensor) -> Tensor:
+    """Return the weights of an odd number of channels in pairs ``(O / o, C / i, kh, kw, (i + 1) / 2, o, 2)``."""
+    *outer, inner, block = dims(kernel)
+
+    def element(*at: Var) -> PrimExpr:
+        *place, pair, b, half = at
+        channel = pair * 2 + half
+        return te.if_then_else(channel < inner, kernel(*place, channel, b), tir.const(0, kernel.dtype))
+
+    return compute((*outer, (inner + 1) // 2, block, 2), element, name="pairs", tag=Tag.PAD)
+
+
+def depthwise_conv2d_nchwc(data: Tensor, kernel: Tensor, spec: ConvSpec) -> Tensor:
+    """Return the convolution of each channel with its own kernel; channels stand in blocks.
+
+    Data and result are ``(N, C / c, H, W, c)``, and the kernel is ``(C / c, 1, kh, kw, 1, c)``.
+
+    References
+    ----------
+    Liu et al., "Optimizing CNN Model Inference on CPUs", USENIX ATC 2019.
+    """
+    blocks, _, kh, kw, _, block = dims(kernel)
+    out_h, out_w = _out(data, kernel, spec)
+    padded = pad_spatial(data, spec)
+    window = [te.reduce_axis((0, kh), name="rh"), te.reduce_axis((0, kw), name="rw")]
+
+    def element(n: Var, c: Var, h: Var, w: Var, b: Var) -> PrimExpr:
+        rows, columns = (moved(i, window[d], spec, d) for d, i in enumerate((h, w)))
+        x = padded(n, c, rows, columns, b).astype(spec.out_dtype)
+        y = kernel(c, 0, window[0].var, window[1].var, 0, b).astype(spec.out_dtype)
+        return te.sum(x * y, axis=window)
+
+    shape = (dims(data)[0], blocks, out_h, out_w, block)
+    return compute(shape, element, name="conv", tag=Tag.CONV_PACKED_DEPTHWISE)
