@@ -84,7 +84,10 @@ def test_tagged_values_are_indexed() -> None:
 
 
 def test_functions_of_modules_that_are_not_imported_yet_are_there() -> None:
-    program = "import compiler as tvm; print(tvm.get_global_func('tvm.contrib.cblas.matmul', True) is not None)"
+    program = (
+        "from compiler.classic import alias; alias.install(); import tvm; "
+        "print(tvm.get_global_func('tvm.contrib.cblas.matmul', True) is not None)"
+    )
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert run.stdout == "True\n"
 
@@ -92,6 +95,7 @@ def test_functions_of_modules_that_are_not_imported_yet_are_there() -> None:
 def test_functions_of_modules_that_are_not_imported_yet_are_listed():
     """In a process of its own, as any other test may have imported them."""
     program = (
+        "from compiler.classic import alias; alias.install(); "
         "from compiler.runtime.modules.packed_func import list_global_func_names as names; "
         "assert {'relay.tec.LowerTE', 'relay.ext.ccompiler'} <= set(names())"
     )
