@@ -42,7 +42,7 @@ MIN_LENGTH = 8
 ROW_BYTES = 512
 """Size of a row in the database apart from its content, including the token."""
 
-ViewValue = Annotated[str, Meta(max_length=2000)] | int | float | bool
+ViewValue = Annotated[str, Meta(max_length=2000)] | Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] | float | bool
 
 
 class SharedState(Struct, frozen=True, kw_only=True, omit_defaults=True):

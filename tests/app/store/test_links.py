@@ -8,6 +8,7 @@ import tracemalloc
 import zlib
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -249,3 +250,9 @@ def test_the_tables_can_be_made_in_either_database(dialect: Dialect) -> None:
     binary = "BYTEA" if dialect.name == "postgresql" else "BLOB"
     assert len(texts) == 6
     assert all(f" {binary}" in text for text in texts)
+
+
+@pytest.mark.parametrize("number", [-(2**63) - 1, 2**63])
+def test_a_number_that_cannot_be_stored_is_refused_where_it_is_read(number: int) -> None:
+    with pytest.raises(msgspec.ValidationError, match=r"\$\.view"):
+        msgspec.json.decode(f'{{"workspace": {{"script": ""}}, "view": {{"row": {number}}}}}', type=SharedState)
