@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-Sanitized = Literal["all", "part", "nothing"]
+SanitizerResult = Literal["all", "part", "nothing"]
 """How much of a program the sanitizer ran."""
 
 
@@ -108,6 +108,6 @@ class KernelReport(Struct, frozen=True, kw_only=True):
     emulation: Annotated[str, Meta(max_length=2_000)] = ""
     """What was compared, or why nothing was."""
     faults: Annotated[list[KernelFault], Meta(max_length=50)] = []
-    sanitized: Sanitized = "nothing"
+    sanitized: SanitizerResult = "nothing"
     sanitizer: Annotated[str, Meta(max_length=2_000)] = ""
     """What the sanitizer ran, or why it did not."""

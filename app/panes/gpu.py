@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from app.kernel_reports import KernelLaunch, KernelReport, MemoryAccess, Sanitized
+from app.kernel_reports import KernelLaunch, KernelReport, MemoryAccess, SanitizerResult
 from app.panes.gpu_devices import DeviceRow, intensity
 from app.panes.numbers import count, number, operations
 from app.panes.pane import Pane
@@ -41,7 +41,7 @@ class LaunchRows:
         return [DeviceRow(key, device, self.launch) for key, device in GPU_DEVICES.items()]
 
 
-_NO_FAULT: dict[Sanitized, str] = {
+_NO_FAULT: dict[SanitizerResult, str] = {
     "all": "✓ Sanitizer: no fault",
     "part": "Sanitizer: no fault so far",
     "nothing": "Not sanitized",

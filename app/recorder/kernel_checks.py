@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from app.artifacts import Mode
-from app.kernel_reports import FaultSite, KernelFault, Sanitized
+from app.kernel_reports import FaultSite, KernelFault, SanitizerResult
 from app.recorder.failures import brief, clean
 from app.recorder.schedules import BlockSchedule
 from app.recorder.subjects import FunctionSubject
@@ -63,7 +63,7 @@ class KernelChecks:
     error: float | None
     emulation: str
     faults: list[KernelFault]
-    sanitized: Sanitized
+    sanitized: SanitizerResult
     sanitizer: str
 
 
@@ -101,7 +101,7 @@ class _Checks:
         assert self._function.lowered is not None
         return random_arguments(_only_function(self._function.lowered))
 
-    def _sanitized(self) -> tuple[list[KernelFault], Sanitized, str]:
+    def _sanitized(self) -> tuple[list[KernelFault], SanitizerResult, str]:
         """Run the kernels in the sanitizer, and return their faults."""
         if self._mode not in SANITIZED or self._function.lowered is None:
             return [], "nothing", ""

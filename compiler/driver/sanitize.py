@@ -17,7 +17,7 @@ from compiler.target.target import Target
 from compiler.te.lowering.to_tir import Argument
 from compiler.te.scheduling.schedule import Schedule
 from compiler.tir.expr.evaluation import numpy_dtype
-from compiler.tir.sanitizer import MAX_ACCESSES, Sanitized
+from compiler.tir.sanitizer import MAX_ACCESSES, SanitizerResult
 from compiler.tir.sanitizer import sanitize as sanitize_function
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.transform.legalize.lower_dot_products import LowerDotProducts
@@ -32,7 +32,7 @@ def sanitize(
     arrays: Sequence[object] | None = None,
     name: str = "main",
     max_accesses: int = MAX_ACCESSES,
-) -> Sanitized:
+) -> SanitizerResult:
     """Run the kernels of a schedule thread by thread, with the barriers that lowering inserts, and report their faults.
 
     It takes about a microsecond for each access of each thread: choose small sizes.  Of a module, it is the function

@@ -16,7 +16,7 @@ import numpy as np
 from compiler.ir.error import ArgumentError, counted
 from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.tir.expr.evaluation import Array, DivisionByZero, Value, Values, cast_value, numpy_dtype
-from compiler.tir.printing.python_expression import AssertionFailed, PythonExpression, Returned
+from compiler.tir.printing.python_expression import AssertionFailed, FunctionReturn, PythonExpression
 from compiler.tir.printing.python_source import PythonSource
 from compiler.tir.statements.buffer import Buffer
 from compiler.tir.statements.function import PrimFunc
@@ -56,7 +56,7 @@ def interpret(
     run = source.function(func.body)
     with np.errstate(all="ignore"):
         try:
-            with suppress(Returned):
+            with suppress(FunctionReturn):
                 run()
         finally:
             for _, array, flat in memories:

@@ -20,7 +20,7 @@ from compiler.ir.expr.substitute import post_order_visit
 from compiler.ir.node import rebuild
 from compiler.tir import BufferLoad, BufferStore, Evaluate, PrimFunc
 from compiler.tir.analysis.uniformity import is_barrier
-from compiler.tir.sanitizer import Fault, Sanitized, program, sanitize
+from compiler.tir.sanitizer import Fault, SanitizerResult, program, sanitize
 from compiler.tir.sanitizer.block import Running, run_block
 from compiler.tir.statements.stmt import Allocate, SeqStmt, no_op
 from compiler.tir.statements.stmt_functor import StmtMutator
@@ -63,11 +63,11 @@ def mutants(func: PrimFunc, random: Random) -> Iterator[tuple[str, PrimFunc]]:
             yield "memory halved", replaced(n, rebuild(n, extents=(n.extents[0] // 2,)))
 
 
-def _run(made: Kernel, func: PrimFunc, n: int, order: int) -> tuple[Sanitized, list[int]]:
+def _run(made: Kernel, func: PrimFunc, n: int, order: int) -> tuple[SanitizerResult, list[int]]:
     """Run a kernel whose threads take turns in an order, the first of which is that of their positions."""
     shuffle = Random(order)
 
-    def run_shuffled(threads: Sequence[Running], result: Sanitized) -> None:
+    def run_shuffled(threads: Sequence[Running], result: SanitizerResult) -> None:
         run_block(shuffle.sample(threads, len(threads)) if order else threads, result)
 
     arguments = made.arrays(0, n)

@@ -9,7 +9,7 @@ from unittest import mock
 import pytest
 
 import compiler as tvm
-from compiler.tir.sanitizer import Fault, Sanitized
+from compiler.tir.sanitizer import Fault, SanitizerResult
 from tests.outside.classic_kernels import RUNNER, faults, from_here, outcome
 from tests.outside.classic_te import CLASSIC, from_classic
 from tests.outside.kernel_mutations import mutants, reports, unreported
@@ -75,5 +75,5 @@ def test_the_order_of_threads_decides_about_a_race() -> None:
     swap = Kernel(8, 1, [Store("S", "tx", "0"), Store("S", "tx", "A[tx]"), Store("C", "bx * 8 + tx", "S[7 - tx]")])
     func = tvm.script.from_source(swap.script())
     assert Fault.DATA_RACE in reports(swap, func)
-    with mock.patch.object(Sanitized, "add"):
+    with mock.patch.object(SanitizerResult, "add"):
         assert unreported(swap, func)

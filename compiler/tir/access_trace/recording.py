@@ -81,7 +81,7 @@ class AccessTrace:
     complete: bool = True  # whether the program ran to its end
 
 
-class _Full(Exception):
+class _TraceFull(Exception):
     """There is no room for more events."""
 
 
@@ -102,7 +102,7 @@ def record_accesses(func: PrimFunc, arrays: Sequence[object], limit: int) -> Acc
 
     try:
         interpret(func, arrays, source)
-    except _Full:
+    except _TraceFull:
         trace.complete = False
     return trace
 
@@ -132,7 +132,7 @@ class _Recorder:
         """Add one event."""
         codes = self._trace.codes
         if len(codes) >= self._limit:
-            raise _Full
+            raise _TraceFull
         codes.append(code)
         self._trace.values.append(value)
 

@@ -203,8 +203,13 @@ class _Accesses(Visitor):
         if n.op is IF_THEN_ELSE:
             self._choose(*n.args)
             return
-        if isinstance(n.op, Op) and n.op.name == "tir.tvm_access_ptr" and n.args[1] in self._pointers:
-            buffer, mask = self._pointers[n.args[1]], n.args[4]  # type: ignore[index]
+        if (
+            isinstance(n.op, Op)
+            and n.op.name == "tir.tvm_access_ptr"
+            and isinstance(n.args[1], Var)
+            and n.args[1] in self._pointers
+        ):
+            buffer, mask = self._pointers[n.args[1]], n.args[4]
             bits = mask.value if isinstance(mask, IntImm) else _READ | _WRITE
             for bit, table in ((_READ, self.reads), (_WRITE, self.writes)):
                 if bits & bit:

@@ -30,13 +30,13 @@ def estimate_tir_flops(stmt_or_mod: Stmt | PrimFunc | IRModule) -> float:
         functions = [func for _, func in stmt_or_mod.items() if isinstance(func, PrimFunc)]
         return float(sum(map(estimate_tir_flops, functions)))
     if isinstance(stmt_or_mod, PrimFunc):
-        said = stmt_or_mod.attrs.get(ESTIMATED)
-        return estimate_tir_flops(stmt_or_mod.body) if said is None else _number(said)
+        estimate = stmt_or_mod.attrs.get(ESTIMATED)
+        return estimate_tir_flops(stmt_or_mod.body) if estimate is None else _number(estimate)
     return float(_operations(stmt_or_mod))
 
 
-def _number(said: Any) -> float:
-    return float(getattr(said, "value", said))
+def _number(estimate: Any) -> float:
+    return float(getattr(estimate, "value", estimate))
 
 
 def _operations(n: Node) -> float:

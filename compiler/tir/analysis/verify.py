@@ -109,12 +109,12 @@ class _SingleDefinition(Visitor):
 
 def is_lowered(func: PrimFunc) -> bool:
     """Return whether a function is as lowering leaves it: no blocks, memory of one dimension, vectors written out."""
-    visitor = _Unlowered()
+    visitor = _FindUnlowered()
     visitor.visit(func.body)
     return not visitor.unlowered
 
 
-class _Unlowered(Visitor):
+class _FindUnlowered(Visitor):
     def __init__(self) -> None:
         self.unlowered = False
 

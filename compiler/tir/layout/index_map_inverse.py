@@ -19,7 +19,7 @@ from compiler.ir.functor import Mutator
 from compiler.ir.node import Node
 
 
-class Inverse(NamedTuple):
+class InverseMap(NamedTuple):
     """A map back: each of ``indices``, in terms of the variables ``outputs`` that stand for the mapped indices."""
 
     outputs: tuple[Var, ...]
@@ -36,11 +36,11 @@ def image(indices: Sequence[PrimExpr], values: Mapping[Var, PrimExpr], analyzer:
     if all(value.dtype == var.dtype for var, value in values.items()):
         mapped = [substitute(index, values) for index in indices]
     else:
-        mapped = [_InTypeOfValues(values, dtype).visit(index) for index in indices]
+        mapped = [_RetypeVariables(values, dtype).visit(index) for index in indices]
     return tuple([analyzer.simplify(_typed(index, dtype)) for index in mapped])
 
 
-class _InTypeOfValues(Mutator):
+class _RetypeVariables(Mutator):
     """Replaces the variables of a map by values of another data type, which its numbers then have as well."""
 
     def __init__(self, values: Mapping[Var, PrimExpr], dtype: str | None) -> None:
@@ -90,7 +90,7 @@ def image_shape(indices: Sequence[PrimExpr], domains: Mapping[Var, Range]) -> tu
     return tuple(shape)
 
 
-def bijective_inverse(indices: Sequence[PrimExpr], domains: Mapping[Var, Range]) -> Inverse | None:
+def bijective_inverse(indices: Sequence[PrimExpr], domains: Mapping[Var, Range]) -> InverseMap | None:
     """Return the map back of one that is one to one, and onto a box of whole blocks; else None."""
     if _needs_padding(indices, domains):
         return None
@@ -103,7 +103,7 @@ def _needs_padding(indices: Sequence[PrimExpr], domains: Mapping[Var, Range]) ->
     return bool(detected.indices) and not isinstance(detected.padding_predicate, IntImm)
 
 
-def injective_inverse(indices: Sequence[PrimExpr], domains: Mapping[Var, Range]) -> tuple[Inverse, PrimExpr] | None:
+def injective_inverse(indices: Sequence[PrimExpr], domains: Mapping[Var, Range]) -> tuple[InverseMap, PrimExpr] | None:
     """Return the map back of one that is one to one, and which mapped indices come from no index of the domains.
 
     None if two indices may be mapped to the same one.
@@ -118,15 +118,17 @@ def injective_inverse(indices: Sequence[PrimExpr], domains: Mapping[Var, Range])
     return None
 
 
-def _inverse(indices: Sequence[PrimExpr], iterators: Sequence[IterSumExpr], domains: Mapping[Var, Range]) -> Inverse:
+def _inverse(indices: Sequence[PrimExpr], iterators: Sequence[IterSumExpr], domains: Mapping[Var, Range]) -> InverseMap:
     """Return the map from the values of iterators to the variables that they are made of."""
     outputs = tuple([Var(f"axis{position}", index.dtype) for position, index in enumerate(indices)])
     values = inverse_affine_iter_map(iterators, outputs)
     simplify = Analyzer().simplify
-    return Inverse(outputs, tuple([simplify(values.get(var, domain.min)) for var, domain in domains.items()]))
+    return InverseMap(outputs, tuple([simplify(values.get(var, domain.min)) for var, domain in domains.items()]))
 
 
-def _inverse_with_padding(indices: Sequence[PrimExpr], domains: Mapping[Var, Range]) -> tuple[Inverse, PrimExpr] | None:
+def _inverse_with_padding(
+    indices: Sequence[PrimExpr], domains: Mapping[Var, Range]
+) -> tuple[InverseMap, PrimExpr] | None:
     """Return the map back where iterators begin or end inside of a block, and which mapped indices are padding then.
 
     None if there is no padding, or two indices may be mapped to the same one.
@@ -142,7 +144,7 @@ def _inverse_with_padding(indices: Sequence[PrimExpr], domains: Mapping[Var, Ran
     return inverse, analyzer.simplify(substitute(detected.padding_predicate, back))
 
 
-def _undoes(inverse: Inverse, indices: Sequence[PrimExpr], domains: Mapping[Var, Range]) -> bool:
+def _undoes(inverse: InverseMap, indices: Sequence[PrimExpr], domains: Mapping[Var, Range]) -> bool:
     """Return whether a map back is known to give back each index of some domains.
 
     Indices are counted from what mapped indices of zero come from: blocks begin there, which is easier to simplify.
@@ -180,7 +182,7 @@ def _padded(indices: Sequence[PrimExpr], domains: Mapping[Var, Range]) -> Iterat
 
 
 def _unused(
-    indices: Sequence[PrimExpr], inverse: Inverse, domains: Mapping[Var, Range], padded: Mapping[Var, Range]
+    indices: Sequence[PrimExpr], inverse: InverseMap, domains: Mapping[Var, Range], padded: Mapping[Var, Range]
 ) -> PrimExpr:
     """Return which mapped indices come from no index of the domains, or from one that is mapped to another index."""
     analyzer = _knowing_outputs(inverse, image_shape(indices, _from_zero(padded)))
@@ -192,7 +194,7 @@ def _unused(
     return analyzer.simplify(Not(reduce(And, needed))) if needed else const(False)
 
 
-def _knowing_outputs(inverse: Inverse, shape: Sequence[PrimExpr]) -> Analyzer:
+def _knowing_outputs(inverse: InverseMap, shape: Sequence[PrimExpr]) -> Analyzer:
     """Return an analyzer that knows the mapped indices to lie in a box from zero."""
     analyzer = Analyzer()
     for var, extent in zip(inverse.outputs, shape, strict=True):

@@ -51,7 +51,7 @@ _DEEPEST = 40
 """Python's parser allows 200 nested parentheses; deeper expressions become functions of their own."""
 
 
-class Returned(Exception):
+class FunctionReturn(Exception):
     """The function returned before its end."""
 
 
@@ -60,7 +60,7 @@ class AssertionFailed(TVMError):
 
 
 def _leave(value: object) -> None:
-    raise Returned
+    raise FunctionReturn
 
 
 def _fail(message: str) -> None:

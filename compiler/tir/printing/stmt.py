@@ -131,8 +131,8 @@ class StmtPrinter(ExprPrinter):
             self.out.write(", strides=(")
             for index, stride in enumerate(n.strides):
                 self.out.write(", " if index else "")
-                if self.names.get(stride) == f"{self.names.get(n)}.strides[{index}]":
-                    self.out.write(string_text(stride.name))  # type: ignore[attr-defined]
+                if isinstance(stride, Var) and self.names.get(stride) == f"{self.names.get(n)}.strides[{index}]":
+                    self.out.write(string_text(stride.name))
                 else:
                     self.expr(stride)
             self.out.write(",)" if len(n.strides) == 1 else ")")
@@ -177,7 +177,7 @@ class StmtPrinter(ExprPrinter):
             if not isinstance(inner, For) or not _plain(inner) or inner in self.definitions.before:
                 break
             outer = {loop.loop_var for loop in nest}
-            if not isinstance(inner.extent, IntImm) and uses_var(inner.extent, lambda v, outer=outer: v in outer):  # type: ignore[misc]
+            if not isinstance(inner.extent, IntImm) and uses_var(inner.extent, outer.__contains__):
                 break
             nest.append(inner)
         return nest

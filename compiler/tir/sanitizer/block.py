@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 from compiler.ir.expr.primexpr import Call, StringImm
 from compiler.ir.origin import user_line
-from compiler.tir.sanitizer.reports import Fault, Report, Sanitized, Site
+from compiler.tir.sanitizer.reports import Fault, Report, SanitizerResult, Site
 from compiler.tir.sanitizer.shadow_memory import Timeline
 from compiler.tir.sanitizer.thread_source import Steps
 from compiler.tir.statements.stmt import Evaluate
 
-__all__ = ["Running", "run_block"]
+__all__ = ["RunningThread", "run_block"]
 
 
 @dataclass(slots=True, eq=False)
-class Running:
+class RunningThread:
     """A thread that runs."""
 
     timeline: Timeline
@@ -42,7 +42,7 @@ class Running:
         return Site(str(self.barrier).strip().splitlines()[-1], user_line(self.barrier.span), self.timeline.axes)
 
 
-def run_block(threads: Sequence[Running], result: Sanitized) -> None:
+def run_block(threads: Sequence[RunningThread], result: SanitizerResult) -> None:
     """Run the threads of a block to their ends, or until some wait at a barrier that others do not come to."""
     for thread in threads:
         thread.advance()
@@ -58,14 +58,14 @@ def run_block(threads: Sequence[Running], result: Sanitized) -> None:
             return
 
 
-def _warps(threads: Sequence[Running]) -> list[list[Running]]:
-    warps: dict[int, list[Running]] = {}
+def _warps(threads: Sequence[RunningThread]) -> list[list[RunningThread]]:
+    warps: dict[int, list[RunningThread]] = {}
     for thread in threads:
         warps.setdefault(thread.timeline.warp, []).append(thread)
     return list(warps.values())
 
 
-def _all_wait(group: Sequence[Running], of_warp: bool) -> bool:
+def _all_wait(group: Sequence[RunningThread], of_warp: bool) -> bool:
     """Return whether all threads of a block or warp wait at one barrier for it."""
     barrier = group[0].barrier
     if barrier is None or _is_for_warps(barrier) != of_warp:
@@ -78,7 +78,7 @@ def _is_for_warps(barrier: Evaluate) -> bool:
     return isinstance(scope, StringImm) and scope.value == "warp"
 
 
-def _report_divergence(threads: Sequence[Running], result: Sanitized) -> None:
+def _report_divergence(threads: Sequence[RunningThread], result: SanitizerResult) -> None:
     """Report two threads that should wait together, and do not."""
     for group in (*_warps(threads), threads):
         waiting = next((thread for thread in group if thread.barrier is not None), None)

@@ -15,10 +15,10 @@ from compiler.tir.analysis.memory import used_buffers
 from compiler.tir.analysis.thread_axes import launch_of
 from compiler.tir.expr.evaluation import Array, Value, numpy_dtype
 from compiler.tir.interpreter import bind_arguments
-from compiler.tir.printing.python_expression import PythonExpression, Returned
+from compiler.tir.printing.python_expression import FunctionReturn, PythonExpression
 from compiler.tir.printing.python_source import PythonSource
-from compiler.tir.sanitizer.block import Running, run_block
-from compiler.tir.sanitizer.reports import Sanitized
+from compiler.tir.sanitizer.block import RunningThread, run_block
+from compiler.tir.sanitizer.reports import SanitizerResult
 from compiler.tir.sanitizer.shadow_memory import ShadowMemory, Timeline
 from compiler.tir.sanitizer.thread import LimitReached, Thread
 from compiler.tir.sanitizer.thread_source import ThreadSource
@@ -39,7 +39,7 @@ def sanitize(
     arrays: Sequence[object],
     warp_size: int = 32,
     max_accesses: int = MAX_ACCESSES,
-) -> Sanitized:
+) -> SanitizerResult:
     """Run a function thread by thread, and report what its kernels do wrong.
 
     Two accesses of one element by two threads race if one of them is a write and no barrier lies between them; writes
@@ -52,7 +52,7 @@ def sanitize(
     for buffer, _, flat in memories:
         source.add_memory(buffer.data, flat)
     run = source.function(with_device_memory(func.body))
-    with np.errstate(all="ignore"), suppress(Returned):
+    with np.errstate(all="ignore"), suppress(FunctionReturn):
         try:
             run()
         except LimitReached:
@@ -70,7 +70,7 @@ class _HostSource(PythonSource):
         super().__init__(fixed)
         self._warp_size = warp_size
         self._max_accesses = max_accesses
-        self.result = Sanitized()
+        self.result = SanitizerResult()
 
     def visit_AttrStmt(self, n: AttrStmt) -> None:
         if launch_of(n) is None:
@@ -108,7 +108,7 @@ class _Launch:
         scalars: Sequence[Var],
         warp_size: int,
         max_accesses: int,
-        result: Sanitized,
+        result: SanitizerResult,
     ) -> None:
         self._kernel = kernel
         self._pointers, self._scalars = pointers, scalars
@@ -136,14 +136,14 @@ class _Launch:
         threads = [range(extents[axis.tag]) for axis in reversed(self._kernel.threads)]
         for number, block in enumerate(product(*blocks)):
             shared = self._exchange(prod(map(len, threads)))
-            group: list[Running] = []
+            group: list[RunningThread] = []
             for position, reverse in enumerate(product(*threads)):
                 if position % self._kernel.memory_width(self._warp_size) == 0:
                     warp: dict[Var, ShadowMemory] = {}
                 axes = dict(zip(self._tags, (*block, *reversed(reverse)), strict=True))
                 timeline = Timeline(number, position // self._warp_size, axes)
                 thread = Thread(timeline, whole, shared, warp, self._result, self._max_accesses)
-                group.append(Running(timeline, self._program(thread, *axes.values(), *scalars)))
+                group.append(RunningThread(timeline, self._program(thread, *axes.values(), *scalars)))
             self._result.threads += len(group)
             run_block(group, self._result)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-__all__ = ["Fault", "Report", "Sanitized", "Site"]
+__all__ = ["Fault", "Report", "SanitizerResult", "Site"]
 
 MAX_REPORTS = 50
 """Reports of one run; each pair of statements is reported once."""
@@ -50,7 +50,7 @@ class Report:
 
 
 @dataclass(slots=True)
-class Sanitized:
+class SanitizerResult:
     """The result of a run."""
 
     # the faults, in the order in which they came up; each pair of statements once

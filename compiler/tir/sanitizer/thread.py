@@ -10,7 +10,7 @@ import numpy as np
 from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import IntImm, Var, is_const_int
 from compiler.tir.expr.evaluation import Array, ElementType, Value, numpy_dtype
-from compiler.tir.sanitizer.reports import Fault, Report, Sanitized
+from compiler.tir.sanitizer.reports import Fault, Report, SanitizerResult
 from compiler.tir.sanitizer.shadow_memory import Event, Place, ShadowMemory, Timeline
 from compiler.tir.statements.allocations import pointer_scope
 from compiler.tir.statements.buffer import Buffer
@@ -51,7 +51,7 @@ class Thread:
         whole: Mapping[Var, ShadowMemory],
         shared: dict[Var, ShadowMemory],
         warp: dict[Var, ShadowMemory],
-        result: Sanitized,
+        result: SanitizerResult,
         max_accesses: int,
     ) -> None:
         self._timeline = timeline

@@ -11,7 +11,7 @@ from compiler.ir.expr.primexpr import IterVar, PrimExpr, Var, is_const_int
 from compiler.ir.expr.substitute import free_vars
 from compiler.tir.layout.index_map import IndexMap
 from compiler.tir.schedule.facts.loop_mapping import innermost
-from compiler.tir.schedule.facts.matching import Matching
+from compiler.tir.schedule.facts.matching import DescriptionMatcher
 from compiler.tir.schedule.random_variables import BlockRV
 from compiler.tir.statements.block import Block
 from compiler.tir.statements.buffer import Buffer, BufferLoad
@@ -64,11 +64,11 @@ def get_auto_tensorize_mapping_info(
     )
 
 
-class _Accesses(Matching):
+class _Accesses(DescriptionMatcher):
     """Compares what is computed, from whichever elements, and notes which variables they are found by."""
 
     def __init__(self, own: Block, description: Block) -> None:
-        Matching.__init__(self)
+        DescriptionMatcher.__init__(self)
         self.described: dict[Buffer, tuple[PrimExpr, ...]] = {}  # the indices of each buffer of the description
         # variables in the indices of each buffer of the description, and of the program's that stands for it
         self.used: dict[Buffer, set[Var]] = {}

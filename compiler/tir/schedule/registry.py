@@ -21,7 +21,7 @@ from compiler.tir.schedule.step import ScheduleStep, call_text, result_text
 if TYPE_CHECKING:
     from compiler.tir.schedule.schedule import Schedule
 
-__all__ = ["Chosen", "Primitive", "install", "primitive", "primitives"]
+__all__ = ["Primitive", "SamplingResult", "install", "primitive", "primitives"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -30,7 +30,7 @@ _ROLES_BY_NAME = {"storage_scope": STORAGE_SCOPE}
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class SamplingResult:
     """What a sampling primitive returns."""
 
     values: object
@@ -103,8 +103,8 @@ class Primitive:
             raise
         if sch.state.debug_mask and not self.kind.is_pure:
             sch.state.verify()
-        chosen = result.decision if isinstance(result, Chosen) else None
-        outputs = sch.named(result.values if isinstance(result, Chosen) else result)
+        chosen = result.decision if isinstance(result, SamplingResult) else None
+        outputs = sch.named(result.values if isinstance(result, SamplingResult) else result)
         sch.record(self.kind, *self._flat(recorded), self._listed(outputs), chosen)
         return outputs
 

@@ -32,9 +32,9 @@ def allocate_const(
 
     def enter(name: str) -> tuple[object, Wrap]:
         pointer = Var(name or "buffer", "handle", PointerType(PrimType(dtype), "global"))
-        held = data if isinstance(data, int) else _constant_array(data, dtype, shape)
+        contents = data if isinstance(data, int) else _constant_array(data, dtype, shape)
         notes = unwrapped(annotations or {})
-        return pointer, lambda body: AllocateConst(pointer, dtype, shape, held, body, notes)  # type: ignore[arg-type]
+        return pointer, lambda body: AllocateConst(pointer, dtype, shape, contents, body, notes)  # type: ignore[arg-type]
 
     return Scope(enter, shape)
 

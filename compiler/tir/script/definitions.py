@@ -191,7 +191,8 @@ class DataType:
         """
         if expr is None:
             kind = SizeVar if is_size_var else Var
-            return declared(Declaration(lambda name: kind(name, self.dtype)), "v")  # type: ignore[no-any-return]
+            variable: PrimExpr | Declaration = declared(Declaration(lambda name: kind(name, self.dtype)), "v")
+            return variable
         if isinstance(expr, str):
             if not dt.is_float(self.dtype):
                 raise ArgumentError(f"T.{self.dtype}: expected a number, got {show(expr)}")
@@ -211,7 +212,8 @@ class HandleType(DataType):
         element = dtype.dtype if isinstance(dtype, DataType) else dtype
         pointer = None if element is None else PointerType(PrimType(element), storage_scope)
         kind = SizeVar if is_size_var else Var
-        return declared(Declaration(lambda name: kind(name, "handle", pointer)), "v")  # type: ignore[no-any-return]
+        variable: Declaration = declared(Declaration(lambda name: kind(name, "handle", pointer)), "v")
+        return variable
 
     def __getitem__(self, of: object) -> Declaration:
         """Return ``T.Ptr[T.int32]``, as releases before 0.12 spell ``T.handle("int32")``."""

@@ -81,7 +81,8 @@ class Statements(BlockStatements):
         method = getattr(self, f"_{type(n).__name__}", None)
         if method is None:
             raise self.source.error(n, f"{described(n)} is not part of TVMScript")
-        return method(n)  # type: ignore[no-any-return]
+        read: Stmt | Wrap | None = method(n)
+        return read
 
     # definitions
 

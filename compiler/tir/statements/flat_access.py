@@ -28,7 +28,7 @@ def flat_buffer(pointer: Var, dtype: str) -> Buffer:
     return Buffer(pointer, element, (const(1),), (), const(0), pointer.name)
 
 
-class _AsOf(type):
+class _NodeAlias(type):
     """The type of the older names: the nodes that took their places are instances."""
 
     node: type
@@ -37,7 +37,7 @@ class _AsOf(type):
         return isinstance(instance, cls.node)
 
 
-class Load(metaclass=_AsOf):
+class Load(metaclass=_NodeAlias):
     """The read of an element by a pointer and one index; a ``BufferLoad`` of the flat view of its memory.
 
     The value is a vector where ``index`` is one; where ``predicate`` is false, nothing is read and the value is zero.
@@ -52,7 +52,7 @@ class Load(metaclass=_AsOf):
         return if_then_else(_scalar("Load", predicate), load, const(0, load.dtype))
 
 
-class Store(metaclass=_AsOf):
+class Store(metaclass=_NodeAlias):
     """The store of an element by a pointer and one index; a ``BufferStore`` to the flat view of its memory.
 
     The value is a vector where ``index`` is one; where ``predicate`` is false, nothing is stored.

@@ -10,10 +10,10 @@ from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate, AllocateConst, AttrStmt, BufferStore, DeclBuffer, For, LetStmt, Stmt
 
-__all__ = ["Renewal", "renew_defs"]
+__all__ = ["RenewDefs", "renew_defs"]
 
 
-class Renewal(Mutator):
+class RenewDefs(Mutator):
     """Rebuilds statements with variables and buffers of their own, where these are defined inside."""
 
     def __init__(self) -> None:
@@ -137,7 +137,7 @@ class Renewal(Mutator):
 
 def renew_defs(func: PrimFunc) -> PrimFunc:
     """Return a structurally equal function with parameters, variables and buffers of its own."""
-    renewal = Renewal()
+    renewal = RenewDefs()
     params = {param: renewal.variable(param) for param in func.params}
     buffers = {params[param]: renewal.buffer(buffer) for param, buffer in func.buffer_map.items()}
     return rebuild(func, params=tuple(params.values()), buffer_map=buffers, body=renewal.visit(func.body))

@@ -134,7 +134,8 @@ def ir_transform(
     """
     _check_ir("ir_transform", stmt)
     classes = None if only_enable is None else frozenset(_class_named(name) for name in only_enable)
-    return _Transform(preorder, postorder, classes).visit(stmt)  # type: ignore[no-any-return]
+    transformed: Stmt = _Transform(preorder, postorder, classes).visit(stmt)
+    return transformed
 
 
 class _Transform(Mutator):

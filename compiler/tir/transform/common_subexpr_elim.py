@@ -17,7 +17,7 @@ from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import For, IfThenElse, LetStmt, Stmt, While
 from compiler.tir.statements.stmt_functor import StmtExprMutator, StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
-from compiler.tir.transform.value_numbering import Numbering, prefix_text
+from compiler.tir.transform.value_numbering import ValueNumbering, prefix_text
 
 register_config_option("tir.disable_cse_tir", (bool, int))
 register_config_option("tir.enable_equiv_terms_in_cse_tir", (bool, int))
@@ -54,7 +54,7 @@ class CommonSubexprElimTIR(PrimFuncPass):
             return func
         equivalent = self.identify_equiv_terms or bool(ctx.config.get("tir.enable_equiv_terms_in_cse_tir"))
         visible = [*func.params, *_vars_of_buffers(func)]
-        return func.with_body(_Eliminator(Numbering(equivalent), visible).region(func.body))
+        return func.with_body(_Eliminator(ValueNumbering(equivalent), visible).region(func.body))
 
 
 def _vars_of_buffers(func: PrimFunc) -> list[Var]:
@@ -75,13 +75,13 @@ class _Entry:
 
 _Table = dict[int, _Entry]
 _Chosen = dict[int, tuple[Var, PrimExpr]]
-"""What becomes a variable, by its number in :class:`Numbering`: large expressions come first."""
+"""What becomes a variable, by its number in :class:`ValueNumbering`: large expressions come first."""
 
 
 class _Counter(Functor):
     """Builds the table of what a statement computes whenever it runs; tables are fresh and may be changed."""
 
-    def __init__(self, numbering: Numbering) -> None:
+    def __init__(self, numbering: ValueNumbering) -> None:
         self._numbering = numbering
 
     def add(self, table: _Table, e: PrimExpr, count: int, span: Span) -> None:
@@ -174,7 +174,7 @@ def _shared(parts: list[_Table]) -> _Table:
 class _Eliminator(StmtMutator):
     """Goes through the regions from the outside in."""
 
-    def __init__(self, numbering: Numbering, visible: list[Var]) -> None:
+    def __init__(self, numbering: ValueNumbering, visible: list[Var]) -> None:
         self._numbering = numbering
         self._counter = _Counter(numbering)
         self._visible = 0
@@ -276,7 +276,7 @@ class _Eliminator(StmtMutator):
 class _Replacement(StmtExprMutator):
     """Puts variables where their values stand."""
 
-    def __init__(self, numbering: Numbering, chosen: _Chosen) -> None:
+    def __init__(self, numbering: ValueNumbering, chosen: _Chosen) -> None:
         self._numbering = numbering
         self._chosen = chosen
 

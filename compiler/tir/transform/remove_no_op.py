@@ -182,5 +182,5 @@ class _RemoveEmpty(_RemoveNoOp):
         return n
 
 
-def _keep_effects(e: object) -> Stmt:
-    return Evaluate(e) if has_effect(e) else no_op()  # type: ignore[arg-type]
+def _keep_effects(e: PrimExpr) -> Stmt:
+    return Evaluate(e) if has_effect(e) else no_op()

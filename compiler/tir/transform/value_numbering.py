@@ -44,7 +44,7 @@ class Facts(NamedTuple):
     vars: int
 
 
-class Numbering:
+class ValueNumbering:
     """Gives equal expressions equal numbers (value numbering), each object looked at once."""
 
     def __init__(self, equivalent: bool) -> None:

@@ -22,7 +22,7 @@ from compiler.tir.statements.stmt_functor import StmtVisitor
 from compiler.tir.transform.calls.kernel_code import KernelCode, with_device_memory
 from compiler.tir.warp_access.index_values import DataDependentError
 from compiler.tir.warp_access.operations import fragment_extents, instruction_operations, matrix_types, value_operations
-from compiler.tir.warp_access.site import WARP, AccessSite, Axis, Surroundings
+from compiler.tir.warp_access.site import WARP, AccessSite, Axis, StmtContext
 from compiler.tir.warp_access.transactions import SECTOR, Addresses, Pattern, bank_ways, pattern_of, sectors
 
 __all__ = ["MAX_SAMPLES", "KernelAccesses", "WarpAccess", "explain_kernels"]
@@ -137,7 +137,7 @@ def _explained(name: str, launch: Stmt) -> KernelAccesses | None:
     if len(extents) < len(kernel.variables):
         return None
     blocks, threads = ([kernel.variables[axis.tag] for axis in axes] for axes in (kernel.blocks, kernel.threads))
-    walk = _Walk(blocks, threads, extents)
+    walk = _AccessVisitor(blocks, threads, extents)
     made = walk.kernel = KernelAccesses(name, prod(extents[v] for v in blocks), prod(extents[v] for v in threads))
     walk.visit(kernel.code)
     return made
@@ -162,7 +162,7 @@ class _Launches(StmtVisitor):
             self.visit_Node(n)
 
 
-class _Walk(Visitor):
+class _AccessVisitor(Visitor):
     """Visits the code of a thread, and looks at each access for warps, blocks and iterations."""
 
     kernel: KernelAccesses
@@ -176,9 +176,9 @@ class _Walk(Visitor):
         self._fragments: dict[Var, int] = {}
 
     @property
-    def _around(self) -> Surroundings:
+    def _around(self) -> StmtContext:
         """What stands around the statement that is visited."""
-        return Surroundings(self._blocks, self._threads, tuple(self._loops), tuple(self._lets), tuple(self._conditions))
+        return StmtContext(self._blocks, self._threads, tuple(self._loops), tuple(self._lets), tuple(self._conditions))
 
     def visit_For(self, n: For) -> None:
         if not isinstance(n.extent, IntImm) or not isinstance(n.min, IntImm) or n.min.value:
@@ -269,14 +269,14 @@ class _Walk(Visitor):
         return len({a.writes for a in self.kernel.accesses if a.buffer == buffer.name}) > 1
 
 
-def _samples(around: Surroundings) -> list[Array]:
+def _samples(around: StmtContext) -> list[Array]:
     """Return some places at equal distances among all executions, or all of them."""
     total = prod(around.extents)
     chosen = np.unique(np.linspace(0, total - 1, min(total, MAX_SAMPLES)).astype("int64"))
     return list(np.unravel_index(chosen, around.extents))
 
 
-def _busy(around: Surroundings) -> float:
+def _busy(around: StmtContext) -> float:
     """Return how many threads of a block come to a statement, on average."""
     try:
         return float(around.lanes(_samples(around)).active.mean()) * around.warps * WARP

@@ -14,7 +14,7 @@ from compiler.tir.statements.stmt import LetStmt
 from compiler.tir.warp_access.index_values import IndexValues
 from compiler.tir.warp_access.transactions import Addresses
 
-__all__ = ["WARP", "AccessSite", "Axis", "Surroundings"]
+__all__ = ["WARP", "AccessSite", "Axis", "StmtContext"]
 
 WARP = 32
 
@@ -23,7 +23,7 @@ Axis = tuple[Var, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class StmtContext:
     """What stands around a statement of a kernel."""
 
     blocks: tuple[Axis, ...]
@@ -81,7 +81,7 @@ class Lanes:
 class AccessSite:
     """An access, and what stands around it."""
 
-    surroundings: Surroundings
+    surroundings: StmtContext
     index: PrimExpr  # into the flat buffer; of a vector, that of its elements
     element: int
 

@@ -265,7 +265,7 @@ class PrimFuncFrame(TIRFrame):
 
     def finish(self, builder: IRBuilder) -> None:
         symbol = {} if self.is_private or not self.name else {"global_symbol": self.name}
-        complete = _Completed([*self.buffer_map.values(), *self.root_alloc_buffers])
+        complete = _CompleteRegions([*self.buffer_map.values(), *self.root_alloc_buffers])
         body = self._with_root(complete.visit(self.body))
         func = PrimFunc(tuple(self.params), body, self.ret_type, self.buffer_map, {**symbol, **self.attrs})
         module = builder.innermost(IRModuleFrame)
@@ -285,7 +285,7 @@ class PrimFuncFrame(TIRFrame):
         return BlockRealize((), const(True, "bool"), root)
 
 
-class _Completed(StmtMutator):
+class _CompleteRegions(StmtMutator):
     """Finds the regions of blocks that leave them out."""
 
     def __init__(self, buffers: Sequence[Buffer]) -> None:

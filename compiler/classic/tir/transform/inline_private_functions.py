@@ -12,7 +12,7 @@ from compiler.ir.node import rebuild
 from compiler.ir.transform import ModulePass, PassContext
 from compiler.tir.expr.builtin import RET
 from compiler.tir.statements.function import PrimFunc
-from compiler.tir.statements.renewal import Renewal
+from compiler.tir.statements.renewal import RenewDefs
 from compiler.tir.statements.stmt import DeclBuffer, Evaluate, LetStmt, Stmt
 from compiler.tir.statements.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
@@ -106,7 +106,7 @@ class _Inline(StmtMutator):
         body = substitute(callee.body, {param: arg for param, arg in given if (param, arg) not in computed})
         for param, arg in reversed(computed):  # memory is accessed by pointers that have names
             body = _bound_where_declared(param, arg, body)
-        return self.visit(Renewal().visit(body))  # type: ignore[no-any-return]
+        return self.visit(RenewDefs().visit(body))  # type: ignore[no-any-return]
 
 
 def _bound_where_declared(pointer: Var, value: PrimExpr, body: Stmt) -> Stmt:

@@ -32,7 +32,7 @@ class RemoveStoreUndef(PrimFuncPass):
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
         if UNDEF.name not in features(func).ops:
             return func
-        undefined = _Undefined()
+        undefined = _UndefinedStores()
         undefined.visit(func.body)
         body = without_empty_parts(_Remove(undefined.stores, undefined.variables).visit(func.body))
         _check_defined(body)
@@ -40,13 +40,13 @@ class RemoveStoreUndef(PrimFuncPass):
 
 
 def _check_defined(body: Stmt) -> None:
-    rest = _Undefined()
+    rest = _UndefinedStores()
     rest.visit(body)
     if rest.used:
         raise LoweringError("RemoveStoreUndef: an undefined value may only be stored, but is used in another way")
 
 
-class _Undefined(Visitor):
+class _UndefinedStores(Visitor):
     """Collects the stores of undefined values, and the variables that stand for one."""
 
     def __init__(self) -> None:

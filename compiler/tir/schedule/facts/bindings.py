@@ -39,7 +39,9 @@ def simplified_bindings(stmt: S, outer_loops: Mapping[Var, Range], preserve_unit
 
     For example ``(i * 128 + j) // 128`` becomes ``i`` where ``j`` runs over 128 values.
     """
-    return _Simplify(outer_loops, preserve_unit_iters).visit(stmt)  # type: ignore[return-value]
+    new = _Simplify(outer_loops, preserve_unit_iters).visit(stmt)
+    assert isinstance(new, type(stmt))
+    return new
 
 
 class _Simplify(StmtMutator):
@@ -65,7 +67,9 @@ class _Simplify(StmtMutator):
 
 def with_predicate(stmt: S, condition: PrimExpr) -> S:
     """Return a statement whose outermost blocks run where a condition holds, besides where they did."""
-    return _Guard(condition).visit(stmt)  # type: ignore[return-value]
+    new = _Guard(condition).visit(stmt)
+    assert isinstance(new, type(stmt))
+    return new
 
 
 class _Guard(StmtMutator):

@@ -13,10 +13,10 @@ from compiler.tir.statements.block import Block, BlockRealize
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.statements.stmt import BufferStore, For, Stmt
 
-__all__ = ["Matching"]
+__all__ = ["DescriptionMatcher"]
 
 
-class Matching:
+class DescriptionMatcher:
     """Compares a statement of a program with the description of an intrinsic."""
 
     def __init__(self) -> None:

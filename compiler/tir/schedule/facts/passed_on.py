@@ -27,14 +27,14 @@ from compiler.tir.statements.block import Block, BlockRealize
 from compiler.tir.statements.buffer import Buffer, BufferRegion
 from compiler.tir.statements.stmt import For, IfThenElse, Stmt
 
-__all__ = ["Bounds", "PassedOn", "passed_on"]
+__all__ = ["Bounds", "CrossIterationRead", "passed_on"]
 
 Bounds = tuple[Var, PrimExpr, PrimExpr]
 """A variable, its first value, and the number of its values."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PassedOn:
+class CrossIterationRead:
     """A block that may read what another one writes in another iteration of a loop."""
 
     reader: Block
@@ -43,7 +43,7 @@ class PassedOn:
 
 
 @lru_cache(maxsize=1024)
-def passed_on(loop: Bounds, body: Stmt, around: tuple[Bounds, ...], thread_tag: str) -> tuple[PassedOn, ...]:
+def passed_on(loop: Bounds, body: Stmt, around: tuple[Bounds, ...], thread_tag: str) -> tuple[CrossIterationRead, ...]:
     """Return what blocks directly inside of a loop may read of other iterations.
 
     ``thread_tag`` is the axis of threads that its iterations are, empty if they are none: threads wait for each other
@@ -54,7 +54,7 @@ def passed_on(loop: Bounds, body: Stmt, around: tuple[Bounds, ...], thread_tag: 
     users = _Users()
     users.visit(body)
     known = (*around, loop)
-    found: list[PassedOn] = []
+    found: list[CrossIterationRead] = []
     for at, reader in enumerate(users.found):
         for buffer in accessed_buffers(reader.block)[0]:
             writers = [user for user in users.found if user is not reader and user.writes(buffer)]
@@ -147,13 +147,13 @@ class _Read:
     known: Sequence[Bounds]
 
 
-def _read_of_others(read: _Read, before: Sequence[_User], writers: Sequence[_User]) -> Iterator[PassedOn]:
+def _read_of_others(read: _Read, before: Sequence[_User], writers: Sequence[_User]) -> Iterator[CrossIterationRead]:
     """Yield by which of some writers other iterations may change what a block reads in one of them."""
     for writer in writers:
         if writer not in before or not _makes_all(read, writer):
             accessed = [*_accessed(read.reader, read, is_read=True), *_accessed(writer, read, is_read=False)]
             if accessed and not _is_apart(read, accessed):
-                yield PassedOn(read.reader.block, writer.block, read.buffer)
+                yield CrossIterationRead(read.reader.block, writer.block, read.buffer)
 
 
 def _makes_all(read: _Read, writer: _User) -> bool:
@@ -183,8 +183,8 @@ def _accessed(user: _User, read: _Read, *, is_read: bool) -> list[Box]:
     buffer, analyzer = read.buffer, user.facts(read.known)
     regions = [r for r in (user.block.reads if is_read else user.block.writes) if r.buffer is buffer]
     if not uses_var(tuple(regions), {axis.var for axis in user.block.iter_vars}.__contains__):
-        said = get_block_read_write_region(user.block, {buffer.data: buffer})[0 if is_read else 1]
-        regions = [r for r in said if r.buffer is buffer] or regions
+        accessed = get_block_read_write_region(user.block, {buffer.data: buffer})[0 if is_read else 1]
+        regions = [r for r in accessed if r.buffer is buffer] or regions
     whole = BufferRegion(buffer, tuple([Range.from_fields(const(0, dim.dtype), dim) for dim in buffer.shape]))
     boxes = [accessed_box(user.realize, region, user.loops, analyzer) for region in regions or [whole]]
     return [box for box in boxes if not any(side.is_nothing() for side in box)]

@@ -15,7 +15,7 @@ from compiler.tir.statements.memory_info import is_storage_scope
 if TYPE_CHECKING:
     from compiler.tir.schedule.schedule import Schedule
 
-__all__ = ["ATTRIBUTE", "BLOCK", "BLOCK_OR_LOOP", "LOOP", "STORAGE_SCOPE", "TARGET", "VALUE", "Role", "Several"]
+__all__ = ["ATTRIBUTE", "BLOCK", "BLOCK_OR_LOOP", "LOOP", "STORAGE_SCOPE", "TARGET", "VALUE", "ListRole", "Role"]
 
 
 class Role:
@@ -80,8 +80,8 @@ class _Value(Role):
         return sch.evaluated(value) if isinstance(value, PrimExpr) else value
 
 
-class Several(Role):
-    """Several inputs."""
+class ListRole(Role):
+    """Several inputs of one role."""
 
     is_input = True
 
@@ -107,7 +107,7 @@ class _Target(Role):
 
     def recorded(self, sch: Schedule, operation: str, value: object, given: Mapping[str, object]) -> object:
         several = isinstance(value, (list, tuple))
-        return (Several(BLOCK) if several else LOOP).recorded(sch, operation, value, given)
+        return (ListRole(BLOCK) if several else LOOP).recorded(sch, operation, value, given)
 
     def resolved(self, sch: Schedule, value: object) -> object:
         return [BLOCK.resolved(sch, v) for v in value] if isinstance(value, list) else LOOP.resolved(sch, value)

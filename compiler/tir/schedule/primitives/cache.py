@@ -18,7 +18,7 @@ from compiler.tir.schedule.facts.bindings import conjunction, conjuncts
 from compiler.tir.schedule.facts.conditions import buffer_of, scope_root
 from compiler.tir.schedule.facts.initial_values import check_made, stores
 from compiler.tir.schedule.facts.regions import accessed_box, facts_at, relaxed_loops
-from compiler.tir.schedule.facts.roles import BLOCK, Role, Several
+from compiler.tir.schedule.facts.roles import BLOCK, ListRole, Role
 from compiler.tir.schedule.facts.stated_accesses import check_all_written, check_writer_stated
 from compiler.tir.schedule.primitives.navigation import consumers_of
 from compiler.tir.schedule.registry import primitive
@@ -59,7 +59,7 @@ class BufferIndex(Role):
         raise ArgumentError(f"{operation}: block {block.name_hint!r} {self._kind}s {names}, got {show(value)}")
 
 
-@primitive("CacheRead", block=BLOCK, read_buffer_index=BufferIndex("read"), consumer_blocks=Several(BLOCK, False))
+@primitive("CacheRead", block=BLOCK, read_buffer_index=BufferIndex("read"), consumer_blocks=ListRole(BLOCK, False))
 def cache_read(
     state: ScheduleState,
     block: StmtSRef,
@@ -107,7 +107,7 @@ def cache_read(
     return insert_stage(state, scope, Insertion(place, stage, copy), ReplaceBuffers({buffer: copy}), readers)
 
 
-@primitive("CacheWrite", block=BLOCK, write_buffer_index=BufferIndex("write"), consumer_blocks=Several(BLOCK, False))
+@primitive("CacheWrite", block=BLOCK, write_buffer_index=BufferIndex("write"), consumer_blocks=ListRole(BLOCK, False))
 def cache_write(
     state: ScheduleState,
     block: StmtSRef,
@@ -188,7 +188,7 @@ def cache_inplace(state: ScheduleState, block: StmtSRef, read_buffer_index: int,
     copy = renamed_buffer(buffer, f"{buffer.name}_{storage_scope}", storage_scope)
     before, after = copy_stage(buffer, copy, region), copy_stage(copy, buffer, region)
     replace = ReplaceBuffers({buffer: copy})
-    around = _Around(realize, before, after, replace)
+    around = _SurroundBlock(realize, before, after, replace)
     body = around.visit(scope.block.body)
     new = changed(scope.block, body=body, alloc_buffers=(*scope.block.alloc_buffers, copy))
     state.replace(scope, new, {**replace.reuse, scope.block: new})
@@ -196,7 +196,7 @@ def cache_inplace(state: ScheduleState, block: StmtSRef, read_buffer_index: int,
     return [state.sref_of(next(blocks_in(stage))) for stage in (before, after)]
 
 
-class _Around(BlockMutator):
+class _SurroundBlock(BlockMutator):
     """Puts statements before and after a block, which accesses another buffer."""
 
     def __init__(self, realize: BlockRealize, before: Stmt, after: Stmt, replace: ReplaceBuffers) -> None:

@@ -38,7 +38,7 @@ from compiler.tir.schedule.state import ScheduleState
 from compiler.tir.schedule.tree import ancestors, loop_range, loops_above, with_child
 from compiler.tir.statements.block import Block, BlockRealize
 from compiler.tir.statements.buffer import Buffer, BufferLoad
-from compiler.tir.statements.stmt import Stmt
+from compiler.tir.statements.stmt import For, Stmt
 
 if TYPE_CHECKING:
     from compiler.tir.schedule.schedule import Schedule
@@ -328,9 +328,9 @@ def plain_nest(state: ScheduleState, block: StmtSRef, realize: BlockRealize) -> 
             "The axes of block {0} are expected to be just the loops around it, which hold nothing else",
             block.block,
         )
-    extents = {sref.loop.loop_var: sref.loop for sref in loops}
+    extents: dict[PrimExpr, For] = {sref.loop.loop_var: sref.loop for sref in loops}
     for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
-        around = extents[value]  # type: ignore[index]
+        around = extents[value]
         if axis.dom is None or not _same_range(loop_range(around), axis.dom):
             refuse(
                 state.mod,

@@ -17,7 +17,7 @@ from compiler.tir.schedule.error import refuse
 from compiler.tir.schedule.facts.bindings import simplified_bindings, with_predicate
 from compiler.tir.schedule.facts.conditions import check_affine_binding
 from compiler.tir.schedule.facts.loop_kinds import check_loop, loop_like
-from compiler.tir.schedule.facts.roles import BLOCK_OR_LOOP, LOOP, VALUE, Several
+from compiler.tir.schedule.facts.roles import BLOCK_OR_LOOP, LOOP, VALUE, ListRole
 from compiler.tir.schedule.registry import primitive
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
@@ -37,7 +37,7 @@ from compiler.tir.statements.stmt import For, ForKind, Stmt
 __all__ = ["add_unit_loop", "check_from_zero", "fuse", "reorder", "split"]
 
 
-@primitive("Split", loop=LOOP, factors=Several(VALUE))
+@primitive("Split", loop=LOOP, factors=ListRole(VALUE))
 def split(
     state: ScheduleState,
     loop: StmtSRef,
@@ -88,7 +88,7 @@ def split(
     return _replace_nest(state, "split", loop, old, nest, body, preserve_unit_iters)
 
 
-@primitive("Fuse", loops=Several(LOOP))
+@primitive("Fuse", loops=ListRole(LOOP))
 def fuse(state: ScheduleState, *loops: StmtSRef, preserve_unit_iters: bool = True) -> StmtSRef:
     """Fuse a nest of loops into one.
 
@@ -131,7 +131,7 @@ def fuse(state: ScheduleState, *loops: StmtSRef, preserve_unit_iters: bool = Tru
     return result
 
 
-@primitive("Reorder", ordered_loops=Several(LOOP))
+@primitive("Reorder", ordered_loops=ListRole(LOOP))
 def reorder(state: ScheduleState, *ordered_loops: StmtSRef) -> None:
     """Put loops of one nest into another order; those that are not named stay where they are.
 

@@ -15,7 +15,7 @@ from compiler.tir.schedule.error import refuse
 from compiler.tir.schedule.facts.conditions import scope_root
 from compiler.tir.schedule.facts.loop_kinds import check_loop, loop_like
 from compiler.tir.schedule.facts.regions import pointers_at
-from compiler.tir.schedule.facts.roles import LOOP, VALUE, Several
+from compiler.tir.schedule.facts.roles import LOOP, VALUE, ListRole
 from compiler.tir.schedule.primitives.loop_nest import replace_statement
 from compiler.tir.schedule.registry import primitive
 from compiler.tir.schedule.sref import StmtSRef
@@ -23,14 +23,14 @@ from compiler.tir.schedule.state import ScheduleState
 from compiler.tir.schedule.tree import all_blocks, ancestors, blocks_in, loop_range
 from compiler.tir.statements.block import Block, BlockRealize, reduction_begins
 from compiler.tir.statements.buffer import Buffer, BufferRegion
-from compiler.tir.statements.renewal import Renewal
+from compiler.tir.statements.renewal import RenewDefs
 from compiler.tir.statements.stmt import For, IfThenElse, SeqStmt, Stmt, seq
 from compiler.tir.statements.stmt_functor import StmtMutator
 
 __all__ = ["loop_partition"]
 
 
-@primitive("LoopPartition", loop=LOOP, factors=Several(VALUE))
+@primitive("LoopPartition", loop=LOOP, factors=ListRole(VALUE))
 def loop_partition(
     state: ScheduleState, loop: StmtSRef, factors: Sequence[int | PrimExpr | None], preserve_unit_iters: bool = True
 ) -> list[StmtSRef]:
@@ -72,7 +72,7 @@ def loop_partition(
     loops: list[For] = []
     with derived_from(current_span() | old.span):
         for index, bounds in enumerate(_pieces(state, old, factors)):
-            piece = _piece(old, index, bounds, preserve_unit_iters, _Around(pointers, around))
+            piece = _piece(old, index, bounds, preserve_unit_iters, _PieceContext(pointers, around))
             loops.append(piece)
             pieces.append(_plain_block(f"{name}_{piece.loop_var.name}_partition", piece))
         new = _plain_block(f"{name}_{old.loop_var.name}_common", SeqStmt(tuple(pieces)))
@@ -130,28 +130,28 @@ def _passes_values_on(loop: For) -> bool:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Around:
+class _PieceContext:
     """What all pieces have around them: the buffers behind pointers, and the variables of loops."""
 
     pointers: Mapping[Var, Buffer]
     variables: Set[Var]
 
 
-def _piece(loop: For, index: int, bounds: Range, preserve_unit_iters: bool, around: _Around) -> For:
+def _piece(loop: For, index: int, bounds: Range, preserve_unit_iters: bool, around: _PieceContext) -> For:
     """Return one of the new loops, whose blocks have axes and names of their own."""
     var = Var(f"{loop.loop_var.name}{index}", loop.loop_var.dtype)
     is_unit = is_const_int(bounds.extent, 1) and not preserve_unit_iters
     body = substitute(loop.body, {loop.loop_var: bounds.min if is_unit else var})
     if index:
-        body = Renewal().visit(body)
-    body = _OfPiece(f"_{var.name}", (var, bounds), around, is_first=index == 0).visit(body)
+        body = RenewDefs().visit(body)
+    body = _RewritePiece(f"_{var.name}", (var, bounds), around, is_first=index == 0).visit(body)
     return loop_like("loop_partition", loop, var, (bounds.min, bounds.extent), body)
 
 
-class _OfPiece(StmtMutator):
+class _RewritePiece(StmtMutator):
     """Renames blocks, and narrows their axes to the loops that they are, unless the extents depend on other loops."""
 
-    def __init__(self, suffix: str, loop: tuple[Var, Range], around: _Around, is_first: bool) -> None:
+    def __init__(self, suffix: str, loop: tuple[Var, Range], around: _PieceContext, is_first: bool) -> None:
         self._suffix = suffix
         self._var = loop[0]
         self._pointers = around.pointers

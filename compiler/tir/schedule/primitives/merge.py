@@ -19,7 +19,7 @@ from compiler.tir.schedule.facts.dependencies import accessed_buffers
 from compiler.tir.schedule.facts.initial_values import scatters
 from compiler.tir.schedule.facts.loop_kinds import check_loop, loop_like
 from compiler.tir.schedule.facts.regions import accessed_box, covers, facts_at, merged, relaxed_loops, written_box
-from compiler.tir.schedule.facts.roles import LOOP, Several
+from compiler.tir.schedule.facts.roles import LOOP, ListRole
 from compiler.tir.schedule.primitives.loop_nest import check_from_zero
 from compiler.tir.schedule.registry import primitive
 from compiler.tir.schedule.sref import StmtSRef
@@ -34,7 +34,7 @@ __all__ = ["merge"]
 _Nest = list[StmtSRef]
 
 
-@primitive("Merge", loops=Several(LOOP))
+@primitive("Merge", loops=ListRole(LOOP))
 def merge(state: ScheduleState, *loops: StmtSRef) -> StmtSRef:
     """Merge loops that stand one after the other, with the loops around them, into one nest.
 

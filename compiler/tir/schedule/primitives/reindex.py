@@ -259,10 +259,10 @@ def _loops_alike(state: ScheduleState, block: StmtSRef, copying: Block, axes: Se
     constant = all(isinstance(loop.min, IntImm) and isinstance(loop.extent, IntImm) for loop in loops)
     if not constant or not is_const_int(realize.predicate, 1) or not state.info(block).affine_binding:
         return None
-    own: dict[Var, PrimExpr] = {loop.loop_var: Var(loop.loop_var.name, loop.loop_var.dtype) for loop in loops}
+    own: dict[Var, Var] = {loop.loop_var: Var(loop.loop_var.name, loop.loop_var.dtype) for loop in loops}
     stmt: Stmt = BlockRealize(substitute(values, own), const(True, "bool"), copying)
     for loop in reversed(loops):
-        stmt = For(own[loop.loop_var], loop.min, loop.extent, ForKind.SERIAL, stmt)  # type: ignore[arg-type]
+        stmt = For(own[loop.loop_var], loop.min, loop.extent, ForKind.SERIAL, stmt)
     return stmt
 
 

@@ -55,7 +55,7 @@ def rfactor(state: ScheduleState, loop: StmtSRef, factor_axis: int) -> StmtSRef:
     task = _task(state, block, loop)
     position = _axis(state, task, factor_axis)
     partials = tuple([_partial(buffer, position, loop.loop.extent) for buffer in task.reduction.buffers])
-    first = _Factorized(task, partials, position)
+    first = _FactoredBlocks(task, partials, position)
     new_block = first.partial_block()
     final = first.final_block()
     _replace(state, scope, task, first.partial_nest(new_block), first.final_nest(final), partials, final.block)
@@ -193,7 +193,7 @@ def _partial(buffer: Buffer, position: int, extent: PrimExpr) -> Buffer:
 # building
 
 
-class _Factorized:
+class _FactoredBlocks:
     """The two blocks that take the place of a reduction."""
 
     def __init__(self, task: _Task, partials: Sequence[Buffer], position: int) -> None:
@@ -289,11 +289,11 @@ class _Factorized:
 
     def _spatial_predicate(self) -> PrimExpr:
         """Return what of the condition of the block does not depend on the reduction."""
-        gone = self._task.reduced - {self._task.loop.loop_var}
+        other_loops = self._task.reduced - {self._task.loop.loop_var}
         predicate: PrimExpr = const(True, "bool")
         for condition in conjuncts(self._task.realize.predicate):
             used = set(free_vars(condition))
-            if not used & (gone | {self._task.loop.loop_var}):
+            if not used & (other_loops | {self._task.loop.loop_var}):
                 predicate = conjunction(predicate, condition)
         return predicate
 

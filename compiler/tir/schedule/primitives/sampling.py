@@ -12,7 +12,7 @@ from compiler.tir.schedule.facts.conditions import is_output_block, scope_root
 from compiler.tir.schedule.facts.roles import BLOCK, LOOP
 from compiler.tir.schedule.primitives.compute_at import compute_at
 from compiler.tir.schedule.primitives.navigation import consumers_of
-from compiler.tir.schedule.registry import Chosen, primitive
+from compiler.tir.schedule.registry import SamplingResult, primitive
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
 from compiler.tir.schedule.tree import loops_above, lowest_common_ancestor
@@ -32,7 +32,7 @@ __all__ = [
 @primitive("SampleCategorical", pure=True)
 def sample_categorical(
     sch: Schedule, candidates: Sequence[int], probs: Sequence[float], decision: int | None = None
-) -> Chosen:
+) -> SamplingResult:
     """Draw one of some numbers.
 
     Probabilities need not sum up to 1; ``decision`` is the place of one of the numbers, instead of drawing. Raises
@@ -45,7 +45,7 @@ def sample_categorical(
     index = _index(decision, len(candidates), "sample_categorical")
     if index is None:
         index = sch.random.choices(range(len(candidates)), weights=[float(p) for p in probs])[0]
-    return Chosen(int(candidates[index]), const(index))
+    return SamplingResult(int(candidates[index]), const(index))
 
 
 def _index(decision: int | IntImm | None, count: int, operation: str) -> int | None:
@@ -64,7 +64,7 @@ def sample_perfect_tile(
     n: int,
     max_innermost_factor: int = 16,
     decision: Sequence[int] | None = None,
-) -> Chosen:
+) -> SamplingResult:
     """Draw factors whose product is the number of iterations of a loop, to split it by.
 
     The last factor is at most ``max_innermost_factor``, -1 for any; of a loop without a constant number of iterations
@@ -79,7 +79,7 @@ def sample_perfect_tile(
         factors = _perfect_tile(sch, extent.value, n, max_innermost_factor)
     else:
         factors = _fitted(extent.value, [int(d) for d in decision], n)
-    return Chosen(factors, factors)
+    return SamplingResult(factors, factors)
 
 
 def _fitted(extent: int, factors: list[int], n: int) -> list[int]:
@@ -127,7 +127,7 @@ def sample_partitioned_tile(
     partition_pos: int = 0,
     innerpart_factor: int = 1,
     decision: Sequence[int] | None = None,
-) -> Chosen:
+) -> SamplingResult:
     """Draw factors whose product is the number of iterations of a loop, in two groups.
 
     The outer group has ``partition_pos`` factors, and the product of the inner one is a multiple of
@@ -154,11 +154,11 @@ def sample_partitioned_tile(
         factors = [1] * partition_pos + inner
         for prime in _primes(extent.value // innerpart_factor):
             factors[sch.random.randrange(n)] *= prime
-    return Chosen(factors, factors)
+    return SamplingResult(factors, factors)
 
 
 @primitive("SampleComputeLocation", pure=True, block=BLOCK)
-def sample_compute_location(sch: Schedule, block: StmtSRef, decision: int | None = None) -> Chosen:
+def sample_compute_location(sch: Schedule, block: StmtSRef, decision: int | None = None) -> SamplingResult:
     """Draw a place where a block can be computed: a loop of its consumers, none, or where it is used.
 
     A decision is the number of a loop around its consumers, from the outermost; -1 for none, -2 for where it is used.
@@ -168,7 +168,7 @@ def sample_compute_location(sch: Schedule, block: StmtSRef, decision: int | None
         index = sch.random.choice(list(choices))
     else:
         index = max((at for at in choices if at <= int(decision)), default=-1)
-    return Chosen(choices[index], const(index))
+    return SamplingResult(choices[index], const(index))
 
 
 def _locations(state: ScheduleState, block: StmtSRef) -> dict[int, StmtSRef]:

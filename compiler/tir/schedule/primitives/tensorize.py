@@ -7,14 +7,14 @@ from compiler.ir.node import rebuild
 from compiler.ir.origin import current_span, derived_from
 from compiler.tir.expr.intrin_registry import TensorIntrin
 from compiler.tir.schedule.error import refuse
-from compiler.tir.schedule.facts.matching import Matching
+from compiler.tir.schedule.facts.matching import DescriptionMatcher
 from compiler.tir.schedule.facts.roles import BLOCK_OR_LOOP
 from compiler.tir.schedule.primitives.blockize import blockize_loop
 from compiler.tir.schedule.registry import primitive
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
 from compiler.tir.statements.block import Block, BlockRealize, MatchBufferRegion
-from compiler.tir.statements.renewal import Renewal
+from compiler.tir.statements.renewal import RenewDefs
 
 __all__ = ["tensorize"]
 
@@ -41,7 +41,7 @@ def tensorize(
     block = block_or_loop
     if not block.is_block:
         block = blockize_loop(state, block_or_loop, preserve_unit_iters)
-    matching = Matching()
+    matching = DescriptionMatcher()
     description = _root(intrin, is_description=True)
     if not matching.blocks(block.block, description):
         refuse(
@@ -61,9 +61,9 @@ def _root(intrin: TensorIntrin, is_description: bool) -> Block:
     return func.body.block
 
 
-def _implemented(block: Block, intrin: TensorIntrin, matching: Matching) -> Block:
+def _implemented(block: Block, intrin: TensorIntrin, matching: DescriptionMatcher) -> Block:
     """Return a block that an intrinsic computes."""
-    renewal = Renewal()
+    renewal = RenewDefs()
     matches: list[MatchBufferRegion] = []
     for described, param in zip(intrin.desc.params, intrin.impl.params, strict=True):
         buffer = intrin.desc.buffer_map.get(described)

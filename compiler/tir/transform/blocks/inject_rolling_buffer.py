@@ -73,7 +73,7 @@ class _Window:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Rolled:
+class _RollingBuffer:
     """A buffer that wraps around."""
 
     realize: BufferRealize
@@ -110,7 +110,7 @@ class _Inject(StmtExprMutator):
     def __init__(self) -> None:
         self._analyzer = Analyzer()
         self._loops: list[For] = []
-        self._rolled: dict[Buffer, _Rolled] = {}
+        self._rolled: dict[Buffer, _RollingBuffer] = {}
         self._producing: set[Buffer] = set()
 
     def visit_For(self, n: For) -> Stmt:
@@ -196,7 +196,7 @@ class _Uses(Visitor):
         self.visit_Node(n)
 
 
-def _roll(n: BufferRealize, loops: Sequence[For]) -> _Rolled | None:
+def _roll(n: BufferRealize, loops: Sequence[For]) -> _RollingBuffer | None:
     """Return how a buffer rolls in the loops around it, or None if no windows overlap there."""
     windows = tuple(_window(bounds, loops) for bounds in n.bounds)
     movers = [loop for window in windows if window for loop in window.loops]
@@ -206,7 +206,7 @@ def _roll(n: BufferRealize, loops: Sequence[For]) -> _Rolled | None:
     for depth, loop in enumerate(loops):
         for dim, window in enumerate(described):
             if window.overlap and window.loops[0] is loop:
-                return _Rolled(n, described, list(loops[depth:]), dim)
+                return _RollingBuffer(n, described, list(loops[depth:]), dim)
     return None
 
 

@@ -59,7 +59,7 @@ class LowerAutoCopy(PrimFuncPass):
             return func
         padding = SharedMemoryPadding()
         body = _Lower(survey.threads(), padding).visit(func.body)
-        return func.with_body(_WithStrides(padding).visit(body))
+        return func.with_body(_AddStrides(padding).visit(body))
 
 
 def _number(value: Any) -> int:
@@ -274,7 +274,7 @@ class _Replace(StmtExprMutator):
         return self._new[n] if n in self._new else self.visit_Node(n)
 
 
-class _WithStrides(StmtExprMutator):
+class _AddStrides(StmtExprMutator):
     """Puts buffers with longer rows in the places of those that blocks allocate."""
 
     def __init__(self, padding: SharedMemoryPadding) -> None:

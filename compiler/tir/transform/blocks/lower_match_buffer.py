@@ -86,10 +86,10 @@ class _LowerMatch(StmtExprMutator):
 
     def _check(self, buffer: Buffer, own: PrimExpr, value: PrimExpr) -> None:
         """Check that what a buffer says about its layout is what its region has."""
-        said = substitute(own, self._values)
-        if not self._analyzer.can_prove_equal(said, value.astype(said.dtype)):
+        declared = substitute(own, self._values)
+        if not self._analyzer.can_prove_equal(declared, value.astype(declared.dtype)):
             raise LoweringError(
-                f"LowerMatchBuffer: the layout of {buffer.name!r} declares {show(said)} where its region has"
+                f"LowerMatchBuffer: the layout of {buffer.name!r} declares {show(declared)} where its region has"
                 f" {show(value)}"
             )
 

@@ -11,7 +11,7 @@ from compiler.ir.expr.substitute import substitute
 from compiler.ir.node import rebuild
 from compiler.tir.statements.block import Block, BlockRealize
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
-from compiler.tir.statements.renewal import Renewal
+from compiler.tir.statements.renewal import RenewDefs
 from compiler.tir.statements.statement import Annotations
 from compiler.tir.statements.stmt import For, ForKind, Stmt, seq
 from compiler.tir.statements.stmt_functor import StmtExprMutator
@@ -154,11 +154,11 @@ class _Emission:
         if prove(iteration < low) or prove(iteration >= high):
             return []
         conditions = [c for c in (iteration >= low, iteration < high) if not prove(c)]
-        block = Renewal().visit(substitute(self._blocks[index], {self._loop.loop_var: iteration}))
+        block = RenewDefs().visit(substitute(self._blocks[index], {self._loop.loop_var: iteration}))
         predicate: PrimExpr = const(True)
         for condition in conditions:
             predicate = condition if isinstance(predicate, IntImm) else predicate & condition
-        simplified = _Simplified(self._analyzer).visit(block)
+        simplified = _SimplifyIndices(self._analyzer).visit(block)
         return [Step(index, iteration, BlockRealize((), simplify(predicate), simplified))]
 
 
@@ -200,7 +200,7 @@ class _Versions(StmtExprMutator):
         return BufferRegion(new, (Range.from_min_extent(first, count), *n.region))
 
 
-class _Simplified(StmtExprMutator):
+class _SimplifyIndices(StmtExprMutator):
     """Simplifies indices, values and conditions."""
 
     def __init__(self, analyzer: Analyzer) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from compiler.ir.expr.primexpr import const
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
 from compiler.tir.statements.function import PrimFunc
@@ -44,5 +45,5 @@ class _Annotate(StmtMutator):
         if n.attr_key == "target":
             return n
         if n.attr_key in DEVICE_REGIONS:
-            return AttrStmt(self._target, "target", 0, n)  # type: ignore[arg-type]
+            return AttrStmt(self._target, "target", const(0), n)
         return self.visit_Node(n)

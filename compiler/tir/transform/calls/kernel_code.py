@@ -94,7 +94,7 @@ class KernelCode:
         self.variables = {axis.tag: Var(axis.tag.replace(".", "_"), axis.extent.dtype) for axis in axes.values()}
         values = {var: self.variables[axis.tag] for axis in axes.values() for var in axis.variables}
         # what a thread does: the kernel without launches
-        self.code: Stmt = substitute(_WithoutLaunches().visit(kernel), values)
+        self.code: Stmt = substitute(_RemoveLaunches().visit(kernel), values)
         position: PrimExpr = const(0)
         count: PrimExpr = const(1)
         for axis in self.threads:
@@ -110,7 +110,7 @@ class KernelCode:
         return min(warp_size, *widths) if widths else warp_size
 
 
-class _WithoutLaunches(StmtMutator):
+class _RemoveLaunches(StmtMutator):
     """Removes the launches of thread axes, whose variables stay."""
 
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:

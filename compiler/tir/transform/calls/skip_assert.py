@@ -23,9 +23,9 @@ class SkipAssert(PrimFuncPass):
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
-        return func.with_body(_Skip().visit(func.body)) if AssertStmt in features(func).nodes else func
+        return func.with_body(_RemoveAsserts().visit(func.body)) if AssertStmt in features(func).nodes else func
 
 
-class _Skip(StmtMutator):
+class _RemoveAsserts(StmtMutator):
     def visit_AssertStmt(self, n: AssertStmt) -> Stmt:
         return self.visit(n.body)

@@ -80,7 +80,7 @@ class _Split(StmtMutator):
         return self._call(n.node, n.body)
 
     def _call(self, target: FunctionTarget, body: Stmt) -> Stmt:
-        own = _Allocated()
+        own = _AllocatedMemory()
         own.visit(body)  # a mark of memory, such as the shape of fragments, stands around its allocation
         given = (var for var in undefined_vars(body) if var not in own.pointers)
         params = tuple(sorted(given, key=lambda var: (var.dtype != "handle", var.name)))
@@ -116,7 +116,7 @@ def _kernel(params: tuple[Var, ...], body: Stmt, target: FunctionTarget, succeed
 
 def _undeclared_buffers(body: Stmt, params: tuple[Var, ...]) -> list[Buffer]:
     """Return the buffers of the parameters' memory that a part uses without declaring them."""
-    declared = _Declared()
+    declared = _DeclaredBuffers()
     declared.visit(body)
     read, written = used_buffers(body)
     given = set(params)
@@ -128,7 +128,7 @@ def _undeclared_buffers(body: Stmt, params: tuple[Var, ...]) -> list[Buffer]:
     ]
 
 
-class _Allocated(StmtVisitor):
+class _AllocatedMemory(StmtVisitor):
     def __init__(self) -> None:
         self.pointers: set[Var] = set()
 
@@ -137,7 +137,7 @@ class _Allocated(StmtVisitor):
         self.visit(n.body)
 
 
-class _Declared(StmtVisitor):
+class _DeclaredBuffers(StmtVisitor):
     def __init__(self) -> None:
         self.buffers: set[Buffer] = set()
 

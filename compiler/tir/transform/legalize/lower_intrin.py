@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
@@ -92,9 +91,9 @@ class _ApplyRules(StmtExprMutator):
 def intrin_rule(op: Op, kind: str) -> Callable[[Call], PrimExpr | None] | None:
     """Return what makes code of calls of an operator: a rule for the kind of target before one for ``default``."""
     for key in (f"{kind}.{_RULE}", f"default.{_RULE}"):
-        rule: Any = op.get_attr(key)
+        rule: Callable[[Call], PrimExpr | None] | None = op.get_attr(key)
         if rule is not None:
-            return rule  # type: ignore[no-any-return]
+            return rule
     return None
 
 

@@ -63,13 +63,13 @@ class NarrowDataType(PrimFuncPass):
 
 
 def _narrow(func: PrimFunc, bits: int) -> PrimFunc:
-    finder = _Wide(bits)
+    finder = _WideVariables(bits)
     finder.visit(func.body)
     replaced = {v: Var(v.name, dtype, span=v.span) for v, dtype in finder.types().items() if dtype != v.dtype}
     return func.with_body(_Retype(replaced, bits).visit(func.body)) if replaced else func
 
 
-class _Wide(Visitor):
+class _WideVariables(Visitor):
     """Finds the wide variables, and which of them have a use that needs their bits."""
 
     def __init__(self, bits: int) -> None:

@@ -55,7 +55,7 @@ class Loop:
         self.bindings: list[tuple[Var, PrimExpr]] = []
 
 
-class Candidates(Visitor):
+class HoistCandidates(Visitor):
     """Walks a function body and notes what moves where."""
 
     def __init__(self, conditionals: int, bindings: int) -> None:

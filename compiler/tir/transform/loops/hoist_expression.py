@@ -14,7 +14,7 @@ from compiler.tir.analysis.features import features
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import AttrStmt, For, IfThenElse, LetStmt, Stmt, no_op
 from compiler.tir.statements.stmt_functor import StmtExprMutator
-from compiler.tir.transform.loops.hoist_candidates import Candidates, Loop
+from compiler.tir.transform.loops.hoist_candidates import HoistCandidates, Loop
 from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.remove_no_op import RemoveNoOp
 from compiler.tir.transform.simplify import Simplify
@@ -100,7 +100,7 @@ class InsertHoistedExpression(PrimFuncPass):
 
 def hoisted(body: Stmt, conditionals: int, bindings: int) -> Stmt:
     """Return a statement with the conditions and bindings moved out of its loops that the flags name."""
-    candidates = Candidates(conditionals, bindings)
+    candidates = HoistCandidates(conditionals, bindings)
     candidates.visit(body)
     return _Hoist(candidates).visit(body) if candidates.moving else body
 
@@ -108,7 +108,7 @@ def hoisted(body: Stmt, conditionals: int, bindings: int) -> Stmt:
 class _Hoist(StmtExprMutator):
     """Puts around each loop what moves there."""
 
-    def __init__(self, candidates: Candidates) -> None:
+    def __init__(self, candidates: HoistCandidates) -> None:
         self._loops = candidates.loops
         self._moved = candidates.moved_bindings
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import Call, PrimExpr, Ramp, is_const_int
-from compiler.ir.node import Node, rebuild
+from compiler.ir.node import rebuild
 from compiler.ir.op import CallEffect, Op
 from compiler.tir.statements.buffer import BufferLoad
 from compiler.tir.statements.stmt import BufferStore, SeqStmt, Stmt
 from compiler.tir.statements.stmt_functor import StmtExprMutator
 
 ACTIVE_LANES = Op.get("tir.get_active_lane_mask")
+
+
+_Access = TypeVar("_Access", BufferLoad, BufferStore)
 
 
 class NoVectorForm(Exception):
@@ -46,12 +51,12 @@ class _Predicate(StmtExprMutator):
         return self.visit_Node(n)
 
     def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
-        return self._access(n)  # type: ignore[return-value]
+        return self._access(n)
 
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
-        return self._access(rebuild(n, value=self.visit(n.value)))  # type: ignore[return-value]
+        return self._access(rebuild(n, value=self.visit(n.value)))
 
-    def _access(self, n: BufferLoad | BufferStore) -> Node:
+    def _access(self, n: _Access) -> _Access:
         index = n.indices[-1] if n.indices else None
         if not isinstance(index, Ramp) or not is_const_int(index.stride, 1) or n.predicate is not None:
             raise NoVectorForm

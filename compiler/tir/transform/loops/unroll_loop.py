@@ -14,7 +14,7 @@ from compiler.tir.analysis.features import features
 from compiler.tir.statements.block import Block
 from compiler.tir.statements.buffer import BufferLoad
 from compiler.tir.statements.function import PrimFunc
-from compiler.tir.statements.renewal import Renewal
+from compiler.tir.statements.renewal import RenewDefs
 from compiler.tir.statements.stmt import (
     Allocate,
     AllocateConst,
@@ -201,7 +201,7 @@ def write_out(n: For, extent: int) -> Stmt:
         value = step if isinstance(n.min, IntImm) and n.min.value == 0 else _folded_sum(n.min, step)
         with inheriting(n.span):
             copy = substitute(n.body, {n.loop_var: value})
-            copies.append(Renewal().visit(copy) if i > 0 and defining else copy)
+            copies.append(RenewDefs().visit(copy) if i > 0 and defining else copy)
     return seq(copies)
 
 

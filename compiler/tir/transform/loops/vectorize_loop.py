@@ -95,7 +95,7 @@ class _VectorizeLoops(StmtMutator):
             body = _MakeSerial().visit(n.body)
             with inheriting(n.span):
                 lanes = -vscale_factor(n.extent)
-                return Vectorizer(n.loop_var, n.min, lanes, self._predication).visit(body)  # type: ignore[no-any-return]
+                return self._vectorized(n, lanes, body)
         if not isinstance(n.extent, IntImm) or n.extent.value < 1:
             raise LoweringError(
                 f"VectorizeLoop: Failed to vectorize loop with extent {show(n.extent)}"
@@ -112,7 +112,11 @@ class _VectorizeLoops(StmtMutator):
         with inheriting(n.span):
             if n.extent.value == 1:
                 return substitute(body, {n.loop_var: n.min})
-            return Vectorizer(n.loop_var, n.min, n.extent.value, self._predication).visit(body)  # type: ignore[no-any-return]
+            return self._vectorized(n, n.extent.value, body)
+
+    def _vectorized(self, n: For, lanes: int, body: Stmt) -> Stmt:
+        vectorized: Stmt = Vectorizer(n.loop_var, n.min, lanes, self._predication).visit(body)
+        return vectorized
 
 
 def _require_one_kind_of_vectors(loop: For) -> None:

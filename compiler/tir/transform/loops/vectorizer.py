@@ -301,10 +301,10 @@ class Vectorizer(StmtExprMutator):
 
     def _uniform(self, e: PrimExpr) -> PrimExpr:
         """Return a value that is the same in all lanes, as a scalar."""
-        new = self.visit(e)
+        new: PrimExpr = self.visit(e)
         if lanes_of(new) != 1:
             raise NoVectorForm
-        return new  # type: ignore[no-any-return]
+        return new
 
     def visit_While(self, n: While) -> Stmt:
         raise LoweringError("VectorizeLoop: A while loop inside a vectorized loop not supported")

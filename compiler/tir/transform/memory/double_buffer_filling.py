@@ -13,13 +13,13 @@ from compiler.tir.statements.allocations import element_count
 from compiler.tir.statements.buffer import Buffer, BufferLoad
 from compiler.tir.statements.stmt import THREAD_KEYS, Allocate, AttrStmt, BufferStore, DeclBuffer, For, SeqStmt, Stmt
 
-__all__ = ["Filling", "fillings_ahead"]
+__all__ = ["BufferFill", "fillings_ahead"]
 
 MARKER = "double_buffer_scope"
 
 
 @dataclass(eq=False)
-class Filling:
+class BufferFill:
     """A statement that fills one or several marked buffers."""
 
     marker: AttrStmt
@@ -36,7 +36,7 @@ class Filling:
         return view
 
 
-def fillings_ahead(loop: For) -> list[Filling]:
+def fillings_ahead(loop: For) -> list[BufferFill]:
     """Return what the body of a loop fills in each iteration and can fill for the next one instead.
 
     None is within another one, within an inner loop, or under a condition.
@@ -51,7 +51,7 @@ def fillings_ahead(loop: For) -> list[Filling]:
         data, body = _marked(marker)
         allocations = {d: search.allocations[d] for d in data if d in search.allocations}
         if len(allocations) == len(data):
-            fillings.append(Filling(marker, body, allocations))
+            fillings.append(BufferFill(marker, body, allocations))
     moved = [f for f in fillings if _can_be_moved(f, loop) and _has_flat_memory_of_its_own(f, everything)]
     return [f for f in moved if _is_all_of(f, loop) or _is_independent(f, everything)]
 
@@ -66,20 +66,20 @@ def _marked(marker: AttrStmt) -> tuple[list[Var], Stmt]:
     return data, body
 
 
-def _can_be_moved(filling: Filling, loop: For) -> bool:
+def _can_be_moved(filling: BufferFill, loop: For) -> bool:
     """Return whether the memory can be allocated outside of the loop."""
     extents = [extent for alloc in filling.allocations.values() for extent in alloc.extents]
     return not any(uses_var(extent, loop.loop_var) for extent in extents)
 
 
-def _has_flat_memory_of_its_own(filling: Filling, everything: _Accesses) -> bool:
+def _has_flat_memory_of_its_own(filling: BufferFill, everything: _Accesses) -> bool:
     """Return whether all accesses of the marked memory are known, and have one index."""
     if any(data in everything.escaping for data in filling.allocations):
         return False
     return all(_is_flat(b, filling.allocations[b.data]) for b in everything.buffers if b.data in filling.allocations)
 
 
-def _is_all_of(filling: Filling, loop: For) -> bool:
+def _is_all_of(filling: BufferFill, loop: For) -> bool:
     """Return whether an iteration does nothing else: whatever it does, it does in the same order then."""
     body = loop.body
     while isinstance(body, (Allocate, DeclBuffer)):
@@ -87,7 +87,7 @@ def _is_all_of(filling: Filling, loop: For) -> bool:
     return body is filling.marker
 
 
-def _is_independent(filling: Filling, everything: _Accesses) -> bool:
+def _is_independent(filling: BufferFill, everything: _Accesses) -> bool:
     """Return whether the filling only writes its own memory, reads nothing that the rest writes, and has no effects."""
     inside = _Accesses.of(filling.body)
     own = filling.allocations.keys() | inside.allocated

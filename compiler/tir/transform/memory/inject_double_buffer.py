@@ -23,7 +23,7 @@ from compiler.tir.statements.stmt import (
     seq,
 )
 from compiler.tir.statements.stmt_functor import StmtExprMutator, StmtMutator
-from compiler.tir.transform.memory.double_buffer_filling import Filling, fillings_ahead
+from compiler.tir.transform.memory.double_buffer_filling import BufferFill, fillings_ahead
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 
@@ -74,10 +74,10 @@ class _Inject(StmtMutator):
         if not fillings:
             return rebuild(n, body=self.visit(n.body))
         step = n.loop_var - n.min
-        ahead = _Ahead(n, fillings)
+        ahead = _FillAhead(n, fillings)
         body = ahead.visit(n.body)
         for filling in fillings:
-            body = _Halves(filling, step % 2).visit(body)
+            body = _UseHalf(filling, step % 2).visit(body)
         loop = seq([*self._before(n, fillings), self._loop(n, self.visit(body))])
         for filling in fillings:
             for data, alloc in filling.allocations.items():
@@ -86,12 +86,12 @@ class _Inject(StmtMutator):
                 loop = rebuild(alloc, extents=(element_count(alloc.extents) * 2,), body=loop)
         return loop
 
-    def _before(self, n: For, fillings: list[Filling]) -> list[Stmt]:
+    def _before(self, n: For, fillings: list[BufferFill]) -> list[Stmt]:
         """Fill the first half for the first iteration."""
         first: list[Stmt] = []
         for filling in fillings:
             fill = substitute(filling.body, {n.loop_var: n.min})
-            fill = _Halves(filling, const(0, n.loop_var.dtype)).visit(fill)
+            fill = _UseHalf(filling, const(0, n.loop_var.dtype)).visit(fill)
             if not isinstance(n.extent, IntImm):
                 fill = IfThenElse(n.extent > 0, fill)
             first.append(self.visit(fill))
@@ -111,12 +111,12 @@ class _Inject(StmtMutator):
         rest: list[Stmt] = []
         for k in range(split):
             last = turns * split + k
-            copy = _Unmarked().visit(substitute(body, {n.loop_var: n.min + last}))
+            copy = _DropMarks().visit(substitute(body, {n.loop_var: n.min + last}))
             rest.append(IfThenElse(binary(LT, last, n.extent), copy))
         return seq([main, *rest])
 
 
-class _Unmarked(StmtMutator):
+class _DropMarks(StmtMutator):
     """Drops the marks of what is filled ahead: behind the loop the next statement reads it, not the next turn."""
 
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
@@ -124,10 +124,10 @@ class _Unmarked(StmtMutator):
         return body if n.attr_key == "double_buffer_write" else rebuild(n, body=body)
 
 
-class _Ahead(StmtMutator):
+class _FillAhead(StmtMutator):
     """Takes the allocations out of the body and makes each filling one for the next iteration."""
 
-    def __init__(self, loop: For, fillings: list[Filling]) -> None:
+    def __init__(self, loop: For, fillings: list[BufferFill]) -> None:
         self._loop = loop
         self._fillings = {filling.marker: filling for filling in fillings}
         self._allocations = {alloc for filling in fillings for alloc in filling.allocations.values()}
@@ -148,23 +148,23 @@ class _Ahead(StmtMutator):
         filling = self._fillings.get(n)
         return self.visit_Node(n) if filling is None else self._fill_next(filling)
 
-    def _fill_next(self, filling: Filling) -> Stmt:
+    def _fill_next(self, filling: BufferFill) -> Stmt:
         loop = self._loop
         following = loop.loop_var + 1
         write = substitute(filling.body, {loop.loop_var: following})
-        write = _Halves(filling, (following - loop.min) % 2).visit(write)
+        write = _UseHalf(filling, (following - loop.min) % 2).visit(write)
         for data in reversed(filling.allocations):
             write = AttrStmt(data, "double_buffer_write", const(1), write)
         return IfThenElse(following - loop.min < loop.extent, write)
 
 
-class _Halves(StmtExprMutator):
+class _UseHalf(StmtExprMutator):
     """Moves the accesses of a filling's buffers into one half of their doubled memory.
 
     Those within ``double_buffer_write`` are in their half already.
     """
 
-    def __init__(self, filling: Filling, half: PrimExpr) -> None:
+    def __init__(self, filling: BufferFill, half: PrimExpr) -> None:
         self._filling = filling
         self._offsets = {data: half * element_count(alloc.extents) for data, alloc in filling.allocations.items()}
 

@@ -133,8 +133,8 @@ class MemoryReuse:
 
     def may_share(self, a: Var, b: Var) -> bool:
         """Return whether two allocations may share memory, one after the other."""
-        lives = self._lifetimes.get(a), self._lifetimes.get(b)
-        return None not in lives and not _overlap(*lives)  # type: ignore[arg-type]
+        first, second = self._lifetimes.get(a), self._lifetimes.get(b)
+        return first is not None and second is not None and not _overlap(first, second)
 
 
 @dataclass
@@ -253,15 +253,15 @@ class _Redirect(StmtExprMutator):
         return rebuild(n, buffer=self._buffer(n.buffer), value=self.visit(n.value), indices=indices)
 
     def visit_Call(self, n: Call) -> PrimExpr:
-        if n.op is ACCESS_PTR and n.args[1] in self._offsets:
-            kind, pointer, offset, *rest = n.args
-            elements = self._elements(pointer, kind.dtype)  # type: ignore[arg-type]
+        if n.op is ACCESS_PTR and isinstance(pointer := n.args[1], Var) and pointer in self._offsets:
+            kind, _, offset, *rest = n.args
+            elements = self._elements(pointer, kind.dtype)
             return rebuild(
                 n, args=(kind, self._pointer, self.visit(offset) + elements, *self._visit_tuple(tuple(rest)))
             )
-        if n.op is _ASYNC_COPY and n.args[0] in self._offsets:
-            pointer, offset, *rest = n.args
-            elements = self.visit(offset) + self._elements(pointer, n.dtype)  # type: ignore[arg-type]
+        if n.op is _ASYNC_COPY and isinstance(pointer := n.args[0], Var) and pointer in self._offsets:
+            _, offset, *rest = n.args
+            elements = self.visit(offset) + self._elements(pointer, n.dtype)
             place = elements * _element_bytes(n.dtype)
             return rebuild(n, args=(self._pointer, place, *self._visit_tuple(tuple(rest))))
         return self.visit_Node(n)

@@ -27,10 +27,10 @@ class StaticSharedMemory(PrimFuncPass):
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
-        return func.with_body(_Static().visit(func.body))
+        return func.with_body(_MakeStatic().visit(func.body))
 
 
-class _Static(StmtMutator):
+class _MakeStatic(StmtMutator):
     def visit_Allocate(self, n: Allocate) -> Stmt:
         kind = n.buffer_var.type_annotation
         if not isinstance(kind, PointerType) or kind.storage_scope != DYNAMIC:

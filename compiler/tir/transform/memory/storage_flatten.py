@@ -14,6 +14,7 @@ from compiler.ir.expr.primexpr import (
     Var,
     cast,
     const,
+    is_const_int,
 )
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
@@ -169,10 +170,10 @@ class _StorageFlattener(StmtExprMutator):
         line = max(1, self._cache_line_size // dt.storage_bytes(buffer.dtype))
         for axis in reversed(range(len(bounds))):
             extent, dim = bounds[axis].extent, buffer.shape[axis]
-            full = isinstance(extent, IntImm) and isinstance(dim, IntImm) and extent.value == dim.value
-            if axis and full and extent.value < line:  # type: ignore[attr-defined]
+            full = extent.value if isinstance(extent, IntImm) and is_const_int(dim, extent.value) else None
+            if axis and full is not None and full < line:
                 steps[axis] = None
-                line //= extent.value  # type: ignore[attr-defined]
+                line //= full
                 continue
             steps[axis] = line
             break

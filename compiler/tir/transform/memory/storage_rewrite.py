@@ -52,7 +52,7 @@ class StorageRewrite(PrimFuncPass):
 
 def rewrite_storage(body: Stmt) -> Stmt:
     """Return ``body`` with its allocations moved to their regions, and shared."""
-    body = _OneVariableEach().visit(body)
+    body = _RenameAllocations().visit(body)
     lives = [x for x in Lifetimes(body).lifetimes.values() if x.movable]
     touched = [x for x in lives if x.last >= 0]
     storages = plan(touched)
@@ -61,7 +61,7 @@ def rewrite_storage(body: Stmt) -> Stmt:
     return rewrite.allocated(None, rewrite.visit(body))
 
 
-class _OneVariableEach(StmtMutator):
+class _RenameAllocations(StmtMutator):
     """Gives every allocation a variable of its own: a loop that was cut in pieces allocates the same ones in each."""
 
     def __init__(self) -> None:

@@ -32,7 +32,7 @@ from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.threads.barrier_regions import BarrierRegions, Barriers
 from compiler.tir.transform.threads.emulate_shuffles import EmulateShuffles
 from compiler.tir.transform.threads.emulate_tensor_cores import EmulateTensorCores
-from compiler.tir.transform.threads.thread_vectors import ContiguousMemory, Unrolled
+from compiler.tir.transform.threads.thread_vectors import ContiguousMemory, UnrollShortLoops
 
 
 class EmulateThreads(PrimFuncPass):
@@ -150,7 +150,7 @@ class _Kernel(KernelCode):
 def _each_thread(loops: Sequence[tuple[Var, PrimExpr]], memory: _BlockMemory, region: Stmt) -> Stmt:
     """Return the loops over threads around a region, the innermost one first among them."""
     if memory.interleaved.intersection(free_vars(region)):
-        region = Unrolled().visit(region)
+        region = UnrollShortLoops().visit(region)
     for old, extent in loops:
         var = Var(old.name, old.dtype)
         region = For(var, const(0, var.dtype), extent, ForKind.SERIAL, substitute(region, {old: var}))

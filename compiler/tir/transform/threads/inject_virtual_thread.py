@@ -18,7 +18,7 @@ from compiler.tir.expr.device_ops import CONTEXT_ID
 from compiler.tir.statements.allocations import element_count
 from compiler.tir.statements.buffer import Buffer, BufferLoad, moved_index
 from compiler.tir.statements.function import PrimFunc
-from compiler.tir.statements.renewal import Renewal
+from compiler.tir.statements.renewal import RenewDefs
 from compiler.tir.statements.stmt import (
     Allocate,
     AssertStmt,
@@ -210,7 +210,7 @@ class _Inject(StmtExprMutator):
         self._inside = False
         if self._count < UNROLL_BELOW:
             copies = [substitute(body, {self._var: const(k, self._var.dtype)}) for k in range(self._count)]
-            return seq([Renewal().visit(copy) for copy in copies])
+            return seq([RenewDefs().visit(copy) for copy in copies])
         thread = Var(self._var.name + ".s", self._var.dtype)
         body = substitute(body, {self._var: thread})
         zero, count = const(0, thread.dtype), const(self._count, thread.dtype)

@@ -13,6 +13,7 @@ from compiler.ir.expr.primexpr import Call, Cast, CommReducer, IntImm, IterVar, 
 from compiler.ir.expr.substitute import substitute
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
+from compiler.ir.op import Op
 from compiler.ir.transform import PassContext
 from compiler.tir.expr.builtin import THREAD_ALLREDUCE, if_then_else, storage_sync
 from compiler.tir.expr.device_ops import WARP_ACTIVEMASK, WARP_SHUFFLE, WARP_SHUFFLE_DOWN
@@ -306,9 +307,9 @@ class _Lower(StmtExprMutator):
         last = seq([_store(e, value) for e, value in zip(plan.results, own, strict=True)])
         plan.add(IfThenElse(plan.index.equal(0), last), _wait())
 
-    def _shuffle(self, op: object, mask: BufferLoad, value: BufferLoad, lane: PrimExpr) -> PrimExpr:
+    def _shuffle(self, op: Op, mask: BufferLoad, value: BufferLoad, lane: PrimExpr) -> PrimExpr:
         warp = const(self._warp)
-        return Call(value.dtype, op, (mask, value, self._analyzer.simplify(lane), warp, warp))  # type: ignore[arg-type]
+        return Call(value.dtype, op, (mask, value, self._analyzer.simplify(lane), warp, warp))
 
 
 def _shuffled(dtype: str) -> bool:

@@ -138,11 +138,11 @@ class _Plan(Functor):
     def visit_SeqStmt(self, n: SeqStmt) -> _Summary:
         return self._joined(n.seq, [self.visit(stmt) for stmt in n.seq])
 
-    def visit_Allocate(self, n: Allocate) -> _Summary:
-        return self.visit(n.body)  # type: ignore[no-any-return]
+    def visit_Allocate(self, n: Allocate | DeclBuffer) -> _Summary:
+        summary: _Summary = self.visit(n.body)
+        return summary
 
-    def visit_DeclBuffer(self, n: DeclBuffer) -> _Summary:
-        return self.visit(n.body)  # type: ignore[no-any-return]
+    visit_DeclBuffer = visit_Allocate
 
     def visit_AttrStmt(self, n: AttrStmt) -> _Summary:
         if n.attr_key == "thread_extent" and isinstance(n.node, IterVar):
@@ -151,9 +151,9 @@ class _Plan(Functor):
         ahead = self._ahead
         if n.attr_key == "double_buffer_write" and isinstance(n.node, Var):
             self._ahead |= {n.node}
-        summary = self.visit(n.body)
+        summary: _Summary = self.visit(n.body)
         self._ahead = ahead
-        return summary  # type: ignore[no-any-return]
+        return summary
 
     def _launch(self, n: AttrStmt, axis: IterVar) -> _Summary:
         outer = self._elements, self._reuse
@@ -165,9 +165,9 @@ class _Plan(Functor):
             shared = [a for a in axes if is_thread(a.tag) and (self._scope != "warp" or a.tag == "threadIdx.x")]
             self._elements = ThreadElements(shared, self._uniformity, self._analyzer)
             self._reuse = MemoryReuse(n.body, self._scope, self._ctx)
-        summary = self.visit(n.body)
+        summary: _Summary = self.visit(n.body)
         self._elements, self._reuse = outer
-        return summary  # type: ignore[no-any-return]
+        return summary
 
     def visit_For(self, n: For) -> _Summary:
         first, last = (eval_set(end, self._domains, self._analyzer) for end in (n.min, n.min + n.extent - 1))

@@ -18,7 +18,7 @@ from compiler.tir.statements.stmt import Allocate, Evaluate, For, ForKind, IfThe
 from compiler.tir.statements.stmt_functor import StmtExprVisitor, StmtMutator, StmtVisitor
 from compiler.tir.transform.threads.barrier_regions import Barriers
 
-__all__ = ["ContiguousMemory", "SplitLongLoops", "Unrolled", "steps"]
+__all__ = ["ContiguousMemory", "SplitLongLoops", "UnrollShortLoops", "steps"]
 
 MAX_STEPS = 256
 """Stores and calls of a thread that LLVM may write out, so that the loop over threads is the innermost one."""
@@ -179,7 +179,7 @@ class ContiguousMemory(StmtExprVisitor):
             self.pointers.add(buffer.data)
 
 
-class Unrolled(StmtMutator):
+class UnrollShortLoops(StmtMutator):
     """Marks short loops, so that LLVM writes them out."""
 
     def visit_For(self, n: For) -> Stmt:

@@ -9,14 +9,14 @@ import pytest
 
 from compiler.ir.error import ArgumentError, LoweringError
 from compiler.ir.origin import OriginTable, recording
-from compiler.tir.sanitizer import Fault, Sanitized, sanitize
+from compiler.tir.sanitizer import Fault, SanitizerResult, sanitize
 from tests.compiler.tir.transform.programs import program
 
 SHARED = "S = T.decl_buffer((64,), 'int32', scope='shared')\n"
 WAIT = "T.evaluate(T.tvm_storage_sync('shared'))\n"
 
 
-def check(body: str, launch: str = "T.launch_thread('threadIdx.x', 64) as tx", **options: Any) -> Sanitized:
+def check(body: str, launch: str = "T.launch_thread('threadIdx.x', 64) as tx", **options: Any) -> SanitizerResult:
     """Run a kernel on arrays ``A`` and ``C`` of 64 integers."""
     lines = "\n".join("    " + line for line in body.strip("\n").splitlines())
     func = program(f"with {launch}:\n{lines}")
@@ -25,7 +25,7 @@ def check(body: str, launch: str = "T.launch_thread('threadIdx.x', 64) as tx", *
     return sanitize(func, args, **options)
 
 
-def faults(result: Sanitized) -> set[Fault]:
+def faults(result: SanitizerResult) -> set[Fault]:
     return {report.fault for report in result.reports}
 
 

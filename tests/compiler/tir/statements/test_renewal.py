@@ -9,7 +9,7 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.node import rebuild
 from compiler.ir.structural import structural_equal
 from compiler.tir.script import from_source
-from compiler.tir.statements.renewal import Renewal
+from compiler.tir.statements.renewal import RenewDefs
 from compiler.tir.statements.stmt import Allocate, AttrStmt
 from compiler.tir.statements.stmt_functor import post_order_visit, renew_defs
 from tests.compiler.tir.transform.programs import nodes
@@ -66,10 +66,10 @@ def main(A: T.Buffer((8,), "int32"), n: T.int32):
     [old] = nodes(func, Allocate)
     assert launch.value is new.params[1] is launch.node.dom.extent
     assert memory.body.node is memory.buffer_var is not old.buffer_var
-    again = Renewal().visit(rebuild(launch, body=launch))
+    again = RenewDefs().visit(rebuild(launch, body=launch))
     assert again.node is again.body.node is not launch.node
     around = tir.AttrStmt(old.buffer_var, "volatile_scope", tir.const(1), rebuild(old, body=tir.Evaluate(1)))
-    mark = Renewal().visit(around)
+    mark = RenewDefs().visit(around)
     assert mark.node is mark.body.buffer_var is not old.buffer_var
 
 
@@ -119,7 +119,7 @@ def test_what_a_block_allocates_keeps_the_size_that_is_known_around_it():
     block = tir.Block(
         [], [], [], "copy", tir.BufferStore(buffer, tir.const(0.0, "float32"), [0]), alloc_buffers=[buffer]
     )
-    (renewed,) = Renewal().visit(block).alloc_buffers
+    (renewed,) = RenewDefs().visit(block).alloc_buffers
     assert renewed.shape[0] is n
     assert renewed.data is not memory
 
@@ -127,6 +127,6 @@ def test_what_a_block_allocates_keeps_the_size_that_is_known_around_it():
 def test_a_block_that_defines_nothing_is_another_block_too():
     buffer = tir.decl_buffer((1,), name="A")
     block = tir.Block([], [], [], "store", tir.BufferStore(buffer, tir.const(0.0, "float32"), [0]))
-    renewed = Renewal().visit(block)
+    renewed = RenewDefs().visit(block)
     assert renewed is not block
     assert structural_equal(renewed, block, map_free_vars=True)
