@@ -14,8 +14,8 @@ def deep_equal(a: PrimExpr, b: PrimExpr) -> bool:
         return True
     if type(a) is not type(b):
         return False
-    if isinstance(a, IntImm):
-        return a.value == b.value and a.dtype == b.dtype  # type: ignore[attr-defined]
+    if isinstance(a, IntImm) and isinstance(b, IntImm):
+        return a.value == b.value and a.dtype == b.dtype
     if isinstance(a, Var):
         return False
     todo: list[tuple[Any, Any]] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from compiler.arith.const_int_bound import (
     UNBOUNDED,
@@ -213,7 +213,7 @@ class Facts:
         """Let ``condition`` hold inside the block."""
         bindings = self._bindings
         saved = (self.bounds.memo, self.modular.memo, self.memos, self.differences)
-        lists = (self.bounds.extra, self.modular.extra, self.truths, self.not_positive)
+        lists: tuple[list[Any], ...] = (self.bounds.extra, self.modular.extra, self.truths, self.not_positive)
         counts = [len(facts) for facts in lists]
         self._assume(condition)
         self.forget()
@@ -221,7 +221,7 @@ class Facts:
             yield
         finally:
             for facts, count in zip(lists, counts, strict=True):
-                del facts[count:]  # type: ignore[attr-defined]
+                del facts[count:]
             self.forget()  # what was remembered before the block may be about older bindings
             if self._bindings == bindings:
                 self.bounds.memo, self.modular.memo, self.memos, self.differences = saved

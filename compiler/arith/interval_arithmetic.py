@@ -78,7 +78,8 @@ class _Evaluator(Functor):
     def visit(self, n: PrimExpr, *args: object) -> IntervalSet:
         if isinstance(n, IntImm):
             return IntervalSet(n, n)
-        return super().visit(n)  # type: ignore[no-any-return]
+        found: IntervalSet = super().visit(n)
+        return found
 
     def visit_PrimExpr(self, n: PrimExpr) -> IntervalSet:
         return IntSet.everything() if self._uses_domain(n) else IntervalSet(n, n)

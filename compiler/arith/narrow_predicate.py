@@ -47,7 +47,8 @@ def narrow_predicate_expression(expr: PrimExpr, free_parameters: Mapping[Var, Ra
     >>> narrow_predicate_expression(i < j, {j: Range(2, 8)})
     i < 2
     """
-    return _Narrow(free_parameters).visit(expr, False)  # type: ignore[no-any-return]
+    narrowed: PrimExpr = _Narrow(free_parameters).visit(expr, False)
+    return narrowed
 
 
 class _Unknown(Exception):

@@ -31,8 +31,6 @@ from compiler.ir.expr import primexpr as ir
 from compiler.ir.expr.lanes import lane_count
 from compiler.ir.expr.primexpr import PrimExpr
 
-Rule = tuple[str, str] | tuple[str, str, str]
-
 
 class Ordered(tuple[str, ...]):
     """A rule of which no operands are exchanged but those of the operation at the root."""
@@ -46,17 +44,20 @@ class Fixed(tuple[str, ...]):
     __slots__ = ()
 
 
+Rule = tuple[str, str] | tuple[str, str, str] | Ordered | Fixed
+
+
 def ordered(pattern: str, result: str, *condition: str) -> Rule:
     """Return a rule whose pattern matches operands in the order in which they are written, except at its root.
 
     Where the result depends on that order, as in ``min(x, y) - y`` → ``min(x - y, 0)``, there is a rule for each.
     """
-    return Ordered((pattern, result, *condition))  # type: ignore[return-value]
+    return Ordered((pattern, result, *condition))
 
 
 def fixed(pattern: str, result: str, *condition: str) -> Rule:
     """Return a rule whose pattern matches operands in the order in which they are written."""
-    return Fixed((pattern, result, *condition))  # type: ignore[return-value]
+    return Fixed((pattern, result, *condition))
 
 
 Matcher = Callable[[object, object], PrimExpr | None]

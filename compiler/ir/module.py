@@ -287,11 +287,12 @@ class IRModule(Scriptable):
         ArgumentError
             If there is none with this name.
         """
-        add = extension_point(STANDARD_MODULES).find(file_to_import)
-        if add is None:
+        load = extension_point(STANDARD_MODULES).find(file_to_import)
+        if load is None:
             names = ", ".join(sorted(extension_point(STANDARD_MODULES).names()))
             raise ArgumentError(f"import_from_std: expected one of {names}, got {file_to_import!r}")
-        add()(self)  # type: ignore[operator]
+        add: Any = load()
+        add(self)
 
     def get_attr(self, attr_key: str) -> Any:
         """Return an attribute; None if the module does not have it."""

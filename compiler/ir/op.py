@@ -191,7 +191,8 @@ class Op:
         if entry is None or entry[1] < plevel:
             _ATTRIBUTES[self.name, attr_name] = (value, plevel)
             if attr_name == "TCallEffectKind":
-                self.effect = CallEffect(min(int(value), CallEffect.UPDATE_STATE.value))  # type: ignore[call-overload]
+                kind: Any = value
+                self.effect = CallEffect(min(int(kind), CallEffect.UPDATE_STATE.value))
 
     def reset_attr(self, attr_name: str) -> None:
         """Remove an attribute that was set."""

@@ -41,9 +41,9 @@ def deduce_bound(
     """
     if isinstance(cond, Call) and getattr(cond.op, "name", "") == "tir.likely":
         cond = cond.args[0]
-    if type(cond) not in _MIRROR:
+    if not isinstance(cond, BinaryOp) or type(cond) not in _MIRROR:
         return IntSet.nothing()
-    return _Deduction(var, hint_map, relax_map).solve(cond)  # type: ignore[arg-type]
+    return _Deduction(var, hint_map, relax_map).solve(cond)
 
 
 class _Deduction:

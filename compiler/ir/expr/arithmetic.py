@@ -79,9 +79,13 @@ def _wrapped(kind: type[BinaryOp], x: IntImm | FloatImm, y: IntImm | FloatImm) -
     return IntImm(x.dtype, wrap_int(kind.evaluate(x.value, y.value), x.dtype))
 
 
+LEFT_TO_OTHER: PrimExpr = NotImplemented
+"""What an operator returns for Python to ask the other operand."""
+
+
 def _arithmetic(kind: type[BinaryOp], a: ExprLike, b: ExprLike) -> PrimExpr:
     if leaves_arithmetic_to(b):
-        return NotImplemented  # type: ignore[no-any-return]
+        return LEFT_TO_OTHER
     if (
         kind is Sub
         and isinstance(a, IntImm)
@@ -98,11 +102,11 @@ def _compare(kind: type[BinaryOp], a: ExprLike, b: object) -> PrimExpr:
     if not _is_expr_like(b):
         if isinstance(a, IntImm) and isinstance(b, str):  # a constant is compared at once, and this has no answer
             raise DTypeError(f"{kind.__name__}: no common type for {a.dtype} {show(a)} and the text {show(b)}")
-        return NotImplemented  # type: ignore[no-any-return]
+        return LEFT_TO_OTHER
     try:
         return binary(kind, a, b)
     except DTypeError:
-        return NotImplemented  # type: ignore[no-any-return]
+        return LEFT_TO_OTHER
 
 
 def fold(kind: type[BinaryOp], x: IntImm | FloatImm, y: IntImm | FloatImm) -> IntImm | FloatImm | None:
@@ -243,7 +247,7 @@ def _neutral_logic(kind: type[BinaryOp], x: PrimExpr, y: PrimExpr) -> PrimExpr |
 
 def _true_divide(a: ExprLike, b: ExprLike) -> PrimExpr:
     if leaves_arithmetic_to(b):
-        return NotImplemented  # type: ignore[no-any-return]
+        return LEFT_TO_OTHER
     x, y = match_types(a, b, "/")
     if dt.is_integral(x.dtype):
         raise DTypeError(

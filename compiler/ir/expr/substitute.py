@@ -21,7 +21,8 @@ def substitute(n: N, vmap: VarMap, fold: bool = False) -> N:
     Where a variable is defined (a loop, a let, a parameter) it stays, and so do its uses inside, and those for which a
     callable ``vmap`` returns None.  Buffers whose pointer, shape or offset changed are replaced consistently.
     """
-    return (_Folding if fold else _Substitution)(vmap).apply(n)  # type: ignore[no-any-return]
+    replaced: N = (_Folding if fold else _Substitution)(vmap).apply(n)
+    return replaced
 
 
 def values_of(pairs: Iterable[tuple[Var, PrimExpr]]) -> dict[Var, PrimExpr]:

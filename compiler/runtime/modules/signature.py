@@ -11,7 +11,22 @@ from typing import Any
 import msgspec
 
 from compiler.ir.error import ArgumentError, BuildError
-from compiler.ir.expr.primexpr import Add, Cast, Div, FloorDiv, FloorMod, IntImm, Max, Min, Mod, Mul, PrimExpr, Sub, Var
+from compiler.ir.expr.primexpr import (
+    Add,
+    BinaryOp,
+    Cast,
+    Div,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    PrimExpr,
+    Sub,
+    Var,
+)
 
 Size = int | str | list[Any]
 _OPERATORS = {kind.__name__: kind for kind in (Add, Sub, Mul, Div, Mod, FloorDiv, FloorMod, Min, Max)}
@@ -94,8 +109,8 @@ class SizeNames:
             return self.name(e)
         if isinstance(e, Cast):
             return self.size(e.value)
-        if type(e).__name__ in _OPERATORS:
-            return [type(e).__name__, self.size(e.a), self.size(e.b)]  # type: ignore[attr-defined]
+        if isinstance(e, BinaryOp) and type(e).__name__ in _OPERATORS:
+            return [type(e).__name__, self.size(e.a), self.size(e.b)]
         raise BuildError(f"build: a shape may only use sums, products, quotients, min and max, got {e}")
 
     def variables(self) -> dict[Var, str]:

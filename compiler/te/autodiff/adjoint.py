@@ -72,7 +72,8 @@ def vector_jacobian_product(output: Tensor, tensor: Tensor, head: Tensor) -> Ten
         def at(*indices: Var) -> PrimExpr:
             return substitute_body((value,), dict(zip(own, indices, strict=True)))[0]
 
-        return compute(shape, at, name, varargs_names=names)  # type: ignore[no-any-return]
+        declared: Tensor = compute(shape, at, name, varargs_names=names)
+        return declared
 
     if len(terms) == 1 or not any(isinstance(value, Reduce) for value in values):
         return declare(sum(values[1:], values[0]), name)

@@ -168,8 +168,8 @@ def _choice(
     a: PrimExpr | None,
     b: PrimExpr | None,
 ) -> PrimExpr | None:
-    if a is None and b is None:
+    changed = b if a is None else a
+    if changed is None:
         return None
-    dtype = (a if a is not None else b).dtype  # type: ignore[union-attr]
-    zero = const(0, dtype)
+    zero = const(0, changed.dtype)
     return choose(condition, zero if a is None else a, zero if b is None else b)

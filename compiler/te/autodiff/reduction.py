@@ -55,8 +55,8 @@ def _declare(
     share: Callable[..., list[PrimExpr]],
 ) -> Tensor:
     shape = (*op.output(output).shape, *extents)
-    outputs = compute(shape, share, f"{op.name}.share", varargs_names=axis_names(len(shape)))
-    return outputs[output]  # type: ignore[no-any-return]
+    outputs: Sequence[Tensor] = compute(shape, share, f"{op.name}.share", varargs_names=axis_names(len(shape)))
+    return outputs[output]
 
 
 class _DifferentialReduction:

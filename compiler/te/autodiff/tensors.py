@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from compiler.ir.expr.primexpr import PrimExpr, Var, const
 from compiler.te.definition.operation import compute
@@ -28,12 +28,12 @@ def sum_of(parts: Sequence[Tensor], name: str) -> Tensor:
             first = first + other
         return first
 
-    return compute(parts[0].shape, total, name, varargs_names=axis_names(len(parts[0].shape)))  # type: ignore[no-any-return]
+    return _computed(parts[0].shape, total, name)
 
 
 def zeros(shape: Sequence[PrimExpr], dtype: str, name: str) -> Tensor:
     """Return a tensor of zeros."""
-    return compute(tuple(shape), lambda *_: const(0, dtype), name, varargs_names=axis_names(len(shape)))  # type: ignore[no-any-return]
+    return _computed(tuple(shape), lambda *_: const(0, dtype), name)
 
 
 def identity(tensor: Tensor) -> Tensor:
@@ -46,4 +46,9 @@ def identity(tensor: Tensor) -> Tensor:
         same = [i.equal(j) for i, j in zip(indices[:rank], indices[rank:], strict=True)]
         return tir.if_then_else(tir.all(*same), one, zero) if same else one
 
-    return compute(shape, element, "identity", varargs_names=axis_names(len(shape)))  # type: ignore[no-any-return]
+    return _computed(shape, element, "identity")
+
+
+def _computed(shape: tuple[PrimExpr, ...], element: Callable[..., PrimExpr], name: str) -> Tensor:
+    tensor: Tensor = compute(shape, element, name, varargs_names=axis_names(len(shape)))
+    return tensor

@@ -82,7 +82,9 @@ class HybridOp(Operation):
 
     def statement(self) -> Stmt:
         """Return the statement, with its outputs in place of the tensors that stand for them."""
-        return TensorMutator(dict(zip(self.output_placeholders, self.outputs, strict=True))).visit(self.body)  # type: ignore[no-any-return]
+        outputs = dict(zip(self.output_placeholders, self.outputs, strict=True))
+        statement: Stmt = TensorMutator(outputs).visit(self.body)
+        return statement
 
     def __repr__(self) -> str:
         return f"hybrid({self.name}, {hex(id(self))})"

@@ -262,9 +262,9 @@ class _Evaluation(Functor):
     def _affine(self, index: PrimExpr) -> list[int] | None:
         """Return the coefficient of each axis and the constant, axes counted from zero."""
         row = detect_linear_equation(index, self.vars)
-        if not row or not all(isinstance(c, IntImm) for c in row):
+        values = [c.value for c in row if isinstance(c, IntImm)]
+        if not row or len(values) < len(row):
             return None
-        values = [c.value for c in row]  # type: ignore[attr-defined]
         values[-1] += sum(c * s for c, s in zip(values, self.starts, strict=False))
         return values
 

@@ -169,11 +169,8 @@ class _Blocks:
     def _block(
         self, op: ComputeOp, axes: Sequence[IterVar], loops: Sequence[Var], name: str, outputs: Sequence[int]
     ) -> Stmt:
-        own: dict[Var, PrimExpr] = {a.var: Var(f"v_{a.var.name}", a.var.dtype) for a in axes}
-        iter_vars = tuple(
-            IterVar(substitute(domain(a), own), own[a.var], a.iter_type, span=a.span)  # type: ignore[arg-type]
-            for a in axes
-        )
+        own = {a.var: Var(f"v_{a.var.name}", a.var.dtype) for a in axes}
+        iter_vars = tuple(IterVar(substitute(domain(a), own), own[a.var], a.iter_type, span=a.span) for a in axes)
         values: tuple[PrimExpr, ...] = tuple(loops)
         if not axes:
             dtype = self._types.dtype or "int32"
@@ -269,7 +266,8 @@ class _Elements(Mutator):
 
     def as_written(self, e: PrimExpr) -> PrimExpr:
         """Return an expression of a definition as one of the block."""
-        return self.visit(self._types.value(e))  # type: ignore[no-any-return]
+        rewritten: PrimExpr = self.visit(self._types.value(e))
+        return rewritten
 
     def visit_Var(self, n: Var) -> PrimExpr:
         return self._variables.get(n, n)

@@ -177,7 +177,8 @@ class _Matcher(Mutator):
 
 def _matched(e: PrimExpr, matcher: _Matcher, axes: Mapping[IterVar, IterVar]) -> PrimExpr:
     if not isinstance(e, Reduce):
-        return matcher.visit(e)  # type: ignore[no-any-return]
+        matched: PrimExpr = matcher.visit(e)
+        return matched
     source, init = (tuple(matcher.visit(part) for part in parts) for parts in (e.source, e.init))
     over = tuple(axes[axis] for axis in e.axis if axis in axes)
     return Reduce(e.combiner, source, over, matcher.visit(e.condition), e.value_index, init)
@@ -202,7 +203,8 @@ def _same_reducer(a: CommReducer, b: CommReducer) -> bool:
 
 def _canonical(e: PrimExpr, analyzer: Analyzer) -> PrimExpr:
     chosen: PrimExpr = _Choices().visit(e)
-    return _Simplified(analyzer).visit(analyzer.simplify(chosen))  # type: ignore[no-any-return]
+    simplified: PrimExpr = _Simplified(analyzer).visit(analyzer.simplify(chosen))
+    return simplified
 
 
 class _Choices(Mutator):

@@ -121,11 +121,13 @@ class _Reader:
         return read_rows(entry(written, "rows", where), f"{where}.rows", leaves, self._tensor, self._axes)
 
     def _roots(self, nodes: list[Node], written: object, where: str) -> list[PrimExpr]:
-        roots = [nodes[integer(number, where, len(nodes))] for number in items(written, where)]
-        for root in roots:
+        roots: list[PrimExpr] = []
+        for number in items(written, where):
+            root = nodes[integer(number, where, len(nodes))]
             if not isinstance(root, PrimExpr):
                 raise wrong(where, "the rows of expressions", root)
-        return roots  # type: ignore[return-value]
+            roots.append(root)
+        return roots
 
     def _expressions(self, written: object, where: str) -> list[PrimExpr]:
         return self._roots(self._rows(written, where, self._outer), entry(written, "roots", where), f"{where}.roots")
@@ -140,7 +142,8 @@ class _Reader:
         name, tag = (text(entry(written, key, where), f"{where}.{key}") for key in ("compute", "tag"))
         names = [text(n, f"{where}.axes") for n in items(entry(written, "axes", where), f"{where}.axes")]
         made = compute(shape, self._body(written, where), name, tag, varargs_names=names)
-        return (made[0] if isinstance(made, tuple) else made).op  # type: ignore[no-any-return]
+        first: Tensor = made[0] if isinstance(made, tuple) else made
+        return first.op
 
     def _body(self, written: object, where: str) -> Callable[..., tuple[PrimExpr, ...]]:
         def define(*indices: Var) -> tuple[PrimExpr, ...]:

@@ -197,7 +197,8 @@ class ThreadMerger(TensorMutator):
                 raise ScheduleError(
                     f"bind: thread axis {n.node.thread_tag!r} must have one extent, got {outer} and {n.value} inside"
                 )
-            return self.visit(n.body)  # type: ignore[no-any-return]
+            body: Stmt = self.visit(n.body)
+            return body
         self._threads[n.node.var] = n.value
         result: Stmt = self.visit_Node(n)
         del self._threads[n.node.var]

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 from compiler.ir.error import TVMError, show
 from compiler.ir.expr.primexpr import IterVar
@@ -153,7 +153,7 @@ def primitive(method: F) -> F:
         return result
 
     _PRIMITIVES.add(recorded)
-    return recorded  # type: ignore[return-value]
+    return cast(F, recorded)
 
 
 @contextmanager

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
@@ -180,10 +182,11 @@ class _Lanes(Mutator):
     def lane(self, e: PrimExpr, lane: PrimExpr) -> PrimExpr:
         """Return one lane of a vector, or a scalar unchanged."""
         if dt.lanes(e.dtype) == 1:
-            return self.visit(e)  # type: ignore[no-any-return]
-        rule = getattr(self, f"_lane_of_{type(e).__name__}", None)
+            scalar: PrimExpr = self.visit(e)
+            return scalar
+        rule: Callable[[PrimExpr, PrimExpr], PrimExpr] | None = getattr(self, f"_lane_of_{type(e).__name__}", None)
         if rule is not None:
-            return rule(e, lane)  # type: ignore[no-any-return]
+            return rule(e, lane)
         changes = {name: self.lane(getattr(e, name), lane) for name in e.children}
         return rebuild(e, **changes)
 
@@ -192,7 +195,9 @@ class _Lanes(Mutator):
         if count > 1:
             step, within = lane // count, lane % count
             return self.lane(e.base, within) + self.lane(e.stride, within) * step
-        return self.visit(e.base) + self.visit(e.stride) * cast(e.base.dtype, lane)  # type: ignore[no-any-return]
+        base: PrimExpr = self.visit(e.base)
+        stride: PrimExpr = self.visit(e.stride)
+        return base + stride * cast(e.base.dtype, lane)
 
     def _lane_of_Broadcast(self, e: Broadcast, lane: PrimExpr) -> PrimExpr:
         count = dt.lanes(e.value.dtype)
