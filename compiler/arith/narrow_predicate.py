@@ -47,7 +47,7 @@ def narrow_predicate_expression(expr: PrimExpr, free_parameters: Mapping[Var, Ra
     >>> narrow_predicate_expression(i < j, {j: Range(2, 8)})
     i < 2
     """
-    narrowed: PrimExpr = _Narrow(free_parameters).visit(expr, False)
+    narrowed: PrimExpr = _VariableEliminator(free_parameters).visit(expr, False)
     return narrowed
 
 
@@ -100,7 +100,7 @@ class _Extreme(RewriteFunctor):
         return rebuild(n, a=self.visit(n.a, side if n.b.value > 0 else -side))
 
 
-class _Narrow(RewriteFunctor):
+class _VariableEliminator(RewriteFunctor):
     """Narrows conditions; ``negated`` is whether the condition stands under an odd number of negations."""
 
     def __init__(self, ranges: Mapping[Var, Range]) -> None:

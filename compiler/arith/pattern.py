@@ -32,19 +32,19 @@ from compiler.ir.expr.lanes import lane_count
 from compiler.ir.expr.primexpr import PrimExpr
 
 
-class Ordered(tuple[str, ...]):
+class OrderedRule(tuple[str, ...]):
     """A rule of which no operands are exchanged but those of the operation at the root."""
 
     __slots__ = ()
 
 
-class Fixed(tuple[str, ...]):
+class FixedRule(tuple[str, ...]):
     """A rule of which no operands are exchanged."""
 
     __slots__ = ()
 
 
-Rule = tuple[str, str] | tuple[str, str, str] | Ordered | Fixed
+Rule = tuple[str, str] | tuple[str, str, str] | OrderedRule | FixedRule
 
 
 def ordered(pattern: str, result: str, *condition: str) -> Rule:
@@ -52,12 +52,12 @@ def ordered(pattern: str, result: str, *condition: str) -> Rule:
 
     Where the result depends on that order, as in ``min(x, y) - y`` → ``min(x - y, 0)``, there is a rule for each.
     """
-    return Ordered((pattern, result, *condition))
+    return OrderedRule((pattern, result, *condition))
 
 
 def fixed(pattern: str, result: str, *condition: str) -> Rule:
     """Return a rule whose pattern matches operands in the order in which they are written."""
-    return Fixed((pattern, result, *condition))
+    return FixedRule((pattern, result, *condition))
 
 
 Matcher = Callable[[object, object], PrimExpr | None]
@@ -172,7 +172,7 @@ def _orders(p: Pattern, deeply: bool = True) -> Iterator[Pattern]:
 def _patterns(rule: Rule) -> Iterator[Pattern]:
     """Yield what a rule matches."""
     pattern = parse_pattern(rule[0])
-    return iter([pattern]) if isinstance(rule, Fixed) else _orders(pattern, not isinstance(rule, Ordered))
+    return iter([pattern]) if isinstance(rule, FixedRule) else _orders(pattern, not isinstance(rule, OrderedRule))
 
 
 def _products(lists: list[list[Pattern]]) -> Iterator[tuple[Pattern, ...]]:

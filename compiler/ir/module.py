@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
-from compiler.ir.expr.renamed_calls import RenamedCalls
+from compiler.ir.expr.renamed_calls import CallRenamer
 from compiler.ir.extension import extension_point
 from compiler.ir.function import BaseFunc, DefinedName, GlobalVar, as_function
 from compiler.ir.instrument import active_instruments
@@ -235,7 +235,7 @@ class IRModule(Scriptable):
         for name in names:
             if names.count(name) > 1:
                 raise ArgumentError(f"replace_global_vars: two functions would be named {name!r}")
-        calls = RenamedCalls(renamed)
+        calls = CallRenamer(renamed)
         functions = {}
         for var, func in self.functions.items():
             changed = calls.visit(func)

@@ -37,7 +37,7 @@ from compiler.ir.functor import Functor
 
 
 @dataclass(frozen=True, slots=True)
-class Fused:
+class FusedIterator:
     """Splits that make up one iterator: ``value == mark + offset`` where ``value`` is the sum of the splits.
 
     ``splits`` stand from the outermost to the innermost, of which the scale is 1.
@@ -73,8 +73,8 @@ class IterMapRewriter(Functor):
         self.padding = Padding(analyzer)
         self._values: dict[Var, IterSumExpr] = {}
         self.input_marks: list[IterMark] = []
-        self.constraints: list[Fused] = []
-        self._marks: dict[tuple[object, ...], Fused] = {}
+        self.constraints: list[FusedIterator] = []
+        self._marks: dict[tuple[object, ...], FusedIterator] = {}
         for var, domain in input_iters.items():
             extent = analyzer.simplify(domain.extent)
             is_trivial = analyzer.can_prove_equal(extent, 1)
@@ -246,7 +246,7 @@ class IterMapRewriter(Functor):
 
     def _fused(
         self, digits: Sequence[IterSplitExpr], groups: Sequence[tuple[IterSplitExpr, PrimExpr]], extent: PrimExpr
-    ) -> Fused:
+    ) -> FusedIterator:
         key = _key(digits)
         fused = self._marks.get(key)
         if fused is None:
@@ -256,7 +256,7 @@ class IterMapRewriter(Functor):
                 offset = offset + shift * split.scale
             source = IterSumExpr(tuple(split for split, _ in reversed(groups)), const(0, dtype))
             mark = IterMark(source, extent)
-            fused = self._marks[key] = Fused(tuple(digits), mark, self._simplify(offset))
+            fused = self._marks[key] = FusedIterator(tuple(digits), mark, self._simplify(offset))
         return fused
 
     def _in_order(
@@ -332,7 +332,7 @@ class IterMapRewriter(Functor):
         return [splits[at]], splits[at], const(0, splits[at].dtype)
 
     def _matched(
-        self, constraint: Fused, splits: list[IterSplitExpr], at: int, scale: PrimExpr
+        self, constraint: FusedIterator, splits: list[IterSplitExpr], at: int, scale: PrimExpr
     ) -> list[IterSplitExpr] | None:
         taken = [splits[at]]
         for part in constraint.splits[-2::-1]:
@@ -362,7 +362,7 @@ class IterMapRewriter(Functor):
         if len(groups) > 1:
             fused = self._fused(digits, groups, extent)
         else:
-            fused = Fused(tuple(digits), _own(groups[0]), groups[0][1])
+            fused = FusedIterator(tuple(digits), _own(groups[0]), groups[0][1])
         start = s.base + fused.offset * unit
         low, high = const(0, e.dtype), fused.mark.extent
         if lower is not None:
@@ -382,7 +382,7 @@ class IterMapRewriter(Functor):
         if (lower is not None and prove(value < lower)) or (upper is not None and prove(value >= upper)):
             raise NotAffine(f"{value} is outside of its bounds {lower} and {upper}")
 
-    def _replace(self, fused: Fused, low: PrimExpr, high: PrimExpr) -> None:
+    def _replace(self, fused: FusedIterator, low: PrimExpr, high: PrimExpr) -> None:
         """Let a fused iterator run from ``low`` up to, but without, ``high``."""
         source = fused.mark.source
         if isinstance(source, IterSumExpr):
@@ -390,7 +390,7 @@ class IterMapRewriter(Functor):
         else:
             source = IterSumExpr((IterSplitExpr(fused.mark),), self._simplify(low * -1))
         mark = IterMark(source, self._simplify(high - low))
-        narrowed = Fused(fused.splits, mark, self._simplify(fused.offset + low))
+        narrowed = FusedIterator(fused.splits, mark, self._simplify(fused.offset + low))
         key = _key(fused.splits)
         self._marks[key] = narrowed
         self.constraints = [c for c in self.constraints if _key(c.splits) != key] + [narrowed]

@@ -59,7 +59,7 @@ class _Elementwise(_Plan):
         return (int(inlined), rng.choice(_LANES))
 
 
-class _Tiled(_Plan):
+class _TiledOperation(_Plan):
     """The sizes of the tiles of a reduction, three of each axis, one of each that is reduced; whether to unroll."""
 
     def __init__(self, op: ComputeOp) -> None:
@@ -95,7 +95,7 @@ class Sketch:
             return state
         at = rng.choice(places)
         new, old = self._plans[at].sample(rng), state.decisions[at]
-        if rng.random() < 0.5 and isinstance(self._plans[at], _Tiled):
+        if rng.random() < 0.5 and isinstance(self._plans[at], _TiledOperation):
             new = self._with_one_axis_of(old, new, at, rng)
         return State((*state.decisions[:at], new, *state.decisions[at + 1 :]))
 
@@ -122,7 +122,7 @@ class Sketch:
             s[op].compute_inline()
         owners: dict[Operation, Operation] = {}
         for op in self.dag.ops:
-            if isinstance(plans[op], _Tiled):
+            if isinstance(plans[op], _TiledOperation):
                 owner = self._owner(op, inlined)
                 owners.setdefault(owner if owner not in owners else op, op)
         for owner, op in owners.items():
@@ -147,7 +147,7 @@ class Sketch:
     def _plan(self, op: Operation) -> _Plan:
         if not isinstance(op, ComputeOp) or len(op.body) != 1 or not op.axis:
             return _Plan()
-        return _Tiled(op) if op.reduce_axis else _Elementwise(op not in self.dag.outputs)
+        return _TiledOperation(op) if op.reduce_axis else _Elementwise(op not in self.dag.outputs)
 
     def _owner(self, op: Operation, inlined: set[Operation]) -> Operation:
         """Return the operation in whose tiles a reduction is computed: what its elements go into, or itself."""

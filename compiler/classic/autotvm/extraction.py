@@ -73,7 +73,7 @@ def extract_from_multiple_program(
 
 def _of_strategies(module: IRModule, target: Target, ops: Sequence[RelayOp] | None) -> list[Workload]:
     """Return the workloads that the strategies of operators ask about."""
-    with _Recorded() as recorded:
+    with _WorkloadRecorder() as recorded:
         for call in _calls(InferType()(module)):
             if ops is None or call.op in ops:
                 _ask(operator_of(call), call, target)
@@ -124,7 +124,7 @@ def _ask(op: RelayOp, call: Call, target: Target) -> None:
     select_implementation(op, call.attrs, inputs, call.checked_type, target)
 
 
-class _Recorded(DispatchContext):
+class _WorkloadRecorder(DispatchContext):
     """Notes which workloads are asked about, and chooses defaults."""
 
     def __init__(self) -> None:

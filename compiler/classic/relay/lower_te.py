@@ -143,7 +143,7 @@ def remove_standalone_reshapes() -> Pass:
 
     def remove(mod: IRModule, ctx: PassContext) -> IRModule:
         functions: dict[GlobalVar | str, BaseFunc] = {
-            var: _WithoutReshapes(f).rewrite(f) if isinstance(f, Function) else f for var, f in mod.functions.items()
+            var: _ReshapeRemover(f).rewrite(f) if isinstance(f, Function) else f for var, f in mod.functions.items()
         }
         return IRModule(functions, mod.type_definitions, attrs=mod.attrs)
 
@@ -154,7 +154,7 @@ def remove_standalone_reshapes() -> Pass:
 register_func("relay._transform.RemoveStandaloneReshapes", remove_standalone_reshapes)
 
 
-class _WithoutReshapes(GraphMutator):
+class _ReshapeRemover(GraphMutator):
     def __init__(self, function: Function) -> None:
         super().__init__()
         self._read: dict[Var, RelayExpr] = {}

@@ -80,16 +80,16 @@ class GraphProgram:
 
 def graph_program(main: Function) -> GraphProgram:
     """Return the calls that a type-checked function consists of; operators outside of groups are kernels too."""
-    return _Flattening(main).program
+    return _GraphFlattener(main).program
 
 
 def graph_values(main: Function) -> tuple[GraphProgram, Mapping[RelayExpr, list[int]]]:
     """Return the calls of a function, as :func:`graph_program` does, and the values of its expressions."""
-    flattening = _Flattening(main)
+    flattening = _GraphFlattener(main)
     return flattening.program, flattening.values
 
 
-class _Flattening:
+class _GraphFlattener:
     def __init__(self, main: Function) -> None:
         self.program = GraphProgram()
         self.values: MutableMapping[RelayExpr, list[int]] = {}

@@ -46,13 +46,13 @@ _cache: OrderedDict[tuple[BuildOptions, StructuralKey], CompiledKernel] = Ordere
 class CompiledFunction:
     """A function and, once LLVM is done, its machine code."""
 
-    def __init__(self, signature: Signature, generate: Callable[[], llvm.Generated]) -> None:
+    def __init__(self, signature: Signature, generate: Callable[[], llvm.GeneratedModule]) -> None:
         self.signature = signature
         self._generate = generate
         self._native: NativeCode | None = None
 
     @property
-    def generated(self) -> llvm.Generated:
+    def generated(self) -> llvm.GeneratedModule:
         """What code generation made of the function, and of those that it calls."""
         return self._generate()
 
@@ -66,7 +66,7 @@ class CompiledFunction:
         return self._native
 
 
-def _linked(generated: llvm.Generated) -> NativeCode:
+def _linked(generated: llvm.GeneratedModule) -> NativeCode:
     target = generated.target
     if not target.is_host:
         raise BuildError(f"code for {target.triple} cannot run on this machine; get_source shows it")
@@ -78,7 +78,9 @@ def _linked(generated: llvm.Generated) -> NativeCode:
 class CompiledKernel(CompiledFunction):
     """The function of a group of operators, and what it was lowered from."""
 
-    def __init__(self, lowered: LoweredKernel, signature: Signature, generate: Callable[[], llvm.Generated]) -> None:
+    def __init__(
+        self, lowered: LoweredKernel, signature: Signature, generate: Callable[[], llvm.GeneratedModule]
+    ) -> None:
         super().__init__(signature, generate)
         self.lowered = lowered
 
@@ -203,7 +205,7 @@ class KernelCompiler:
             instrument.kernel_lowered(name, function, lowered.outputs, lowered.prim_func)
         return CompiledKernel(lowered, signatures[0], self._generation(target, signatures, text))
 
-    def _generation(self, target: Target, signatures: list[Signature], text: str) -> Callable[[], llvm.Generated]:
+    def _generation(self, target: Target, signatures: list[Signature], text: str) -> Callable[[], llvm.GeneratedModule]:
         """Return what waits for LLVM, which is at work already unless an instrument wants it to begin when asked."""
         if self._later:
             return cache(partial(_generate, target, signatures, text))
@@ -223,13 +225,13 @@ class KernelCompiler:
         return parts.host, host
 
 
-def _finished(future: Future[llvm.Generated], work: Callable[[], llvm.Generated]) -> llvm.Generated:
+def _finished(future: Future[llvm.GeneratedModule], work: Callable[[], llvm.GeneratedModule]) -> llvm.GeneratedModule:
     """Return what the thread generates; what a failed build took away from it, and another one needs, is made now."""
     return work() if future.cancelled() else future.result()
 
 
-def _generate(target: Target, signatures: list[Signature], text: str) -> llvm.Generated:
-    generated = llvm.Generated(target, signatures, text, False)
+def _generate(target: Target, signatures: list[Signature], text: str) -> llvm.GeneratedModule:
+    generated = llvm.GeneratedModule(target, signatures, text, False)
     if target.is_host:
         generated.object_code  # noqa: B018  made here, beside the next kernel's lowering
     return generated
@@ -282,7 +284,7 @@ class KernelModule(Module):
             self.import_module(kernels)
             launch_on_cuda(self, kernels)
 
-    def generated(self, name: str) -> llvm.Generated:
+    def generated(self, name: str) -> llvm.GeneratedModule:
         """Return what code generation made of one kernel or loop: its LLVM IR and its assembly."""
         return next(n for n in self._all if n.name == name).kernel.generated
 

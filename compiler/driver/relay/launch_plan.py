@@ -49,10 +49,10 @@ class GraphLaunchPlan:
 
 def graph_launch_plan(built: BuiltGraph) -> GraphLaunchPlan:
     """Return what a graph for a device with a source language launches; its host runs here, and launches nothing."""
-    return _Recording(built).made()
+    return _LaunchRecorder(built).made()
 
 
-class _Recording:
+class _LaunchRecorder:
     """Calls the operators of a graph, and notes their launches."""
 
     def __init__(self, built: BuiltGraph) -> None:

@@ -59,10 +59,10 @@ def plan_memory(program: GraphProgram) -> MemoryPlan:
 
     Parameters and constants keep their own, outputs are never overwritten, and no call writes to what it reads.
     """
-    return _Planning(program).plan
+    return _MemoryPlanner(program).plan
 
 
-class _Planning:
+class _MemoryPlanner:
     def __init__(self, program: GraphProgram) -> None:
         self._bytes = [type_bytes(t) for t in program.types]
         self.plan = MemoryPlan([-1] * len(program.types))

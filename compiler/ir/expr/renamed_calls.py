@@ -8,10 +8,10 @@ from typing import Any
 from compiler.ir.functor import Mutator
 from compiler.ir.node import Node, rebuild
 
-__all__ = ["RenamedCalls"]
+__all__ = ["CallRenamer"]
 
 
-class RenamedCalls(Mutator):
+class CallRenamer(Mutator):
     """Replaces global variables, those of calls too, in functions of any level."""
 
     def __init__(self, replacements: Mapping[Node, Node]) -> None:

@@ -21,7 +21,7 @@ def substitute(n: N, vmap: VarMap, fold: bool = False) -> N:
     Where a variable is defined (a loop, a let, a parameter) it stays, and so do its uses inside, and those for which a
     callable ``vmap`` returns None.  Buffers whose pointer, shape or offset changed are replaced consistently.
     """
-    replaced: N = (_Folding if fold else _Substitution)(vmap).apply(n)
+    replaced: N = (_FoldingSubstitution if fold else _Substitution)(vmap).apply(n)
     return replaced
 
 
@@ -91,7 +91,7 @@ class _Substitution(Mutator):
         return replaced
 
 
-class _Folding(_Substitution):
+class _FoldingSubstitution(_Substitution):
     def visit_BinaryOp(self, n: BinaryOp) -> PrimExpr:
         a, b = self.apply(n.a), self.apply(n.b)
         return n if a is n.a and b is n.b else binary(type(n), a, b)

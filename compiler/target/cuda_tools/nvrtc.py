@@ -9,14 +9,14 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Compiled", "NvrtcError", "compile_program"]
+__all__ = ["NvrtcError", "NvrtcResult", "compile_program"]
 
 
 class NvrtcError(Exception):
     """A compilation error, with the log of the compiler as its message."""
 
 
-class Compiled(NamedTuple):
+class NvrtcResult(NamedTuple):
     """What NVRTC makes of a program.
 
     ``cubin`` is empty if the options name no real architecture, such as ``sm_90``; the log is that of ptxas, too, if
@@ -28,7 +28,7 @@ class Compiled(NamedTuple):
     log: str
 
 
-def compile_program(library: ctypes.CDLL, source: bytes, name: bytes, options: list[str]) -> Compiled:
+def compile_program(library: ctypes.CDLL, source: bytes, name: bytes, options: list[str]) -> NvrtcResult:
     """Compile CUDA C."""
     program = ctypes.c_void_p()
     library.nvrtcCreateProgram(ctypes.byref(program), source, name, 0, None, None)
@@ -39,7 +39,7 @@ def compile_program(library: ctypes.CDLL, source: bytes, name: bytes, options: l
         if status:
             raise NvrtcError(log or f"NVRTC failed with status {status}")
         ptx, cubin = (_read(library, program, what) for what in ("PTX", "CUBIN"))
-        return Compiled(ptx.rstrip(b"\0"), cubin, log)
+        return NvrtcResult(ptx.rstrip(b"\0"), cubin, log)
     finally:
         library.nvrtcDestroyProgram(ctypes.byref(program))
 

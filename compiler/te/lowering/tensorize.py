@@ -125,7 +125,7 @@ def check_match(stage: Stage, region: TensorizedRegion, intrin: TensorIntrin, va
         if own.dtype != other.dtype:
             raise _mismatch(intrin, f"it computes {other.dtype}, and {op.name!r} {own.dtype}")
         if not _same(substitute(own, values), substitute(other, values), analyzer):
-            shown = _Simplified(analyzer)
+            shown = _IndexSimplifier(analyzer)
             raise _mismatch(intrin, f"provided {shown.visit(own)}, declared {shown.visit(other)}")
 
 
@@ -203,7 +203,7 @@ def _same_reducer(a: CommReducer, b: CommReducer) -> bool:
 
 def _canonical(e: PrimExpr, analyzer: Analyzer) -> PrimExpr:
     chosen: PrimExpr = _Choices().visit(e)
-    simplified: PrimExpr = _Simplified(analyzer).visit(analyzer.simplify(chosen))
+    simplified: PrimExpr = _IndexSimplifier(analyzer).visit(analyzer.simplify(chosen))
     return simplified
 
 
@@ -219,7 +219,7 @@ class _Choices(Mutator):
         return n if args is n.args else Call(n.dtype, n.op, args)
 
 
-class _Simplified(Mutator):
+class _IndexSimplifier(Mutator):
     """Simplifies the indices of reads."""
 
     def __init__(self, analyzer: Analyzer) -> None:

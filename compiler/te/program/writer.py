@@ -12,7 +12,7 @@ from compiler.ir.node import Node
 from compiler.te.definition.dataflow import post_dfs_order
 from compiler.te.definition.operation import ComputeOp, PlaceholderOp, domain
 from compiler.te.definition.tensor import Operation, Tensor
-from compiler.te.program.expression_writer import Leaf, Rows, unsupported
+from compiler.te.program.expression_writer import ExpressionTable, Leaf, unsupported
 from compiler.te.program.format import MAX_BYTES, VERSION, NotExpressible, Values
 from compiler.te.scheduling.primitives import Primitive
 from compiler.te.scheduling.schedule import Schedule
@@ -94,8 +94,8 @@ class _Writer:
             return ["axis", self._axes[self._axis_of[var]]]
         return ["variable", self._variables.setdefault(var, len(self._variables))]
 
-    def _rows(self, leaf: Leaf) -> Rows:
-        return Rows(leaf, self._number, self._axis_number)
+    def _rows(self, leaf: Leaf) -> ExpressionTable:
+        return ExpressionTable(leaf, self._number, self._axis_number)
 
     def _expressions(self, roots: Sequence[PrimExpr]) -> Object:
         """Write expressions that are not part of a computation: extents, arguments of primitives."""

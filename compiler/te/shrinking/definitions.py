@@ -60,7 +60,7 @@ def redefine(
         else:
             assert isinstance(op, ComputeOp)
             axes = {a.var: _resized(a, sizes[dimensions.class_of(a.var)]) for a in op.root_iter_vars}
-            rewrite = _Redefinition(axes, made)
+            rewrite = _ShrunkDefinition(axes, made)
             body = tuple(rewrite.visit(e) for e in op.body)
             made[op] = ComputeOp(op.name, op.tag, op.attrs, tuple(axes[a.var] for a in op.axis), body)
     return made
@@ -71,7 +71,7 @@ def _resized(axis: IterVar, extent: int) -> IterVar:
     return IterVar(Range.from_fields(const(0, dtype), const(extent, dtype)), Var(axis.var.name, dtype), axis.iter_type)
 
 
-class _Redefinition(Mutator):
+class _ShrunkDefinition(Mutator):
     """Puts new axes and tensors in place of others."""
 
     def __init__(self, axes: Mapping[Var, IterVar], operations: Mapping[Operation, Operation]) -> None:

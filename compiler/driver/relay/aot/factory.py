@@ -91,7 +91,7 @@ class AOTExecutorFactoryModule(AotLibrary, ExecutorFactoryModule):
         symbol = f"{mangle_module_name(libmod_name)}_{ENTRY}"
         self.main: MainFunction = main_function(model.program, model.memory, model.calls, symbol, target)
         code = legalize_narrow_floats(self.main.module, rounds_each=True)
-        self._generated: llvm.Generated | SourceCode = (
+        self._generated: llvm.GeneratedModule | SourceCode = (
             source_code(code, target.kind) if target.kind in LANGUAGES else llvm.codegen(code, target)
         )
         constants: dict[str, NDArray] = dict(

@@ -71,10 +71,10 @@ def main_function(
 
     A call has no kernel if the result is the input's memory under another shape.
     """
-    return _Writing(program, memory, kernels).finish(symbol, target)
+    return _MainFunctionWriter(program, memory, kernels).finish(symbol, target)
 
 
-class _Writing:
+class _MainFunctionWriter:
     def __init__(self, program: GraphProgram, memory: MemoryPlan, kernels: Sequence[LoweredKernel | None]) -> None:
         self._program = program
         self._owners = value_owners(program)

@@ -9,7 +9,7 @@ from compiler.runtime.llvm import require_llvm
 
 _HOMES = {
     "compiler.target.assembly_summary": ("assembly_summary",),
-    "compiler.target.codegen.llvm.generate": ("Generated", "codegen", "described", "emit", "linked_object_code"),
+    "compiler.target.codegen.llvm.generate": ("GeneratedModule", "codegen", "described", "emit", "linked_object_code"),
     "compiler.target.codegen.llvm.kernels": ("kernel_code",),
     "compiler.target.codegen.llvm.machine_code": ("runtime_module",),
 }
@@ -18,7 +18,7 @@ __all__ = [name for names in _HOMES.values() for name in names]
 
 if TYPE_CHECKING:
     from compiler.target.assembly_summary import assembly_summary as assembly_summary
-    from compiler.target.codegen.llvm.generate import Generated as Generated
+    from compiler.target.codegen.llvm.generate import GeneratedModule as GeneratedModule
     from compiler.target.codegen.llvm.generate import codegen as codegen
     from compiler.target.codegen.llvm.generate import described as described
     from compiler.target.codegen.llvm.generate import emit as emit

@@ -32,7 +32,7 @@ from compiler.tir.statements.function import PrimFunc
 T = TypeVar("T")
 
 
-class Generated:
+class GeneratedModule:
     """The LLVM module of a lowered module; later stages are computed on first access.
 
     Debug locations (``with_locations``) that LLVM's optimiser drops are restored.
@@ -95,7 +95,7 @@ def described(target: Target, signatures: Sequence[Signature], graph: str = "", 
     )
 
 
-def linked_object_code(parts: Sequence[tuple[Generated, dict[str, str]]], description: Description) -> bytes:
+def linked_object_code(parts: Sequence[tuple[GeneratedModule, dict[str, str]]], description: Description) -> bytes:
     """Link several modules into machine code with a description embedded."""
     module = pipeline.parse(_description(description))
     target = parts[0][0].target if parts else Target(description.target)
@@ -117,7 +117,7 @@ def _description(description: Description) -> str:
     )
 
 
-def codegen(module: IRModule, target: Target) -> Generated:
+def codegen(module: IRModule, target: Target) -> GeneratedModule:
     """Generate code for a lowered module.
 
     Instruments are notified of each stage.  The code has debug locations, which refer to lines and columns of the
@@ -138,7 +138,7 @@ def codegen(module: IRModule, target: Target) -> Generated:
     milliseconds = (time.perf_counter() - started) * 1e3
     for instrument in instruments:
         instrument.code_generated("emitted", "llvm", emitted, milliseconds)
-    generated, milliseconds = _timed(lambda: Generated(target, signatures, emitted, observed))
+    generated, milliseconds = _timed(lambda: GeneratedModule(target, signatures, emitted, observed))
     for instrument in instruments:
         instrument.code_generated("optimised", "llvm", generated.optimised, milliseconds)
     if instruments:

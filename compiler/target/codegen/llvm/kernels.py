@@ -20,7 +20,7 @@ from compiler.target.codegen.llvm import pipeline
 from compiler.target.codegen.llvm.allocations import stack_elements
 from compiler.target.codegen.llvm.builder import Builder
 from compiler.target.codegen.llvm.expressions import Expressions
-from compiler.target.codegen.llvm.generate import Generated, tidy
+from compiler.target.codegen.llvm.generate import GeneratedModule, tidy
 from compiler.target.codegen.llvm.gpus import DEVICES, LLVMDevice
 from compiler.target.codegen.llvm.selection.missing_types import placing_missing_types
 from compiler.target.codegen.llvm.state import FunctionState, ModuleState, suffix
@@ -44,7 +44,7 @@ _SHARED = 3
 """The address space of shared memory, on both kinds of devices."""
 
 
-def kernel_code(module: IRModule, target: Target, with_locations: bool = False) -> Generated:
+def kernel_code(module: IRModule, target: Target, with_locations: bool = False) -> GeneratedModule:
     """Compile kernels; debug locations refer to lines and columns of the printed module."""
     device = DEVICES[target.kind]
     cpu = target.mcpu or target.arch or device.cpu
@@ -63,7 +63,7 @@ def kernel_code(module: IRModule, target: Target, with_locations: bool = False) 
         signatures.append(signature)
     text = _with_stack(tidy(str(llvm)), device)
     _require_code(text, target, device, module)
-    return Generated(machine, signatures, text, with_locations)
+    return GeneratedModule(machine, signatures, text, with_locations)
 
 
 def _write(shared: ModuleState, device: LLVMDevice, func: PrimFunc, signature: Signature) -> None:

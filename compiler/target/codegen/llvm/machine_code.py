@@ -6,11 +6,11 @@ from compiler.ir.error import BuildError
 from compiler.runtime.modules.library import library_content
 from compiler.runtime.modules.module import Module
 from compiler.runtime.modules.native_code import NativeCode, ObjectCode
-from compiler.target.codegen.llvm.generate import Generated
+from compiler.target.codegen.llvm.generate import GeneratedModule
 from compiler.target.cpu.host_check import require_host_can_run
 
 
-def runtime_module(generated: Generated) -> Module:
+def runtime_module(generated: GeneratedModule) -> Module:
     """Create the runtime module, which generates machine code when a function is first called."""
 
     def code() -> NativeCode:

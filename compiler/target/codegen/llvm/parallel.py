@@ -25,7 +25,7 @@ from compiler.tir.statements.stmt import Allocate, AssertStmt, BufferStore, For
 from compiler.tir.trace import CALL_TRACE_PACKED
 
 
-class Outlined:
+class OutlinedLoop:
     """The outlined functions of a parallel loop."""
 
     def __init__(self, state: FunctionState, loop: For) -> None:

@@ -16,7 +16,7 @@ from compiler.ir.structural import structural_equal
 from compiler.target.codegen.llvm.allocations import STACK_BUDGET, stack_bytes, stack_elements
 from compiler.target.codegen.llvm.expressions import Expressions
 from compiler.target.codegen.llvm.memory import divisor
-from compiler.target.codegen.llvm.parallel import Outlined
+from compiler.target.codegen.llvm.parallel import OutlinedLoop
 from compiler.target.codegen.llvm.selection.speculation import is_speculatable
 from compiler.target.codegen.llvm.state import FunctionState
 from compiler.target.codegen.llvm.types import I32, I64, POINTER, constant, memory_type, null
@@ -202,7 +202,7 @@ class Statements(Functor):
         state.enter(after)
 
     def _parallel(self, n: For) -> None:
-        outlined = Outlined(self.state, n)
+        outlined = OutlinedLoop(self.state, n)
         inner = outlined.begin()
         writer = Statements(inner)
         writer.expressions.locator.statement(n)

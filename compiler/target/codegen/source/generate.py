@@ -25,7 +25,7 @@ from compiler.target.codegen.source.line_directives import LINE_DIRECTIVES, with
 from compiler.target.codegen.source.metal import METAL
 from compiler.target.codegen.source.names import identifier
 from compiler.target.codegen.source.opencl import OPENCL
-from compiler.target.codegen.source.program import Declared, Program
+from compiler.target.codegen.source.program import DeclaredFunction, Program
 from compiler.target.codegen.source.statements import Statements
 from compiler.target.codegen.source.webgpu import WEBGPU
 from compiler.tir.statements.function import PrimFunc
@@ -72,20 +72,20 @@ def source_code(module: IRModule, kind: str) -> SourceCode:
     return code
 
 
-def _declare(program: Program, functions: Sequence[tuple[str, PrimFunc]]) -> list[Declared]:
+def _declare(program: Program, functions: Sequence[tuple[str, PrimFunc]]) -> list[DeclaredFunction]:
     declared = []
     language = program.language
     described = signatures_of(functions, parallel=False)
     symbols = distinct([identifier(re.sub(r"\W", "_", each.symbol), language.reserved) for each, _ in described])
     for (name, func), (signature, sizes), symbol in zip(functions, described, symbols, strict=True):
         renamed = msgspec.structs.replace(signature, symbol=symbol)
-        function = Declared(func, renamed, sizes)
+        function = DeclaredFunction(func, renamed, sizes)
         program.functions[name] = program.functions[signature.name] = function
         declared.append(function)
     return declared
 
 
-def _write(program: Program, out: TextBuilder, function: Declared) -> None:
+def _write(program: Program, out: TextBuilder, function: DeclaredFunction) -> None:
     """Emit a function: its head, conversions of its parameters, and its body."""
     language, func, signature = program.language, function.func, function.signature
     statements = Statements(program, out, signature.returns)
@@ -120,7 +120,7 @@ def _write(program: Program, out: TextBuilder, function: Declared) -> None:
     out.line("}")
 
 
-def _joined(program: Program, declared: Sequence[Declared], bodies: TextBuilder) -> TextBuilder:
+def _joined(program: Program, declared: Sequence[DeclaredFunction], bodies: TextBuilder) -> TextBuilder:
     """Assemble the program, starting with the definitions that its functions turned out to need."""
     out = TextBuilder()
     text = "\n".join(line.text for line in bodies.lines) + str(program.definitions)

@@ -12,7 +12,7 @@ from compiler.ir.printing.text import TextBuilder
 from compiler.ir.types import PointerType, PrimType
 from compiler.target.codegen.source.device import DeviceRules, Head, Kernel, KernelParameter
 from compiler.target.codegen.source.lanes import without_vectors
-from compiler.target.codegen.source.program import Declared, Program
+from compiler.target.codegen.source.program import DeclaredFunction, Program
 from compiler.target.codegen.source.statements import Statements
 from compiler.target.codegen.source.tensor_cores import ACCUMULATOR, FRAGMENTS, elements_of_fragment
 from compiler.tir.expr import builtin
@@ -37,7 +37,7 @@ def is_kernel(func: PrimFunc) -> bool:
     return bool(facts.extents)
 
 
-def write_kernel(program: Program, out: TextBuilder, function: Declared) -> None:
+def write_kernel(program: Program, out: TextBuilder, function: DeclaredFunction) -> None:
     """Emit a kernel."""
     rules, func = program.language.device, function.func
     if rules is None:
@@ -58,7 +58,7 @@ def write_kernel(program: Program, out: TextBuilder, function: Declared) -> None
     _write(statements, head, function, facts)
 
 
-def _write(statements: KernelStatements, head: Head, function: Declared, facts: _KernelFacts) -> None:
+def _write(statements: KernelStatements, head: Head, function: DeclaredFunction, facts: _KernelFacts) -> None:
     out = statements.out
     with ExitStack() as of:
         for node in (function.func, *facts.launches):
@@ -75,7 +75,7 @@ def _write(statements: KernelStatements, head: Head, function: Declared, facts: 
         out.line("}")
 
 
-def _parameters(statements: KernelStatements, function: Declared, facts: _KernelFacts) -> list[KernelParameter]:
+def _parameters(statements: KernelStatements, function: DeclaredFunction, facts: _KernelFacts) -> list[KernelParameter]:
     language, names = statements.program.language, statements.names
     parameters = []
     for var, described in zip(function.func.params, function.signature.parameters, strict=True):

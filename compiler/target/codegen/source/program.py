@@ -13,11 +13,11 @@ from compiler.target.codegen.source.language import KEYWORDS, Language
 from compiler.target.codegen.source.names import Names
 from compiler.tir.statements.function import PrimFunc
 
-__all__ = ["Declared", "Program"]
+__all__ = ["DeclaredFunction", "Program"]
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class DeclaredFunction:
     """A declared function of the program; its shape variables (``sizes``) are passed after the arguments.
 
     ``head`` is its result, name and parameters, once generated.
@@ -35,7 +35,7 @@ class Program:
 
     Attributes
     ----------
-    functions : dict of str to Declared
+    functions : dict of str to DeclaredFunction
         The functions by their names in the module and by their symbols.
     messages : list of str
         Messages of assertions; a function that returns ``n > 0`` failed with message ``n - 1``.
@@ -47,7 +47,7 @@ class Program:
     """
 
     language: Language
-    functions: dict[str, Declared] = field(default_factory=dict)
+    functions: dict[str, DeclaredFunction] = field(default_factory=dict)
     messages: list[str] = field(default_factory=list)
     definitions: dict[str, list[str]] = field(default_factory=dict)
     globals: set[str] = field(default_factory=set)

@@ -14,7 +14,7 @@ from compiler.ir.printing.text import TextBuilder
 from compiler.target.codegen.signatures import returned_type
 from compiler.target.codegen.source.expressions import Expressions
 from compiler.target.codegen.source.packed_calls import write_packed_call
-from compiler.target.codegen.source.program import Declared, Program
+from compiler.target.codegen.source.program import DeclaredFunction, Program
 from compiler.tir.expr import builtin
 from compiler.tir.statements.producer_stmt import Prefetch
 from compiler.tir.statements.stmt import (
@@ -246,7 +246,7 @@ class Statements(Functor):
 
         post_order_visit(e, make)
 
-    def _callee(self, n: Call) -> Declared | None:
+    def _callee(self, n: Call) -> DeclaredFunction | None:
         if isinstance(n.op, GlobalVar):
             callee = self.program.functions.get(n.op.name_hint)
             if callee is None:
@@ -256,7 +256,7 @@ class Statements(Functor):
             return self.program.functions.get(n.args[0].value)
         return None
 
-    def _call(self, callee: Declared, args: tuple[PrimExpr, ...]) -> str:
+    def _call(self, callee: DeclaredFunction, args: tuple[PrimExpr, ...]) -> str:
         """Emit the call of a function of the program; return the variable that holds its result."""
         signature = callee.signature
         if callee.func.buffer_map or len(args) != len(callee.func.params):
