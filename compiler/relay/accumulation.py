@@ -12,6 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from compiler.ir.attrs import Attrs
+from compiler.relay.operator import Reference
+
 __all__ = ["ACCUMULATING", "HALF_TYPES", "reference_in_float32", "widened_attrs"]
 
 HALF_TYPES = frozenset({"float16", "bfloat16"})
@@ -43,13 +46,13 @@ def widened_attrs(attrs: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def reference_in_float32(reference: Any) -> Any:
+def reference_in_float32(reference: Reference) -> Reference:
     """Return a NumPy reference that computes half-precision floats in ``float32``.
 
     It rounds the result to half precision once, unless the attributes ask for a wider type.
     """
 
-    def run(attrs: Any, *values: Any) -> Any:
+    def run(attrs: Attrs, *values: Any) -> object:
         half = next((dtype for dtype in map(str, _dtypes(values)) if dtype in HALF_TYPES), None)
         if half is None:
             return reference(attrs, *values)
@@ -61,13 +64,13 @@ def reference_in_float32(reference: Any) -> Any:
     return run
 
 
-def _dtypes(values: Any) -> list[np.dtype[Any]]:
+def _dtypes(values: object) -> list[np.dtype[Any]]:
     if isinstance(values, (tuple, list)):
         return [dtype for value in values for dtype in _dtypes(value)]
     return [np.asarray(values).dtype]
 
 
-def _dtype_named(values: Any, name: str) -> np.dtype[Any]:
+def _dtype_named(values: object, name: str) -> np.dtype[Any]:
     return next(dtype for dtype in _dtypes(values) if str(dtype) == name)
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from compiler.ir.expr import RelayExpr
 from compiler.ir.node import Node, node
 from compiler.ir.types import Type, TypeVar
-from compiler.relay.expr import Call, Expr, Var, as_expr, make_call
+from compiler.relay.expr import Call, Expr, ExprLike, Var, as_expr, make_call
 from compiler.relay.ty import GlobalTypeVar
 
 __all__ = [
@@ -43,7 +43,7 @@ class Constructor(Expr):
     def __post_init__(self) -> None:
         object.__setattr__(self, "inputs", tuple(self.inputs))
 
-    def __call__(self, *args: Any) -> Call:
+    def __call__(self, *args: ExprLike) -> Call:
         return make_call(self, args)
 
 

@@ -10,7 +10,7 @@ from compiler.ir.expr import RelayExpr
 from compiler.ir.node import rebuild
 from compiler.ir.origin import derived_from
 from compiler.relay.analysis.variables import free_vars
-from compiler.relay.expr import GraphExpr, Var, as_expr
+from compiler.relay.expr import ExprLike, GraphExpr, Var, as_expr
 from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.function import Function
 
@@ -19,7 +19,7 @@ __all__ = [
 ]
 
 
-def bind(expr: GraphExpr, binds: Mapping[Var, Any]) -> Any:
+def bind(expr: GraphExpr, binds: Mapping[Var, ExprLike]) -> Any:
     """Substitute expressions for free variables, or for parameters of a function; the very same where nothing is bound.
 
     A function loses the parameters that are bound, and gets those that the new expressions use::
@@ -47,9 +47,9 @@ def bind(expr: GraphExpr, binds: Mapping[Var, Any]) -> Any:
 
 
 class _Bind(ExprMutator):
-    def __init__(self, values: Mapping[Var, Any]) -> None:
+    def __init__(self, values: Mapping[Var, RelayExpr]) -> None:
         super().__init__()
         self._values = values
 
-    def visit_var(self, var: Var) -> Any:
+    def visit_var(self, var: Var) -> RelayExpr:
         return self._values.get(var, var)

@@ -97,6 +97,13 @@ class Expr(ExprArithmetic, Placed, RelayExpr):
         return format_of(self).astext(self, show_meta_data, annotate)
 
 
+def expect(kind: type[T], value: object) -> T:
+    """Return a value of which it is known, but not by its static type, that it is of a class."""
+    if not isinstance(value, kind):
+        raise TypeError(f"expected {kind.__name__}, got {type(value).__name__}")
+    return value
+
+
 def as_expr(value: Any) -> Any:
     """Return the expression that a value stands for: a :class:`TupleWrapper` its tuple, a list or tuple a
     :class:`Tuple`.
@@ -108,7 +115,7 @@ def as_expr(value: Any) -> Any:
     return value
 
 
-def _exprs(owner: str, values: Iterable[ExprLike]) -> tuple[Any, ...]:
+def _exprs(owner: str, values: Iterable[ExprLike]) -> tuple[RelayExpr, ...]:
     return tuple([v if isinstance(v, RelayExpr) else expr_of(owner, v) for v in values])
 
 
@@ -236,7 +243,7 @@ class Tuple(Expr):
         """Return whether it has fields: the empty tuple is a constant."""
         return bool(self.fields)
 
-    def __getitem__(self, index: int) -> Any:
+    def __getitem__(self, index: int) -> RelayExpr:
         return self.fields[index]
 
     def __len__(self) -> int:

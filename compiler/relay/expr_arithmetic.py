@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["ExprArithmetic", "apply"]
 
 
-def apply(name: str, *args: Any, **attrs: object) -> Expr:
+def apply(name: str, *args: object, **attrs: object) -> Expr:
     """Return the call of an operator by name, as operators are registered in a higher layer."""
     operator: Any = Op.get(name)
     call: Expr = operator(*args, **attrs)

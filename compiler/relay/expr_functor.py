@@ -6,14 +6,15 @@ that it is a rule for.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from compiler.ir.expr import RelayExpr
 from compiler.ir.function import GlobalVar
 from compiler.ir.functor import RewriteFunctor
 from compiler.ir.node import rebuild, same_items
 from compiler.ir.op import Op
-from compiler.relay.adt import Clause, Constructor, Match, PatternConstructor, PatternTuple, PatternVar
-from compiler.relay.expr import Call, Constant, If, Let, Tuple, TupleGetItem, Var
+from compiler.relay.adt import Clause, Constructor, Match, Pattern, PatternConstructor, PatternTuple, PatternVar
+from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, TupleGetItem, Var, expect
 from compiler.relay.function import Function
 from compiler.relay.reference import RefCreate, RefRead, RefWrite
 
@@ -57,59 +58,59 @@ class ExprFunctor(RewriteFunctor):
 class ExprVisitor(ExprFunctor):
     """Walks every part of an expression; a rule that is overridden calls ``super()``'s to go on below."""
 
-    def visit_var(self, var: Var) -> Any:
+    def visit_var(self, var: Var) -> None:
         pass
 
-    def visit_constant(self, const: Constant) -> Any:
+    def visit_constant(self, const: Constant) -> None:
         pass
 
-    def visit_global_var(self, gvar: GlobalVar) -> Any:
+    def visit_global_var(self, gvar: GlobalVar) -> None:
         pass
 
-    def visit_op(self, op: Op) -> Any:
+    def visit_op(self, op: Op) -> None:
         pass
 
-    def visit_constructor(self, con: Constructor) -> Any:
+    def visit_constructor(self, con: Constructor) -> None:
         pass
 
-    def visit_call(self, call: Call) -> Any:
+    def visit_call(self, call: Call) -> None:
         self.visit(call.op)
         for arg in call.args:
             self.visit(arg)
 
-    def visit_function(self, fn: Function) -> Any:
+    def visit_function(self, fn: Function) -> None:
         for param in fn.params:
             self.visit(param)
         self.visit(fn.body)
 
-    def visit_let(self, let: Let) -> Any:
+    def visit_let(self, let: Let) -> None:
         self.visit(let.var)
         self.visit(let.value)
         self.visit(let.body)
 
-    def visit_if(self, i: If) -> Any:
+    def visit_if(self, i: If) -> None:
         self.visit(i.cond)
         self.visit(i.true_branch)
         self.visit(i.false_branch)
 
-    def visit_tuple(self, tup: Tuple) -> Any:
+    def visit_tuple(self, tup: Tuple) -> None:
         for part in tup.fields:
             self.visit(part)
 
-    def visit_tuple_getitem(self, op: TupleGetItem) -> Any:
+    def visit_tuple_getitem(self, op: TupleGetItem) -> None:
         self.visit(op.tuple_value)
 
-    def visit_ref_create(self, r: RefCreate) -> Any:
+    def visit_ref_create(self, r: RefCreate) -> None:
         self.visit(r.value)
 
-    def visit_ref_read(self, r: RefRead) -> Any:
+    def visit_ref_read(self, r: RefRead) -> None:
         self.visit(r.ref)
 
-    def visit_ref_write(self, r: RefWrite) -> Any:
+    def visit_ref_write(self, r: RefWrite) -> None:
         self.visit(r.ref)
         self.visit(r.value)
 
-    def visit_match(self, m: Match) -> Any:
+    def visit_match(self, m: Match) -> None:
         self.visit(m.data)
         for clause in m.clauses:
             for bound in bound_in_pattern(clause.lhs):
@@ -120,32 +121,42 @@ class ExprVisitor(ExprFunctor):
 class ExprMutator(ExprFunctor):
     """Rebuilds an expression; returns the very same object where nothing changed."""
 
-    def visit_var(self, var: Var) -> Any:
+    memo_map: dict[GraphExpr, RelayExpr]
+
+    if TYPE_CHECKING:  # an operator alone is replaced by one, or by a function
+
+        def visit(self, n: GraphExpr, *args: Any) -> RelayExpr: ...
+
+    def visit_var(self, var: Var) -> RelayExpr:
         return var
 
-    def visit_constant(self, const: Constant) -> Any:
+    def visit_constant(self, const: Constant) -> RelayExpr:
         return const
 
-    def visit_global_var(self, gvar: GlobalVar) -> Any:
+    def visit_global_var(self, gvar: GlobalVar) -> RelayExpr:
         return gvar
 
     def visit_op(self, op: Op) -> Any:
         return op
 
-    def visit_constructor(self, con: Constructor) -> Any:
+    def visit_constructor(self, con: Constructor) -> RelayExpr:
         return con
 
-    def visit_call(self, call: Call) -> Any:
+    def visit_call(self, call: Call) -> RelayExpr:
+        return self.rebuilt_call(call)
+
+    def rebuilt_call(self, call: Call) -> Call:
+        """Return a call of what the operator and the arguments have become."""
         op, args = self.visit(call.op), self._all(call.args)
         return rebuild(call, op=op, args=args)
 
-    def visit_function(self, fn: Function) -> Any:
+    def visit_function(self, fn: Function) -> RelayExpr:
         return rebuild(fn, params=self._all(fn.params), body=self.visit(fn.body))
 
-    def visit_let(self, let: Let) -> Any:
+    def visit_let(self, let: Let) -> RelayExpr:
         return rebuild(let, var=self.visit(let.var), value=self.visit(let.value), body=self.visit(let.body))
 
-    def visit_if(self, i: If) -> Any:
+    def visit_if(self, i: If) -> RelayExpr:
         return rebuild(
             i,
             cond=self.visit(i.cond),
@@ -153,22 +164,22 @@ class ExprMutator(ExprFunctor):
             false_branch=self.visit(i.false_branch),
         )
 
-    def visit_tuple(self, tup: Tuple) -> Any:
+    def visit_tuple(self, tup: Tuple) -> RelayExpr:
         return rebuild(tup, fields=self._all(tup.fields))
 
-    def visit_tuple_getitem(self, op: TupleGetItem) -> Any:
+    def visit_tuple_getitem(self, op: TupleGetItem) -> RelayExpr:
         return rebuild(op, tuple_value=self.visit(op.tuple_value))
 
-    def visit_ref_create(self, r: RefCreate) -> Any:
+    def visit_ref_create(self, r: RefCreate) -> RelayExpr:
         return rebuild(r, value=self.visit(r.value))
 
-    def visit_ref_read(self, r: RefRead) -> Any:
+    def visit_ref_read(self, r: RefRead) -> RelayExpr:
         return rebuild(r, ref=self.visit(r.ref))
 
-    def visit_ref_write(self, r: RefWrite) -> Any:
+    def visit_ref_write(self, r: RefWrite) -> RelayExpr:
         return rebuild(r, ref=self.visit(r.ref), value=self.visit(r.value))
 
-    def visit_match(self, m: Match) -> Any:
+    def visit_match(self, m: Match) -> RelayExpr:
         clauses = tuple([self._clause(c) for c in m.clauses])
         return rebuild(m, data=self.visit(m.data), clauses=clauses)
 
@@ -176,21 +187,25 @@ class ExprMutator(ExprFunctor):
         lhs, rhs = self.visit_pattern(clause.lhs), self.visit(clause.rhs)
         return rebuild(clause, lhs=lhs, rhs=rhs)
 
-    def visit_pattern(self, pattern: Any) -> Any:
+    def visit_bound(self, var: Var) -> Var:
+        """Return what has become of a variable where it is bound: a variable."""
+        return expect(Var, self.visit(var))
+
+    def visit_pattern(self, pattern: Pattern) -> Pattern:
         """Return a pattern with its variables visited."""
         if isinstance(pattern, PatternVar):
-            var = self.visit(pattern.var)
+            var = self.visit_bound(pattern.var)
             return pattern if var is pattern.var else PatternVar(var)
         if isinstance(pattern, (PatternConstructor, PatternTuple)):
             return rebuild(pattern, patterns=tuple([self.visit_pattern(p) for p in pattern.patterns]))
         return pattern
 
-    def _all(self, items: tuple[Any, ...]) -> tuple[Any, ...]:
+    def _all(self, items: tuple[RelayExpr, ...]) -> tuple[RelayExpr, ...]:
         new = tuple([self.visit(item) for item in items])
         return items if same_items(new, items) else new
 
 
-def bound_in_pattern(pattern: Any) -> list[Var]:
+def bound_in_pattern(pattern: Pattern) -> list[Var]:
     """Return the variables that a pattern names, in order."""
     if isinstance(pattern, PatternVar):
         return [pattern.var]

@@ -7,16 +7,18 @@ Within one call of a function every expression is evaluated once, when it is fir
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from compiler.ir import dtype as dt
+from compiler.ir.attrs import Attrs
 from compiler.ir.error import ArgumentError, TVMError, show
 from compiler.ir.function import GlobalVar
 from compiler.ir.module import IRModule
 from compiler.ir.op import Op
+from compiler.ir.types import Type
 from compiler.relay.adt import (
     Constructor,
     Match,
@@ -59,11 +61,11 @@ class Frame:
 
     def __init__(self, parent: Frame | None = None) -> None:
         self.parent = parent
-        self.values: dict[Any, Any] = {}
-        self.pending: dict[Any, tuple[Any, Frame]] = {}
+        self.values: dict[GraphExpr, object] = {}
+        self.pending: dict[GraphExpr, tuple[GraphExpr, Frame]] = {}
         """Calls, branches and matches in evaluation: the expression that yields the value, and its frame."""
 
-    def find(self, expr: GraphExpr) -> Any:
+    def find(self, expr: GraphExpr) -> object:
         """Return the value of a variable or an expression, or :data:`UNKNOWN`."""
         frame: Frame | None = self
         while frame is not None:
@@ -102,7 +104,7 @@ class ConstructorValue:
 class RefValue:
     """A mutable cell."""
 
-    value: Any = field()
+    value: Any
 
 
 class Interpreter:
@@ -114,7 +116,9 @@ class Interpreter:
     def __init__(self, mod: IRModule | None = None) -> None:
         self._mod = IRModule() if mod is None else mod
 
-    def evaluate(self, expr: GraphExpr | str = "main", args: Sequence[Any] | Mapping[str, Any] | None = None) -> Any:
+    def evaluate(
+        self, expr: GraphExpr | str = "main", args: Sequence[object] | Mapping[str, object] | None = None
+    ) -> Any:
         """Return the value of an expression, of a function applied to arguments, or of the function of the module of
         that name.
 
@@ -132,7 +136,7 @@ class Interpreter:
         value = self._run(expr, Frame())
         return value if args is None else self.apply(value, args)
 
-    def apply(self, function: Any, args: Sequence[Any] | Mapping[str, Any]) -> Any:
+    def apply(self, function: object, args: Sequence[object] | Mapping[str, object]) -> Any:
         """Return the value of a function value applied to arguments; see :meth:`evaluate`.
 
         Raises
@@ -151,8 +155,8 @@ class Interpreter:
         frame.values.update(zip(params, typed, strict=True))
         return self._run(function.func.body, frame)
 
-    def _run(self, expr: GraphExpr, frame: Frame) -> Any:
-        todo: list[tuple[Any, Frame]] = [(expr, frame)]
+    def _run(self, expr: GraphExpr, frame: Frame) -> object:
+        todo: list[tuple[GraphExpr, Frame]] = [(expr, frame)]
         while todo:
             part, where = todo[-1]
             if self._value(part, where) is not UNKNOWN:
@@ -174,7 +178,7 @@ class Interpreter:
                 self._step(part, where)
         return self._value(expr, frame)
 
-    def _value(self, expr: GraphExpr, frame: Frame) -> Any:
+    def _value(self, expr: GraphExpr, frame: Frame) -> object:
         """Return the value of an expression if that takes no work."""
         match expr:
             case Constant():
@@ -210,7 +214,7 @@ class Interpreter:
         else:
             frame.values[expr] = result
 
-    def _call(self, call: Call, frame: Frame) -> Any:
+    def _call(self, call: Call, frame: Frame) -> object:
         function = self._value(call.op, frame)
         args = tuple([self._value(a, frame) for a in call.args])
         match function:
@@ -229,7 +233,7 @@ class Interpreter:
             case _:
                 raise InterpreterError(f"interpreter: {show(function)} is called but is not a function")
 
-    def operator(self, op: RelayOp, call: Call, args: tuple[Any, ...]) -> Any:
+    def operator(self, op: RelayOp, call: Call, args: tuple[object, ...]) -> object:
         """Return the value of an operator's call.
 
         Raises
@@ -239,33 +243,33 @@ class Interpreter:
         """
         return apply_operator(op, call.attrs, args)
 
-    def _let(self, let: Let, frame: Frame) -> Any:
+    def _let(self, let: Let, frame: Frame) -> object:
         frame.values[let.var] = self._value(let.value, frame)
         return _Continue(let.body, frame)
 
-    def _if(self, expr: If, frame: Frame) -> Any:
-        condition = self._value(expr.cond, frame)
+    def _if(self, expr: If, frame: Frame) -> object:
+        condition: Any = self._value(expr.cond, frame)
         if np.size(condition) != 1:
             raise InterpreterError(f"interpreter: the condition of an if must be a scalar, got {_described(condition)}")
         chosen = bool(condition)
         return _Continue(expr.true_branch if chosen else expr.false_branch, frame)
 
-    def _match(self, match: Match, frame: Frame) -> Any:
+    def _match(self, match: Match, frame: Frame) -> object:
         data = self._value(match.data, frame)
         for clause in match.clauses:
-            bound: dict[Any, Any] = {}
+            bound: dict[GraphExpr, object] = {}
             if _fits(clause.lhs, data, bound):
                 frame.values.update(bound)
                 return _Continue(clause.rhs, frame)
         raise InterpreterError(f"interpreter: no clause of a match matches {_described(data)}")
 
-    def _item(self, expr: TupleGetItem, frame: Frame) -> Any:
+    def _item(self, expr: TupleGetItem, frame: Frame) -> object:
         values = self._value(expr.tuple_value, frame)
         if not isinstance(values, tuple) or not 0 <= expr.index < len(values):
             raise InterpreterError(f"interpreter: there is no element {expr.index} in {_described(values)}")
         return values[expr.index]
 
-    def _write(self, expr: RefWrite, frame: Frame) -> Any:
+    def _write(self, expr: RefWrite, frame: Frame) -> object:
         self._reference(expr.ref, frame).value = self._value(expr.value, frame)
         return ()
 
@@ -280,11 +284,11 @@ class Interpreter:
 class _Continue:
     """The value of an expression is that of another one."""
 
-    expr: Any
+    expr: GraphExpr
     frame: Frame
 
 
-_STEPS: dict[type, Callable[[Interpreter, Any, Frame], Any]] = {
+_STEPS: dict[type, Callable[[Interpreter, Any, Frame], object]] = {
     Call: Interpreter._call,
     Let: Interpreter._let,
     If: Interpreter._if,
@@ -312,7 +316,7 @@ def _needed(expr: GraphExpr) -> tuple[GraphExpr, ...]:
             return operands(expr)
 
 
-def apply_operator(op: RelayOp, attrs: Any, args: Sequence[Any]) -> Any:
+def apply_operator(op: RelayOp, attrs: Attrs, args: Sequence[Any]) -> object:
     """Return what an operator makes of values, by its NumPy reference, or else by its definition."""
     name_to_numpy(attrs.values())
     try:
@@ -324,10 +328,10 @@ def apply_operator(op: RelayOp, attrs: Any, args: Sequence[Any]) -> Any:
     return _as_value(result)
 
 
-def rebuilt(value: Any, leaf: Callable[[Any], Any], tuple_of: Callable[[list[Any]], Any]) -> Any:
+def rebuilt(value: object, leaf: Callable[[Any], object], tuple_of: Callable[[list[Any]], object]) -> Any:
     """Return a value whose tuples and values of data types are made anew, however deep they are nested."""
-    done: dict[int, Any] = {}
-    todo = [value]
+    done: dict[int, object] = {}
+    todo: list[Any] = [value]
     while todo:
         part = todo[-1]
         is_data = isinstance(part, ConstructorValue)
@@ -344,12 +348,12 @@ def rebuilt(value: Any, leaf: Callable[[Any], Any], tuple_of: Callable[[list[Any
     return done[id(value)]
 
 
-def _as_value(value: Any) -> Any:
+def _as_value(value: object) -> object:
     """Return what a user or an operator gives as a value."""
     return value if isinstance(value, np.ndarray) else rebuilt(value, _as_leaf, tuple)
 
 
-def _as_leaf(value: Any) -> Any:
+def _as_leaf(value: object) -> object:
     match value:
         case np.ndarray() | Closure() | Op() | Constructor():
             return value
@@ -369,7 +373,7 @@ def _as_leaf(value: Any) -> Any:
             return np.asarray(value)
 
 
-def _arguments(func: Function, args: Sequence[Any] | Mapping[str, Any]) -> list[Any]:
+def _arguments(func: Function, args: Sequence[object] | Mapping[str, object]) -> list[object]:
     names = [p.name_hint for p in func.params]
     if isinstance(args, Mapping):
         unknown = [name for name in args if name not in names]
@@ -387,7 +391,7 @@ def _arguments(func: Function, args: Sequence[Any] | Mapping[str, Any]) -> list[
     return [_as_value(a) for a in args]
 
 
-def _of_type(t: Any, value: Any) -> Any:
+def _of_type(t: Type | None, value: object) -> object:
     """Return an argument in the data type of its parameter, as the other executors take it."""
     if isinstance(value, tuple) and isinstance(t, TupleType) and len(value) == len(t.fields):
         return tuple(_of_type(field, part) for field, part in zip(t.fields, value, strict=True))
@@ -396,13 +400,13 @@ def _of_type(t: Any, value: Any) -> Any:
     return value.astype(numpy_dtype(t.dtype), copy=False)
 
 
-def _shapes(value: Any) -> Shapes:
+def _shapes(value: object) -> Shapes:
     if isinstance(value, np.ndarray):
         return tuple(value.shape)
     return tuple(_shapes(part) for part in value) if isinstance(value, tuple) else None
 
 
-def _fits(pattern: Pattern, value: Any, bound: dict[Any, Any]) -> bool:
+def _fits(pattern: Pattern, value: object, bound: dict[GraphExpr, object]) -> bool:
     match pattern:
         case PatternVar():
             bound[pattern.var] = value
@@ -420,7 +424,7 @@ def _fits(pattern: Pattern, value: Any, bound: dict[Any, Any]) -> bool:
     return all(_fits(p, v, bound) for p, v in zip(pattern.patterns, parts, strict=True))
 
 
-def _described(value: Any) -> str:
+def _described(value: object) -> str:
     match value:
         case np.ndarray():
             return f"{value.dtype}{list(value.shape)}"

@@ -6,7 +6,6 @@ import inspect
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from compiler.ir.attrs import REQUIRED
 
@@ -22,7 +21,7 @@ class Parameter:
     name: str
     type_name: str
     doc: str
-    default: Any = REQUIRED
+    default: object = REQUIRED
 
     @property
     def is_required(self) -> bool:

@@ -39,7 +39,7 @@ from compiler.relay.operator import (
 )
 
 A = TypeVar("A", bound=Attrs)
-OlderOrder = Callable[[tuple[Any, ...]], tuple[Any, ...]]
+OlderOrder = Callable[[tuple[object, ...]], tuple[object, ...]]
 """From arguments in the order of an older release to the same in the order of today."""
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -56,7 +56,7 @@ class OpFunction(Protocol):
     __name__: str
     __doc__: str | None
 
-    def __call__(self, *args: Any, **attrs: Any) -> Call:
+    def __call__(self, *args: object, **attrs: object) -> Call:
         """Return the call of the operator."""
 
 
@@ -159,7 +159,7 @@ def _publish(op: RelayOp, function: Any, module: str) -> Any:
 def _call_function(op: RelayOp, older_order: OlderOrder | None) -> Callable[..., Call]:
     order = op.parameters or (*op.inputs, *op.attributes)
 
-    def function(*args: Any, **given: Any) -> Call:
+    def function(*args: object, **given: object) -> Call:
         args = args if older_order is None else older_order(args)
         if len(args) > len(order):
             raise ArgumentError(
@@ -173,7 +173,7 @@ def _call_function(op: RelayOp, older_order: OlderOrder | None) -> Callable[...,
     return function
 
 
-def _call(op: RelayOp, values: dict[str, Any]) -> Call:
+def _call(op: RelayOp, values: dict[str, object]) -> Call:
     """Return the call of an operator with inputs and attributes by name.
 
     An attribute that is a constant counts as its numbers; one that is another expression makes the call of the operator
@@ -196,7 +196,7 @@ def _call(op: RelayOp, values: dict[str, Any]) -> Call:
     return op(*inputs, **values)
 
 
-def _dynamic_call(op: RelayOp, inputs: Mapping[str, Any], attrs: Mapping[str, Any], name: str) -> Call:
+def _dynamic_call(op: RelayOp, inputs: Mapping[str, object], attrs: Mapping[str, object], name: str) -> Call:
     dynamic = registered_ops().get(f"dyn.{op.name}")
     if not isinstance(dynamic, RelayOp) or name not in dynamic.inputs:
         raise ArgumentError(f"{op.name}: {name} must be known while compiling, got an expression")
@@ -210,7 +210,7 @@ def _dynamic_call(op: RelayOp, inputs: Mapping[str, Any], attrs: Mapping[str, An
     return dynamic(*arguments, **rest)
 
 
-def _constant_argument(op: RelayOp, name: str, attrs: Mapping[str, Any]) -> Constant:
+def _constant_argument(op: RelayOp, name: str, attrs: Mapping[str, object]) -> Constant:
     """Return an attribute that is known as the argument of the dynamic operator; nothing given is an empty vector."""
     value = op.attrs_type.value_of(op.name, name, attrs)
     numbers = np.asarray(() if value is None else value)
@@ -225,7 +225,7 @@ class TupleFunction(Protocol):
     __name__: str
     __doc__: str | None
 
-    def __call__(self, *args: Any, **attrs: Any) -> TupleWrapper:
+    def __call__(self, *args: object, **attrs: object) -> TupleWrapper:
         """Return the call of the operator, to be indexed and unpacked."""
 
 
@@ -237,7 +237,7 @@ def tuple_function(function: OpFunction, size: int | Callable[[Call], int | None
     op = function.op
     op.result_type = "TupleWrapper"
 
-    def unpacked(*args: Any, **given: Any) -> TupleWrapper | Call:
+    def unpacked(*args: object, **given: object) -> TupleWrapper | Call:
         call = function(*args, **given)
         count = size if isinstance(size, int) else size(call)
         return call if count is None else TupleWrapper(call, count)

@@ -102,7 +102,7 @@ class Input:
     """
 
     doc: str
-    default: Any = REQUIRED
+    default: object = REQUIRED
     dtype: str | None = None
     is_list: bool = False
     may_be_empty: bool = True
@@ -249,7 +249,7 @@ class RelayOp(Op):
         declared = self.attributes[name]
         return Parameter(name, declared.kind.type_name, declared.doc, declared.given_default)
 
-    def __call__(self, *args: Any, **attrs: Any) -> Call:
+    def __call__(self, *args: object, **attrs: object) -> Call:
         """Return the call of this operator."""
         if len(args) != len(self.inputs):
             names = ", ".join(self.inputs) or "none"
@@ -270,7 +270,7 @@ class RelayOp(Op):
             return const(value, self.inputs[name].dtype)
         raise ArgumentError(f"{self.name}: {name} must be an expression, got {type(value).__name__} {show(value)}")
 
-    def complete_attrs(self, given: Mapping[str, Any]) -> Attrs:
+    def complete_attrs(self, given: Mapping[str, object]) -> Attrs:
         """Return the attributes of a call: those given, and the defaults of the others."""
         if not given and not self.attributes:
             return NO_ATTRS
@@ -335,7 +335,7 @@ def get(name: str) -> RelayOp:
     return op
 
 
-def call_op(name: str, *args: Any, **attrs: Any) -> Call:
+def call_op(name: str, *args: object, **attrs: object) -> Call:
     """Return the call of an operator by name: neither passes nor gradients import operators."""
     return get(name)(*args, **attrs)
 

@@ -87,13 +87,13 @@ class TensorType(Type):
         return (tuple(_dim_key(d) for d in self.shape), self.dtype)
 
 
-def _shape(shape: Any) -> tuple[PrimExpr, ...]:
+def _shape(shape: Sequence[Dim]) -> tuple[PrimExpr, ...]:
     if not isinstance(shape, (tuple, list)):
         raise ArgumentError(f"TensorType: shape must be a tuple of ints or expressions, got {show(shape)}")
     return tuple([d if type(d) is IntImm and d.dtype == "int32" and d.value >= 0 else _extent(d) for d in shape])
 
 
-def _extent(value: Any) -> PrimExpr:
+def _extent(value: Dim) -> PrimExpr:
     d = convert(value.value if isinstance(value, IntImm) else value)  # of one data type, however it was computed
     if not dt.is_integral(d.dtype) or (isinstance(d, IntImm) and d.value < 0):
         raise ArgumentError(f"TensorType: shape must be non-negative integers, got {show(d)}")
@@ -180,7 +180,7 @@ def is_dynamic(tensor_type: TensorType) -> bool:
     return any(isinstance(d, AnyDim) for d in tensor_type.shape)
 
 
-def as_type(value: Any, what: str) -> Type:
+def as_type(value: object, what: str) -> Type:
     """Return a type, or the type of a scalar of a data type's name."""
     if isinstance(value, Type):
         return value

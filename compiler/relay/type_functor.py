@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.ir.functor import Functor
 from compiler.ir.node import rebuild, same_items
 from compiler.ir.types import FuncType, IncompleteType, Type, TypeRelation, TypeVar
@@ -40,38 +38,38 @@ class TypeFunctor(Functor):
 class TypeVisitor(TypeFunctor):
     """Walks every part of a type; a rule that is overridden calls ``super()``'s to go on below."""
 
-    def visit_type_var(self, tv: TypeVar) -> Any:
+    def visit_type_var(self, tv: TypeVar) -> None:
         pass
 
-    def visit_incomplete_type(self, it: IncompleteType) -> Any:
+    def visit_incomplete_type(self, it: IncompleteType) -> None:
         pass
 
-    def visit_tensor_type(self, tt: TensorType) -> Any:
+    def visit_tensor_type(self, tt: TensorType) -> None:
         pass
 
-    def visit_global_type_var(self, gtv: GlobalTypeVar) -> Any:
+    def visit_global_type_var(self, gtv: GlobalTypeVar) -> None:
         pass
 
-    def visit_func_type(self, ft: FuncType) -> Any:
+    def visit_func_type(self, ft: FuncType) -> None:
         for part in (*ft.arg_types, ft.ret_type, *ft.type_params, *ft.type_constraints):
             self.visit(part)
 
-    def visit_tuple_type(self, tt: TupleType) -> Any:
+    def visit_tuple_type(self, tt: TupleType) -> None:
         for field in tt.fields:
             self.visit(field)
 
-    def visit_type_relation(self, tr: TypeRelation) -> Any:
+    def visit_type_relation(self, tr: TypeRelation) -> None:
         for arg in tr.args:
             self.visit(arg)
 
-    def visit_ref_type(self, rt: RefType) -> Any:
+    def visit_ref_type(self, rt: RefType) -> None:
         self.visit(rt.value)
 
-    def visit_type_call(self, tc: TypeCall) -> Any:
+    def visit_type_call(self, tc: TypeCall) -> None:
         for part in (tc.func, *tc.args):
             self.visit(part)
 
-    def visit_type_data(self, td: TypeData) -> Any:
+    def visit_type_data(self, td: TypeData) -> None:
         self.visit(td.header)
         for var in td.type_vars:
             self.visit(var)
@@ -83,19 +81,19 @@ class TypeVisitor(TypeFunctor):
 class TypeMutator(TypeFunctor):
     """Rebuilds a type; returns the very same object where nothing changed."""
 
-    def visit_type_var(self, tv: TypeVar) -> Any:
+    def visit_type_var(self, tv: TypeVar) -> Type:
         return tv
 
-    def visit_incomplete_type(self, it: IncompleteType) -> Any:
+    def visit_incomplete_type(self, it: IncompleteType) -> Type:
         return it
 
-    def visit_tensor_type(self, tt: TensorType) -> Any:
+    def visit_tensor_type(self, tt: TensorType) -> Type:
         return tt
 
-    def visit_global_type_var(self, gtv: GlobalTypeVar) -> Any:
+    def visit_global_type_var(self, gtv: GlobalTypeVar) -> Type:
         return gtv
 
-    def visit_func_type(self, ft: FuncType) -> Any:
+    def visit_func_type(self, ft: FuncType) -> Type:
         return rebuild(
             ft,
             arg_types=self._all(ft.arg_types),
@@ -104,19 +102,19 @@ class TypeMutator(TypeFunctor):
             type_constraints=self._all(ft.type_constraints),
         )
 
-    def visit_tuple_type(self, tt: TupleType) -> Any:
+    def visit_tuple_type(self, tt: TupleType) -> Type:
         return rebuild(tt, fields=self._all(tt.fields))
 
-    def visit_type_relation(self, tr: TypeRelation) -> Any:
+    def visit_type_relation(self, tr: TypeRelation) -> Type:
         return rebuild(tr, args=self._all(tr.args))
 
-    def visit_ref_type(self, rt: RefType) -> Any:
+    def visit_ref_type(self, rt: RefType) -> Type:
         return rebuild(rt, value=self.visit(rt.value))
 
-    def visit_type_call(self, tc: TypeCall) -> Any:
+    def visit_type_call(self, tc: TypeCall) -> Type:
         return rebuild(tc, func=self.visit(tc.func), args=self._all(tc.args))
 
-    def visit_type_data(self, td: TypeData) -> Any:
+    def visit_type_data(self, td: TypeData) -> Type:
         return rebuild(
             td,
             header=self.visit(td.header),
@@ -127,6 +125,6 @@ class TypeMutator(TypeFunctor):
     def _constructor(self, constructor: Constructor) -> Constructor:
         return rebuild(constructor, inputs=self._all(constructor.inputs))
 
-    def _all(self, types: tuple[Type, ...]) -> tuple[Any, ...]:
+    def _all(self, types: tuple[Type, ...]) -> tuple[Type, ...]:
         new = tuple([self.visit(t) for t in types])
         return types if same_items(new, types) else new

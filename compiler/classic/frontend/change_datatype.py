@@ -57,7 +57,7 @@ class _Change(ExprMutator):
         return var if changed is var.type_annotation else Var(var.name_hint, changed)
 
     def visit_function(self, fn: Function) -> Any:
-        params = tuple([self.visit(param) for param in fn.params])
+        params = tuple(map(self.visit_bound, fn.params))
         return Function(params, self.visit(fn.body), self._changed(fn.ret_type), fn.type_params, fn.attrs)
 
     def _changed(self, t: Any) -> Any:

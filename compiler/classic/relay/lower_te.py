@@ -76,8 +76,7 @@ class _Lowering:
             for part in post_order(function.body)
             if isinstance(part, Let) and isinstance(part.value, Function) and is_primitive(part.value)
         }
-        result: Function = _CallLowered(self, bound).rewrite(function)
-        return result
+        return _CallLowered(self, bound).rewrite_function(function)
 
     def call(self, function: Function, arguments: tuple[RelayExpr, ...], result: Type) -> Call:
         """Return the call of the loops of a fused function."""
@@ -113,7 +112,7 @@ class _CallLowered(GraphMutator):
         self._lowering = lowering
         self._bound = bound
 
-    def visit_call(self, call: Call) -> object:
+    def visit_call(self, call: Call) -> RelayExpr:
         callee = self._bound.get(call.op, call.op) if isinstance(call.op, Var) else call.op
         if isinstance(callee, Function) and is_primitive(callee):
             body = callee.body
@@ -122,7 +121,7 @@ class _CallLowered(GraphMutator):
             return self._lowering.call(callee, tuple(self.visit(a) for a in call.args), call.checked_type)
         return super().visit_call(call)
 
-    def visit_let(self, let: Let) -> object:
+    def visit_let(self, let: Let) -> RelayExpr:
         return self.visit(let.body) if let.var in self._bound else super().visit_let(let)
 
 
@@ -143,7 +142,8 @@ def remove_standalone_reshapes() -> Pass:
 
     def remove(mod: IRModule, ctx: PassContext) -> IRModule:
         functions: dict[GlobalVar | str, BaseFunc] = {
-            var: _ReshapeRemover(f).rewrite(f) if isinstance(f, Function) else f for var, f in mod.functions.items()
+            var: _ReshapeRemover(f).rewrite_function(f) if isinstance(f, Function) else f
+            for var, f in mod.functions.items()
         }
         return IRModule(functions, mod.type_definitions, attrs=mod.attrs)
 
@@ -164,10 +164,10 @@ class _ReshapeRemover(GraphMutator):
                 if read is not None:
                     self._read[part.var] = read
 
-    def visit_var(self, var: Var) -> object:
+    def visit_var(self, var: Var) -> RelayExpr:
         return self.visit(self._read[var]) if var in self._read else super().visit_var(var)
 
-    def visit_let(self, let: Let) -> object:
+    def visit_let(self, let: Let) -> RelayExpr:
         return self.visit(let.body) if let.var in self._read else super().visit_let(let)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from compiler.classic.relay.tensor_array import StaticTensorArrayOps, TensorArrayOps, define_by_name
 from compiler.classic.relay.tensor_array_lookup import TensorArrayLookup
+from compiler.ir.expr import RelayExpr
 from compiler.ir.function import GlobalVar
 from compiler.ir.module import IRModule
 from compiler.ir.op import Op
@@ -93,7 +94,7 @@ class Prelude(TensorArrayLookup):
 
     # how the functions below are written
 
-    def on_list(self, xs: Var, nil: Any, cons: Callable[[Var, Var], Any]) -> Match:
+    def on_list(self, xs: Var, nil: RelayExpr | None, cons: Callable[[Var, Var], RelayExpr]) -> Match:
         """Return the match of a list; ``nil`` is the value for an empty one, None if it is not covered.
 
         ``cons`` is a function from the variables of head and tail to the value for a longer one.
@@ -103,7 +104,7 @@ class Prelude(TensorArrayLookup):
         clauses = [] if nil is None else [Clause(PatternConstructor(self.nil), nil)]
         return Match(xs, (*clauses, Clause(pattern, cons(head, tail))), nil is not None)
 
-    def on_pair(self, value: Any, body: Callable[[Var, Var], Any]) -> Match:
+    def on_pair(self, value: RelayExpr, body: Callable[[Var, Var], RelayExpr]) -> Match:
         """Return the match of a pair; ``body`` computes the value from the variables of the two fields."""
         a, b = Var("a"), Var("b")
         return Match(value, (Clause(PatternTuple((PatternVar(a), PatternVar(b))), body(a, b)),))
@@ -118,9 +119,10 @@ def _define(build: Callable[[Prelude], Function]) -> Callable[[Prelude], Functio
     return build
 
 
-def _op(name: str, *args: Any) -> Any:
+def _op(name: str, *args: object) -> RelayExpr:
     operator: Any = Op.get(name)
-    return operator(*args)
+    call: RelayExpr = operator(*args)
+    return call
 
 
 def _types(names: str) -> tuple[TypeVar, ...]:
@@ -280,7 +282,7 @@ def _map_accuml(p: Prelude) -> Function:
     return _map_accumulated(p, p.foldl, from_the_left=True)
 
 
-def _on_option(p: Prelude, value: Any, some: Callable[[Var], Any], none: Any) -> Match:
+def _on_option(p: Prelude, value: RelayExpr, some: Callable[[Var], RelayExpr], none: RelayExpr) -> Match:
     content = Var("found")
     pattern: Pattern = PatternConstructor(p.some, (PatternVar(content),))
     return Match(value, (Clause(pattern, some(content)), Clause(PatternConstructor(p.none), none)))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from compiler.ir.error import ArgumentError, show
+from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import ExprLike, If, Let, Var, as_expr
 
@@ -80,7 +81,7 @@ class ScopeBuilder:
         """
         self._end(as_expr(value))
 
-    def type_of(self, expr: Any) -> Type | None:
+    def type_of(self, expr: object) -> Type | None:
         """Return the type of an expression: of a variable what it was declared with; of others None before type
         inference.
         """
@@ -93,7 +94,7 @@ class ScopeBuilder:
 
         def leave() -> None:
             branch = self._scopes.pop().build()
-            self._scopes[-1].pending = (cond, branch)
+            self._scopes[-1].pending = (as_expr(cond), branch)
 
         self._scopes.append(_Scope())
         return WithScope(None, leave)
@@ -127,7 +128,7 @@ class ScopeBuilder:
         """
         return self._scopes[-1].build()
 
-    def _end(self, value: ExprLike) -> None:
+    def _end(self, value: RelayExpr) -> None:
         if self._scopes[-1].result is not None:
             raise ArgumentError("ScopeBuilder.ret: the scope already has a value")
         self._scopes[-1].result = value
@@ -135,11 +136,11 @@ class ScopeBuilder:
 
 class _Scope:
     def __init__(self) -> None:
-        self.lets: list[tuple[Var, Any]] = []
-        self.pending: Any = None
-        self.result: Any = None
+        self.lets: list[tuple[Var, RelayExpr]] = []
+        self.pending: tuple[RelayExpr, RelayExpr] | None = None
+        self.result: RelayExpr | None = None
 
-    def build(self) -> Any:
+    def build(self) -> RelayExpr:
         if self.result is None:
             what = "an else_scope" if self.pending else "ret"
             raise ArgumentError(f"ScopeBuilder: the scope has no value; {what} is missing")

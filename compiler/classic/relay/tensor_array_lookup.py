@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from compiler.classic.relay.tensor_array import TensorArrayOps, constructor_of, dynamic_name, static_name
+from compiler.classic.relay.tensor_array import Extent, TensorArrayOps, constructor_of, dynamic_name, static_name
 from compiler.ir.function import GlobalVar
 from compiler.ir.module import IRModule
 from compiler.relay.adt import Constructor
@@ -41,24 +40,24 @@ class TensorArrayLookup:
         """Return a constructor of tensors of unknown rank: ``tensor_nil``, or ``tensor0`` to ``tensor6`` by rank."""
         return self.get_ctor(self.get_type("tensor_t", dtype).name_hint, canonical, dtype)
 
-    def get_name_static(self, canonical: str, dtype: str, shape: Sequence[Any], batch_dim: int | None = None) -> str:
+    def get_name_static(self, canonical: str, dtype: str, shape: Sequence[Extent], batch_dim: int | None = None) -> str:
         """Return what ``canonical``, a name without data type and shape, is called for tensors of a stated shape."""
         return static_name(canonical, dtype, shape, batch_dim)
 
     def get_global_var_static(
-        self, canonical: str, dtype: str, shape: Sequence[Any], batch_dim: int | None = None
+        self, canonical: str, dtype: str, shape: Sequence[Extent], batch_dim: int | None = None
     ) -> GlobalVar:
         """Return a function over tensors of a stated shape, which :class:`StaticTensorArrayOps` added."""
         return self.mod.get_global_var(static_name(canonical, dtype, shape, batch_dim))
 
-    def get_type_static(self, canonical: str, dtype: str, shape: Sequence[Any]) -> GlobalTypeVar:
+    def get_type_static(self, canonical: str, dtype: str, shape: Sequence[Extent]) -> GlobalTypeVar:
         """Return the type of tensors of a stated shape."""
         return self.mod.get_global_type_var(static_name(canonical, dtype, shape))  # type: ignore[no-any-return]
 
-    def get_ctor_static(self, ty_name: str, name: str, dtype: str, shape: Sequence[Any]) -> Constructor:
+    def get_ctor_static(self, ty_name: str, name: str, dtype: str, shape: Sequence[Extent]) -> Constructor:
         """Return a constructor of the type ``ty_name``, without data type and shape, of tensors of a stated shape."""
         return constructor_of(self.mod, static_name(ty_name, dtype, shape), static_name(name, dtype, shape))
 
-    def get_tensor_ctor_static(self, name: str, dtype: str, shape: Sequence[Any]) -> Constructor:
+    def get_tensor_ctor_static(self, name: str, dtype: str, shape: Sequence[Extent]) -> Constructor:
         """Return a constructor of tensors of a stated shape."""
         return self.get_ctor_static("tensor_t", name, dtype, shape)

@@ -36,7 +36,7 @@ def _copier(cls: type[RelayExpr], fields: Mapping[str, str]) -> Copier:
     name = f"{cls.__name__}WithFields"
     known = (*fields, "virtual_device", "span")
 
-    def with_fields(expr: Any, *values: Any, **named: Any) -> Any:
+    def with_fields(expr: object, *values: Any, **named: Any) -> Any:
         if not isinstance(expr, cls):
             raise ArgumentError(f"{name}: expected a {cls.__name__}, got {type(expr).__name__} {show(expr)}")
         given = dict(zip(known, values, strict=False)) | named

@@ -85,7 +85,7 @@ def _sums_of(ops: Sequence[str], dtype: str) -> Iterator[None]:
     """Let operators be computed in the lower precision, with sums of a data type."""
 
     def rule(call: Call, lower: str) -> Conversion:
-        return [MIXED_PRECISION_ALWAYS, dtype, lower]
+        return MIXED_PRECISION_ALWAYS, dtype, lower
 
     before = {op: op.get_attr(MIXED_PRECISION_RULE) for op in map(Op.get, ops)}
     try:

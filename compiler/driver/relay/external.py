@@ -94,20 +94,20 @@ class _ExternalCalls(ExprMutator):
         self.modules: dict[str, Module] = {}
         self._mod = mod
 
-    def visit_call(self, call: Call) -> object:
+    def visit_call(self, call: Call) -> RelayExpr:
         func = self._mod.functions.get(call.op) if isinstance(call.op, GlobalVar) else call.op
         if not _is_external(func):
             return super().visit_call(call)
         return rebuild(call, op=self._operator(func), args=tuple(self.visit(arg) for arg in call.args))
 
-    def visit_function(self, fn: Function) -> object:
+    def visit_function(self, fn: Function) -> RelayExpr:
         """Make a function that is a value one that calls the code."""
         if not _is_external(fn):
             return super().visit_function(fn)
         body: RelayExpr = Call(self._operator(fn), fn.params)
         return Function(fn.params, body, fn.ret_type)
 
-    def visit_global_var(self, gvar: GlobalVar) -> object:
+    def visit_global_var(self, gvar: GlobalVar) -> RelayExpr:
         func = self._mod.functions.get(gvar)
         return self.visit_function(func) if _is_external(func) else gvar
 

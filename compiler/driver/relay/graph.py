@@ -106,7 +106,7 @@ class _GraphFlattener:
         order = post_order(body, _evaluated)
         self._bound.update((let.var, let.value) for let in order if isinstance(let, Let))
         for expr in order:
-            if expr not in self.values:
+            if isinstance(expr, RelayExpr) and expr not in self.values:
                 self.values[expr] = self._evaluate(expr)
 
     def _new_values(self, of: Type) -> list[int]:

@@ -24,7 +24,8 @@ StructuralKey = tuple[object, ...]
 
 def evaluation_order(function: Function) -> Sequence[RelayExpr]:
     """Return what a fused function evaluates, each expression after those that it is made of; operators are not."""
-    return post_order(function.body, lambda expr: expr.args if isinstance(expr, Call) else operands(expr))
+    order = post_order(function.body, lambda expr: expr.args if isinstance(expr, Call) else operands(expr))
+    return [expr for expr in order if isinstance(expr, RelayExpr)]
 
 
 def element_tensors(expr: TupleGetItem) -> slice:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.ir.module import IRModule
 from compiler.ir.op import Op
 from compiler.relay.adt import Constructor
@@ -30,7 +28,7 @@ class Effects:
         others = [func for func in (mod.functions.values() if mod else ()) if isinstance(func, Function)]
         self._any = any(_own_effect(p) for p in parts)
         self._any = self._any or any(_own_effect(p) for func in others for p in post_order(func))
-        self._found: dict[Any, bool] = {}
+        self._found: dict[GraphExpr, bool] = {}
 
     def of(self, expr: GraphExpr) -> bool:
         """Return whether evaluating a part of the expression that was analysed may have side effects."""

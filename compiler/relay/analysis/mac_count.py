@@ -26,7 +26,8 @@ def get_total_mac_number(expr: GraphExpr) -> int:
     ArgumentError
         If a call that counts has no inferred type, or an extent that is not known.
     """
-    return sum(_COUNTS[op_name(part)](part) for part in post_order(expr) if op_name(part) in _COUNTS)
+    calls = [part for part in post_order(expr) if isinstance(part, Call)]
+    return sum(_COUNTS[op_name(call)](call) for call in calls if op_name(call) in _COUNTS)
 
 
 def _shape(expr: GraphExpr) -> tuple[int, ...]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from compiler.ir.module import IRModule
+from compiler.ir.types import Type
 from compiler.relay.analysis.aliases import is_alias
 from compiler.relay.analysis.traversal import operands
-from compiler.relay.expr import Call
+from compiler.relay.expr import Call, GraphExpr
 from compiler.relay.function import Function
 from compiler.relay.operator import RelayOp
 from compiler.relay.ty import TensorType, TupleType
@@ -49,14 +49,14 @@ def memory_traffic(module: IRModule) -> MemoryTraffic:
     return traffic
 
 
-def _is_kernel(op: Any) -> bool:
+def _is_kernel(op: GraphExpr) -> bool:
     return isinstance(op, RelayOp) or (isinstance(op, Function) and bool(op.attrs.get("Primitive")))
 
 
-def _outside_kernels(module: IRModule) -> list[Any]:
+def _outside_kernels(module: IRModule) -> list[GraphExpr]:
     """Return every expression of a module's functions once, but those inside of kernels."""
-    todo: list[Any] = [func for func in module.functions.values() if isinstance(func, Function)]
-    seen: dict[Any, None] = {}
+    todo: list[GraphExpr] = [func for func in module.functions.values() if isinstance(func, Function)]
+    seen: dict[GraphExpr, None] = {}
     while todo:
         expr = todo.pop()
         if expr in seen:
@@ -68,7 +68,7 @@ def _outside_kernels(module: IRModule) -> list[Any]:
     return list(seen)
 
 
-def bytes_of(kind: Any) -> int:
+def bytes_of(kind: Type | None) -> int:
     """Return the bytes that a value of a type takes; none where an extent is unknown, or it is no tensor."""
     if isinstance(kind, TupleType):
         return sum(bytes_of(field) for field in kind.fields)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from compiler.ir.module import IRModule
 from compiler.relay.analysis.traversal import operands, post_order
@@ -38,7 +37,7 @@ def _fake_quantized(func: Function) -> Iterator[Call]:
     """Yield the calls between ``qnn.dequantize`` and ``qnn.quantize``."""
     yielded: set[Call] = set()
     for part in post_order(func):
-        if op_name(part) == "qnn.quantize":
+        if isinstance(part, Call) and op_name(part) == "qnn.quantize":
             region = post_order(part.args[0], _up_to_dequantize)
             if any(op_name(each) == "qnn.dequantize" for each in region):
                 calls = [e for e in region if isinstance(e, Call) and op_name(e) != "qnn.dequantize"]
@@ -46,5 +45,5 @@ def _fake_quantized(func: Function) -> Iterator[Call]:
                 yielded.update(calls)
 
 
-def _up_to_dequantize(expr: GraphExpr) -> tuple[Any, ...]:
+def _up_to_dequantize(expr: GraphExpr) -> tuple[GraphExpr, ...]:
     return () if op_name(expr) == "qnn.dequantize" else operands(expr)

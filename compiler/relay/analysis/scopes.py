@@ -7,7 +7,6 @@ several of them use belongs to the innermost scope around all of its users.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from compiler.ir.function import GlobalVar
 from compiler.ir.op import Op
@@ -35,7 +34,7 @@ class Scope:
     """A block of evaluation; ``owner`` is the function, if or match that it is part of, None for the outermost."""
 
     parent: Scope | None
-    owner: Any
+    owner: GraphExpr | None
     depth: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -59,9 +58,9 @@ class Scopes:
     def __init__(self, expr: GraphExpr) -> None:
         self.order = post_order_outside_kernels(expr)
         self.root = Scope(None, None)
-        self.of: dict[Any, Scope] = {expr: self.root}
-        self.inner: dict[tuple[Any, int], Scope] = {}
-        self.shared: set[Any] = set()
+        self.of: dict[GraphExpr, Scope] = {expr: self.root}
+        self.inner: dict[tuple[GraphExpr, int], Scope] = {}
+        self.shared: set[GraphExpr] = set()
         for user in reversed(self.order):
             if user not in self.of:  # a variable that is defined and never used
                 continue
@@ -83,7 +82,7 @@ class Scopes:
             self.shared.add(part)
 
 
-def scoped_operands(expr: GraphExpr) -> tuple[Any, ...]:
+def scoped_operands(expr: GraphExpr) -> tuple[GraphExpr, ...]:
     """Return what an expression is made of; a kernel is one thing."""
     if isinstance(expr, Function) and is_kernel(expr):
         return ()
@@ -92,7 +91,7 @@ def scoped_operands(expr: GraphExpr) -> tuple[Any, ...]:
     return operands(expr)
 
 
-def post_order_outside_kernels(expr: GraphExpr) -> list[Any]:
+def post_order_outside_kernels(expr: GraphExpr) -> list[GraphExpr]:
     """Return every part of an expression, operands before users, without those inside of kernels."""
     return post_order(expr, scoped_operands)
 

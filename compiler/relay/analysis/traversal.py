@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, cast, overload
 
 from compiler.ir.expr import RelayExpr
 from compiler.ir.node import rebuild
 from compiler.ir.origin import traversing
 from compiler.relay.adt import Match
 from compiler.relay.expr import Call, GraphExpr, If, Let, Tuple, TupleGetItem
-from compiler.relay.expr_functor import bound_in_pattern
+from compiler.relay.expr_functor import ExprFunctor, ExprMutator, bound_in_pattern
 from compiler.relay.function import Function
 from compiler.relay.reference import RefCreate, RefRead, RefWrite
 
@@ -24,16 +24,19 @@ __all__ = [
 ]
 
 
-def post_order(expr: GraphExpr, parts_of: Callable[[Any], tuple[Any, ...]] | None = None) -> list[Any]:
+E = TypeVar("E", bound=GraphExpr)
+
+
+def post_order(expr: GraphExpr, parts_of: Callable[[GraphExpr], Sequence[GraphExpr]] | None = None) -> list[GraphExpr]:
     """Return every part of an expression once, operands before their users, in the order of evaluation.
 
     Works for graphs of any depth: it keeps a stack of its own.  The parts of an expression are what ``parts_of``
     returns, by default its :func:`operands`, and variables where they are bound.
     """
     parts_of = parts_of or subexpressions
-    done: set[Any] = set()
-    order: list[Any] = []
-    stack: list[tuple[Any, bool]] = [(expr, False)]
+    done: set[GraphExpr] = set()
+    order: list[GraphExpr] = []
+    stack: list[tuple[GraphExpr, bool]] = [(expr, False)]
     while stack:
         part, ready = stack.pop()
         if part in done:
@@ -48,13 +51,23 @@ def post_order(expr: GraphExpr, parts_of: Callable[[Any], tuple[Any, ...]] | Non
     return order
 
 
-def post_order_visit(expr: GraphExpr, fvisit: Callable[[Any], Any]) -> None:
+def post_order_visit(expr: GraphExpr, fvisit: Callable[[GraphExpr], object]) -> None:
     """Call a function once on every part of an expression, operands before their users; its result is ignored."""
     for part in post_order(expr):
         fvisit(part)
 
 
-def bottom_up(visitor: Any, expr: GraphExpr) -> Any:
+@overload
+def bottom_up(visitor: ExprMutator, expr: Function) -> Function: ...
+
+
+@overload
+def bottom_up(visitor: ExprMutator, expr: GraphExpr) -> RelayExpr: ...
+
+
+@overload
+def bottom_up(visitor: ExprFunctor, expr: GraphExpr) -> object: ...
+def bottom_up(visitor: ExprFunctor, expr: GraphExpr) -> object:
     """Return ``visitor.visit(expr)`` after visiting all parts, operands first, so that no rule recurses deeply.
 
     Parameters
@@ -76,10 +89,10 @@ def operands(expr: GraphExpr) -> tuple[GraphExpr, ...]:
     return () if parts is None else parts.of(expr)
 
 
-def with_operands(expr: RelayExpr, new: Sequence[GraphExpr]) -> RelayExpr:
+def with_operands(expr: E, new: Sequence[GraphExpr]) -> E:
     """Return an expression made of as many other operands, in the order of :func:`operands`; the same if they are."""
     parts = _OPERANDS.get(type(expr))
-    return expr if parts is None else parts.rebuilt(expr, new)
+    return expr if parts is None else cast(E, parts.rebuilt(expr, new))
 
 
 def subexpressions(expr: GraphExpr) -> tuple[GraphExpr, ...]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.ir.function import as_function
 from compiler.relay.adt import Match
 from compiler.relay.analysis.traversal import post_order
@@ -37,7 +35,7 @@ def all_vars(expr: GraphExpr) -> list[Var]:
     return [v for v in post_order(expr) if isinstance(v, Var)]
 
 
-def _bound(parts: list[Any]) -> set[Var]:
+def _bound(parts: list[GraphExpr]) -> set[Var]:
     """Variables are unique objects that one place defines, so those that no place defines are free."""
     bound: set[Var] = set()
     for part in parts:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.relay.adt import Match
 from compiler.relay.expr import GraphExpr, Let, Var
@@ -35,9 +35,12 @@ class _Scopes(ExprVisitor):
         self._free: set[Var] = set()
         self.visit(expr)
 
-    def visit(self, expr: GraphExpr) -> Any:
+    def visit(self, expr: GraphExpr) -> None:
         # A variable is looked at each time that it is used, since each place has its own scope.
-        return self.visit_var(expr) if isinstance(expr, Var) else super().visit(expr)
+        if isinstance(expr, Var):
+            self.visit_var(expr)
+        else:
+            super().visit(expr)
 
     def visit_var(self, var: Var) -> None:
         if var in self._in_scope:
@@ -63,7 +66,7 @@ class _Scopes(ExprVisitor):
 
     def visit_let(self, let: Let) -> None:
         chain: list[Var] = []
-        rest: Any = let
+        rest: RelayExpr = let
         while isinstance(rest, Let) and rest not in self.memo_map:
             self.memo_map[rest] = None
             self._define([rest.var])

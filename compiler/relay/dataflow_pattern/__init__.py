@@ -92,8 +92,8 @@ def match(pattern: DFPattern, expr: GraphExpr) -> bool:
 def partition(
     pattern: DFPattern,
     expr: GraphExpr,
-    attrs: Mapping[str, Any] | None = None,
-    check: Callable[[Any], bool] = lambda match: True,
+    attrs: Mapping[str, object] | None = None,
+    check: Callable[[GraphExpr], bool] = lambda match: True,
 ) -> Any:
     """Move everything that matches a pattern into functions of its own; see :meth:`DFPattern.partition`."""
     return pattern.partition(expr, attrs, check)

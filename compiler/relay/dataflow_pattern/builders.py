@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from compiler.ir.op import Op
 from compiler.ir.types import Type
@@ -23,7 +22,7 @@ from compiler.relay.dataflow_pattern.pattern import (
 )
 from compiler.relay.dataflow_pattern.structures import IfPattern, LetPattern, TupleGetItemPattern, TuplePattern
 from compiler.relay.expr import GraphExpr
-from compiler.relay.ty import TensorType
+from compiler.relay.ty import Dim, TensorType
 
 __all__ = [
     "dominates",
@@ -104,12 +103,12 @@ def has_dtype(dtype: str, pattern: DFPattern | None = None) -> DataTypePattern:
     return DataTypePattern(wildcard() if pattern is None else pattern, dtype)
 
 
-def has_shape(shape: Sequence[Any], pattern: DFPattern | None = None) -> ShapePattern:
+def has_shape(shape: Sequence[Dim], pattern: DFPattern | None = None) -> ShapePattern:
     """Return the pattern of tensors of a shape."""
     return ShapePattern(wildcard() if pattern is None else pattern, TensorType(tuple(shape)).dims)
 
 
-def has_attr(attrs: Mapping[str, Any], pattern: DFPattern | None = None) -> AttrPattern:
+def has_attr(attrs: Mapping[str, object], pattern: DFPattern | None = None) -> AttrPattern:
     """Return the pattern of what has attributes of given values."""
     return (wildcard() if pattern is None else pattern).has_attr(attrs)
 

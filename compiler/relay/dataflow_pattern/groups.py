@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from compiler.ir.attrs.dict_attrs import DictAttrs
+from compiler.ir.expr import RelayExpr
 from compiler.ir.op import Op
 from compiler.ir.origin import derived_from
 from compiler.relay.analysis.traversal import operands, post_order
@@ -37,10 +38,10 @@ class Group:
         The expressions that each pattern matched.
     """
 
-    root: Any
-    inside: list[Any]
-    inputs: list[Any] = field(default_factory=list)
-    bindings: dict[Any, list[Any]] = field(default_factory=dict)
+    root: GraphExpr
+    inside: list[GraphExpr]
+    inputs: list[GraphExpr] = field(default_factory=list)
+    bindings: Mapping[Pattern, list[GraphExpr]] = field(default_factory=dict)
 
 
 def groups(pattern: Pattern, root: GraphExpr, separate: bool = True) -> Iterator[Group]:
@@ -62,19 +63,19 @@ def groups(pattern: Pattern, root: GraphExpr, separate: bool = True) -> Iterator
         yield Group(expr, inside, _as_pattern_names(pattern, bindings, _inputs(expr, inside)), bindings)
 
 
-def _partitioned(graph: Graph) -> set[Any]:
+def _partitioned(graph: Graph) -> set[GraphExpr]:
     """Return the functions that an earlier partition made, and what is in them: patterns do not match there again."""
     made = (e for e in graph.order if isinstance(e, Function) and "PartitionedFromPattern" in e.attrs)
     return {part for function in made for part in (function, *post_order(function.body))}
 
 
-def _leaks(graph: Graph, root: GraphExpr, inside: list[Any]) -> bool:
+def _leaks(graph: Graph, root: GraphExpr, inside: list[GraphExpr]) -> bool:
     places = {graph.place[part] for part in inside}
     parts = [part for part in inside if part is not root and not isinstance(part, Constant)]
     return any(user not in places for part in parts for user in graph.users[graph.place[part]])
 
 
-def _with_functions(matched: Sequence[Any]) -> dict[Any, None]:
+def _with_functions(matched: Sequence[GraphExpr]) -> dict[GraphExpr, None]:
     """Return what a pattern matched, and all of the functions among it: their variables mean nothing outside."""
     inside = dict.fromkeys(matched)
     for part in matched:
@@ -83,7 +84,7 @@ def _with_functions(matched: Sequence[Any]) -> dict[Any, None]:
     return {part: None for part in inside if not isinstance(part, Op)}
 
 
-def _inputs(root: Any, inside: list[Any]) -> list[Any]:
+def _inputs(root: GraphExpr, inside: list[GraphExpr]) -> list[GraphExpr]:
     """Return what the parts are made from, in the order of evaluation; a function that they call stays inside."""
     parts = {*inside, *(var for part in inside for var in _bound_by(part))}
     callees = [part.op for part in inside if isinstance(part, Call) and isinstance(part.op, Function)]
@@ -93,9 +94,11 @@ def _inputs(root: Any, inside: list[Any]) -> list[Any]:
     return [e for e in order if e not in parts and not isinstance(e, Op)]
 
 
-def _as_pattern_names(pattern: Pattern, bindings: Mapping[Any, Sequence[Any]], inputs: list[Any]) -> list[Any]:
+def _as_pattern_names(
+    pattern: Pattern, bindings: Mapping[Pattern, Sequence[GraphExpr]], inputs: list[GraphExpr]
+) -> list[GraphExpr]:
     """Return inputs in the order of the patterns that matched them; operands of ``add`` may have matched swapped."""
-    place: dict[Any, int] = {}
+    place: dict[GraphExpr, int] = {}
     for part in _parts_of_pattern(pattern):
         for expr in bindings.get(part, ()):
             for each in (expr, *(operands(expr) if _leaves_operands_open(part) else ())):
@@ -120,11 +123,11 @@ def _parts_of_pattern(pattern: Any) -> list[Any]:
     return parts
 
 
-def _leaves_operands_open(part: Any) -> bool:
+def _leaves_operands_open(part: object) -> bool:
     return getattr(part, "args", ()) is None or getattr(part, "fields", ()) is None
 
 
-def _bound_by(part: Any) -> Sequence[Var]:
+def _bound_by(part: GraphExpr) -> Sequence[Var]:
     match part:
         case Function():
             return part.params
@@ -137,14 +140,16 @@ def _bound_by(part: Any) -> Sequence[Var]:
 class Partition(ExprMutator):
     """Replaces groups by calls of functions."""
 
-    def __init__(self, matches: Iterator[Group], attrs: Mapping[str, Any], check: Callable[[Any], bool]) -> None:
+    def __init__(
+        self, matches: Iterator[Group], attrs: Mapping[str, object], check: Callable[[GraphExpr], bool]
+    ) -> None:
         super().__init__()
         self._attrs = attrs
         self._groups = {
             g.root: (number, g) for number, g in enumerate(g for g in matches if g.inside and check(g.root))
         }
 
-    def visit(self, expr: GraphExpr) -> Any:
+    def visit(self, expr: GraphExpr) -> RelayExpr:
         if expr in self._groups and expr not in self.memo_map:
             with derived_from(expr.span):
                 self.memo_map[expr] = self._call(*self._groups[expr])
@@ -159,7 +164,7 @@ class Partition(ExprMutator):
         return Call(function, tuple(self.visit(e) for e in group.inputs))
 
 
-def _part_names(parts: Sequence[Any]) -> Iterator[str]:
+def _part_names(parts: Sequence[GraphExpr]) -> Iterator[str]:
     """Yield what the attribute of a group's function says of its parts, and of functions that are called there."""
     for part in parts:
         match part:
@@ -178,6 +183,6 @@ def _part_names(parts: Sequence[Any]) -> Iterator[str]:
 class _Inside(ExprMutator):
     """Rebuilds what is inside of a group around its parameters."""
 
-    def __init__(self, params: Mapping[Any, Var]) -> None:
+    def __init__(self, params: Mapping[GraphExpr, Var]) -> None:
         super().__init__()
         self.memo_map.update(params)

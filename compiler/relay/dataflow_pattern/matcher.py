@@ -41,7 +41,7 @@ class Graph:
             at = self._dominators.parent[at]
         return at == goal
 
-    def between(self, parent: GraphExpr, child: GraphExpr) -> list[Any]:
+    def between(self, parent: GraphExpr, child: GraphExpr) -> list[GraphExpr]:
         """Return the expressions that lead from ``parent`` to ``child``, without the two, in order."""
         first, last = self.place[parent], self.place[child]
         above, todo = {first}, [first]
@@ -69,9 +69,9 @@ class Matcher:
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.bindings: dict[Any, list[Any]] = {}
-        self.inside: list[Any] = []
-        self._open: set[tuple[Any, Any]] = set()
+        self.bindings: dict[Pattern, list[GraphExpr]] = {}
+        self.inside: list[GraphExpr] = []
+        self._open: set[tuple[Pattern, GraphExpr]] = set()
 
     def match(self, pattern: Pattern, expr: GraphExpr) -> bool:
         """Return whether an expression matches a pattern, beginning anew."""
@@ -159,10 +159,10 @@ class Matcher:
         """Return whether an expression matches a pattern by itself, whatever else has matched."""
         return Matcher(self.graph).match(pattern, expr)
 
-    def _state(self) -> tuple[dict[Any, list[Any]], list[Any]]:
+    def _state(self) -> tuple[dict[Pattern, list[GraphExpr]], list[Any]]:
         return dict(self.bindings), list(self.inside)
 
-    def _restore(self, state: tuple[dict[Any, list[Any]], list[Any]]) -> None:
+    def _restore(self, state: tuple[dict[Pattern, list[GraphExpr]], list[Any]]) -> None:
         self.bindings, self.inside = state
 
 

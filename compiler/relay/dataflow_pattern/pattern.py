@@ -16,7 +16,7 @@ from compiler.relay.dataflow_pattern.groups import Partition, groups
 from compiler.relay.dataflow_pattern.matcher import Graph, Matcher
 from compiler.relay.expr import Call, Constant, GraphExpr, Var
 from compiler.relay.inference import infer_expr
-from compiler.relay.ty import TensorType, same_dim
+from compiler.relay.ty import Dim, TensorType, same_dim
 
 __all__ = [
     "AltPattern",
@@ -49,7 +49,7 @@ class DFPattern(ABC):
     def matches(self, matcher: Matcher, expr: GraphExpr) -> bool:
         """Return whether an expression matches; the matcher compares its parts, and hears of what was taken apart."""
 
-    def __call__(self, *args: Any) -> CallPattern:
+    def __call__(self, *args: object) -> CallPattern:
         """Return the pattern of this applied to arguments; ``p(None)`` takes any."""
         return CallPattern(self, None if len(args) == 1 and args[0] is None else checked_all("call", args))
 
@@ -68,7 +68,7 @@ class DFPattern(ABC):
     def __truediv__(self, other: DFPattern) -> CallPattern:
         return ExprPattern(Op.get("divide"))(self, other)
 
-    def has_attr(self, attrs: Mapping[str, Any]) -> AttrPattern:
+    def has_attr(self, attrs: Mapping[str, object]) -> AttrPattern:
         """Return this pattern where attributes have given values; of an operator these are facts such as
         ``TOpPattern``.
         """
@@ -82,7 +82,7 @@ class DFPattern(ABC):
         """Return this pattern where the elements are of a data type."""
         return DataTypePattern(self, dtype)
 
-    def has_shape(self, shape: Sequence[Any]) -> ShapePattern:
+    def has_shape(self, shape: Sequence[Dim]) -> ShapePattern:
         """Return this pattern where the tensor is of a shape."""
         return ShapePattern(self, TensorType(tuple(shape)).dims)
 
@@ -105,7 +105,10 @@ class DFPattern(ABC):
         return Matcher(Graph(expr)).match(self, expr)
 
     def partition(
-        self, expr: GraphExpr, attrs: Mapping[str, Any] | None = None, check: Callable[[Any], bool] = lambda match: True
+        self,
+        expr: GraphExpr,
+        attrs: Mapping[str, object] | None = None,
+        check: Callable[[GraphExpr], bool] = lambda match: True,
     ) -> Any:
         """Move everything that matches into functions of its own, and call them.
 
@@ -268,7 +271,7 @@ class AttrPattern(DFPattern):
     """What matches a pattern and has attributes of given values."""
 
     pattern: DFPattern
-    attrs: Mapping[str, Any]
+    attrs: Mapping[str, object]
 
     def matches(self, matcher: Matcher, expr: GraphExpr) -> bool:
         if isinstance(expr, Op):
@@ -332,13 +335,13 @@ class DominatorPattern(DFPattern):
         return matcher.fits(self.child, expr) and matcher.dominates(self.parent, self.path, expr)
 
 
-def checked(what: str, value: Any) -> DFPattern:
+def checked(what: str, value: object) -> DFPattern:
     if not isinstance(value, DFPattern):
         raise ArgumentError(f"pattern: {what} takes patterns, got {type(value).__name__} {show(value)}")
     return value
 
 
-def checked_all(what: str, values: Sequence[Any]) -> tuple[DFPattern, ...]:
+def checked_all(what: str, values: Sequence[object]) -> tuple[DFPattern, ...]:
     return tuple(checked(what, v) for v in values)
 
 

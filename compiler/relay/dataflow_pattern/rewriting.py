@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from compiler.ir.error import ArgumentError
+from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.origin import derived_from
 from compiler.ir.structural import structural_equal
@@ -51,7 +52,7 @@ class DFPatternCallback:
         """Return an expression rewritten wherever the pattern matches; see :func:`rewrite`."""
         return rewrite(self, expr)
 
-    def callback(self, pre: GraphExpr, post: GraphExpr, node_map: dict[DFPattern, list[Any]]) -> Any:
+    def callback(self, pre: GraphExpr, post: GraphExpr, node_map: dict[Any, list[Any]]) -> Any:
         """Return what takes the place of an expression that matches.
 
         Parameters
@@ -104,13 +105,13 @@ def _once(rule: DFPatternCallback, expr: GraphExpr, mod: IRModule | None) -> Any
 class _Rewriter(ExprMutator):
     """Applies a callback to groups, operands first."""
 
-    def __init__(self, rule: DFPatternCallback, matches: dict[Any, Group], mod: IRModule | None) -> None:
+    def __init__(self, rule: DFPatternCallback, matches: dict[GraphExpr, Group], mod: IRModule | None) -> None:
         super().__init__()
         self._rule = rule
         self._groups = matches
         self._mod = mod
 
-    def visit(self, expr: GraphExpr) -> Any:
+    def visit(self, expr: GraphExpr) -> RelayExpr:
         if expr in self.memo_map:
             return self.memo_map[expr]
         post = super().visit(expr)

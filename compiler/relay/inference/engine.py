@@ -11,7 +11,7 @@ from types import GeneratorType
 from typing import Any
 
 from compiler.ir.error import TVMError
-from compiler.ir.function import GlobalVar
+from compiler.ir.function import BaseFunc, GlobalVar
 from compiler.ir.module import IRModule
 from compiler.ir.op import Op
 from compiler.ir.types import FuncType, InferredTypes, Type
@@ -62,11 +62,11 @@ class Inference:
         self.errors.append(diagnose(message, expr.span, for_renderers))
         return IncompleteType()
 
-    def visit(self, expr: GraphExpr) -> Any:
+    def visit(self, expr: GraphExpr) -> Type:
         """Return the type of an expression, as far as it is known now."""
         types, rules = self.types, _RULES
-        stack: list[tuple[Any, Rule]] = []
-        current: Any = expr
+        stack: list[tuple[GraphExpr, Rule]] = []
+        current: GraphExpr = expr
         sent: Any = None
         while True:
             answer: Any = types.get(current)
@@ -82,7 +82,7 @@ class Inference:
                 else:
                     types[current] = answer
                     if not stack:
-                        return answer
+                        return types[current]
                     sent = answer
                 current, running = stack[-1]
                 try:
@@ -142,7 +142,7 @@ class Inference:
         yield func
         return header
 
-    def _definition(self, gvar: GlobalVar) -> Any:
+    def _definition(self, gvar: GlobalVar) -> BaseFunc | None:
         if self.mod is None:
             return None
         func = self.mod.functions.get(gvar)

@@ -67,7 +67,7 @@ def with_copies(mod: IRModule) -> IRModule:
 class _Copier(ExprMutator):
     """Copies expressions that have no type, and what is made of them."""
 
-    def visit(self, expr: GraphExpr) -> Any:
+    def visit(self, expr: GraphExpr) -> RelayExpr:
         known = expr in self.memo_map
         new = super().visit(expr)
         if known or new is not expr or expr.checked_type_ is not None or isinstance(expr, _SHARED):
@@ -179,7 +179,7 @@ def _complain_about_unknowns(run: Inference) -> None:
             run.error("the result type of a recursive function cannot be found; annotate its ret_type", expr)
 
 
-def _annotated(func: RelayExpr, bare: Set[RelayExpr]) -> Any:
+def _annotated(func: RelayExpr, bare: Set[RelayExpr]) -> RelayExpr:
     """Return a function with the types of its variables and result written down, and those of functions in it.
 
     ``bare`` are all expressions of the module that have a place for a type in which none is written.  Most modules have
@@ -221,9 +221,9 @@ class _Annotate(ExprMutator):
         with derived_from(var.span):
             return Var(var.name_hint, var.checked_type)
 
-    def visit_function(self, function: Function) -> Any:
+    def visit_function(self, function: Function) -> RelayExpr:
         new = super().visit_function(function)
         t = function.checked_type_
-        if new.ret_type is not None or not isinstance(t, FuncType):
+        if not isinstance(new, Function) or new.ret_type is not None or not isinstance(t, FuncType):
             return new
         return rebuild(new, ret_type=t.ret_type)

@@ -34,7 +34,7 @@ __all__ = [
 class InferenceRun(Protocol):
     """What patterns need of the inference that they are a part of."""
 
-    types: dict[Any, Type]
+    types: dict[GraphExpr, Type]
 
     def visit(self, expr: GraphExpr) -> Type:
         """Return the type of an expression, as far as it is known now."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from compiler.ir.error import ProgramError, TVMError
+from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, GraphExpr, TupleGetItem
 from compiler.relay.inference.errors import UnificationError
@@ -26,7 +27,7 @@ class OperatorCalls:
     def __init__(self, solver: Solver, error: Report) -> None:
         self._solver = solver
         self._error = error
-        self._open: dict[Any, tuple[Sequence[Type], IncompleteType]] = {}
+        self._open: dict[RelayExpr, tuple[Sequence[Type], IncompleteType]] = {}
 
     def apply(self, call: Call, op: RelayOp, args: Sequence[Type]) -> Type:
         """Return the type of an operator's call; a variable while too little is known."""
@@ -60,7 +61,7 @@ class OperatorCalls:
             if answer is not result:
                 self._fill(expr, result, answer)
 
-    def unsolved(self) -> list[tuple[Any, Sequence[Type]]]:
+    def unsolved(self) -> list[tuple[RelayExpr, Sequence[Type]]]:
         """Return the calls whose types could not be found, with what is known of their arguments."""
         return [(expr, [self._solver.resolve(t) for t in args]) for expr, (args, _) in self._open.items()]
 

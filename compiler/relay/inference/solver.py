@@ -16,7 +16,7 @@ from compiler.ir.expr.substitute import substitute
 from compiler.ir.types import FuncType, Type, TypeVar
 from compiler.relay.analysis import type_parts
 from compiler.relay.inference.errors import UnificationError
-from compiler.relay.ty import AnyDim, IncompleteType, RefType, TensorType, TupleType, TypeCall, same_dim
+from compiler.relay.ty import AnyDim, Dim, IncompleteType, RefType, TensorType, TupleType, TypeCall, same_dim
 
 __all__ = [
     "Solver",
@@ -169,7 +169,7 @@ def _join_tensors(a: TensorType, b: TensorType) -> TensorType:
     return a if all(x is y for x, y in zip(dims, a.shape, strict=True)) else TensorType(dims, a.dtype)
 
 
-def _join_dims(x: Any, y: Any, a: TensorType, b: TensorType) -> Any:
+def _join_dims(x: Dim, y: Dim, a: TensorType, b: TensorType) -> Dim:
     if isinstance(x, IntImm) and isinstance(y, IntImm):
         if x.value == y.value:
             return x
@@ -179,13 +179,13 @@ def _join_dims(x: Any, y: Any, a: TensorType, b: TensorType) -> Any:
 
 def bind_dims(params: Sequence[Type], args: Sequence[Type], result: Type) -> Type:
     """Return a call's result type with the symbolic extents of the parameters replaced by those of the arguments."""
-    dims: dict[Any, Any] = {}
+    dims: dict[Dim, Dim] = {}
     for param, arg in zip(params, args, strict=True):
         _collect_dims(param, arg, dims)
     return _substitute_dims(result, dims) if dims else result
 
 
-def _collect_dims(param: Type, arg: Type, dims: dict[Any, Any]) -> None:
+def _collect_dims(param: Type, arg: Type, dims: dict[Dim, Dim]) -> None:
     if not isinstance(param, TensorType) or not isinstance(arg, TensorType):
         for x, y in zip(type_parts(param), type_parts(arg), strict=False):
             _collect_dims(x, y, dims)
@@ -202,7 +202,7 @@ def _collect_dims(param: Type, arg: Type, dims: dict[Any, Any]) -> None:
             dims[x] = y
 
 
-def _substitute_dims(t: Type, new: dict[Any, Any]) -> Type:
+def _substitute_dims(t: Type, new: Mapping[Any, Any]) -> Type:
     if isinstance(t, TensorType):
         if t.is_static:
             return t

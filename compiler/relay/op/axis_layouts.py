@@ -41,7 +41,9 @@ def _output(inputs: Sequence[Layout | None], output: Layout | None, attrs: Attrs
     return None if output is None else InferCorrectLayoutOutput(inputs, [output], attrs)
 
 
-def along_axis_layout(attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types) -> Any:
+def along_axis_layout(
+    attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types
+) -> InferCorrectLayoutOutput | None:
     """An operator along its attribute ``axis``: normalisation, or scales and zero points of quantized tensors.
 
     Its other inputs are vectors along that axis, which therefore must not be split, or scalars.
@@ -59,7 +61,9 @@ def along_axis_layout(attrs: A, new_in: InLayouts | None, old_in: InLayouts, typ
     return _output([new, *others], new, attrs.with_values(axis=axis_in(old, new, axis)))
 
 
-def batch_norm_layout(attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types) -> Any:
+def batch_norm_layout(
+    attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types
+) -> InferCorrectLayoutOutput | None:
     """Like :func:`along_axis_layout`; mean and variance are results as well."""
     made = along_axis_layout(attrs, new_in, old_in, types)
     if made is None:
@@ -67,7 +71,9 @@ def batch_norm_layout(attrs: A, new_in: InLayouts | None, old_in: InLayouts, typ
     return InferCorrectLayoutOutput(made.input_layouts, [*made.output_layouts, CHANNELS, CHANNELS], made.new_attrs)
 
 
-def sorted_along_axis_layout(attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types) -> Any:
+def sorted_along_axis_layout(
+    attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types
+) -> InferCorrectLayoutOutput | None:
     """Elements are put in order along the attribute ``axis``, which must not come in blocks."""
     (old,) = old_in
     new = old if new_in is None else new_in[0]
@@ -80,7 +86,9 @@ def sorted_along_axis_layout(attrs: A, new_in: InLayouts | None, old_in: InLayou
     return InferCorrectLayoutOutput([new], [new] * results, attrs.with_values(axis=axis_in(old, new, axis)))
 
 
-def along_axes_layout(attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types) -> Any:
+def along_axes_layout(
+    attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types
+) -> InferCorrectLayoutOutput | None:
     """An operator over the axes that its attribute ``axis`` lists, none of which may come in blocks."""
     (old,) = old_in
     if old is None:
@@ -94,7 +102,9 @@ def along_axes_layout(attrs: A, new_in: InLayouts | None, old_in: InLayouts, typ
     return _output([new], new, attrs.with_values(axis=tuple(axis_in(old, new, a) for a in axes)))
 
 
-def transpose_layout(attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types) -> Any:
+def transpose_layout(
+    attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types
+) -> InferCorrectLayoutOutput | None:
     """The result is in its old layout whatever the input's is: the permutation brings it there."""
     (old,) = old_in
     if old is None:
@@ -109,7 +119,9 @@ def transpose_layout(attrs: A, new_in: InLayouts | None, old_in: InLayouts, type
     return _output([new], output, attrs.with_values(axes=tuple(axis_in(old, new, a) for a in axes)))
 
 
-def squeeze_layout(attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types) -> Any:
+def squeeze_layout(
+    attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types
+) -> InferCorrectLayoutOutput | None:
     """The axes of extent 1 are named as they stand in the new layout."""
     (old,) = old_in
     if old is None:
@@ -127,7 +139,9 @@ def squeeze_layout(attrs: A, new_in: InLayouts | None, old_in: InLayouts, types:
     return _output([new], left, attrs.with_values(axis=tuple(there)))
 
 
-def concatenate_layout(attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types) -> Any:
+def concatenate_layout(
+    attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types
+) -> InferCorrectLayoutOutput | None:
     """Tensors that come in one new layout are concatenated in it, others in their old one."""
     old = next((each for each in old_in if each is not None), None)
     if old is None or any(each not in (None, old) for each in old_in):
@@ -141,7 +155,9 @@ def concatenate_layout(attrs: A, new_in: InLayouts | None, old_in: InLayouts, ty
     return _output([new] * count, new, attrs.with_values(axis=axis_in(old, new, axis)))
 
 
-def split_layout(attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types) -> Any:
+def split_layout(
+    attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types
+) -> InferCorrectLayoutOutput | None:
     """A tensor is split along the same dimension; one in blocks only between blocks."""
     (old,) = old_in
     if old is None:
@@ -167,7 +183,7 @@ def split_layout(attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: T
     return InferCorrectLayoutOutput([new], [new] * count, made)
 
 
-def pad_layout(attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types) -> Any:
+def pad_layout(attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types) -> InferCorrectLayoutOutput | None:
     """The pads go with their axes; a dimension in blocks must have none, or the tensor is padded in its old layout."""
     old = old_in[0]
     others = [SCALAR] * (len(old_in) - 1)
@@ -183,7 +199,9 @@ def pad_layout(attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Typ
     return _output([new, *others], new, attrs.with_values(pad_width=there))
 
 
-def slice_like_layout(attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types) -> Any:
+def slice_like_layout(
+    attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types
+) -> InferCorrectLayoutOutput | None:
     """Both tensors have one layout, and the axes to shorten are not in blocks."""
     old = old_in[0]
     if old is None or old_in[1] != old:
@@ -203,7 +221,9 @@ def reduction_layout(ordered: bool = False) -> LayoutRule[Any]:
     element.
     """
 
-    def rule(attrs: Attrs, new_in: InLayouts | None, old_in: InLayouts, types: Types) -> Any:
+    def rule(
+        attrs: Attrs, new_in: InLayouts | None, old_in: InLayouts, types: Types
+    ) -> InferCorrectLayoutOutput | None:
         old = old_in[0]
         if old is None:
             return None
@@ -242,7 +262,9 @@ def _same_order(old: Layout, new: Layout, letters: set[str]) -> bool:
     return runs == [letter for letter in old.letters if letter in letters]
 
 
-def strided_slice_layout(attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types) -> Any:
+def strided_slice_layout(
+    attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types
+) -> InferCorrectLayoutOutput | None:
     """The bounds go with their axes; along a dimension in blocks they must lie between blocks."""
     (old,) = old_in
     if old is None:

@@ -6,7 +6,6 @@ A gradient in the table is ``(a, b, y, g) -> (gradient of a, gradient of b)`` as
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -121,37 +120,39 @@ def _choice_gradient(better: str) -> Rule:
     return rule
 
 
-def _divide(a: Array, b: Array) -> Any:
+def _divide(a: Array, b: Array) -> Array:
     if np.result_type(a, b).kind not in "iub":
         return np.divide(a, b)
     return _trunc_divide(a, b)
 
 
-def _trunc_divide(a: Array, b: Array) -> Any:
+def _trunc_divide(a: Array, b: Array) -> Array:
     """The quotient towards zero; an integer divided by zero is zero."""
     dtype = np.result_type(a, b)
     if dtype.kind not in "iub":
         return np.trunc(a / b)
     down = np.floor_divide(a, b)
-    return (down + ((down < 0) & (down * b != a))).astype(dtype)
+    result: Array = (down + ((down < 0) & (down * b != a))).astype(dtype)
+    return result
 
 
-def _floor_divide(a: Array, b: Array) -> Any:
+def _floor_divide(a: Array, b: Array) -> Array:
     return np.floor_divide(a, b) if a.dtype.kind in "iub" else np.floor(a / b)
 
 
-def _floor_mod(a: Array, b: Array) -> Any:
+def _floor_mod(a: Array, b: Array) -> Array:
     return np.mod(a, b) if a.dtype.kind in "iub" else a - np.floor(a / b) * b
 
 
-def _difference(a: Array, b: Array) -> Any:
+def _difference(a: Array, b: Array) -> Array:
     return np.not_equal(a, b) if a.dtype.kind == "b" else np.subtract(a, b)
 
 
-def _power(a: Array, b: Array) -> Any:
+def _power(a: Array, b: Array) -> Array:
     if a.dtype.kind not in "iub":
         return np.power(a, b)
-    return np.rint(np.power(a.astype("float64"), b.astype("float64"))).astype(a.dtype)
+    result: Array = np.rint(np.power(a.astype("float64"), b.astype("float64"))).astype(a.dtype)
+    return result
 
 
 add = _binary("add", topi.add, np.add, "Add two tensors.", lambda a, b, y, g: (g, g), onnx="Add")

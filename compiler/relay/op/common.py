@@ -52,17 +52,17 @@ def check_same_extent(a: Dim, b: Dim, what: str) -> None:
         raise RelationError(f"{what}: {a} and {b} differ")
 
 
-def is_symbolic(dim: Any) -> bool:
+def is_symbolic(dim: object) -> bool:
     """Return whether an extent is not known as a number."""
     return isinstance(dim, PrimExpr) and not isinstance(dim, IntImm)
 
 
-def has_any_dim(*dims: Any) -> bool:
+def has_any_dim(*dims: object) -> bool:
     """Return whether one of the extents is known to nobody but the running program."""
     return any(isinstance(d, AnyDim) for d in dims)
 
 
-def along_axis(vector: RelayExpr, axis: int, rank: int) -> Any:
+def along_axis(vector: RelayExpr, axis: int, rank: int) -> RelayExpr:
     """Return a vector with axes of extent 1 behind it, so that it broadcasts along an axis of a tensor."""
     behind = rank - 1 - axis % rank
     return call_op("expand_dims", vector, axis=1, num_newaxis=behind) if behind else vector

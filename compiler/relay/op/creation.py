@@ -170,9 +170,10 @@ def _arange_compute(attrs: ArangeAttrs, inputs: list[Tensor], out_type: Type) ->
     return [te.compute(shape, lambda i: start() + step() * i.astype(attrs.dtype), name="arange", tag=Tag.INJECTIVE)]
 
 
-def _arange_reference(attrs: ArangeAttrs, start: Array, stop: Array, step: Array) -> Any:
+def _arange_reference(attrs: ArangeAttrs, start: Array, stop: Array, step: Array) -> Array:
     count = max(0, math.ceil((float(stop) - float(start)) / float(step)))
-    return (start + step * np.arange(count).astype(attrs.dtype)).astype(attrs.dtype)
+    made: Array = (start + step * np.arange(count).astype(attrs.dtype)).astype(attrs.dtype)
+    return made
 
 
 def _arange_gradient(call: Call, grad: Expr) -> list[Call]:

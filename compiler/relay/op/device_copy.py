@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from compiler.ir.attrs import Attrs, attr_field
 from compiler.relay.expr import Call, Expr
@@ -26,7 +26,7 @@ class DeviceCopyAttrs(Attrs):
     dst_virtual_device: VirtualDevice = attr_field(VIRTUAL_DEVICE, "The device that the result is on.", 1)
 
     @classmethod
-    def make(cls, owner: str, values: Mapping[str, Any]) -> Self:
+    def make(cls, owner: str, values: Mapping[str, object]) -> Self:
         """Return attributes of today's or older names: before 0.9, ``src_dev_type`` and ``dst_dev_type``."""
         return super().make(owner, {_OLDER.get(name, name): value for name, value in values.items()})
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from compiler.ir.attrs import Attrs, attr_field
@@ -58,7 +56,7 @@ def _stft_compute(attrs: StftAttrs, inputs: list[Tensor], out_type: Type) -> lis
     return [topi_stft(data, *rest, shape)]
 
 
-def _stft_reference(attrs: StftAttrs, data: Array, window: Array) -> Any:
+def _stft_reference(attrs: StftAttrs, data: Array, window: Array) -> Array:
     """Multiply the windowed frames with the matrix of the transform."""
     size = attrs.win_length
     frames = (data.shape[1] - attrs.n_fft) // attrs.hop_length + 1

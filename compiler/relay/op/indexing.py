@@ -89,13 +89,15 @@ def _inside(indices: Any, extent: int, mode: str) -> Any:
     return whole % extent if mode == "wrap" else np.clip(whole, 0, extent - 1) if mode == "clip" else whole
 
 
-def _take_reference(attrs: TakeAttrs, x: Array, indices: Array) -> Any:
+def _take_reference(attrs: TakeAttrs, x: Array, indices: Array) -> Array:
     if attrs.axis is None:
-        return x.reshape(-1)[_inside(indices, x.size, attrs.mode)]
+        result: Array = x.reshape(-1)[_inside(indices, x.size, attrs.mode)]
+        return result
     at = attrs.axis % x.ndim
     where = _inside(indices, x.shape[at], attrs.mode)
     if not attrs.batch_dims:
-        return np.take(x, where, at)
+        taken: Array = np.take(x, where, at)
+        return taken
     lead = x.shape[: attrs.batch_dims]
     rows = zip(
         x.reshape(-1, *x.shape[attrs.batch_dims :]), where.reshape(-1, *where.shape[attrs.batch_dims :]), strict=True
@@ -212,12 +214,13 @@ def _gather_nd_relation(types: Types, attrs: GatherNDAttrs) -> Type:
     return TensorType((*indices.shape[1:], *data.shape[batch + count :]), data.dtype)
 
 
-def _gather_nd_reference(attrs: GatherNDAttrs, x: Array, indices: Array) -> Any:
+def _gather_nd_reference(attrs: GatherNDAttrs, x: Array, indices: Array) -> Array:
     batch = attrs.batch_dims
     if not batch + len(indices):
         return np.broadcast_to(x, (*indices.shape[1:], *x.shape)).copy()
     lead = np.indices(indices.shape[1:], sparse=True)[:batch] if batch else ()
-    return x[(*lead, *indices.astype("int64"))]
+    result: Array = x[(*lead, *indices.astype("int64"))]
+    return result
 
 
 def _gather_nd_gradient(call: Call, grad: Expr) -> list[Expr]:

@@ -19,7 +19,7 @@ from compiler.relay.op.common import NOT_SMOOTH, normalize_axes, num_elements
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import OpFunction, composite, public_function, register
 from compiler.relay.operator import Array, Gradient, OpPattern, Reference, Relation, RelationError, Types, call_op
-from compiler.relay.ty import TensorType
+from compiler.relay.ty import Dim, TensorType
 from compiler.te.definition.tensor import Tensor
 from compiler.topi import extrema
 from compiler.topi import reduction as topi
@@ -55,7 +55,7 @@ def reduced_axes(attrs: ReduceAttrs, rank: int) -> tuple[int, ...]:
     return tuple(d for d in range(rank) if (d in given) != attrs.exclude)
 
 
-def _reduced_shape(attrs: ReduceAttrs, data: TensorType) -> tuple[Any, ...]:
+def _reduced_shape(attrs: ReduceAttrs, data: TensorType) -> tuple[Dim, ...]:
     over = reduced_axes(attrs, len(data.shape))
     if attrs.keepdims:
         return tuple(1 if d in over else e for d, e in enumerate(data.shape))
@@ -68,7 +68,7 @@ def reduction(types: Types, attrs: ReduceAttrs) -> Type:
     return TensorType(_reduced_shape(attrs, data), data.dtype)
 
 
-def _index_type(attrs: ReduceAttrs, dims: Sequence[Any]) -> str:
+def _index_type(attrs: ReduceAttrs, dims: Sequence[Dim]) -> str:
     """Return the data type that holds the place of an element among those reduced over."""
     counts = [dims[d] for d in reduced_axes(attrs, len(dims))]
     known = [count for count in counts if isinstance(count, int)]
@@ -160,19 +160,22 @@ def _reduction(
     )
 
 
-def _mean(x: Array, axis: tuple[int, ...], keepdims: bool) -> Any:
+def _mean(x: Array, axis: tuple[int, ...], keepdims: bool) -> Array:
     if x.dtype.kind not in "iub":
-        return np.mean(x, axis=axis, keepdims=keepdims)
+        result: Array = np.mean(x, axis=axis, keepdims=keepdims)
+        return result
     whole = np.sum(x, axis=axis, keepdims=keepdims, dtype="int64")
-    return np.trunc(whole / np.prod([x.shape[d] for d in axis]))
+    made: Array = np.trunc(whole / np.prod([x.shape[d] for d in axis]))
+    return made
 
 
-def _sum(x: Array, axis: tuple[int, ...], keepdims: bool) -> Any:
+def _sum(x: Array, axis: tuple[int, ...], keepdims: bool) -> Array:
     return np.sum(x, axis=axis, keepdims=keepdims, dtype=None if x.dtype.kind == "b" else x.dtype)
 
 
-def _prod(x: Array, axis: tuple[int, ...], keepdims: bool) -> Any:
-    return np.prod(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
+def _prod(x: Array, axis: tuple[int, ...], keepdims: bool) -> Array:
+    result: Array = np.prod(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
+    return result
 
 
 sum = _reduction("sum", topi.sum, _sum, "Return the sum over some axes.", _sum_gradient)

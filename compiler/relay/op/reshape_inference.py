@@ -9,7 +9,7 @@ from compiler.relay.operator import RelationError
 from compiler.relay.ty import AnyDim, Dim, same_dim
 
 
-def resolve_shape(old: Sequence[Dim], newshape: Sequence[Any], allowzero: bool = False) -> tuple[Dim, ...]:
+def resolve_shape(old: Sequence[Dim], newshape: Sequence[Dim], allowzero: bool = False) -> tuple[Dim, ...]:
     """Return the shape that ``newshape`` describes for a tensor of shape ``old``.
 
     Parameters

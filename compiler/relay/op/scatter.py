@@ -186,7 +186,7 @@ def sparse_shape(shape: Sequence[Dim], types: Types) -> Type:
     return TensorType(tuple(shape), values.dtype)
 
 
-def dense(indices: Array, shape: Sequence[Any], values: Array, default: Array) -> Array:
+def dense(indices: Array, shape: Sequence[int], values: Array, default: Array) -> Array:
     """Return a NumPy array of a shape with values at indices, and a default elsewhere."""
     result = np.full(shape, default, values.dtype)
     points = indices.astype("int64")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from compiler.relay.op.reshape_inference import resolve_shape
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import composite, register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
-from compiler.relay.ty import AnyDim, TensorType
+from compiler.relay.ty import AnyDim, Dim, TensorType
 from compiler.tir.layout.data_layout import layout
 from compiler.topi.arrays import layout_conversion
 from compiler.topi.arrays import transform as topi
@@ -126,7 +125,7 @@ reshape = register(
 )
 
 
-def _reversed_shape(old: Sequence[Any], attrs: ReshapeAttrs) -> tuple[Any, ...]:
+def _reversed_shape(old: Sequence[Dim], attrs: ReshapeAttrs) -> tuple[Dim, ...]:
     """Return the shape of which the special numbers count from the right."""
     return resolve_shape(old[::-1], attrs.newshape[::-1], attrs.allowzero)[::-1]
 
@@ -160,7 +159,7 @@ def reverse_reshape(data: Expr, newshape: Sequence[int]) -> Call:
     return _REVERSE_RESHAPE(data, newshape=newshape)
 
 
-def _reshape_like_shape(attrs: ReshapeLikeAttrs, data: Sequence[Any], like: Sequence[Any]) -> tuple[Any, ...]:
+def _reshape_like_shape(attrs: ReshapeLikeAttrs, data: Sequence[Dim], like: Sequence[Dim]) -> tuple[Dim, ...]:
     lhs = slice(*_span(attrs.lhs_begin, attrs.lhs_end, len(data)))
     rhs = slice(*_span(attrs.rhs_begin, attrs.rhs_end, len(like)))
     return (*data[: lhs.start], *like[rhs], *data[lhs.stop :])
@@ -233,7 +232,7 @@ transpose = register(
 )
 
 
-def _expanded(attrs: ExpandDimsAttrs, shape: Sequence[Any]) -> tuple[Any, ...]:
+def _expanded(attrs: ExpandDimsAttrs, shape: Sequence[Dim]) -> tuple[Dim, ...]:
     at = normalize_axis(attrs.axis, len(shape) + 1)
     return (*shape[:at], *[1] * attrs.num_newaxis, *shape[at:])
 
@@ -257,7 +256,7 @@ expand_dims = register(
 )
 
 
-def _squeezed(attrs: SqueezeAttrs, shape: Sequence[Any]) -> tuple[Any, ...]:
+def _squeezed(attrs: SqueezeAttrs, shape: Sequence[Dim]) -> tuple[int, ...]:
     if attrs.axis is None:
         return tuple(d for d, e in enumerate(shape) if isinstance(e, int) and e == 1)
     return normalize_axes(attrs.axis, len(shape))
@@ -321,7 +320,7 @@ def _sequence_relation(types: Types, attrs: ReverseSequenceAttrs) -> Type:
     return data
 
 
-def _sequence_reference(attrs: ReverseSequenceAttrs, x: Array, lengths: Array) -> Any:
+def _sequence_reference(attrs: ReverseSequenceAttrs, x: Array, lengths: Array) -> Array:
     rows = np.moveaxis(x.copy(), (attrs.batch_axis, attrs.seq_axis), (0, 1))
     for row, length in zip(rows, lengths, strict=True):
         first = row[: max(length, 0)]
@@ -361,7 +360,7 @@ def _windows_relation(types: Types, attrs: SlidingWindowAttrs) -> Type:
     return TensorType((*data.shape[:at], *counts, *attrs.window_shape), data.dtype)
 
 
-def _windows_reference(attrs: SlidingWindowAttrs, x: Array) -> Any:
+def _windows_reference(attrs: SlidingWindowAttrs, x: Array) -> Array:
     at = attrs.axis % x.ndim
     windows = np.lib.stride_tricks.sliding_window_view(x, attrs.window_shape, tuple(range(at, x.ndim)))
     return windows[(slice(None),) * at + tuple(slice(None, None, s) for s in attrs.strides)].copy()
@@ -388,7 +387,7 @@ def _layout_relation(types: Types, attrs: LayoutTransformAttrs) -> Type:
     return TensorType(layout_conversion.transformed_shape(data.dims, attrs.src_layout, attrs.dst_layout), data.dtype)
 
 
-def _layout_reference(attrs: LayoutTransformAttrs, x: Array) -> Any:
+def _layout_reference(attrs: LayoutTransformAttrs, x: Array) -> Array:
     source, wanted = layout(attrs.src_layout), layout(attrs.dst_layout)
     plain = source.to_plain(x, source.letters)
     room = [(0, -e % wanted.block(letter)) for letter, e in zip(source.letters, plain.shape, strict=True)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -175,7 +174,7 @@ strided_slice = register(
 )
 
 
-def _numbers(value: RelayExpr) -> Any:
+def _numbers(value: RelayExpr) -> list[int] | RelayExpr:
     return value.value.reshape(-1).tolist() if isinstance(value, Constant) else value
 
 
@@ -252,7 +251,7 @@ def _like_axes(attrs: SliceLikeAttrs, rank: int, like: int) -> tuple[int, ...]:
     return tuple(range(like))
 
 
-def _like_shape(attrs: SliceLikeAttrs, shape: Sequence[Any], like: Sequence[Any]) -> tuple[Any, ...]:
+def _like_shape(attrs: SliceLikeAttrs, shape: Sequence[Dim], like: Sequence[Dim]) -> tuple[Dim, ...]:
     chosen = _like_axes(attrs, len(shape), len(like))
     for d in chosen:
         if isinstance(shape[d], int) and isinstance(like[d], int) and like[d] > shape[d]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 
@@ -142,18 +141,19 @@ def _sqrt(x: RelayExpr) -> Call:
     return call_op("sqrt", x)
 
 
-def _round(x: Array) -> Any:
+def _round(x: Array) -> Array:
     """Halves go away from zero."""
     if x.dtype.kind in "iub":
         return x
     whole = np.trunc(x)
-    return (whole + np.copysign(np.abs(x - whole) >= 0.5, x)).astype(x.dtype)
+    result: Array = (whole + np.copysign(np.abs(x - whole) >= 0.5, x)).astype(x.dtype)
+    return result
 
 
 _math_erf = np.frompyfunc(math.erf, 1, 1)
 
 
-def _erf(x: Array) -> Any:
+def _erf(x: Array) -> Array:
     return np.asarray(_math_erf(x)).astype(x.dtype)
 
 
@@ -162,7 +162,7 @@ def _floats_only(function: Callable[..., Array]) -> Callable[[Array], Array]:
     return lambda x: function(x) if x.dtype.kind not in "iub" else x
 
 
-def _sigmoid(x: Array) -> Any:
+def _sigmoid(x: Array) -> Array:
     return (1 / (1 + np.exp(-x))).astype(x.dtype)
 
 
@@ -441,7 +441,7 @@ clip = register(
 )
 
 
-def _fixed_point_reference(attrs: FixedPointMultiplyAttrs, x: Array) -> Any:
+def _fixed_point_reference(attrs: FixedPointMultiplyAttrs, x: Array) -> Array:
     right = 31 + max(-attrs.shift, 0)
     scaled = (x.astype("int64") << max(attrs.shift, 0)) * attrs.multiplier + (1 << (right - 1))
     return (scaled >> right).astype(x.dtype)

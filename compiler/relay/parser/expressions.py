@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from compiler.ir.attrs import Attrs
 from compiler.ir.attrs.dict_attrs import NO_ATTRS, DictAttrs
 from compiler.ir.error import TVMError
+from compiler.ir.expr import RelayExpr
 from compiler.ir.function import GlobalVar
 from compiler.ir.op import registered_ops
 from compiler.ir.serialization.type_keys import TYPE_KEY, make_node
@@ -27,7 +28,7 @@ from compiler.relay.expr import Call, GraphExpr, If, Let, Tuple, TupleGetItem, V
 from compiler.relay.function import Function
 from compiler.relay.function_devices import with_devices
 from compiler.relay.operator import RelayOp, relay_ops
-from compiler.relay.parser.lexer import Token
+from compiler.relay.parser.lexer import Cursor, Token
 from compiler.relay.parser.values import ValueParser
 from compiler.relay.reference import RefCreate, RefRead, RefWrite
 from compiler.target.virtual_device import VirtualDevice
@@ -45,7 +46,7 @@ _INFIX: tuple[Mapping[str, str], ...] = (
 )
 """Operators between their operands, the weakest first."""
 
-_WORDS: Mapping[str, tuple[Callable[..., Any], int]] = {
+_WORDS: Mapping[str, tuple[Callable[..., RelayExpr], int]] = {
     "ref": (RefCreate, 1),
     "ref_read": (RefRead, 1),
     "ref_write": (RefWrite, 2),
@@ -55,20 +56,20 @@ _WORDS: Mapping[str, tuple[Callable[..., Any], int]] = {
 class ExpressionParser(ValueParser):
     """Reads expressions in the scope of what was read before."""
 
-    def __init__(self, *args: Any, **more: Any) -> None:
-        super().__init__(*args, **more)
+    def __init__(self, cursor: Cursor, metadata: Mapping[str, Sequence[Any]] | None = None) -> None:
+        super().__init__(cursor, metadata)
         self.constructors: dict[str, Constructor] = {}
         self.global_vars: dict[str, GlobalVar] = {}
         self.global_uses: dict[str, Token] = {}
-        self._scopes: list[dict[str, Any]] = [{}]
+        self._scopes: list[dict[str, RelayExpr]] = [{}]
         self._devices: dict[Var, VirtualDevice] = {}
         """Where parameters are, of which the text says so."""
-        self._numbered: dict[str, Any] = {}
+        self._numbered: dict[str, RelayExpr] = {}
         """``%0``, ``%1``, …: seen from the line that has them to the end of the text."""
 
     # blocks
 
-    def block(self, last: str) -> Any:
+    def block(self, last: str) -> RelayExpr:
         """Read the lines of a block, and the expression that it is, up to its closing bracket or the end (``""``)."""
         self._scopes.append({})
         result = self._lines(last)
@@ -77,9 +78,9 @@ class ExpressionParser(ValueParser):
         self._scopes.pop()
         return result
 
-    def _lines(self, last: str) -> Any:
+    def _lines(self, last: str) -> RelayExpr:
         """Read lines that bind something, and an expression that uses what they bind."""
-        lets: list[tuple[Var, Any]] = []
+        lets: list[tuple[Var, RelayExpr]] = []
         while True:
             result = self._line(lets)
             if result is None:
@@ -96,7 +97,7 @@ class ExpressionParser(ValueParser):
     def _at_end(self, last: str) -> bool:
         return self.cursor.at(last) if last else self.cursor.token.kind == "end"
 
-    def _line(self, lets: list[tuple[Var, Any]]) -> Any:
+    def _line(self, lets: list[tuple[Var, RelayExpr]]) -> RelayExpr | None:
         """Read a line that binds something, or return an expression."""
         cursor = self.cursor
         if cursor.accept("free_var"):
@@ -119,7 +120,7 @@ class ExpressionParser(ValueParser):
             return None
         return self.expression()
 
-    def braces(self) -> Any:
+    def braces(self) -> RelayExpr:
         """Read a block in braces."""
         self.cursor.expect("{")
         body = self.block("}")
@@ -143,10 +144,11 @@ class ExpressionParser(ValueParser):
 
     # expressions
 
-    def expression(self, level: int = 0) -> Any:
+    def expression(self, level: int = 0) -> RelayExpr:
         """Read an expression, with operators between operands that are at least as strong as ``level``."""
         if level == len(_INFIX):
-            return self._applied()
+            applied: RelayExpr = self._applied()
+            return applied
         left = self.expression(level + 1)
         while self.cursor.token.kind == "sign" and self.cursor.token.text in _INFIX[level]:
             token = self.cursor.take()
@@ -157,7 +159,7 @@ class ExpressionParser(ValueParser):
     def _applied(self) -> Any:
         """Read something, and the arguments and fields that follow it."""
         start = self.cursor.token
-        expr = self._primary()
+        expr: Any = self._primary()
         while True:
             if self.cursor.at("("):
                 expr = self._call(expr, start)
@@ -179,7 +181,7 @@ class ExpressionParser(ValueParser):
         return list(map(int, parts))
 
     def _call(self, callee: GraphExpr, start: Token) -> Call:
-        args: list[Any] = []
+        args: list[RelayExpr] = []
         attrs: dict[str, Any] = {}
 
         def item() -> None:
@@ -209,11 +211,12 @@ class ExpressionParser(ValueParser):
         if type_key is None:
             return DictAttrs(attrs) if attrs else NO_ATTRS
         try:
-            return make_node(str(type_key), **attrs)  # type: ignore[no-any-return]
+            made: Attrs = make_node(str(type_key), **attrs)
+            return made
         except TVMError as exc:
             self.cursor.fail(str(exc), start)
 
-    def _primary(self) -> Any:
+    def _primary(self) -> GraphExpr:
         cursor, token = self.cursor, self.cursor.token
         if self.at_number():
             return self.scalar()
@@ -234,7 +237,7 @@ class ExpressionParser(ValueParser):
             return self._word(token)
         return self.constructors.get(token.text) or self._operator(token.text, token)
 
-    def _local(self, token: Token) -> Any:
+    def _local(self, token: Token) -> RelayExpr:
         name = token.text[1:]
         fields: list[int] = []
         while True:
@@ -255,7 +258,7 @@ class ExpressionParser(ValueParser):
         self.global_uses.setdefault(name, token)
         return self.global_vars.setdefault(name, GlobalVar(name))
 
-    def _operator(self, name: str, token: Token) -> Any:
+    def _operator(self, name: str, token: Token) -> RelayOp:
         op = registered_ops().get(name)
         if not isinstance(op, RelayOp):
             near = difflib.get_close_matches(name, [*relay_ops(), *self.constructors], n=1)
@@ -263,7 +266,7 @@ class ExpressionParser(ValueParser):
             self.cursor.fail(f"expected an expression, and no operator or constructor is named {name!r}{hint}", token)
         return op
 
-    def _word(self, token: Token) -> Any:
+    def _word(self, token: Token) -> RelayExpr:
         make, count = _WORDS[token.text]
         self.cursor.expect("(")
         args = self._items(")", self.expression)
@@ -271,7 +274,7 @@ class ExpressionParser(ValueParser):
             self.cursor.fail(f"{token.text} takes {count} arguments, got {len(args)}", token)
         return make(*args)
 
-    def _parenthesised(self) -> Any:
+    def _parenthesised(self) -> RelayExpr:
         """Read a tuple, or a block in parentheses."""
         cursor = self.cursor
         bound = cursor.token.kind == "local" and cursor.ahead().text == "="
@@ -279,7 +282,7 @@ class ExpressionParser(ValueParser):
             body = self.block(")")
             cursor.expect(")")
             return body
-        fields: list[Any] = []
+        fields: list[RelayExpr] = []
         while not cursor.at(")"):
             fields.append(self.expression())
             if not cursor.accept(","):
@@ -288,17 +291,17 @@ class ExpressionParser(ValueParser):
         comma = cursor.tokens[cursor.index - 2].text == ","
         return fields[0] if len(fields) == 1 and not comma and closing else Tuple(tuple(fields))
 
-    def _let_expression(self) -> Let:
+    def _let_expression(self) -> RelayExpr:
         """Read a ``let`` in place of an expression: its body ends where the expression ends."""
         self._scopes.append({})
-        lets: list[tuple[Var, Any]] = []
+        lets: list[tuple[Var, RelayExpr]] = []
         while self.cursor.at("let"):
             self._line(lets)
         expr = self.expression()
         self._scopes.pop()
         for var, value in reversed(lets):
             expr = Let(var, value, expr)
-        return expr  # type: ignore[no-any-return]
+        return expr
 
     def _if(self) -> If:
         cursor = self.cursor
@@ -380,7 +383,7 @@ class ExpressionParser(ValueParser):
         return PatternConstructor(constructor, tuple(parts))
 
 
-_FORMS: dict[str, Callable[[ExpressionParser], Any]] = {
+_FORMS: dict[str, Callable[[ExpressionParser], RelayExpr]] = {
     "fn": ExpressionParser._literal,
     "if": ExpressionParser._if,
     "let": ExpressionParser._let_expression,

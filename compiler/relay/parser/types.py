@@ -7,12 +7,13 @@ from typing import Any
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import TVMError
-from compiler.ir.expr.primexpr import Cast, FloorDiv, FloorMod, IntImm, Max, Min, Var, match_types
+from compiler.ir.expr.primexpr import Cast, FloorDiv, FloorMod, IntImm, Max, Min, PrimExpr, Var, match_types
 from compiler.ir.types import FuncType, Type, TypeVar
 from compiler.relay.parser.lexer import Cursor
 from compiler.relay.parser.token_table import DTYPE
 from compiler.relay.ty import (
     AnyDim,
+    Dim,
     GlobalTypeVar,
     IncompleteType,
     RefType,
@@ -135,7 +136,7 @@ class TypeParser:
         cursor = self.cursor
         cursor.expect("[")
         cursor.expect("(")
-        dims: list[Any] = []
+        dims: list[Dim] = []
         while not cursor.at(")"):
             dims.append(self.dimension())
             if not cursor.accept(","):
@@ -158,7 +159,7 @@ class TypeParser:
             self.cursor.fail(str(exc), self.cursor.tokens[self.cursor.index - 1])
         return full
 
-    def dimension(self) -> Any:
+    def dimension(self) -> PrimExpr:
         """Read an extent: a sum of products."""
         extent = self._product()
         while self.cursor.at("+") or self.cursor.at("-"):
@@ -166,18 +167,19 @@ class TypeParser:
             extent = extent + self._product() if plus else extent - self._product()
         return extent
 
-    def _product(self) -> Any:
+    def _product(self) -> PrimExpr:
         extent = self._factor()
         while self.cursor.accept("*"):
             extent = extent * self._factor()
         return extent
 
-    def _factor(self) -> Any:
+    def _factor(self) -> PrimExpr:
         cursor = self.cursor
         if cursor.accept("?"):
             return AnyDim()
         if cursor.at("meta"):
-            return self.of_metadata()
+            extent: PrimExpr = self.of_metadata()
+            return extent
         if cursor.accept("("):
             extent = self.dimension()
             cursor.expect(")")
@@ -191,7 +193,8 @@ class TypeParser:
         name = cursor.expect_kind("name", "an extent").text
         if name in _CALLS:
             a, b = self._pair()
-            return _CALLS[name](*match_types(a, b, name))
+            called: PrimExpr = _CALLS[name](*match_types(a, b, name))
+            return called
         if DTYPE.fullmatch(name):
             cursor.expect("(")
             value = self.dimension()
@@ -199,7 +202,7 @@ class TypeParser:
             return Cast(self._dtype(name), value)
         return self._variable(name)
 
-    def _pair(self) -> tuple[Any, Any]:
+    def _pair(self) -> tuple[PrimExpr, PrimExpr]:
         self.cursor.expect("(")
         a = self.dimension()
         self.cursor.expect(",")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -24,6 +24,9 @@ __all__ = [
 _NUMBER = re.compile(r"^(?P<digits>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|inf|nan)(?:(?P<letter>[fiu])(?P<width>\d*))?$")
 _KINDS = {"f": "float", "i": "int", "u": "uint"}
 INT32 = np.iinfo("int32")
+
+
+T = TypeVar("T")
 
 
 class ValueParser(TypeParser):
@@ -128,7 +131,7 @@ class ValueParser(TypeParser):
         except (TypeError, TVMError) as exc:
             self.cursor.fail(f"expected the fields of a VirtualDevice: {exc}", start)
 
-    def _plain_number(self) -> Any:
+    def _plain_number(self) -> int | float | IntImm:
         negative = self._negative()
         token = self.cursor.take()
         digits, dtype = self._number(token)
@@ -137,7 +140,7 @@ class ValueParser(TypeParser):
         value = -int(digits) if negative else int(digits)
         return value if dtype == "int32" else IntImm(dtype, value)
 
-    def _items(self, last: str, read: Any) -> list[Any]:
+    def _items(self, last: str, read: Callable[[], T]) -> list[T]:
         items = []
         while not self.cursor.at(last):
             items.append(read())

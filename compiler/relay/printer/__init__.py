@@ -5,8 +5,6 @@ This is the one printer of graphs; ``relay_text(module).positions`` says where e
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr import RelayExpr
 from compiler.ir.function import GlobalVar
@@ -43,12 +41,12 @@ def relay_text(n: IRModule | RelayExpr | Type, show_meta_data: bool = True) -> T
     return _written(n, show_meta_data)[0]
 
 
-def text(n: Any) -> str:
+def text(n: IRModule | RelayExpr | Type) -> str:
     """Return a module, an expression or a type as ``str`` shows it: without the values of large constants."""
     return relay_text(n, show_meta_data=False).text()
 
 
-def astext(n: Any, show_meta_data: bool = True, annotate: Annotation | None = None) -> str:
+def astext(n: IRModule | RelayExpr | Type, show_meta_data: bool = True, annotate: Annotation | None = None) -> str:
     """Return a module or an expression as a whole text that can be parsed again, with the version of the format.
 
     Without ``show_meta_data`` the values of constants that are too large are left out, and the text says so.
@@ -59,7 +57,9 @@ def astext(n: Any, show_meta_data: bool = True, annotate: Annotation | None = No
     return "\n".join([*parts, _LEFT_OUT] if left_out else parts)
 
 
-def _written(n: Any, show_meta_data: bool, annotate: Annotation | None = None) -> tuple[TextBuilder, bool]:
+def _written(
+    n: IRModule | RelayExpr | Type, show_meta_data: bool, annotate: Annotation | None = None
+) -> tuple[TextBuilder, bool]:
     """Return the text, and whether values of constants are missing in it."""
     out = TextBuilder("  ")
     if isinstance(n, Type):

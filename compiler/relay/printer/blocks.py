@@ -79,7 +79,7 @@ class BlockPrinter:
                 self.out.newline()
             else:
                 self._line(line, f"%{self._plan.numbers[line]} = ", ";")
-        result = self._plan.chain(block.result)
+        result: Any = self._plan.chain(block.result)
         self._line(result, "", "", by_number=result in self._plan.numbers)
 
     def _let(self, let: Let) -> None:
@@ -136,11 +136,11 @@ class BlockPrinter:
         self.out.write(f"{'' if plain else ')'}.{expr.index}")
         self._typed(expr)
 
-    def _word(self, word: str, *args: Any) -> None:
+    def _word(self, word: str, *args: RelayExpr) -> None:
         self.out.write(word)
         self._list(args)
 
-    def _list(self, items: tuple[Any, ...], more: list[str] | None = None, comma: bool = False) -> None:
+    def _list(self, items: tuple[GraphExpr, ...], more: list[str] | None = None, comma: bool = False) -> None:
         write = self.out.write
         write("(")
         for index, item in enumerate(items):
@@ -279,7 +279,7 @@ class BlockPrinter:
         with self.out.at(let):
             self.out.write(f"){after}")
 
-    def _indented(self, key: Any) -> None:
+    def _indented(self, key: object) -> None:
         with self.out.indented():
             self._block(self._plan.blocks[key])
 

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from compiler.ir.types import TypeVar
+from compiler.relay.expr import Var
 
 __all__ = [
     "Names",
@@ -23,13 +24,13 @@ class Names:
     """
 
     def __init__(self) -> None:
-        self._names: dict[Any, str] = {}
+        self._names: dict[object, str] = {}
         self._taken: set[str] = set()
         self._count: dict[str, int] = {}
         self._type_names: dict[TypeVar, str] = {}
-        self._dims: dict[Any, str] = {}
+        self._dims: dict[object, str] = {}
 
-    def variable(self, var: Any) -> str:
+    def variable(self, var: Var) -> str:
         """Return the name of a variable, and give it one if it has none yet."""
         name = self._names.get(var)
         if name is None:

@@ -8,6 +8,7 @@ Nothing here recurses, as graphs are deep.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -57,7 +58,7 @@ class Block:
     """
 
     parent: Block | None
-    result: Any
+    result: GraphExpr
     depth: int = 0
     lines: list[Any] = field(default_factory=list)
 
@@ -88,13 +89,13 @@ class Plan:
 
     def __init__(self, expr: GraphExpr, first: int = 0) -> None:
         self.root = Block(None, expr)
-        self.blocks: dict[Any, Block] = {}
-        self.numbers: dict[Any, int] = {}
+        self.blocks: dict[object, Block] = {}
+        self.numbers: dict[GraphExpr, int] = {}
         self.variables: list[Var] = []
         self.constants: list[Constant] = []
         self._first = first
-        self._uses: dict[Any, _Use] = {}
-        order = post_order(expr, _parts)
+        self._uses: dict[GraphExpr, _Use] = {}
+        order: Sequence[Any] = post_order(expr, _parts)
         self._declared = {v for part in order if isinstance(part, _Binder) for v in part.variables}
         self._use(expr, self.root, inline=True)
         for part in reversed(order):
@@ -109,7 +110,7 @@ class Plan:
         """The first number that is still free."""
         return self._first + len(self.numbers)
 
-    def chain(self, result: RelayExpr) -> Any:
+    def chain(self, result: GraphExpr) -> GraphExpr:
         """Return what a block is after the ``let`` lines of its own."""
         while isinstance(result, Let) and result not in self.numbers:
             result = result.body
@@ -149,7 +150,7 @@ class Plan:
                 for operand in operands(part):
                     self._use(operand, inner)
 
-    def _block(self, key: Any, parent: Block, result: RelayExpr) -> Block:
+    def _block(self, key: object, parent: Block, result: RelayExpr) -> Block:
         block = self.blocks[key] = Block(parent, result, parent.depth + 1)
         return block
 
@@ -175,7 +176,7 @@ class Plan:
             for operand in (*part.args, part.op) if isinstance(part, Call) else operands(part):
                 self._number(operand)
 
-    def _number(self, part: Any) -> None:
+    def _number(self, part: GraphExpr) -> None:
         """Append the line of an operand, which gets the next number, unless it has one or needs none."""
         if isinstance(part, Var) and part not in self._declared:
             self._declared.add(part)

@@ -13,7 +13,7 @@ from compiler.ir.attrs.dict_attrs import DictAttrs
 from compiler.ir.expr.primexpr import FloatImm, IntImm, PrimExpr, StringImm
 from compiler.ir.serialization.type_keys import TYPE_KEY, type_key_of
 from compiler.ir.types import Type
-from compiler.relay.expr import Constant
+from compiler.relay.expr import Call, Constant
 from compiler.relay.operator import RelayOp
 from compiler.relay.printer.names import Names
 from compiler.relay.printer.types import dim_text, type_text
@@ -41,7 +41,7 @@ def scalar_text(constant: Constant) -> str | None:
     kind = dt.parse(data.dtype)
     if data.shape or kind.code not in ("int", "uint", "float", "bool"):
         return None
-    value = data.view()[()]
+    value: Any = data.view()[()]
     if kind.code == "bool":
         return str(bool(value))
     width = "" if data.dtype in ("int32", "float32") else str(kind.bits)
@@ -49,7 +49,7 @@ def scalar_text(constant: Constant) -> str | None:
     return f"{float_text(value) if kind.code == 'float' else int(value)}{letter}{width}"
 
 
-def float_text(value: Any) -> str:
+def float_text(value: float | np.floating[Any]) -> str:
     """Return a floating-point number with as many digits as are needed to read it back, and at least six."""
     short = f"{float(value):g}"
     kind = type(value) if isinstance(value, np.floating) else float
@@ -59,7 +59,7 @@ def float_text(value: Any) -> str:
     return text.removesuffix(".0")
 
 
-def shown_attrs(call: Any) -> dict[str, Any]:
+def shown_attrs(call: Call) -> dict[str, Any]:
     """Return the attributes of a call that must be written: those that differ from their defaults or have none."""
     attrs: Attrs = call.attrs
     if not isinstance(call.op, RelayOp):
@@ -102,11 +102,11 @@ class ValueText:
             self.constants[key] = constant
         return f"meta[relay.Constant][{self._numbers[key]}]"
 
-    def attributes(self, attrs: Mapping[str, Any]) -> list[str]:
+    def attributes(self, attrs: Mapping[str, object]) -> list[str]:
         """Return ``name=value`` for each attribute."""
         return [f"{name}={self.value(value)}" for name, value in attrs.items()]
 
-    def value(self, value: Any) -> str:
+    def value(self, value: object) -> str:
         """Return the value of an attribute."""
         match value:
             case None | bool():

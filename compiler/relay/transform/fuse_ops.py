@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from compiler.ir.attrs.dict_attrs import DictAttrs
 from compiler.ir.expr import RelayExpr
@@ -17,7 +16,7 @@ from compiler.ir.transform import PassContext, register_config_option
 from compiler.ir.types import FuncType
 from compiler.relay.analysis import operands, post_order
 from compiler.relay.analysis.aliases import RESHAPES
-from compiler.relay.expr import Call, Constant, GraphExpr, Tuple, TupleGetItem, Var
+from compiler.relay.expr import Call, Constant, GraphExpr, Tuple, TupleGetItem, Var, expect
 from compiler.relay.function import Function
 from compiler.relay.operator import RelayOp
 from compiler.relay.transform.function_pass import FunctionPass
@@ -83,20 +82,19 @@ class FuseOps(FunctionPass, required=("InferType",)):
         if fuses:
             groups.fuse()
         largest = _ANY_RANK if ctx.config.get(_LINK_PARAMS, False) else 0 if fuses else -1
-        result: Function = _Fuser(graph, groups, largest).rewrite(func)
-        return result
+        return _Fuser(graph, groups, largest).rewrite_function(func)
 
 
 @dataclass(slots=True)
 class _Kernel:
     """A kernel that is being built: its old expressions, the new ones, its parameters, and what is passed for them."""
 
-    members: dict[Any, None] = field(default_factory=dict)
-    inside: dict[Any, Any] = field(default_factory=dict)
+    members: dict[GraphExpr, None] = field(default_factory=dict)
+    inside: dict[GraphExpr, RelayExpr] = field(default_factory=dict)
     params: list[Var] = field(default_factory=list)
-    args: list[Any] = field(default_factory=list)
+    args: list[RelayExpr] = field(default_factory=list)
 
-    def parts(self, expr: GraphExpr) -> tuple[Any, ...]:
+    def parts(self, expr: GraphExpr) -> tuple[GraphExpr, ...]:
         """Return what a member is computed from."""
         return expr.args if isinstance(expr, Call) else operands(expr)
 
@@ -123,14 +121,14 @@ class _Fuser(GraphMutator):
             groups.root(i) for i, n in enumerate(graph.nodes) if isinstance(n, Call) and isinstance(n.op, RelayOp)
         }
 
-    def rewrite(self, expr: GraphExpr) -> Any:
+    def rewrite(self, expr: GraphExpr) -> RelayExpr:
         index = self._graph.index
         with traversing():
             for part in post_order(expr, outside_kernels):
                 at = index.get(part)
                 group = -1 if at is None else self._groups.root(at)
                 if op_name(part) == "annotation.stop_fusion":
-                    self.memo_map[part] = self.visit(part.args[0])  # it has done its work
+                    self.memo_map[part] = self.visit(expect(Call, part).args[0])  # it has done its work
                 elif group in self._with_calls and self._belongs(part, group):
                     self._add(part, group)
                 elif part not in self.memo_map:
@@ -148,7 +146,7 @@ class _Fuser(GraphMutator):
         if expr is self._graph.nodes[group]:
             self.memo_map[expr] = self._finish(expr, kernel)
 
-    def _inside(self, expr: RelayExpr, inside: Mapping[GraphExpr, RelayExpr]) -> RelayExpr:
+    def _inside(self, expr: GraphExpr, inside: Mapping[GraphExpr, RelayExpr]) -> RelayExpr:
         new: RelayExpr
         if isinstance(expr, Call):
             new = rebuild(expr, args=tuple([inside[a] for a in expr.args]))
@@ -159,7 +157,7 @@ class _Fuser(GraphMutator):
             new = TupleGetItem(inside[expr.tuple_value], expr.index)
         return typed(new, expr.checked_type_)
 
-    def _from_outside(self, operand: GraphExpr, kernel: _Kernel) -> Any:
+    def _from_outside(self, operand: GraphExpr, kernel: _Kernel) -> RelayExpr:
         if isinstance(operand, Constant) and len(operand.data.shape) <= self._constant_rank:
             return operand
         param = Var(f"p{len(kernel.args)}", type_of(operand))
@@ -182,5 +180,5 @@ class _Fuser(GraphMutator):
             func = typed(func, FuncType(tuple(type_of(p) for p in params), result))
             call: Call = typed(Call(func, tuple(kernel.args)), result)
         for member in kernel.members:
-            report_rewrite(member, call)
+            report_rewrite(expect(RelayExpr, member), call)
         return call

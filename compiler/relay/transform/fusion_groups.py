@@ -32,10 +32,10 @@ Condition = Callable[[OpPattern, bool], bool]
 class FusionGraph:
     """The expressions that may be fused, with their patterns and who uses them how."""
 
-    nodes: list[Any] = field(default_factory=list)
+    nodes: list[GraphExpr] = field(default_factory=list)
     patterns: list[OpPattern] = field(default_factory=list)
     uses: list[list[Use]] = field(default_factory=list)
-    index: dict[Any, int] = field(default_factory=dict)
+    index: dict[GraphExpr, int] = field(default_factory=dict)
 
     @staticmethod
     def of(func: RelayExpr) -> FusionGraph:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
@@ -63,11 +62,11 @@ def recast_expr(
 
 def _layers(expr: GraphExpr, names: Sequence[str], count: int) -> dict[Call, int]:
     """Return the number of each call's layer: the last one is that behind which there is no other."""
-    behind: dict[Any, int] = {}
+    behind: dict[GraphExpr, int] = {}
     layers: dict[Call, int] = {}
     for part in reversed(post_order(expr)):
         level = behind.get(part, 0)
-        if op_name(part) in names:
+        if isinstance(part, Call) and op_name(part) in names:
             layers[part] = count - 1 - level
             level += 1
         for operand in operands(part):
@@ -94,14 +93,14 @@ class RecastMutator(ExprMutator):
         layers = _layers(expr, self._names, self._count)
         self._chosen = {call for call, layer in layers.items() if layer not in self._skipped}
 
-    def visit(self, expr: GraphExpr) -> Any:
+    def visit(self, expr: GraphExpr) -> RelayExpr:
         """Return an expression rewritten; the first one that is visited is the whole."""
         if self._chosen is None and isinstance(expr, RelayExpr):
             self.choose(expr)
         return super().visit(expr)
 
-    def visit_call(self, call: Call) -> Any:
-        new = super().visit_call(call)
+    def visit_call(self, call: Call) -> RelayExpr:
+        new = self.rebuilt_call(call)
         if self._chosen is None or call not in self._chosen:
             return new
         attrs = new.attrs.with_values(out_dtype=self._out_dtype) if "out_dtype" in new.attrs else new.attrs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from compiler.ir.origin import traversing
 from compiler.ir.transform import PassContext
 from compiler.ir.types import Type
 from compiler.relay.analysis import operands, post_order
-from compiler.relay.expr import Call, Constant, GraphExpr, Tuple, TupleGetItem, array_const
+from compiler.relay.expr import Call, Constant, GraphExpr, Tuple, TupleGetItem, array_const, expect
 from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.function import Function
 from compiler.relay.function import is_primitive as is_primitive
@@ -30,7 +30,7 @@ from compiler.runtime.arrays.ndarray import numpy_dtype
 E = TypeVar("E", bound=RelayExpr)
 
 
-def outside_kernels(expr: GraphExpr) -> tuple[Any, ...]:
+def outside_kernels(expr: GraphExpr) -> tuple[GraphExpr, ...]:
     """Return what an expression is made of, for walks that leave kernels alone."""
     return () if is_primitive(expr) else operands(expr)
 
@@ -42,27 +42,31 @@ class GraphMutator(ExprMutator):
     rewritten has the type of what it replaces.
     """
 
-    def rewrite(self, expr: GraphExpr) -> Any:
+    def rewrite(self, expr: GraphExpr) -> RelayExpr:
         with traversing():
             for part in post_order(expr, outside_kernels):
                 self.visit(part)
         return self.memo_map[expr]
 
-    def visit(self, expr: GraphExpr) -> Any:
+    def rewrite_function(self, func: Function) -> Function:
+        """Return a function with its body rewritten."""
+        return expect(Function, self.rewrite(func))
+
+    def visit(self, expr: GraphExpr) -> RelayExpr:
         visited = expr in self.memo_map
         result = super().visit(expr)
         if not visited and result is not expr and result.checked_type_ is None:
-            result.checked_type_ = expr.checked_type_
+            set_checked_type(result, expr.checked_type_)
         return result
 
-    def visit_function(self, fn: Function) -> Any:
+    def visit_function(self, fn: Function) -> RelayExpr:
         return fn if is_primitive(fn) else super().visit_function(fn)
 
 
 class ElementMutator(GraphMutator):
     """A mutator for rewrites that look through tuples: an element of a tuple that is spelt out is that element."""
 
-    def visit_tuple_getitem(self, op: TupleGetItem) -> Any:
+    def visit_tuple_getitem(self, op: TupleGetItem) -> RelayExpr:
         value = self.visit(op.tuple_value)
         return value.fields[op.index] if isinstance(value, Tuple) else rebuild(op, tuple_value=value)
 
@@ -77,8 +81,7 @@ class RewritePass(FunctionPass, abstract=True):
         """Return what rewrites one function."""
 
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
-        result: Function = self.mutator().rewrite(func)
-        return result
+        return self.mutator().rewrite_function(func)
 
 
 def relay_op(expr: GraphExpr) -> RelayOp | None:
@@ -117,7 +120,7 @@ def dims_of(expr: GraphExpr) -> tuple[Dim, ...] | None:
     return None if t is None else t.dims
 
 
-def scalar_value(expr: GraphExpr) -> Any:
+def scalar_value(expr: GraphExpr) -> np.generic | None:
     """Return the one value that all elements of a constant have, as a NumPy scalar; None if there is none."""
     if not isinstance(expr, Constant) or expr.value.size == 0 or expr.value.size > 4096:
         return None
@@ -131,9 +134,9 @@ def const_like(value: float, dtype: str) -> Constant:
     return array_const(np.asarray(value, numpy_dtype(dtype)))
 
 
-def users_of(expr: GraphExpr) -> dict[Any, int]:
+def users_of(expr: GraphExpr) -> dict[GraphExpr, int]:
     """Return how often each part of an expression is used; the expression itself counts as used once."""
-    count: dict[Any, int] = {expr: 1}
+    count: dict[GraphExpr, int] = {expr: 1}
     for part in post_order(expr, outside_kernels):
         for operand in outside_kernels(part):
             count[operand] = count.get(operand, 0) + 1

@@ -50,13 +50,14 @@ def partition_conversions(mod: IRModule, quantized_dtypes: Set[str], ensure_full
 
 def _cut_inputs(main: Function, dtypes: Set[str]) -> tuple[Function, dict[object, Var]]:
     """Return what quantizes the inputs, and the variables for what comes of it."""
-    cuts = [e for e in post_order(main.body) if _quantizes(e, dtypes)]
+    cuts = [e for e in post_order(main.body) if isinstance(e, Call) and _quantizes(e, dtypes)]
     starts = [cut for cut in cuts if not any(part in cuts for part in post_order(cut) if part is not cut)]
     rest = free_vars(_replaced(main.body, {cut: Var("x", cut.checked_type) for cut in starts}))
     direct = [param for param in main.params if param in rest]
-    passed = {value: Var(f"x{i}", value.checked_type) for i, value in enumerate([*starts, *direct])}
+    cut_off: list[RelayExpr] = [*starts, *direct]
+    passed: dict[object, Var] = {value: Var(f"x{i}", value.checked_type) for i, value in enumerate(cut_off)}
     fresh = {param: Var(param.name_hint, param.checked_type) for param in main.params}
-    fields = tuple(_replaced(value, fresh) for value in passed)
+    fields = tuple(_replaced(value, fresh) for value in cut_off)
     return Function(tuple(fresh.values()), Tuple(fields)), passed
 
 
@@ -76,7 +77,7 @@ def _last_quantized(body: RelayExpr, dtypes: Set[str]) -> list[RelayExpr]:
     """Return the quantized values that the outputs are made from, if they are made from nothing else."""
     ends: dict[RelayExpr, None] = {}
     for part in post_order(body, lambda e: () if _is_quantized(e, dtypes) else operands(e)):
-        if _is_quantized(part, dtypes):
+        if isinstance(part, RelayExpr) and _is_quantized(part, dtypes):
             ends[part] = None
         elif isinstance(part, Var):
             return []

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
+from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node, duplicate
 from compiler.ir.origin import Location, active_table, derived_from, record_for_good
@@ -57,13 +57,13 @@ class _Annotate(GraphMutator):
         super().__init__()
         self._places = places
 
-    def visit_call(self, call: Call) -> Any:
-        return self._placed(call, super().visit_call(call))
+    def visit_call(self, call: Call) -> RelayExpr:
+        return self._placed(call, self.rebuilt_call(call))
 
-    def visit_tuple(self, tup: Tuple) -> Any:
+    def visit_tuple(self, tup: Tuple) -> RelayExpr:
         return self._placed(tup, super().visit_tuple(tup))
 
-    def _placed(self, old: Call | Tuple, new: Any) -> Any:
+    def _placed(self, old: Call | Tuple, new: RelayExpr) -> RelayExpr:
         table = active_table()
         if old not in self._places or table is None:
             return new

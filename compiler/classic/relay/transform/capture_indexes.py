@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from compiler.classic.relay.with_fields import VarWithFields
+from compiler.ir.expr import RelayExpr
 from compiler.ir.function import GlobalVar
 from compiler.ir.module import IRModule
 from compiler.ir.node import duplicate, same_items
@@ -15,7 +14,7 @@ from compiler.ir.source_span import SourceName, Span
 from compiler.ir.transform import PassContext
 from compiler.relay.analysis import operands, post_order, with_operands
 from compiler.relay.analysis.post_dominators import PostDominators, Use
-from compiler.relay.expr import GraphExpr, Let, Var
+from compiler.relay.expr import GraphExpr, Let, Var, expect
 from compiler.relay.function import Function
 from compiler.relay.transform.function_pass import FunctionPass
 
@@ -43,14 +42,13 @@ class CapturePostDfsIndexInSpans(FunctionPass, opt_level=0, required=("InferType
         order = [part for part in post_order(func) if not isinstance(part, GlobalVar)]
         dominators = _dominators(order)
         bound = {var for part in order for var in _bound(part)}
-        new: dict[Any, Any] = {}
+        new: dict[GraphExpr, RelayExpr] = {}
         for index, part in enumerate(order):
             if isinstance(part, Op) or (isinstance(part, Var) and part not in bound):
                 continue  # what a pattern binds stays the variable of the pattern
             place = Span(SourceName("index"), index, index, dominators[index], dominators[index])
             new[part] = _copy(part, place, new)
-        result: Function = new[func]
-        return result
+        return expect(Function, new[func])
 
 
 def _dominators(order: Sequence[GraphExpr]) -> list[int]:
@@ -70,10 +68,10 @@ def _bound(part: GraphExpr) -> tuple[Var, ...]:
     return part.params if isinstance(part, Function) else ()
 
 
-def _copy(part: Any, place: Span, new: Mapping[Any, Any]) -> Any:
+def _copy(part: RelayExpr, place: Span, new: Mapping[GraphExpr, RelayExpr]) -> RelayExpr:
     """Return a new node with a span that is made of the copies of what a node is made of."""
     if isinstance(part, Var):
-        return VarWithFields(part, span=place)
+        return Var(part.name_hint, part.type_annotation, span=place)
     with derived_from(place):
         if isinstance(part, Let):
             return duplicate(part, {"var": new[part.var], "value": new[part.value], "body": new[part.body]})

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from compiler.ir.error import ArgumentError
+from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
 from compiler.relay.analysis import bottom_up
@@ -39,7 +40,7 @@ class ChangeBatch(FunctionPass):
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
         named = {param: self.data[param.name_hint] for param in func.params if param.name_hint in self.data}
         mutator = _NewBatch({**named, **self.data}, self.batch_size)
-        params = tuple(mutator.visit(param) for param in func.params)
+        params = tuple(map(mutator.visit_bound, func.params))
         return Function(params, bottom_up(mutator, func.body), None, func.type_params, func.attrs)
 
 
@@ -49,7 +50,7 @@ class _NewBatch(ExprMutator):
         self._axes = axes
         self._batch_size = batch_size
 
-    def visit_var(self, var: Var) -> Any:
+    def visit_var(self, var: Var) -> RelayExpr:
         axis = self._axes.get(var)
         if axis is None:
             return var

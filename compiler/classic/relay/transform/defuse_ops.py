@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from compiler.relay.expr import Call
+from compiler.ir.expr import RelayExpr
+from compiler.relay.expr import Call, expect
+from compiler.relay.function import Function
 from compiler.relay.transform.rewriter import GraphMutator, RewritePass, is_primitive
 
 __all__ = [
@@ -33,10 +33,10 @@ class DefuseOps(RewritePass, opt_level=3, required=("InferType",)):
 
 
 class _Defuser(GraphMutator):
-    def visit_call(self, call: Call) -> Any:
-        new = super().visit_call(call)
+    def visit_call(self, call: Call) -> RelayExpr:
+        new = self.rebuilt_call(call)
         if not is_primitive(new.op):
             return new
-        body = GraphMutator()
-        body.memo_map.update(zip(new.op.params, new.args, strict=True))
-        return body.rewrite(new.op.body)
+        body, kernel = GraphMutator(), expect(Function, new.op)
+        body.memo_map.update(zip(kernel.params, new.args, strict=True))
+        return body.rewrite(kernel.body)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from compiler.ir.expr import RelayExpr
 from compiler.relay.expr import Call, Constant, array_const
 from compiler.relay.operator import call_op
 from compiler.relay.transform.rewriter import GraphMutator, RewritePass, call_of, type_of, typed
@@ -33,8 +32,8 @@ class DivToMul(RewritePass, required=("InferType",)):
 
 
 class _Reciprocals(GraphMutator):
-    def visit_call(self, call: Call) -> Any:
-        new = super().visit_call(call)
+    def visit_call(self, call: Call) -> RelayExpr:
+        new = self.rebuilt_call(call)
         division = call_of(new, "divide")
         divisor = division.args[1] if division else None
         if division is None or not isinstance(divisor, Constant) or not divisor.data.dtype.startswith("float"):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from compiler.ir.expr import RelayExpr
 from compiler.ir.instrument import uninstrumented
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
@@ -54,10 +56,10 @@ class DynamicToStatic(FunctionPass, opt_level=2):
 class _Static:
     def __init__(self, mod: IRModule) -> None:
         self._mod = mod
-        self._new: dict[Any, Any] = {}
+        self._new: dict[GraphExpr, Any] = {}
         self._lets: dict[Var, Let] = {}
-        self._named: dict[Var, Any] = {}
-        self._values: dict[Any, Any] = {}
+        self._named: dict[Var, RelayExpr] = {}
+        self._values: dict[GraphExpr, RelayExpr | None] = {}
 
     def function(self, func: Function) -> Function:
         parts = post_order_outside_kernels(func.body)
@@ -92,7 +94,7 @@ class _Static:
         values = [value.value for value in deciding if isinstance(value, Constant)]
         return reported(e, e.op.static_form.call(e, values)) if len(values) == len(deciding) else e
 
-    def _let(self, let: Let) -> Any:
+    def _let(self, let: Let) -> RelayExpr:
         return rebuild(let, var=self._new.get(let.var, let.var), value=self._new[let.value], body=self._new[let.body])
 
     def _variable(self, var: Var) -> Var:
@@ -107,36 +109,36 @@ class _Static:
         self._named[result] = value
         return result
 
-    def _value(self, e: GraphExpr) -> Any:
+    def _value(self, e: GraphExpr) -> RelayExpr | None:
         """Return an expression as a constant, or a tuple of constants; None if it cannot be computed."""
         if e not in self._values:
             self._values[e] = self._computed(e)
         return self._values[e]
 
-    def _computed(self, e: GraphExpr) -> Any:
+    def _computed(self, e: GraphExpr) -> RelayExpr | None:
         match e:
             case Constant():
                 return e
             case Var():
                 return self._value(self._named[e]) if e in self._named else None
             case Tuple():
-                fields = tuple(self._value(f) for f in e.fields)
-                return None if any(f is None for f in fields) else Tuple(fields)
+                fields = [known for f in e.fields if (known := self._value(f)) is not None]
+                return Tuple(tuple(fields)) if len(fields) == len(e.fields) else None
             case TupleGetItem():
                 value = self._value(e.tuple_value)
-                return None if value is None else value.fields[e.index]
+                return value.fields[e.index] if isinstance(value, Tuple) else None
             case Call(op=RelayOp(stateful=False)):
                 # Some answer from the types of their arguments alone, such as shape_of.
                 value = _folded(e, [Var("x", arg.checked_type_ or infer_expr(arg, self._mod)) for arg in e.args])
                 if value is None:
-                    args = [self._value(arg) for arg in e.args]
-                    value = None if any(a is None for a in args) else _folded(e, args)
+                    args = [known for arg in e.args if (known := self._value(arg)) is not None]
+                    value = _folded(e, args) if len(args) == len(e.args) else None
                 return value
             case _:
                 return None
 
 
-def _folded(call: Call, args: list[Any]) -> Any:
+def _folded(call: Call, args: Sequence[RelayExpr]) -> RelayExpr | None:
     with uninstrumented():  # it is not part of the program
         folded = FoldConstantExpr(Call(call.op, tuple(args), call.attrs))
     return None if isinstance(folded, Call) else folded

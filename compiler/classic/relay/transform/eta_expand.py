@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.ir.expr import RelayExpr
 from compiler.ir.function import GlobalVar
 from compiler.ir.module import IRModule
@@ -66,20 +64,20 @@ class _Expand(ExprMutator):
         super().__init__()
         self._kinds = ((Constructor,) if constructors else ()) + ((GlobalVar,) if global_vars else ())
 
-    def visit_call(self, call: Call) -> Any:
+    def visit_call(self, call: Call) -> RelayExpr:
         if not isinstance(call.op, self._kinds):
             return super().visit_call(call)
         args = self._all(call.args)  # what is called is not a value
         return rebuild(call, args=args)
 
-    def visit_constructor(self, con: Constructor) -> Any:
+    def visit_constructor(self, con: Constructor) -> RelayExpr:
         return _wrapped(con) if isinstance(con, self._kinds) else con
 
-    def visit_global_var(self, gvar: GlobalVar) -> Any:
+    def visit_global_var(self, gvar: GlobalVar) -> RelayExpr:
         return _wrapped(gvar) if isinstance(gvar, self._kinds) else gvar
 
 
-def _wrapped(value: RelayExpr) -> Any:
+def _wrapped(value: RelayExpr) -> RelayExpr:
     t = value.checked_type
     if not isinstance(t, FuncType):
         return value

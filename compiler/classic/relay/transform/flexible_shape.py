@@ -14,6 +14,7 @@ from compiler.ir.expr.primexpr import AnyDim
 from compiler.ir.function import GlobalVar
 from compiler.ir.module import IRModule
 from compiler.ir.transform import ModulePass, PassContext
+from compiler.ir.types import Type
 from compiler.relay.binding import bind
 from compiler.relay.expr import Call, If, Var, const
 from compiler.relay.function import Function
@@ -83,7 +84,9 @@ class FlexibleShapeDispatch(ModulePass, required=("InferType",)):
     def _indices(self) -> Sequence[int]:
         return (0,) if self.input_indices is None else self.input_indices
 
-    def _dispatch(self, func: Function, dynamic: GlobalVar, copies: Mapping[int, Any]) -> Function:
+    def _dispatch(
+        self, func: Function, dynamic: GlobalVar, copies: Mapping[int, tuple[GlobalVar, Function]]
+    ) -> Function:
         """Return the program that asks for the extent and calls a copy."""
         params = tuple(Var(p.name_hint, p.checked_type) for p in func.params)
         result: RelayExpr = Call(dynamic, params)
@@ -108,7 +111,7 @@ class FlexibleShapeDispatch(ModulePass, required=("InferType",)):
         padded = call_op("dyn.nn.pad", data, widths, const(self.pad_value, t.dtype), pad_mode="constant")
         return reshaped(padded, t.dims)
 
-    def _cut(self, call: Call, result: Any, extent: Call) -> RelayExpr:
+    def _cut(self, call: Call, result: Type | None, extent: Call) -> RelayExpr:
         """Return the part of a result that is of the input before it was lengthened."""
         if not self.auto_pad or not self.affects_output:
             return call

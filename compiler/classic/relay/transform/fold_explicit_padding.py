@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.ir.expr import RelayExpr
 from compiler.ir.node import rebuild
 from compiler.relay.expr import Call
 from compiler.relay.op.nn.pad import PadAttrs
@@ -43,8 +44,8 @@ class FoldExplicitPadding(RewritePass, required=("InferType",)):
 
 
 class _Folder(GraphMutator):
-    def visit_call(self, call: Call) -> Any:
-        new = super().visit_call(call)
+    def visit_call(self, call: Call) -> RelayExpr:
+        new = self.rebuilt_call(call)
         fold = _RULES.get(op_name(new))
         pad = call_of(new.args[0], "nn.pad") if fold else None
         if fold is None or pad is None or PadAttrs.of(pad).pad_mode != "constant":

@@ -25,5 +25,6 @@ def extract_fused_functions(mod: IRModule) -> dict[GlobalVar, Function]:
     kernels = {}
     for func in fused.functions.values():
         if isinstance(func, Function):
-            kernels.update({structural_hash(part): part for part in post_order(func) if is_primitive(part)})
+            functions = (part for part in post_order(func) if isinstance(part, Function))
+            kernels.update({structural_hash(part): part for part in functions if is_primitive(part)})
     return {GlobalVar(str(name)): kernel for name, kernel in kernels.items()}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
@@ -45,8 +44,7 @@ class LazyGradientInit(FunctionPass, opt_level=2):
 
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
         bound = {let.var: let.value for let in post_order(func) if isinstance(let, Let)}
-        result: Function = _LeaveOut(bound).rewrite(func)
-        return result
+        return _LeaveOut(bound).rewrite_function(func)
 
 
 class _LeaveOut(GraphMutator):
@@ -54,8 +52,8 @@ class _LeaveOut(GraphMutator):
         super().__init__()
         self._bound = bound
 
-    def visit_call(self, call: Call) -> Any:
-        new = super().visit_call(call)
+    def visit_call(self, call: Call) -> RelayExpr:
+        new = self.rebuilt_call(call)
         name = op_name(new)
         if name not in ("add", "multiply") or len(new.args) != 2:
             return new

@@ -63,9 +63,9 @@ def _is_program(func: RelayExpr) -> bool:
     return isinstance(func, Function) and not is_primitive(func)
 
 
-def _with_kills(expr: Any, needed_after: Set[Var]) -> tuple[Any, Variables]:
+def _with_kills(expr: RelayExpr, needed_after: Set[Var]) -> tuple[Any, Variables]:
     """Return lines with kills, and the variables that they and what comes after them need."""
-    lets: list[tuple[Var, Any]] = []
+    lets: list[tuple[Var, RelayExpr]] = []
     while isinstance(expr, Let):
         if isinstance(expr.value, Var):
             expr = bind(expr.body, {expr.var: expr.value})
@@ -86,7 +86,7 @@ def _with_kills(expr: Any, needed_after: Set[Var]) -> tuple[Any, Variables]:
     return result, live
 
 
-def _value(value: Any, needed_after: Variables) -> tuple[Any, set[Var], Variables]:
+def _value(value: RelayExpr, needed_after: Variables) -> tuple[Any, set[Var], Variables]:
     """Return the value of a variable, with kills in its branches; what it uses itself; and what is needed then."""
     if isinstance(value, If):
         yes, in_yes = _with_kills(value.true_branch, needed_after)

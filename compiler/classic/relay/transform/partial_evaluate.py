@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from compiler.classic.relay.transform.partial_values import (
     Block,
@@ -16,6 +15,7 @@ from compiler.classic.relay.transform.partial_values import (
     Value,
 )
 from compiler.ir.error import ArgumentError
+from compiler.ir.expr import RelayExpr
 from compiler.ir.function import GlobalVar
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
@@ -91,7 +91,7 @@ class PartialEvaluate(ModulePass, opt_level=1):
     """
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        functions: dict[GlobalVar, Any] = {}
+        functions: dict[GlobalVar, RelayExpr] = {}
         given, mod = mod, with_copies(mod)
         for var, func in mod.items():
             functions[var] = func
@@ -105,8 +105,8 @@ class PartialEvaluate(ModulePass, opt_level=1):
 class _Evaluator:
     def __init__(self, mod: IRModule) -> None:
         self._mod = mod
-        self._bodies: dict[Any, Any] = {}
-        self._globals: dict[Any, Value] = {}
+        self._bodies: dict[GraphExpr, RelayExpr] = {}
+        self._globals: dict[GraphExpr, Value] = {}
         self._cells: dict[KnownCell, Value] = {}
         self._undecided = 0
         """How many undecided branches, and functions that only the running program calls, are around."""
@@ -125,7 +125,7 @@ class _Evaluator:
         new = rebuild(func, body=body)
         return func if structural_equal(func, new) else new
 
-    def _body(self, func: Function) -> Any:
+    def _body(self, func: Function) -> RelayExpr:
         if func not in self._bodies:
             self._bodies[func] = normal_form(func.body)
         return self._bodies[func]
@@ -187,8 +187,8 @@ class _Evaluator:
         return Value(None, block.emit(Call(callee.code, _codes(args), call.attrs, call.type_args), name))
 
     def _operator(self, call: Call, args: Sequence[Value], block: Block, name: str) -> Value:
-        constants = [_constant(arg) for arg in args]
-        if not operator_of(call).stateful and all(c is not None for c in constants):
+        constants = [c for arg in args if (c := _constant(arg)) is not None]
+        if not operator_of(call).stateful and len(constants) == len(args):
             folded = _known(FoldConstantExpr(Call(call.op, tuple(constants), call.attrs), self._mod), block)
             if folded is not None:
                 return folded
@@ -315,7 +315,7 @@ class _Evaluator:
         clauses = [Clause(p, rhs) for p, rhs in zip(patterns, self._branches(choices), strict=True)]
         return Value(None, block.emit(Match(data.code, tuple(clauses), m.complete), name))
 
-    def _branches(self, choices: Sequence[tuple[Any, Environment]]) -> list[Any]:
+    def _branches(self, choices: Sequence[tuple[RelayExpr, Environment]]) -> list[RelayExpr]:
         """Return the code of branches of which one is taken; afterwards only what none has changed is known."""
         before = self._cells
         codes, after = [], []
@@ -330,18 +330,18 @@ class _Evaluator:
         return codes
 
 
-def _codes(values: Sequence[Value]) -> tuple[Any, ...]:
+def _codes(values: Sequence[Value]) -> tuple[RelayExpr, ...]:
     return tuple(v.code for v in values)
 
 
-def _constant(value: Value) -> Any:
+def _constant(value: Value) -> RelayExpr | None:
     """Return a value as a constant, or a tuple of constants; None if it is not known."""
     if isinstance(value.known, KnownTensor):
         return value.known.constant
     if not isinstance(value.known, KnownTuple):
         return None
-    fields = tuple(_constant(f) for f in value.known.fields)
-    return None if any(f is None for f in fields) else Tuple(fields)
+    fields = [f for each in value.known.fields if (f := _constant(each)) is not None]
+    return Tuple(tuple(fields)) if len(fields) == len(value.known.fields) else None
 
 
 def _known(e: GraphExpr, block: Block) -> Value | None:

@@ -82,18 +82,18 @@ class Block:
     """Lets of the residual program that are being emitted."""
 
     def __init__(self) -> None:
-        self._bindings: list[tuple[Var, Any]] = []
+        self._bindings: list[tuple[Var, RelayExpr]] = []
 
-    def emit(self, expr: GraphExpr, name: str = "x") -> Var:
+    def emit(self, expr: RelayExpr, name: str = "x") -> Var:
         with derived_from(expr.span):
             var = Var(name)
         self.define(var, expr)
         return var
 
-    def define(self, var: Var, expr: GraphExpr) -> None:
+    def define(self, var: Var, expr: RelayExpr) -> None:
         self._bindings.append((var, expr))
 
-    def around(self, body: RelayExpr) -> Any:
+    def around(self, body: RelayExpr) -> RelayExpr:
         for var, value in reversed(self._bindings):
             with derived_from(value.span):
                 body = Let(var, value, body)

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import Any, TypeGuard
 
 from compiler.classic.relay.transform.device_domains import ON_HOST, DeviceDomains, runs_anywhere
+from compiler.ir.expr import RelayExpr
 from compiler.ir.function import GlobalVar
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.op import Op
 from compiler.ir.transform import ModulePass, PassContext, register_config_option
 from compiler.relay.adt import Clause, Constructor, Match
-from compiler.relay.expr import Call, Expr, GraphExpr, If, Let, Tuple, TupleGetItem, Var
+from compiler.relay.expr import Call, GraphExpr, If, Let, Tuple, TupleGetItem, Var
 from compiler.relay.function import Function
 from compiler.relay.function_devices import with_devices
 from compiler.relay.inference import infer_module
@@ -72,15 +73,15 @@ def _over_functions(mod: IRModule, mutator: Any) -> IRModule:
 class _Fixing(GraphMutator):
     """Fixes results of functions and values of variables that are on a device; takes elements before ``on_device``."""
 
-    def visit_function(self, fn: Function) -> Any:
+    def visit_function(self, fn: Function) -> RelayExpr:
         if is_primitive(fn):
             return fn
         return rebuild(fn, body=_fixed(self.visit(fn.body)))
 
-    def visit_let(self, let: Let) -> Any:
+    def visit_let(self, let: Let) -> RelayExpr:
         return rebuild(let, value=_fixed(self.visit(let.value)), body=self.visit(let.body))
 
-    def visit_tuple_getitem(self, op: TupleGetItem) -> Any:
+    def visit_tuple_getitem(self, op: TupleGetItem) -> RelayExpr:
         value = self.visit(op.tuple_value)
         if _is_loose(value):
             return rebuild(value, args=(rebuild(op, tuple_value=value.args[0]),))
@@ -109,7 +110,7 @@ class _Capturing(GraphMutator):
         self._domains = domains
         self._older = older
 
-    def _on(self, lexical: VirtualDevice, expr: GraphExpr, expected: VirtualDevice | None = None) -> Any:
+    def _on(self, lexical: VirtualDevice, expr: GraphExpr, expected: VirtualDevice | None = None) -> RelayExpr:
         """Return an expression as it stands in another that is on a device."""
         result, own = self.visit(expr), self._domains.device(expr)
         expected = lexical if expected is None else expected
@@ -118,7 +119,7 @@ class _Capturing(GraphMutator):
             result = call_op("device_copy", result, src_virtual_device=own, dst_virtual_device=expected)
         return _marked(result, expected) if expected != lexical else result
 
-    def visit_call(self, call: Call) -> Any:
+    def visit_call(self, call: Call) -> RelayExpr:
         here = self._domains.device(call)
         if op_name(call) in ("on_device", "device_copy"):
             return self._on(here, call.args[0])
@@ -132,56 +133,56 @@ class _Capturing(GraphMutator):
             return rebuild(call, args=tuple(self._on(here, arg) for arg in call.args))
         return rebuild(call, op=self.visit(callee), args=self._arguments(here, callee, call.args))
 
-    def _arguments(self, here: VirtualDevice, callee: GraphExpr, args: Sequence[GraphExpr]) -> tuple[Any, ...]:
+    def _arguments(self, here: VirtualDevice, callee: GraphExpr, args: Sequence[GraphExpr]) -> tuple[RelayExpr, ...]:
         """Return the arguments of a function where it needs them."""
         parts = self._domains.domain(callee).parts
         needed = [part.result.device for part in parts[:-1]] or [here] * len(args)
         return tuple(self._on(here, arg, device) for arg, device in zip(args, needed, strict=True))
 
-    def visit_function(self, fn: Function) -> Any:
+    def visit_function(self, fn: Function) -> RelayExpr:
         if runs_anywhere(fn):
             return fn
         result = self._domains.device(fn.body)
         params = [self._domains.device(param) for param in fn.params]
         return with_devices(rebuild(fn, body=self._on(result, fn.body)), params, result, self._older)
 
-    def visit_let(self, let: Let) -> Any:
+    def visit_let(self, let: Let) -> RelayExpr:
         here, own = self._domains.device(let), self._domains.device(let.var)
         value = self._on(here, let.value, own)
         if not self._older:
             value = _marked(value, own)  # Programs before 0.9 only mark values on another device than the let.
         return rebuild(let, value=value, body=self._on(here, let.body))
 
-    def visit_if(self, i: If) -> Any:
+    def visit_if(self, i: If) -> RelayExpr:
         here = self._domains.device(i)
         first, second = self._on(here, i.true_branch), self._on(here, i.false_branch)
         cond = self._on(here, i.cond, self._domains.device(i.cond))
         return rebuild(i, cond=cond, true_branch=first, false_branch=second)
 
-    def visit_match(self, m: Match) -> Any:
+    def visit_match(self, m: Match) -> RelayExpr:
         here = self._domains.device(m)
         clauses = tuple(Clause(clause.lhs, self._on(here, clause.rhs)) for clause in m.clauses)
         return rebuild(m, data=self._on(here, m.data, self._domains.device(m.data)), clauses=clauses)
 
-    def visit_tuple(self, tup: Tuple) -> Any:
+    def visit_tuple(self, tup: Tuple) -> RelayExpr:
         here = self._domains.device(tup)
         return rebuild(tup, fields=tuple(self._on(here, part) for part in tup.fields))
 
-    def visit_tuple_getitem(self, op: TupleGetItem) -> Any:
+    def visit_tuple_getitem(self, op: TupleGetItem) -> RelayExpr:
         return rebuild(op, tuple_value=self._on(self._domains.device(op), op.tuple_value))
 
-    def visit_ref_create(self, r: RefCreate) -> Any:
+    def visit_ref_create(self, r: RefCreate) -> RelayExpr:
         return rebuild(r, value=self._on(self._domains.device(r), r.value))
 
-    def visit_ref_read(self, r: RefRead) -> Any:
+    def visit_ref_read(self, r: RefRead) -> RelayExpr:
         return rebuild(r, ref=self._on(self._domains.device(r), r.ref))
 
-    def visit_ref_write(self, r: RefWrite) -> Any:
+    def visit_ref_write(self, r: RefWrite) -> RelayExpr:
         here = self._domains.device(r)
         return rebuild(r, ref=self._on(here, r.ref), value=self._on(here, r.value))
 
 
-def _marked(expr: Expr, device: VirtualDevice) -> Expr:
+def _marked(expr: RelayExpr, device: VirtualDevice) -> RelayExpr:
     """Say that an expression is on a device, unless it says so itself."""
     if isinstance(expr, (Var, GlobalVar, Op, Constructor, Function)) or op_name(expr) == "on_device":
         return expr

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext
@@ -52,7 +52,7 @@ class _Transposed(GraphMutator):
         self._names = names
         self._new: dict[Var, Var] = {}
 
-    def visit_call(self, call: Call) -> Any:
+    def visit_call(self, call: Call) -> RelayExpr:
         weight = transposed_weight(call)
         if weight is None or weight.name_hint not in self._names:
             return super().visit_call(call)

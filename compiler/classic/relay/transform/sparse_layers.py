@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from compiler.classic.relay.sparse_weights import block_rows, conv_matrix, sparse_enough
 from compiler.ir.expr import RelayExpr
@@ -131,8 +131,8 @@ class _SparseLayer(GraphMutator):
     def sparse(self, call: Call, weight: Sequence[RelayExpr]) -> Call | None:
         """Return a layer with a sparse weight; None if it cannot have one."""
 
-    def visit_call(self, call: Call) -> Any:
-        new = super().visit_call(call)
+    def visit_call(self, call: Call) -> RelayExpr:
+        new = self.rebuilt_call(call)
         weight = new.args[1] if op_name(new) == self.operator else None
         if not isinstance(weight, Var) or weight.name_hint not in self._shapes:
             return new
@@ -171,8 +171,8 @@ class _SparseConstants(GraphMutator):
         self._layout, self._size = layout, kernel_size
         self._blocksize, self._threshold = blocksize, threshold
 
-    def visit_call(self, call: Call) -> Any:
-        new = super().visit_call(call)
+    def visit_call(self, call: Call) -> RelayExpr:
+        new = self.rebuilt_call(call)
         weight = new.args[1] if op_name(new) == "nn.conv2d" else None
         if not isinstance(weight, Constant):
             return new

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
@@ -61,8 +60,8 @@ class _Splitter(GraphMutator):
         super().__init__()
         self._max_inputs = max_inputs
 
-    def visit_call(self, call: Call) -> Any:
-        new = super().visit_call(call)
+    def visit_call(self, call: Call) -> RelayExpr:
+        new = self.rebuilt_call(call)
         if op_name(new) != "concatenate" or not isinstance(new.args[0], Tuple):
             return new
         fields = new.args[0].fields

@@ -6,10 +6,11 @@ Devices and external compilers do not change what is computed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.attrs.kinds import BOOL, DTYPE, STRING
+from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
 from compiler.relay.function import Function
@@ -49,7 +50,7 @@ class OnDeviceAttrs(Attrs):
         return self.constrain_result
 
     @classmethod
-    def make(cls, owner: str, values: Mapping[str, Any]) -> Self:
+    def make(cls, owner: str, values: Mapping[str, object]) -> Self:
         """Return attributes of today's or older names: before 0.9, ``device_type``, and ``is_fixed`` for both ends."""
         given = dict(values)
         if "device_type" in given:
@@ -106,7 +107,7 @@ _ON_DEVICE = _marker("on_device", "Mark what is computed on a device.", OnDevice
 
 @composite
 def on_device(
-    body: Expr,
+    body: RelayExpr,
     device: VirtualDevice | Device | str | int,
     constrain_result: bool = False,
     constrain_body: bool = True,

@@ -61,11 +61,12 @@ def register_dynamic(
     fields = {name: field for name, field in static.attributes.items() if name not in arguments}
     kind: Any = AttrsMeta(f"Dyn{static.attrs_type.__name__}", (Attrs,), fields)
 
-    def reference(attrs: Attrs, *arrays: Array) -> Any:
+    def reference(attrs: Attrs, *arrays: Array) -> Array:
         assert static.reference is not None
         behind = first + len(arguments)
         values = static.complete_attrs(form.attributes(attrs, arrays[first:behind]))
-        return static.reference(values, *arrays[:first], *arrays[behind:])
+        result: Array = static.reference(values, *arrays[:first], *arrays[behind:])
+        return result
 
     inputs = [(name, given.doc) for name, given in static.inputs.items()]
 

@@ -68,10 +68,11 @@ def affine_grid(data: Tensor, target_shape: tuple[int, int]) -> Tensor:
     return compute((dims(data)[0], 2, height, width), element, name="affine_grid", tag=Tag.INJECTIVE)
 
 
-def _reference(attrs: AffineGridAttrs, maps: Array) -> Any:
+def _reference(attrs: AffineGridAttrs, maps: Array) -> Array:
     y, x = (np.linspace(-1, 1, e) if e > 1 else np.array([-1.0]) for e in map(int, attrs.target_shape))
     points = np.stack([*np.broadcast_arrays(x, y[:, None]), np.ones((len(y), len(x)))])
-    return np.einsum("ndk,kij->ndij", maps, points).astype(maps.dtype)
+    result: Array = np.einsum("ndk,kij->ndij", maps, points).astype(maps.dtype)
+    return result
 
 
 _AFFINE = register(

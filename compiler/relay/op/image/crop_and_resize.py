@@ -97,7 +97,7 @@ def crop_and_resize(data: Tensor, boxes: Tensor, indices: Tensor, attrs: CropAnd
     return compute(tuple(out.dims), element, name="crop_and_resize", tag=Tag.INJECTIVE)
 
 
-def _reference(attrs: CropAndResizeAttrs, data: Array, boxes: Array, indices: Array) -> Any:
+def _reference(attrs: CropAndResizeAttrs, data: Array, boxes: Array, indices: Array) -> Array:
     axes = layout(attrs.layout)
     plain = axes.to_plain(data, "NCHW")
     size = [int(e) for e in attrs.crop_size]
@@ -114,10 +114,10 @@ def _reference(attrs: CropAndResizeAttrs, data: Array, boxes: Array, indices: Ar
     return axes.from_plain(result.astype(attrs.out_dtype or data.dtype), "NCHW")
 
 
-def _sampled(image: Array, rows: Array, columns: Array, method: str) -> Any:
+def _sampled(image: Array, rows: Array, columns: Array, method: str) -> Array:
     """Return what lies at places of an image; only the pixels around them are converted."""
     bilinear = method == "bilinear"
-    result: Any = 0.0
+    result: Array = np.zeros(())
     for (i, a), (j, b) in product(_taps(rows, image.shape[1], bilinear), _taps(columns, image.shape[2], bilinear)):
         result = result + image[:, i[:, None], j].astype("float64") * (a[:, None] * b)
     return result

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from compiler import te, tir
@@ -92,7 +90,7 @@ def dilation2d(data: Tensor, weight: Tensor, attrs: Dilation2DAttrs, out: Tensor
     return compute(tuple(out.dims), element, name="dilation2d", tag=Tag.COMM_REDUCE)
 
 
-def _reference(attrs: Dilation2DAttrs, x: Array, w: Array) -> Any:
+def _reference(attrs: Dilation2DAttrs, x: Array, w: Array) -> Array:
     axes = layout(attrs.data_layout)
     plain, weight = axes.to_plain(x, "NCHW"), w.transpose(_KERNEL[attrs.kernel_layout])
     top, left, bottom, right = attrs.padding

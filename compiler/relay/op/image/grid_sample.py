@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from compiler.ir.attrs import Attrs, attr_field
@@ -53,7 +51,7 @@ def _grid_compute(attrs: GridSampleAttrs, inputs: list[Tensor], out_type: Type) 
     return [sampling.grid_sample(inputs[0], inputs[1], attrs.method, attrs.padding_mode, attrs.align_corners)]
 
 
-def _grid_reference(attrs: GridSampleAttrs, x: Array, grid: Array) -> Any:
+def _grid_reference(attrs: GridSampleAttrs, x: Array, grid: Array) -> Array:
     rank = x.ndim - 2
     extents, low_index, weights = x.shape[2:], [], []
     spline = {"bilinear": "linear", "bicubic": "cubic"}.get(attrs.method, "nearest_neighbor")
@@ -83,7 +81,7 @@ def _grid_reference(attrs: GridSampleAttrs, x: Array, grid: Array) -> Any:
     return result.astype(x.dtype)
 
 
-def _inside(place: Array, extent: int, attrs: GridSampleAttrs) -> Any:
+def _inside(place: Array, extent: int, attrs: GridSampleAttrs) -> Array:
     """Return coordinates as the padding mode brings them back into the data."""
     if attrs.padding_mode == "zeros":
         return place

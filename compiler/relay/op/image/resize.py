@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -100,7 +99,7 @@ def _relation(types: Types, attrs: ResizeAttrs) -> Type:
     return TensorType(shape, attrs.out_dtype or data.dtype)
 
 
-def _axes(attrs: ResizeAttrs, shape: Sequence[Any]) -> list[AxisResize]:
+def _axes(attrs: ResizeAttrs, shape: Sequence[Dim]) -> list[AxisResize]:
     x = layout(attrs.layout).extents(shape)
     rank = len(attrs.size)
     roi = attrs.roi or (0.0,) * rank + (1.0,) * rank
@@ -129,7 +128,7 @@ def _compute(attrs: ResizeAttrs, inputs: list[Tensor], out_type: Type) -> list[T
     return [topi_resize(data, attrs.layout, axes, letters, attrs.extrapolation_value, dtype)]
 
 
-def _reference(attrs: ResizeAttrs, x: Array) -> Any:
+def _reference(attrs: ResizeAttrs, x: Array) -> Array:
     letters = spatial_letters(attrs.layout)
     result = layout(attrs.layout).to_plain(x, "NC" + letters)
     blend = attrs.method != "nearest_neighbor" and x.dtype.kind in "iub"
@@ -141,7 +140,7 @@ def _reference(attrs: ResizeAttrs, x: Array) -> Any:
     return layout(attrs.layout).from_plain(np.ascontiguousarray(result).astype(dtype), "NC" + letters)
 
 
-def _with_region(args: tuple[Any, ...]) -> tuple[Any, ...]:
+def _with_region(args: tuple[object, ...]) -> tuple[object, ...]:
     """Return positional arguments with a region behind the size: until 0.8 the layout came there."""
     return (*args[:2], None, *args[2:]) if len(args) > 2 and isinstance(args[2], str) else args
 

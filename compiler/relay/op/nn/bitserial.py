@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -104,7 +103,7 @@ def _pack_compute(attrs: BitPackAttrs, inputs: list[Tensor], out_type: Type) -> 
     return [topi.bitpack(inputs[0], attrs.bits, pack, bit, attrs.pack_type, attrs.name)]
 
 
-def _pack_reference(attrs: BitPackAttrs, x: Array) -> Any:
+def _pack_reference(attrs: BitPackAttrs, x: Array) -> Array:
     width = dt.parse(attrs.pack_type).bits
     words = np.moveaxis(x, attrs.pack_axis, -1)
     words = words.reshape(*words.shape[:-1], -1, width)
@@ -147,7 +146,7 @@ def _dense_relation(types: Types, attrs: BitSerialDenseAttrs) -> Type:
     return TensorType((data.dims[0], units), attrs.out_dtype)
 
 
-def _dense_reference(attrs: BitSerialDenseAttrs, data: Array, weight: Array) -> Any:
+def _dense_reference(attrs: BitSerialDenseAttrs, data: Array, weight: Array) -> Array:
     numbers = (data & ((1 << attrs.data_bits) - 1)).astype(attrs.out_dtype)
     return numbers @ _whole(weight, attrs.weight_bits, attrs.unipolar, attrs.out_dtype).T
 
@@ -179,7 +178,7 @@ def _conv_compute(attrs: BitSerialConv2DAttrs, inputs: list[Tensor], out_type: T
     return [topi.bitserial_conv2d(inputs[0], inputs[1], attrs.strides, attrs.padding, layouts, attrs.spec)]
 
 
-def _conv_reference(attrs: BitSerialConv2DAttrs, data: Array, weight: Array) -> Any:
+def _conv_reference(attrs: BitSerialConv2DAttrs, data: Array, weight: Array) -> Array:
     numbers = data & ((1 << attrs.activation_bits) - 1)
     return conv_reference(attrs.plain, numbers, _whole(weight, attrs.weight_bits, attrs.unipolar, attrs.out_dtype))
 

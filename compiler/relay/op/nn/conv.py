@@ -124,7 +124,7 @@ def _in_a_row(weight: Tensor, kernel_layout: str) -> Tensor:
     return compute(tuple(shape), element, name="kernels", tag=Tag.INJECTIVE)
 
 
-def conv_reference(attrs: ConvAttrs, data: Array, weight: Array) -> Any:
+def conv_reference(attrs: ConvAttrs, data: Array, weight: Array) -> Array:
     """Convolve by one matrix product of the windows with the weights, group by group."""
     spatial = spatial_letters(attrs.data_layout)
     dtype = attrs.out_dtype or str(data.dtype)

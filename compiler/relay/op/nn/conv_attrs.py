@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from compiler.ir.attrs import attr_field
 from compiler.ir.attrs.kinds import INT, OPTIONAL_DTYPE, POSITIVE_INT, STRING, optional
@@ -118,7 +118,7 @@ class Conv2DPackedAttrs(Conv2DAttrs):
     kernel_layout: str = _kernel_layout("OIHW8i8o")
 
     @classmethod
-    def make(cls, owner: str, values: Mapping[str, Any]) -> Self:
+    def make(cls, owner: str, values: Mapping[str, object]) -> Self:
         """Return attributes made of the values given; see :meth:`Attrs.make`."""
         block = str(values.get("data_layout", "NCHW8c")).removeprefix("NCHW").removesuffix("c")
         if block.isdigit() and values.get("kernel_layout", "OIHW") == "OIHW":

@@ -80,7 +80,7 @@ def _compute(attrs: Conv2DBackwardWeightAttrs, inputs: list[Tensor], out_type: T
     return [te.compute(out_type.dims, element, name="conv2d_backward_weight", tag="conv2d_backward_weight")]
 
 
-def _reference(attrs: Conv2DBackwardWeightAttrs, grad: Array, data: Array) -> Any:
+def _reference(attrs: Conv2DBackwardWeightAttrs, grad: Array, data: Array) -> Array:
     dtype = attrs.out_dtype or grad.dtype
     y = layout(attrs.grad_layout).to_plain(grad, "NCHW").astype(dtype)
     x = layout(attrs.data_layout).to_plain(data, "NCHW").astype(dtype)

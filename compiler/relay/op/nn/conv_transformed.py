@@ -15,7 +15,7 @@ from compiler.relay.op.nn.conv_attrs import Conv2DAttrs, Conv3DAttrs, ConvAttrs
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import OpFunction, register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types
-from compiler.relay.ty import TensorType
+from compiler.relay.ty import Dim, TensorType
 from compiler.te.definition.tensor import Tensor
 from compiler.tir.layout.data_layout import layout
 from compiler.topi.nn.convolution import conv_gemm
@@ -70,7 +70,7 @@ def _plain(rank: int, spatial: tuple[int, ...]) -> int:
     return 1 if rank == 3 and not topi.transforms_depth(spatial) else 0
 
 
-def _transformed_shape(weight: TensorType, tile_size: int) -> tuple[Any, ...]:
+def _transformed_shape(weight: TensorType, tile_size: int) -> tuple[Dim, ...]:
     if len(weight.dims) not in (4, 5):
         raise RelationError(f"weight must have 2 or 3 spatial dimensions, got {weight}")
     outputs, inputs, *spatial = weight.dims
@@ -87,7 +87,7 @@ def _weight_relation(types: Types, attrs: ConvWinogradWeightTransformAttrs) -> T
     return TensorType(_transformed_shape(weight, attrs.tile_size), weight.dtype)
 
 
-def _weight_reference(attrs: ConvWinogradWeightTransformAttrs, weight: Array) -> Any:
+def _weight_reference(attrs: ConvWinogradWeightTransformAttrs, weight: Array) -> Array:
     """Evaluate each window, as a polynomial, at the points of the transform."""
     plain = _plain(weight.ndim - 2, weight.shape[2:])
     *_, matrix = topi.transform_arrays(attrs.tile_size, weight.shape[-1])
@@ -139,7 +139,7 @@ def _conv_compute(attrs: Any, inputs: list[Tensor], out_type: Type) -> list[Tens
     return [topi.winograd_conv(data, weight, attrs.spec(data.dtype), attrs.tile_size, plain)]
 
 
-def _conv_reference(attrs: Any, data: Array, weight: Array) -> Any:
+def _conv_reference(attrs: Any, data: Array, weight: Array) -> Array:
     """Convolve with the weight whose transform it is: the points are more than the window has elements."""
     plain = _plain(attrs.RANK, attrs.kernel_size)
     *_, matrix = topi.transform_arrays(attrs.tile_size, attrs.kernel_size[-1])
@@ -195,7 +195,7 @@ def _gemm_weight_relation(types: Types, attrs: ConvGemmWeightTransformAttrs) -> 
     return TensorType((*tiles, *(tile[::-1] if conv_gemm.has_rows_inside(weight.dtype) else tile)), weight.dtype)
 
 
-def _gemm_weight_reference(attrs: ConvGemmWeightTransformAttrs, weight: Array) -> Any:
+def _gemm_weight_reference(attrs: ConvGemmWeightTransformAttrs, weight: Array) -> Array:
     matrix = weight.reshape(-1, weight.shape[-1])
     counts = conv_gemm.gemm_tiles(*matrix.shape, attrs.tile_N, attrs.tile_K)
     across, down = (constant(n, "conv2d_gemm") for n in counts)
@@ -233,7 +233,7 @@ def _gemm_compute(attrs: Conv2DAttrs, inputs: list[Tensor], out_type: Type) -> l
     return [conv_gemm.conv2d_gemm_without_weight_transform(data, weight, spec, kernel_size, channels)]
 
 
-def _gemm_reference(attrs: Conv2DAttrs, data: Array, weight: Array) -> Any:
+def _gemm_reference(attrs: Conv2DAttrs, data: Array, weight: Array) -> Array:
     kernel_size, channels = _window(attrs)
     tiles = weight.swapaxes(2, 3) if conv_gemm.has_rows_inside(str(weight.dtype)) else weight
     across, down, tile_k, tile_n = tiles.shape

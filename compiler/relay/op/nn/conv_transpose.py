@@ -79,7 +79,7 @@ def _compute(attrs: ConvTransposeAttrs, inputs: list[Tensor], out_type: Type) ->
     return [topi_conv_transpose(inputs[0], inputs[1], attrs.spec(inputs[0].dtype), attrs.output_padding)]
 
 
-def transpose_reference(attrs: ConvTransposeAttrs, data: Array, weight: Array) -> Any:
+def transpose_reference(attrs: ConvTransposeAttrs, data: Array, weight: Array) -> Array:
     """Add each element of the kernel times the data where it belongs in the result, then cut off the padding."""
     letters = spatial_letters(attrs.data_layout)
     dtype = attrs.out_dtype or str(data.dtype)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from compiler.ir.attrs import Attrs, attr_field
@@ -56,7 +54,7 @@ def _relation(types: Types, attrs: CorrelationAttrs) -> Type:
     return TensorType((a.dims[0], spec.displacements**2, *out), dtype)
 
 
-def _reference(attrs: CorrelationAttrs, a: Array, b: Array) -> Any:
+def _reference(attrs: CorrelationAttrs, a: Array, b: Array) -> Array:
     spec, pad = attrs.spec, attrs.padding
     around = [(0, 0), (0, 0), (pad, pad), (pad, pad)]
     first, second = np.pad(a, around), np.pad(b, around)

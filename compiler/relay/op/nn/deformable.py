@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -71,7 +70,7 @@ def _compute(attrs: DeformableConv2DAttrs, inputs: list[Tensor], out_type: Type)
     return [topi_deformable(data, offset, weight, attrs.spec(data.dtype), attrs.deformable_groups)]
 
 
-def _reference(attrs: DeformableConv2DAttrs, data: Array, offset: Array, weight: Array) -> Any:
+def _reference(attrs: DeformableConv2DAttrs, data: Array, offset: Array, weight: Array) -> Array:
     """Lay the windows out side by side, and convolve them by windows that do not overlap."""
     x, moves = (layout(attrs.data_layout).to_plain(a, "NCHW") for a in (data, offset))
     kernel = layout(attrs.kernel_layout).to_plain(weight, "OIHW")
@@ -92,7 +91,7 @@ def _reference(attrs: DeformableConv2DAttrs, data: Array, offset: Array, weight:
     return layout(attrs.result_layout).from_plain(made, "NCHW")
 
 
-def _sampled(image: Array, places: Sequence[Array]) -> Any:
+def _sampled(image: Array, places: Sequence[Array]) -> Array:
     """Return an image between its pixels; zero outside."""
     taps, inside = [], np.ones(places[0].shape, bool)
     for place, extent in zip(places, image.shape, strict=True):
@@ -101,7 +100,8 @@ def _sampled(image: Array, places: Sequence[Array]) -> Any:
         beyond = np.where(first + 1 < extent, place - low, 0)
         taps.append([(first, 1 - (place - low)), (np.minimum(first + 1, extent - 1), beyond)])
         inside &= (place >= 0) & (place < extent)
-    return inside * sum(image[row, column] * a * b for row, a in taps[0] for column, b in taps[1])
+    result: Array = inside * sum(image[row, column] * a * b for row, a in taps[0] for column, b in taps[1])
+    return result
 
 
 deformable_conv2d = register(

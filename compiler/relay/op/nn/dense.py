@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -28,7 +27,7 @@ from compiler.relay.operator import (
     Types,
     call_op,
 )
-from compiler.relay.ty import TensorType
+from compiler.relay.ty import Dim, TensorType
 from compiler.target.target import Target
 from compiler.te.definition.tensor import Tensor
 from compiler.tir.layout.data_layout import layout
@@ -113,9 +112,10 @@ def _dense_compute(attrs: DenseAttrs, inputs: list[Tensor], out_type: Type) -> l
     return [topi_dense(inputs[0], inputs[1], out_dtype=attrs.out_dtype or None)]
 
 
-def _dense_reference(attrs: DenseAttrs | DensePackAttrs, data: Array, weight: Array) -> Any:
+def _dense_reference(attrs: DenseAttrs | DensePackAttrs, data: Array, weight: Array) -> Array:
     dtype = attrs.out_dtype or data.dtype
-    return np.matmul(data.astype(dtype), weight.astype(dtype).T).astype(dtype)
+    result: Array = np.matmul(data.astype(dtype), weight.astype(dtype).T).astype(dtype)
+    return result
 
 
 def _dense_gradient(call: Call, grad: Expr) -> list[Expr]:
@@ -184,7 +184,7 @@ def _pack_compute(attrs: DensePackAttrs, inputs: list[Tensor], out_type: Type) -
     return [topi_dense_pack(inputs[0], inputs[1], None, attrs.out_dtype)]
 
 
-def _pack_reference(attrs: DensePackAttrs, data: Array, weight: Array) -> Any:
+def _pack_reference(attrs: DensePackAttrs, data: Array, weight: Array) -> Array:
     return _dense_reference(
         attrs, data, layout(attrs.weight_layout).to_plain(weight, "NK" if "K" in attrs.weight_layout else "NC")
     )
@@ -215,7 +215,7 @@ contrib_dense_pack = register(
 # matrices
 
 
-def _transposed(dims: Sequence[Any], flag: bool) -> tuple[Any, ...]:
+def _transposed(dims: Sequence[Dim], flag: bool) -> tuple[Dim, ...]:
     return (*dims[:-2], dims[-1], dims[-2]) if flag else tuple(dims)
 
 
@@ -243,11 +243,12 @@ def _matmul_compute(attrs: MatmulAttrs, inputs: list[Tensor], out_type: Type) ->
     return [topi_matmul(a, b, None, attrs.out_dtype or None, attrs.transpose_a, attrs.transpose_b)]
 
 
-def _matmul_reference(attrs: MatmulAttrs | BatchMatmulAttrs, a: Array, b: Array) -> Any:
+def _matmul_reference(attrs: MatmulAttrs | BatchMatmulAttrs, a: Array, b: Array) -> Array:
     dtype = attrs.out_dtype or a.dtype
     left = np.swapaxes(a, -1, -2) if attrs.transpose_a else a
     right = np.swapaxes(b, -1, -2) if attrs.transpose_b else b
-    return np.matmul(left.astype(dtype), right.astype(dtype)).astype(dtype)
+    result: Array = np.matmul(left.astype(dtype), right.astype(dtype)).astype(dtype)
+    return result
 
 
 def product_gradient(call: Call, grad: Expr, name: str) -> list[Expr]:

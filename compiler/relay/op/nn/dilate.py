@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from compiler.ir.attrs import Attrs, attr_field
@@ -34,7 +32,7 @@ def _relation(types: Types, attrs: DilateAttrs) -> Type:
     return TensorType(tuple([AnyDim() if has_any_dim(e) else (e - 1) * s + 1 for e, s in extents]), data.dtype)
 
 
-def _reference(attrs: DilateAttrs, x: Array) -> Any:
+def _reference(attrs: DilateAttrs, x: Array) -> Array:
     shape = [(e - 1) * s + 1 for e, s in zip(x.shape, attrs.strides, strict=True)]
     result = np.full(shape, attrs.dilation_value, x.dtype)
     result[tuple(slice(None, None, s) for s in attrs.strides)] = x

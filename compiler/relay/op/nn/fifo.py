@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from compiler.ir.attrs import Attrs, attr_field
@@ -38,7 +36,7 @@ def _relation(types: Types, attrs: FIFOBufferAttrs) -> Type:
     return buffer
 
 
-def _reference(attrs: FIFOBufferAttrs, data: Array, buffer: Array) -> Any:
+def _reference(attrs: FIFOBufferAttrs, data: Array, buffer: Array) -> Array:
     both = np.concatenate([buffer, data], attrs.axis)
     return np.take(both, np.arange(data.shape[attrs.axis], both.shape[attrs.axis]), attrs.axis)
 

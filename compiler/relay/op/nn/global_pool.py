@@ -93,11 +93,11 @@ class AdaptivePool3DAttrs(AdaptivePoolAttrs):
     layout: str = attr_field(STRING, _LAYOUT_DOC, "NCDHW")
 
 
-def _plain(attrs: GlobalPoolAttrs | AdaptivePoolAttrs, x: Array) -> Any:
+def _plain(attrs: GlobalPoolAttrs | AdaptivePoolAttrs, x: Array) -> Array:
     return layout(attrs.layout).to_plain(x, "NC" + spatial_letters(attrs.layout))
 
 
-def _laid_out(attrs: GlobalPoolAttrs | AdaptivePoolAttrs, result: Array, dtype: np.dtype[Any]) -> Any:
+def _laid_out(attrs: GlobalPoolAttrs | AdaptivePoolAttrs, result: Array, dtype: np.dtype[Any]) -> Array:
     return layout(attrs.layout).from_plain(result.astype(dtype), "NC" + spatial_letters(attrs.layout))
 
 
@@ -113,7 +113,7 @@ def _global_relation(types: Types, attrs: GlobalPoolAttrs) -> Type:
 
 
 def _global_reference(kind: str) -> Reference:
-    def reference(attrs: GlobalPoolAttrs, x: Array) -> Any:
+    def reference(attrs: GlobalPoolAttrs, x: Array) -> Array:
         plain = _plain(attrs, x)
         axes = tuple(range(2, plain.ndim))
         result = plain.max(axes, keepdims=True) if kind == "max" else plain.mean(axes, keepdims=True)
@@ -180,7 +180,7 @@ def _adaptive_compute(kind: str) -> Compute[AdaptivePoolAttrs]:
 
 
 def _adaptive_reference(kind: str) -> Reference:
-    def reference(attrs: AdaptivePoolAttrs, x: Array) -> Any:
+    def reference(attrs: AdaptivePoolAttrs, x: Array) -> Array:
         result = _plain(attrs, x)
         for d, n in enumerate(attrs.output_size or ()):
             extent = result.shape[2 + d]

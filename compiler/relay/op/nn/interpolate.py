@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from compiler.relay.operator import Array
 from compiler.topi.nn.resize import AxisResize
 
 
-def resized(x: Array, axis: AxisResize, extrapolation: float) -> Any:
+def resized(x: Array, axis: AxisResize, extrapolation: float) -> Array:
     """Return an array with its last axis resized: a product with a matrix that has a row for each new element."""
     place = axis.coordinate(np.arange(axis.target, dtype="float64"))
     if axis.method == "nearest_neighbor":

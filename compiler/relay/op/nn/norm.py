@@ -205,18 +205,19 @@ def _affine_compute(axes_of: AxesOf) -> Compute[NormAttrs]:
     return compute
 
 
-def _normalized(x: Array, axes: tuple[int, ...], epsilon: float) -> Any:
-    return (x - x.mean(axes, keepdims=True)) / np.sqrt(x.var(axes, keepdims=True) + x.dtype.type(epsilon))
+def _normalized(x: Array, axes: tuple[int, ...], epsilon: float) -> Array:
+    result: Array = (x - x.mean(axes, keepdims=True)) / np.sqrt(x.var(axes, keepdims=True) + x.dtype.type(epsilon))
+    return result
 
 
-def _scaled(attrs: NormAttrs | GroupNormAttrs, value: Array, gamma: Array, beta: Array) -> Any:
+def _scaled(attrs: NormAttrs | GroupNormAttrs, value: Array, gamma: Array, beta: Array) -> Array:
     axis = normalize_axis(attrs.axis, value.ndim)
     value = value * broadcast_along(gamma, axis, value.ndim) if attrs.scale else value
     return value + broadcast_along(beta, axis, value.ndim) if attrs.center else value
 
 
 def _affine_reference(axes_of: AxesOf) -> Reference:
-    def reference(attrs: NormAttrs, x: Array, gamma: Array, beta: Array) -> Any:
+    def reference(attrs: NormAttrs, x: Array, gamma: Array, beta: Array) -> Array:
         return _scaled(attrs, _normalized(x, axes_of(attrs, x.ndim), attrs.epsilon), gamma, beta)
 
     return reference
@@ -273,7 +274,7 @@ def _group_parts(attrs: GroupNormAttrs, rank: int) -> tuple[int, tuple[int, ...]
     return axis, tuple(d for d in range(1, rank + 1) if d != axis)
 
 
-def _group_shape(attrs: GroupNormAttrs, shape: Sequence[Any]) -> tuple[Any, ...]:
+def _group_shape(attrs: GroupNormAttrs, shape: Sequence[int]) -> tuple[int, ...]:
     axis = normalize_axis(attrs.axis, len(shape))
     return (*shape[:axis], attrs.num_groups, shape[axis] // attrs.num_groups, *shape[axis + 1 :])
 
@@ -292,7 +293,7 @@ def _group_compute(attrs: GroupNormAttrs, inputs: list[Tensor], out_type: Type) 
     return [topi.join_axis(topi.normalize(parts, over, attrs.epsilon, affine), axis)]
 
 
-def _group_reference(attrs: GroupNormAttrs, x: Array, gamma: Array, beta: Array) -> Any:
+def _group_reference(attrs: GroupNormAttrs, x: Array, gamma: Array, beta: Array) -> Array:
     _, over = _group_parts(attrs, x.ndim)
     parts = _normalized(x.reshape(_group_shape(attrs, x.shape)), over, attrs.epsilon)
     return _scaled(attrs, parts.reshape(x.shape), gamma, beta)
@@ -330,9 +331,10 @@ def _l2_relation(types: Types, attrs: L2NormalizeAttrs) -> Type:
     return data
 
 
-def _l2_reference(attrs: L2NormalizeAttrs, x: Array) -> Any:
+def _l2_reference(attrs: L2NormalizeAttrs, x: Array) -> Array:
     squares = (x * x).sum(_l2_axes(attrs, x.ndim), keepdims=True)
-    return x / np.sqrt(np.maximum(squares, x.dtype.type(attrs.eps)))
+    result: Array = x / np.sqrt(np.maximum(squares, x.dtype.type(attrs.eps)))
+    return result
 
 
 l2_normalize = register(
@@ -361,12 +363,13 @@ def _lrn_compute(attrs: LRNAttrs, inputs: list[Tensor], out_type: Type) -> list[
     return [topi.lrn(inputs[0], attrs.size, axis, attrs.alpha, attrs.beta, attrs.bias)]
 
 
-def _lrn_reference(attrs: LRNAttrs, x: Array) -> Any:
+def _lrn_reference(attrs: LRNAttrs, x: Array) -> Array:
     axis = normalize_axis(attrs.axis, x.ndim)
     before = (attrs.size - 1) // 2
     around = [(before, attrs.size - 1 - before) if d == axis else (0, 0) for d in range(x.ndim)]
     squares = np.lib.stride_tricks.sliding_window_view(np.pad(x * x, around), attrs.size, axis).sum(-1)
-    return x / (attrs.bias + attrs.alpha / attrs.size * squares).astype(x.dtype) ** x.dtype.type(attrs.beta)
+    result: Array = x / (attrs.bias + attrs.alpha / attrs.size * squares).astype(x.dtype) ** x.dtype.type(attrs.beta)
+    return result
 
 
 lrn = register(

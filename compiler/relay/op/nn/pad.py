@@ -90,7 +90,7 @@ def cut(x: Array, pad_width: Widths) -> tuple[Array, list[tuple[int, int]]]:
     return x[kept], [(max(0, low), max(0, high)) for low, high in pad_width]
 
 
-def _reference(attrs: PadAttrs, x: Array, value: Array) -> Any:
+def _reference(attrs: PadAttrs, x: Array, value: Array) -> Array:
     x, around = cut(x, attrs.pad_width)
     if not around:
         return x

@@ -154,7 +154,7 @@ def lowest(dtype: np.dtype[Any]) -> float:
 def _plainly(function: Callable[[Any, Array], Array]) -> Reference:
     """Return a reference that works on arrays ``(N, C, spatial…)`` for arrays of any layout."""
 
-    def reference(attrs: PoolAttrs, x: Array) -> Any:
+    def reference(attrs: PoolAttrs, x: Array) -> Array:
         letters = "NC" + spatial_letters(attrs.layout)
         result = function(attrs, layout(attrs.layout).to_plain(x, letters))
         return layout(attrs.layout).from_plain(result.astype(x.dtype), letters)
@@ -167,15 +167,17 @@ def pool_reference_axes(x: Array) -> tuple[int, ...]:
     return tuple(range(-(x.ndim - 2), 0))
 
 
-def _max_reference(attrs: PoolAttrs, x: Array) -> Any:
-    return pool_windows(attrs, x, lowest(x.dtype)).max(pool_reference_axes(x))
+def _max_reference(attrs: PoolAttrs, x: Array) -> Array:
+    made: Array = pool_windows(attrs, x, lowest(x.dtype)).max(pool_reference_axes(x))
+    return made
 
 
-def _avg_reference(attrs: AvgPoolAttrs, x: Array) -> Any:
+def _avg_reference(attrs: AvgPoolAttrs, x: Array) -> Array:
     counted = pool_windows(attrs, np.ones_like(x), 0, 1 if attrs.count_include_pad else 0).sum(pool_reference_axes(x))
     total = pool_windows(attrs, x, 0).sum(pool_reference_axes(x), dtype=x.dtype)
     counted = np.maximum(counted, 1)
-    return total / counted if x.dtype.kind not in "iub" else np.trunc(total / counted)
+    result: Array = total / counted if x.dtype.kind not in "iub" else np.trunc(total / counted)
+    return result
 
 
 def _gradient(call: Call, grad: Expr) -> list[Expr]:

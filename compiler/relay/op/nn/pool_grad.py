@@ -44,7 +44,7 @@ def _avg_compute(attrs: AvgPoolAttrs, inputs: list[Tensor], out_type: Type) -> l
     return [avg_pool_grad(inputs[0], inputs[1], spec_of(attrs, inputs[1]), attrs.count_include_pad)]
 
 
-def _scattered(attrs: PoolAttrs, grad: Array, x: Array, shares: Callable[[Array, Array, Array], Array]) -> Any:
+def _scattered(attrs: PoolAttrs, grad: Array, x: Array, shares: Callable[[Array, Array, Array], Array]) -> Array:
     """Add ``shares(grad, windows)``, of the windows' shape, to the elements that the windows are made of."""
     letters = "NC" + spatial_letters(attrs.layout)
     plain, upstream = (layout(attrs.layout).to_plain(a, letters) for a in (x, grad))
@@ -55,7 +55,7 @@ def _scattered(attrs: PoolAttrs, grad: Array, x: Array, shares: Callable[[Array,
     return layout(attrs.layout).from_plain(result[:-1].reshape(plain.shape), letters)
 
 
-def _max_reference(attrs: PoolAttrs, grad: Array, x: Array) -> Any:
+def _max_reference(attrs: PoolAttrs, grad: Array, x: Array) -> Array:
     def shares(upstream: Array, plain: Array, where: Array) -> Array:
         elements = pool_windows(attrs, plain, lowest(plain.dtype))
         flat = elements.reshape(*elements.shape[: -len(attrs.pool_size)], -1)
@@ -65,7 +65,7 @@ def _max_reference(attrs: PoolAttrs, grad: Array, x: Array) -> Any:
     return _scattered(attrs, grad, x, shares)
 
 
-def _avg_reference(attrs: AvgPoolAttrs, grad: Array, x: Array) -> Any:
+def _avg_reference(attrs: AvgPoolAttrs, grad: Array, x: Array) -> Array:
     def shares(upstream: Array, plain: Array, where: Array) -> Array:
         counted = pool_windows(attrs, np.ones_like(plain), 0, 1 if attrs.count_include_pad else 0)
         total = counted.sum(pool_reference_axes(plain), keepdims=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.attrs.kinds import POSITIVE_INT, STRING, one_of
 from compiler.ir.error import ArgumentError
@@ -57,7 +55,7 @@ def _depth_relation(types: Types, attrs: DepthToSpaceAttrs) -> Type:
     return TensorType(layout(attrs.layout).shape(out), data.dtype)
 
 
-def _depth_reference(attrs: DepthToSpaceAttrs, x: Array) -> Any:
+def _depth_reference(attrs: DepthToSpaceAttrs, x: Array) -> Array:
     plain, b = layout(attrs.layout).to_plain(x, "NCHW"), attrs.block_size
     n, c, h, w = plain.shape
     c -= c % b**2
@@ -111,7 +109,7 @@ def _space_relation(types: Types, attrs: SpaceToDepthAttrs) -> Type:
     return TensorType(layout(attrs.layout).shape(out), data.dtype)
 
 
-def _space_reference(attrs: SpaceToDepthAttrs, x: Array) -> Any:
+def _space_reference(attrs: SpaceToDepthAttrs, x: Array) -> Array:
     plain, b = layout(attrs.layout).to_plain(x, "NCHW"), attrs.block_size
     n, c, h, w = plain.shape
     parts = plain.reshape(n, c, h // b, b, w // b, b).transpose(0, 3, 5, 1, 2, 4)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from compiler.ir import dtype as dt
@@ -39,9 +37,10 @@ def _softmax_compute(attrs: SoftmaxAttrs, inputs: list[Tensor], out_type: Type) 
     return [topi_softmax(inputs[0], normalize_axis(attrs.axis, inputs[0].ndim))]
 
 
-def _softmax_reference(attrs: SoftmaxAttrs, x: Array) -> Any:
+def _softmax_reference(attrs: SoftmaxAttrs, x: Array) -> Array:
     powers = np.exp(x - x.max(axis=attrs.axis, keepdims=True))
-    return powers / powers.sum(axis=attrs.axis, keepdims=True)
+    result: Array = powers / powers.sum(axis=attrs.axis, keepdims=True)
+    return result
 
 
 def _softmax_gradient(call: Call, grad: Expr) -> list[Expr]:
@@ -54,9 +53,10 @@ def _log_compute(attrs: SoftmaxAttrs, inputs: list[Tensor], out_type: Type) -> l
     return [topi_log_softmax(inputs[0], normalize_axis(attrs.axis, inputs[0].ndim))]
 
 
-def _log_reference(attrs: SoftmaxAttrs, x: Array) -> Any:
+def _log_reference(attrs: SoftmaxAttrs, x: Array) -> Array:
     low = x - x.max(axis=attrs.axis, keepdims=True)
-    return low - np.log(np.exp(low).sum(axis=attrs.axis, keepdims=True))
+    result: Array = low - np.log(np.exp(low).sum(axis=attrs.axis, keepdims=True))
+    return result
 
 
 def _log_gradient(call: Call, grad: Expr) -> list[Expr]:

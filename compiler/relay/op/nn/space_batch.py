@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -142,7 +141,7 @@ def batch_to_space_nd(data: Tensor, block_shape: Sequence[int], crop_begin_list:
     return compute(out, element, name="batch_to_space_nd", tag=Tag.INJECTIVE)
 
 
-def _to_batch_reference(attrs: SpaceToBatchNDAttrs, x: Array) -> Any:
+def _to_batch_reference(attrs: SpaceToBatchNDAttrs, x: Array) -> Array:
     blocks, count = attrs.block_shape, len(attrs.block_shape)
     widths = [(0, 0), *attrs.paddings, *[(0, 0)] * (x.ndim - 1 - count)]
     padded = np.pad(x, widths, constant_values=np.asarray(attrs.pad_value).astype(x.dtype))
@@ -153,7 +152,7 @@ def _to_batch_reference(attrs: SpaceToBatchNDAttrs, x: Array) -> Any:
     return moved.reshape(-1, *moved.shape[count + 1 :])
 
 
-def _to_space_reference(attrs: BatchToSpaceNDAttrs, x: Array) -> Any:
+def _to_space_reference(attrs: BatchToSpaceNDAttrs, x: Array) -> Array:
     blocks, count = attrs.block_shape, len(attrs.block_shape)
     parts = x.reshape(*blocks, x.shape[0] // math.prod(blocks), *x.shape[1:])
     pairs = [a for d in range(count) for a in (count + 1 + d, d)]

@@ -73,7 +73,7 @@ def as_dense(columns: int, data: Array, indices: Array, begins: Array) -> Array:
     return made
 
 
-def _dense_reference(attrs: SparseDenseAttrs, dense: Array, *matrix: Array) -> Any:
+def _dense_reference(attrs: SparseDenseAttrs, dense: Array, *matrix: Array) -> Array:
     sparse = as_dense(dense.shape[1], *matrix)
     return sparse @ dense.T if attrs.sparse_lhs else dense @ sparse.T
 
@@ -125,7 +125,7 @@ def _conv_compute(attrs: SparseConv2DAttrs, inputs: list[Tensor], out_type: Type
     return [topi.sparse_conv2d(data, blocks, indices, begins, attrs.layout, attrs.kernel_size[0])]
 
 
-def _conv_reference(attrs: SparseConv2DAttrs, data: Array, blocks: Array, indices: Array, begins: Array) -> Any:
+def _conv_reference(attrs: SparseConv2DAttrs, data: Array, blocks: Array, indices: Array, begins: Array) -> Array:
     pixels = data if attrs.layout == "NHWC" else data.transpose(0, 2, 3, 1)
     height, width = attrs.kernel_size
     padded = np.pad(pixels, ((0, 0), (height // 2,) * 2, (width // 2,) * 2, (0, 0)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -96,7 +95,7 @@ def _scaled(extent: Dim, scale: float) -> Dim:
     return tir.Cast("int32", tir.round(extent * tir.const(scale, "float64")))
 
 
-def _axes(attrs: UpsampleAttrs, shape: Sequence[Any]) -> list[AxisResize]:
+def _axes(attrs: UpsampleAttrs, shape: Sequence[Dim]) -> list[AxisResize]:
     extents = layout(attrs.layout).extents(shape)
     x = {letter: constant(extents[letter], "upsampling") for letter in spatial_letters(attrs.layout)}
     return [
@@ -111,7 +110,7 @@ def _compute(attrs: UpsampleAttrs, inputs: list[Tensor], out_type: Type) -> list
     return [topi_resize(data, attrs.layout, _axes(attrs, dims(data)), letters, 0.0, data.dtype)]
 
 
-def _reference(attrs: UpsampleAttrs, x: Array) -> Any:
+def _reference(attrs: UpsampleAttrs, x: Array) -> Array:
     letters = spatial_letters(attrs.layout)
     result = layout(attrs.layout).to_plain(x, "NC" + letters)
     for d, axis in enumerate(_axes(attrs, x.shape)):

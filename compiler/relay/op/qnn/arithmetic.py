@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -55,13 +54,13 @@ def is_zero(parameter: RelayExpr) -> bool:
     return isinstance(parameter, Constant) and not parameter.value.any()
 
 
-def cast(x: RelayExpr, dtype: str) -> Any:
+def cast(x: RelayExpr, dtype: str) -> RelayExpr:
     """Return a tensor in a data type; itself where it has it."""
     t = infer_expr(x)
     return x if isinstance(t, TensorType) and t.dtype == dtype else call_op("cast", x, dtype=dtype)
 
 
-def spread(parameter: RelayExpr, axis: int, rank: int) -> Any:
+def spread(parameter: RelayExpr, axis: int, rank: int) -> RelayExpr:
     """Return a scale or zero point, a scalar or a vector, so that it broadcasts along an axis of a tensor."""
     dims = getattr(infer_expr(parameter), "dims", ())
     if len(dims) != 1:
@@ -69,7 +68,7 @@ def spread(parameter: RelayExpr, axis: int, rank: int) -> Any:
     return call_op("reshape", parameter, newshape=()) if dims == (1,) else along_axis(parameter, axis, rank)
 
 
-def centred(x: RelayExpr, zero_point: RelayExpr, axis: int, rank: int, dtype: str = "int32") -> Any:
+def centred(x: RelayExpr, zero_point: RelayExpr, axis: int, rank: int, dtype: str = "int32") -> RelayExpr:
     """Return integers of ``rank`` dimensions less their zero point, which may be a vector along ``axis``."""
     wide = cast(x, dtype)
     if is_zero(zero_point):
@@ -77,7 +76,7 @@ def centred(x: RelayExpr, zero_point: RelayExpr, axis: int, rank: int, dtype: st
     return call_op("subtract", wide, spread(cast(zero_point, dtype), axis, rank))
 
 
-def saturated(x: RelayExpr, dtype: str) -> Any:
+def saturated(x: RelayExpr, dtype: str) -> RelayExpr:
     """Return numbers as an integer type: the nearest that it has."""
     limits = np.iinfo(dtype)
     return call_op("cast", call_op("clip", x, a_min=limits.min, a_max=limits.max), dtype=dtype)
@@ -103,7 +102,7 @@ def multipliers(source: RelayExpr, target: RelayExpr) -> Array | None:
 
 def requantized(
     x: RelayExpr, source: Quantization, target: Quantization, rank: int, dtype: str, config: RequantizeConfig
-) -> Any:
+) -> RelayExpr:
     """Return integers of ``rank`` dimensions, of one scale and zero point, as those of another."""
     ratio = multipliers(source.scale, target.scale)
     axis = source.axis
@@ -117,13 +116,13 @@ def requantized(
     return _requantized_as_reals(x, source, target, rank, dtype, config)
 
 
-def _times(x: RelayExpr, ratio: Array, axis: int, rank: int, upward: bool) -> Any:
+def _times(x: RelayExpr, ratio: Array, axis: int, rank: int, upward: bool) -> RelayExpr:
     """Multiply 32-bit integers by real numbers in fixed point, exactly but for one rounding."""
     pairs = [fixed_point(float(r)) for r in ratio]
     if len(pairs) == 1 and upward:
         return call_op("fixed_point_multiply", x, multiplier=pairs[0][0], shift=pairs[0][1])
 
-    def vector(values: Sequence[int]) -> Any:
+    def vector(values: Sequence[int]) -> RelayExpr:
         numbers = array_const(np.asarray(values, "int64"))
         return spread(numbers, axis, rank) if len(pairs) > 1 else array_const(np.asarray(values[0], "int64"))
 
@@ -142,7 +141,7 @@ def _times(x: RelayExpr, ratio: Array, axis: int, rank: int, upward: bool) -> An
 
 def _requantized_as_reals(
     x: RelayExpr, source: Quantization, target: Quantization, rank: int, dtype: str, config: RequantizeConfig
-) -> Any:
+) -> RelayExpr:
     kind = config.compute_dtype if config.compute_dtype.startswith("float") else "float32"
     axis = source.axis
     value = centred(x, source.zero_point, axis, rank, kind)
@@ -157,7 +156,7 @@ def _requantized_as_reals(
     return saturated(value, dtype)
 
 
-def _ratio(source: RelayExpr, target: RelayExpr, dtype: str) -> Any:
+def _ratio(source: RelayExpr, target: RelayExpr, dtype: str) -> RelayExpr:
     ratio = multipliers(source, target)
     if ratio is not None:
         return array_const(ratio.astype(dtype))

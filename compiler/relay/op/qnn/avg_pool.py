@@ -47,7 +47,7 @@ def _relation(types: Types, attrs: QnnAvgPool2DAttrs) -> Type:
     return result
 
 
-def _canonical(attrs: QnnAvgPool2DAttrs, args: Sequence[RelayExpr], types: Sequence[Type]) -> Any:
+def _canonical(attrs: QnnAvgPool2DAttrs, args: Sequence[RelayExpr], types: Sequence[Type]) -> RelayExpr:
     """Requantize to 32 bits, and take the means there."""
     data, scale, zero_point, new_scale, new_zero_point = args
     source, target = Quantization(scale, zero_point), Quantization(new_scale, new_zero_point)
@@ -58,7 +58,9 @@ def _canonical(attrs: QnnAvgPool2DAttrs, args: Sequence[RelayExpr], types: Seque
     return saturated(call_op("nn.avg_pool2d", wide, **attrs), dtype)
 
 
-def _reference(attrs: QnnAvgPool2DAttrs, x: Array, scale: Array, zero: Array, new_scale: Array, new_zero: Array) -> Any:
+def _reference(
+    attrs: QnnAvgPool2DAttrs, x: Array, scale: Array, zero: Array, new_scale: Array, new_zero: Array
+) -> Array:
     config = RequantizeConfig().completed()
     wide = x.astype("int32")
     if scale != new_scale or zero != new_zero:

@@ -66,7 +66,7 @@ def _dtype(types: Sequence[Type]) -> str:
 def _canonical_sum(plain: str, correction: str) -> Callable[..., Any]:
     """Return the rule of an operator that adds: both sides in units of the result, whose zero point counts once."""
 
-    def rule(attrs: QnnBinaryAttrs, args: Sequence[RelayExpr], types: Sequence[Type]) -> Any:
+    def rule(attrs: QnnBinaryAttrs, args: Sequence[RelayExpr], types: Sequence[Type]) -> RelayExpr:
         ranks = [rank_of(t) for t in types[:2]]
         *sides, result = _sides(attrs, args, ranks)
         config = RequantizeConfig().completed()
@@ -84,7 +84,7 @@ def _canonical_sum(plain: str, correction: str) -> Callable[..., Any]:
     return rule
 
 
-def _canonical_product(attrs: QnnBinaryAttrs, args: Sequence[RelayExpr], types: Sequence[Type]) -> Any:
+def _canonical_product(attrs: QnnBinaryAttrs, args: Sequence[RelayExpr], types: Sequence[Type]) -> RelayExpr:
     ranks = [rank_of(t) for t in types[:2]]
     lhs, rhs, result = _sides(attrs, args, ranks)
     factors = [
@@ -102,7 +102,7 @@ def _is_vector(scale: RelayExpr) -> bool:
     return isinstance(scale, Constant) and scale.value.size > 1
 
 
-def _product(a: RelayExpr, b: RelayExpr) -> Any:
+def _product(a: RelayExpr, b: RelayExpr) -> RelayExpr:
     """Return the product of two scales, computed at once where both are constants."""
     if isinstance(a, Constant) and isinstance(b, Constant):
         return array_const(np.asarray(a.value * b.value))
@@ -114,7 +114,7 @@ def _is_same_array(a: Array, b: Array) -> bool:
 
 
 def _sum_reference(function: Callable[..., Any]) -> Callable[..., Any]:
-    def reference(attrs: QnnBinaryAttrs, x: Array, y: Array, *parameters: Array) -> Any:
+    def reference(attrs: QnnBinaryAttrs, x: Array, y: Array, *parameters: Array) -> Array:
         *sides, result = _sides(attrs, (x, y, *parameters), (x.ndim, y.ndim))
         config = RequantizeConfig().completed()
         both: list[Any] = []
@@ -130,7 +130,7 @@ def _sum_reference(function: Callable[..., Any]) -> Callable[..., Any]:
     return reference
 
 
-def _product_reference(attrs: QnnBinaryAttrs, x: Array, y: Array, *parameters: Array) -> Any:
+def _product_reference(attrs: QnnBinaryAttrs, x: Array, y: Array, *parameters: Array) -> Array:
     scale, zero, other_scale, other_zero, new_scale, new_zero = parameters
     axis, other_axis = axis_of(attrs.lhs_axis, x.ndim), axis_of(attrs.rhs_axis, y.ndim)
     a = x.astype("int32") - spread_parameter(zero, axis, x.ndim).astype("int32")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -42,7 +41,7 @@ def _field(values: RelayExpr, index: int) -> RelayExpr:
     return values.fields[index] if isinstance(values, Tuple) else TupleGetItem(values, index)
 
 
-def _canonical(attrs: ConcatenateAttrs, args: Sequence[RelayExpr], types: Sequence[Type]) -> Any:
+def _canonical(attrs: ConcatenateAttrs, args: Sequence[RelayExpr], types: Sequence[Type]) -> RelayExpr:
     data, scales, zero_points, scale, zero_point = args
     target = Quantization(scale, zero_point)
     fields = types[0].fields if isinstance(types[0], TupleType) else ()
@@ -63,7 +62,7 @@ def _reference(
     zero_points: Sequence[Array],
     scale: Array,
     zero_point: Array,
-) -> Any:
+) -> Array:
     config = RequantizeConfig().completed()
     parts = []
     for x, *source in zip(data, scales, zero_points, strict=True):

@@ -66,7 +66,7 @@ def _complete(plain: Completion[Any]) -> Completion[Any]:
 
 
 def _canonical(name: str) -> Callable[..., Any]:
-    def rule(attrs: ConvolutionAttrs, args: Sequence[RelayExpr], types: Sequence[Type]) -> Any:
+    def rule(attrs: ConvolutionAttrs, args: Sequence[RelayExpr], types: Sequence[Type]) -> RelayExpr | None:
         data, weight, zero, weight_zero = args[:4]
         channels, outputs = _axes(attrs)
         if not attrs.data_layout.isalpha() or not attrs.kernel_layout.isalpha():
@@ -80,11 +80,14 @@ def _canonical(name: str) -> Callable[..., Any]:
 
 
 def _reference(plain: Reference) -> Reference:
-    def reference(attrs: ConvolutionAttrs, x: Array, w: Array, zero: Array, weight_zero: Array, *scales: Array) -> Any:
+    def reference(
+        attrs: ConvolutionAttrs, x: Array, w: Array, zero: Array, weight_zero: Array, *scales: Array
+    ) -> Array:
         channels, outputs = _axes(attrs)
         data = x.astype("int32") - spread_parameter(zero, channels, x.ndim).astype("int32")
         weight = w.astype("int32") - spread_parameter(weight_zero, outputs, w.ndim).astype("int32")
-        return plain(attrs, data, weight)
+        result: Array = plain(attrs, data, weight)
+        return result
 
     return reference
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -44,7 +43,7 @@ def _relation(types: Types, attrs: QnnLeakyReluAttrs) -> Type:
     return data
 
 
-def _canonical(attrs: QnnLeakyReluAttrs, args: Sequence[RelayExpr], types: Sequence[Type]) -> Any:
+def _canonical(attrs: QnnLeakyReluAttrs, args: Sequence[RelayExpr], types: Sequence[Type]) -> RelayExpr:
     """Requantize, and take the slope of what is below the zero point: ``alpha * q + (1 - alpha) * zero point``."""
     x, scale, zero_point, new_scale, new_zero_point = args
     dtype = types[0].dtype if isinstance(types[0], TensorType) else "int8"
@@ -61,7 +60,9 @@ def _canonical(attrs: QnnLeakyReluAttrs, args: Sequence[RelayExpr], types: Seque
     return saturated(call_op("where", is_negative, negative, positive), dtype)
 
 
-def _reference(attrs: QnnLeakyReluAttrs, x: Array, scale: Array, zero: Array, new_scale: Array, new_zero: Array) -> Any:
+def _reference(
+    attrs: QnnLeakyReluAttrs, x: Array, scale: Array, zero: Array, new_scale: Array, new_zero: Array
+) -> Array:
     config = RequantizeConfig().completed()
     positive = requantize_array(x, (scale, zero), (new_scale, new_zero), 0, "int32", config)
     slope, rest = np.asarray(attrs.alpha), np.asarray(1 - attrs.alpha)

@@ -23,7 +23,7 @@ from compiler.target.cpu.cpu_features import has_sse41
 from compiler.target.target import Target
 from compiler.topi.nn.pair_sums import has_pair_products
 
-LegalizeRule = Callable[[Any, Sequence[RelayExpr], Sequence[Type]], Any]
+LegalizeRule = Callable[[Any, Sequence[RelayExpr], Sequence[Type]], RelayExpr | None]
 
 _DOT_PRODUCT = {"+v8.2a", "+dotprod"}
 _SIGN_STEP = 128
@@ -79,7 +79,7 @@ def legalize_layer(plain: str, axes: Callable[[Any], tuple[int, int]] | None = N
     and weight that zero points belong to, by default those of a convolution's layouts.
     """
 
-    def rule(attrs: Any, args: Sequence[RelayExpr], types: Sequence[Type]) -> Any:
+    def rule(attrs: Any, args: Sequence[RelayExpr], types: Sequence[Type]) -> RelayExpr | None:
         data, weight = types[:2]
         if not (_is_bytes(data) and _is_bytes(weight)):
             return None
@@ -119,7 +119,7 @@ def with_byte_dtypes(
     return layer(*inputs, *zero_points, *args[4:], **attrs)
 
 
-def _moved(x: RelayExpr, step: int, dtype: str) -> Any:
+def _moved(x: RelayExpr, step: int, dtype: str) -> RelayExpr:
     """Return bytes as those of the other signedness."""
     wide = call_op("cast", x, dtype="int32")
     return call_op("cast", call_op("add", wide, array_const(np.asarray(step, "int32"))), dtype=dtype)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -59,17 +58,20 @@ def _dense_complete(types: PartialTypes, attrs: QnnDenseAttrs) -> Sequence[Type 
     return (rows, TensorType((attrs.units, rows.dims[-1]), rows.dtype), *parameters)
 
 
-def _canonical_dense(attrs: QnnDenseAttrs, args: Sequence[RelayExpr], types: Sequence[Type]) -> Any:
+def _canonical_dense(attrs: QnnDenseAttrs, args: Sequence[RelayExpr], types: Sequence[Type]) -> RelayExpr:
     data, weight, zero, weight_zero = args[:4]
     rank, dtype = rank_of(types[0]), factor_dtype(types[:2], (zero, weight_zero), attrs.out_dtype)
     factors = (centred(data, zero, rank - 1, rank, dtype), centred(weight, weight_zero, 0, 2, dtype))
     return call_op("nn.dense", *factors, **attrs)
 
 
-def _dense_reference(attrs: QnnDenseAttrs, x: Array, w: Array, zero: Array, kernel_zero: Array, *scales: Array) -> Any:
+def _dense_reference(
+    attrs: QnnDenseAttrs, x: Array, w: Array, zero: Array, kernel_zero: Array, *scales: Array
+) -> Array:
     data = x.astype("int32") - spread_parameter(zero, x.ndim - 1, x.ndim).astype("int32")
     weight = w.astype("int32") - spread_parameter(kernel_zero, 0, 2).astype("int32")
-    return np.matmul(data, weight.T).astype(attrs.out_dtype)
+    result: Array = np.matmul(data, weight.T).astype(attrs.out_dtype)
+    return result
 
 
 dense = register(
@@ -103,14 +105,17 @@ def _batch_relation(types: Types, attrs: QnnBatchMatmulAttrs) -> Type:
     return TensorType((*broadcast_dims(x.dims[:1], y.dims[:1]), x.dims[1], y.dims[1]), attrs.out_dtype)
 
 
-def _canonical_batch(attrs: QnnBatchMatmulAttrs, args: Sequence[RelayExpr], types: Sequence[Type]) -> Any:
+def _canonical_batch(attrs: QnnBatchMatmulAttrs, args: Sequence[RelayExpr], types: Sequence[Type]) -> RelayExpr:
     pairs, dtype = zip(args[:2], args[2:4], strict=True), factor_dtype(types[:2], args[2:4], attrs.out_dtype)
     return call_op("nn.batch_matmul", *(centred(x, zero, 0, 3, dtype) for x, zero in pairs), out_dtype=attrs.out_dtype)
 
 
-def _batch_reference(attrs: QnnBatchMatmulAttrs, x: Array, y: Array, zero: Array, y_zero: Array, *scales: Array) -> Any:
+def _batch_reference(
+    attrs: QnnBatchMatmulAttrs, x: Array, y: Array, zero: Array, y_zero: Array, *scales: Array
+) -> Array:
     a, b = x.astype("int32") - zero.astype("int32"), y.astype("int32") - y_zero.astype("int32")
-    return np.matmul(a, b.transpose(0, 2, 1)).astype(attrs.out_dtype)
+    result: Array = np.matmul(a, b.transpose(0, 2, 1)).astype(attrs.out_dtype)
+    return result
 
 
 batch_matmul = register(

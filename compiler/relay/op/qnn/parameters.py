@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from compiler.ir.attrs import Attrs
@@ -68,7 +66,7 @@ def conversion(names: tuple[str, ...]) -> Relation[QuantizationAttrs]:
     return relation
 
 
-def spread_parameter(value: Array, axis: int, rank: int) -> Any:
+def spread_parameter(value: Array, axis: int, rank: int) -> Array:
     """Return a scale or zero point as an array that broadcasts against the data."""
     if np.ndim(value) == 1 and value.size > 1:
         return broadcast_along(value, axis, rank)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -43,13 +42,13 @@ class DequantizeAttrs(QuantizationAttrs):
     out_dtype: str = attr_field(DTYPE, "Data type of the real numbers.", "float32")
 
 
-def quantized(x: RelayExpr, scale: RelayExpr, zero_point: RelayExpr, axis: int, rank: int, dtype: str) -> Any:
+def quantized(x: RelayExpr, scale: RelayExpr, zero_point: RelayExpr, axis: int, rank: int, dtype: str) -> RelayExpr:
     """Return the integers that stand for real numbers, as the expression that computes them."""
     ratio = call_op("round", call_op("divide", x, spread(scale, axis, rank)))
     return saturated(call_op("add", ratio, spread(cast(zero_point, "float32"), axis, rank)), dtype)
 
 
-def dequantized(x: RelayExpr, scale: RelayExpr, zero_point: RelayExpr, axis: int, rank: int, dtype: str) -> Any:
+def dequantized(x: RelayExpr, scale: RelayExpr, zero_point: RelayExpr, axis: int, rank: int, dtype: str) -> RelayExpr:
     """Return the real numbers that integers stand for, as the expression that computes them."""
     real = call_op("cast", centred(x, zero_point, axis, rank), dtype="float32")
     scaled = call_op("multiply", real, spread(scale, axis, rank))
@@ -59,12 +58,12 @@ def dequantized(x: RelayExpr, scale: RelayExpr, zero_point: RelayExpr, axis: int
     return call_op("cast", call_op("clip", scaled, a_min=-limit, a_max=limit), dtype=dtype)
 
 
-def _canonical_quantize(attrs: QuantizeAttrs, args: Sequence[RelayExpr], types: Sequence[Type]) -> Any:
+def _canonical_quantize(attrs: QuantizeAttrs, args: Sequence[RelayExpr], types: Sequence[Type]) -> RelayExpr:
     (x, scale, zero_point), rank = args, rank_of(types[0])
     return quantized(x, scale, zero_point, axis_of(attrs.axis, rank), rank, attrs.out_dtype)
 
 
-def _canonical_dequantize(attrs: DequantizeAttrs, args: Sequence[RelayExpr], types: Sequence[Type]) -> Any:
+def _canonical_dequantize(attrs: DequantizeAttrs, args: Sequence[RelayExpr], types: Sequence[Type]) -> RelayExpr:
     (x, scale, zero_point), rank = args, rank_of(types[0])
     return dequantized(x, scale, zero_point, axis_of(attrs.axis, rank), rank, attrs.out_dtype)
 
@@ -75,12 +74,13 @@ def quantize_array(x: Array, scale: Array, zero_point: Array, axis: int, dtype: 
     return saturated_array(ratio + spread_parameter(zero_point, axis, x.ndim).astype(x.dtype), dtype)
 
 
-def dequantize_array(x: Array, scale: Array, zero_point: Array, axis: int, dtype: str) -> Any:
+def dequantize_array(x: Array, scale: Array, zero_point: Array, axis: int, dtype: str) -> Array:
     """Return the real numbers that an array of integers stands for."""
     difference = x.astype("int32") - spread_parameter(zero_point, axis, x.ndim).astype("int32")
     real = difference.astype("float32") * spread_parameter(scale, axis, x.ndim)
     limit = np.finfo(dtype).max
-    return np.clip(real, -limit, limit).astype(dtype)
+    result: Array = np.clip(real, -limit, limit).astype(dtype)
+    return result
 
 
 quantize = register(

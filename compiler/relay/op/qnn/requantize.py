@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -45,7 +44,7 @@ class RequantizeAttrs(QuantizationAttrs):
     out_dtype: str = attr_field(DTYPE, "Data type of the result.", "int8")
 
 
-def _canonical(attrs: RequantizeAttrs, args: Sequence[RelayExpr], types: Sequence[Type]) -> Any:
+def _canonical(attrs: RequantizeAttrs, args: Sequence[RelayExpr], types: Sequence[Type]) -> RelayExpr:
     data, scale, zero_point, new_scale, new_zero_point = args
     rank = rank_of(types[0])
     axis = axis_of(attrs.axis, rank)
@@ -54,7 +53,7 @@ def _canonical(attrs: RequantizeAttrs, args: Sequence[RelayExpr], types: Sequenc
     return requantized(data, source, target, rank, attrs.out_dtype, config)
 
 
-def _reference(attrs: RequantizeAttrs, x: Array, *parameters: Array) -> Any:
+def _reference(attrs: RequantizeAttrs, x: Array, *parameters: Array) -> Array:
     config = RequantizeConfig(attrs.rounding, attrs.compute_dtype).completed()
     return requantize_array(x, parameters[:2], parameters[2:], axis_of(attrs.axis, x.ndim), attrs.out_dtype, config)
 

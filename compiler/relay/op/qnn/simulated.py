@@ -52,23 +52,26 @@ def _compute(definition: Callable[..., Tensor]) -> Callable[..., list[Tensor]]:
     return compute
 
 
-def _spread(value: Array, axis: int, x: Array) -> Any:
+def _spread(value: Array, axis: int, x: Array) -> Array:
     """Return parameters as an array that broadcasts against the data."""
     flat = np.ravel(value)
     return flat.reshape([-1 if d == axis else 1 for d in range(x.ndim)]).astype(x.dtype)
 
 
-def _quantize_reference(attrs: SimulatedQuantizeAttrs, x: Array, code: Array, scale: Array, zero_point: Array) -> Any:
+def _quantize_reference(attrs: SimulatedQuantizeAttrs, x: Array, code: Array, scale: Array, zero_point: Array) -> Array:
     axis = axis_of(attrs.axis, x.ndim)
     name = topi.SQNN_CODE_TO_DTYPE.get(int(np.ravel(code)[0]), "disable")
     if name == "disable":
         return x.copy()
     limits = np.iinfo(name)
     shifted = round_away(x / _spread(scale, axis, x)) + _spread(zero_point, axis, x)
-    return np.clip(shifted, x.dtype.type(limits.min), x.dtype.type(limits.max))
+    result: Array = np.clip(shifted, x.dtype.type(limits.min), x.dtype.type(limits.max))
+    return result
 
 
-def _dequantize_reference(attrs: SimulatedQuantizeAttrs, x: Array, code: Array, scale: Array, zero_point: Array) -> Any:
+def _dequantize_reference(
+    attrs: SimulatedQuantizeAttrs, x: Array, code: Array, scale: Array, zero_point: Array
+) -> Array:
     axis = axis_of(attrs.axis, x.ndim)
     if int(np.ravel(code)[0]) == topi.SQNN_DTYPE_TO_CODE["disable"]:
         return x.copy()
@@ -112,7 +115,7 @@ _DEQUANTIZE = _simulated(
 )
 
 
-def _code(dtype: str | RelayExpr) -> Any:
+def _code(dtype: str | RelayExpr) -> RelayExpr:
     if isinstance(dtype, str):
         if dtype not in topi.SQNN_DTYPE_TO_CODE:
             raise ArgumentError(f"expected a data type of {sorted(topi.SQNN_DTYPE_TO_CODE)}, got {show(dtype)}")
@@ -120,7 +123,7 @@ def _code(dtype: str | RelayExpr) -> Any:
     return call_op("reshape", dtype, newshape=(-1,))
 
 
-def _vector(parameter: RelayExpr) -> Any:
+def _vector(parameter: RelayExpr) -> RelayExpr:
     return call_op("reshape", parameter, newshape=(-1,))
 
 

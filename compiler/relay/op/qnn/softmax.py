@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -54,7 +53,7 @@ def _int(value: int) -> RelayExpr:
     return array_const(np.asarray(value, "int32"))
 
 
-def _canonical(attrs: QnnSoftmaxAttrs, args: Sequence[RelayExpr], types: Sequence[Type]) -> Any:
+def _canonical(attrs: QnnSoftmaxAttrs, args: Sequence[RelayExpr], types: Sequence[Type]) -> RelayExpr:
     """Write ``exp(x)`` as a power of two: ``x * log2(e)`` by shifts, in units of one, and the rest linearly."""
     x, scale, zero_point, new_scale, new_zero_point = args
     axis = attrs.axis
@@ -78,7 +77,7 @@ def _canonical(attrs: QnnSoftmaxAttrs, args: Sequence[RelayExpr], types: Sequenc
     return requantized(shares, source, target, rank_of(types[0]), dtype, RequantizeConfig().completed())
 
 
-def _reference(attrs: QnnSoftmaxAttrs, x: Array, scale: Array, zero: Array, new_scale: Array, new_zero: Array) -> Any:
+def _reference(attrs: QnnSoftmaxAttrs, x: Array, scale: Array, zero: Array, new_scale: Array, new_zero: Array) -> Array:
     wide = x.astype("int32") - zero.astype("int32")
     below = wide - wide.max(attrs.axis, keepdims=True)
     by_log = below + (below >> 1) - (below >> 4)

@@ -38,7 +38,7 @@ def _relation(types: Types, attrs: Attrs) -> Type:
 def _through_reals(function: Callable[[Any], Any]) -> Callable[..., Any]:
     """Return the rule of a function that is computed between dequantising and quantising."""
 
-    def rule(attrs: Attrs, args: Sequence[RelayExpr], types: Sequence[Type]) -> Any:
+    def rule(attrs: Attrs, args: Sequence[RelayExpr], types: Sequence[Type]) -> RelayExpr:
         x, scale, zero_point, new_scale, new_zero_point = args
         rank = rank_of(types[0])
         dtype = types[0].dtype if isinstance(types[0], TensorType) else "int8"
@@ -49,7 +49,7 @@ def _through_reals(function: Callable[[Any], Any]) -> Callable[..., Any]:
 
 
 def _reference(function: Callable[[Array], Array]) -> Callable[..., Any]:
-    def reference(attrs: Attrs, x: Array, scale: Array, zero: Array, new_scale: Array, new_zero: Array) -> Any:
+    def reference(attrs: Attrs, x: Array, scale: Array, zero: Array, new_scale: Array, new_zero: Array) -> Array:
         with np.errstate(all="ignore"):
             real = function(dequantize_array(x, scale, zero, 0, "float32"))
             return quantize_array(np.nan_to_num(real.astype("float32")), new_scale, new_zero, 0, str(x.dtype))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from compiler.ir.attrs import Attrs, attr_field
@@ -63,7 +61,7 @@ def _prior_relation(types: Types, attrs: MultiBoxPriorAttrs) -> Type:
     return TensorType((1, height * width * (len(attrs.sizes) + len(attrs.ratios) - 1), 4), data.dtype)
 
 
-def _prior_reference(attrs: MultiBoxPriorAttrs, x: Array) -> Any:
+def _prior_reference(attrs: MultiBoxPriorAttrs, x: Array) -> Array:
     extents = x.shape[2:]
     widths, heights = (np.array(h) for h in topi.half_sizes(attrs.sizes, attrs.ratios, *extents))
     steps = [s if s > 0 else 1 / e for s, e in zip(attrs.steps, extents, strict=True)]

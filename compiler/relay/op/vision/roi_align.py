@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -81,7 +81,7 @@ def _spec(attrs: ROIAlignAttrs) -> topi.RoiSpec:
     )
 
 
-def _roi_reference(attrs: ROIAlignAttrs, data: Array, rois: Array) -> Any:
+def _roi_reference(attrs: ROIAlignAttrs, data: Array, rois: Array) -> Array:
     result = np.zeros((len(rois), data.shape[1], *attrs.pooled_size), data.dtype)
     shift = 0.5 if attrs.aligned else 0.0
     for k, (image, *corners) in enumerate(rois):
@@ -105,15 +105,17 @@ def _interpolation(places: Array, extent: int) -> tuple[Array, Array]:
     return np.stack([low, np.minimum(low + 1, extent - 1)]), weights
 
 
-def _pooled(image: Array, taps: Sequence[tuple[Array, Array]], mode: str) -> Any:
+def _pooled(image: Array, taps: Sequence[tuple[Array, Array]], mode: str) -> Array:
     (rows, by_row), (columns, by_column) = taps
     # (channel, row tap, part, place, column tap, part, place)
     values = image[:, rows[..., None, None, None], columns[None, None, None]]
     values = values * by_row[..., None, None, None] * by_column[None, None, None]
     if mode == "max_weighted":
-        return values.max((1, 4)).max((2, 4))
+        result: Array = values.max((1, 4)).max((2, 4))
+        return result
     points = values.sum((1, 4))
-    return points.max((2, 4)) if mode == "max" else points.mean((2, 4))
+    pooled: Array = points.max((2, 4)) if mode == "max" else points.mean((2, 4))
+    return pooled
 
 
 roi_align = register(

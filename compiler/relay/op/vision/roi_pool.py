@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from compiler import te, tir
@@ -80,7 +78,7 @@ def roi_pool(data: Tensor, rois: Tensor, pooled_size: tuple[int, ...], spatial_s
     return compute(pooled.shape, element, name="roi_filled", tag=Tag.ELEMWISE)
 
 
-def _reference(attrs: ROIPoolAttrs, data: Array, rois: Array) -> Any:
+def _reference(attrs: ROIPoolAttrs, data: Array, rois: Array) -> Array:
     result = np.zeros((len(rois), data.shape[1], *attrs.pooled_size), data.dtype)
     for k, (image, *corners) in enumerate(rois):
         x1, y1, x2, y2 = (_rounded(float(np.float32(v) * np.float32(attrs.spatial_scale))) for v in corners)

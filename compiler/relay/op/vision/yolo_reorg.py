@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from compiler.ir.attrs import Attrs, attr_field
@@ -62,7 +60,7 @@ def reorg(data: Tensor, stride: int) -> Tensor:
     return compute(out, element, name="reorg", tag=Tag.INJECTIVE)
 
 
-def _reference(attrs: YoloReorgAttrs, x: Array) -> Any:
+def _reference(attrs: YoloReorgAttrs, x: Array) -> Array:
     s = attrs.stride
     n, c, h, w = x.shape
     large = x.reshape(n, c // s**2, h, s, w, s)

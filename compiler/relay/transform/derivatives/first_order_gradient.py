@@ -18,8 +18,8 @@ from compiler.relay.analysis import operands, post_order
 from compiler.relay.expr import Call, Constant, GraphExpr, Tuple, TupleGetItem, Var
 from compiler.relay.function import Function
 from compiler.relay.inference import infer_copies, infer_expr
-from compiler.relay.operator import RelayOp
-from compiler.relay.transform.derivatives.gradient_values import apply, ones, operator_gradient, zeros
+from compiler.relay.operator import RelayOp, call_op
+from compiler.relay.transform.derivatives.gradient_values import ones, operator_gradient, zeros
 from compiler.relay.transform.normal_form.beta_reduce import beta_reduced
 from compiler.relay.transform.normal_form.to_graph_normal_form import graph_normal_form
 from compiler.relay.ty import TupleType
@@ -78,8 +78,8 @@ class _Accumulation:
 
     def __init__(self, body: RelayExpr, params: tuple[Var, ...]) -> None:
         order = post_order(body)
-        self._grads: dict[Any, dict[tuple[int, ...], Any]] = {}
-        self._needed: set[Any] = set(params)
+        self._grads: dict[GraphExpr, dict[tuple[int, ...], Any]] = {}
+        self._needed: set[GraphExpr] = set(params)
         for part in order:
             if any(p in self._needed for p in operands(part)):
                 self._needed.add(part)
@@ -89,7 +89,7 @@ class _Accumulation:
                 with derived_from(part.span):
                     self._go_through(part)
 
-    def total(self, expr: RelayExpr, path: tuple[int, ...] = (), t: Type | None = None) -> Any:
+    def total(self, expr: RelayExpr, path: tuple[int, ...] = (), t: Type | None = None) -> RelayExpr:
         """Return the gradient with respect to an expression, or to a place in a tuple: zeros if nothing uses it."""
         t = infer_expr(expr) if t is None else t
         if isinstance(t, TupleType):
@@ -127,10 +127,10 @@ class _Accumulation:
     def _add_at(self, expr: GraphExpr, path: tuple[int, ...], grad: RelayExpr) -> None:
         if expr in self._needed:
             grads = self._grads.setdefault(expr, {})
-            grads[path] = apply("add", grads[path], grad) if path in grads else grad
+            grads[path] = call_op("add", grads[path], grad) if path in grads else grad
 
 
-def _element(expr: RelayExpr, path: tuple[int, ...]) -> Any:
+def _element(expr: RelayExpr, path: tuple[int, ...]) -> RelayExpr:
     for index in path:
         expr = TupleGetItem(expr, index)
     return expr

@@ -3,35 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
-from compiler.ir.op import Op
 from compiler.ir.types import Type
-from compiler.relay.expr import Call, Expr, GraphExpr, Tuple, TupleGetItem, as_expr
+from compiler.relay.expr import Call, GraphExpr, Tuple, TupleGetItem, as_expr
 from compiler.relay.inference import infer_expr
-from compiler.relay.operator import RelayOp
+from compiler.relay.operator import RelayOp, call_op
 from compiler.relay.ty import TensorType, TupleType, tensor_types
 
 
-def apply(name: str, *args: Any) -> Any:
-    operator: Any = Op.get(name)
-    return operator(*args)
-
-
-def ones(expr: RelayExpr) -> Any:
+def ones(expr: RelayExpr) -> RelayExpr:
     """Return ones in the shape of an expression, a tuple of them for a tuple."""
-    return map_tensors(infer_expr(expr), expr, lambda tensor: apply("ones_like", tensor))
+    return map_tensors(infer_expr(expr), expr, lambda tensor: call_op("ones_like", tensor))
 
 
-def zeros(expr: RelayExpr) -> Any:
+def zeros(expr: RelayExpr) -> RelayExpr:
     """Return zeros in the shape of an expression, a tuple of them for a tuple."""
-    return map_tensors(infer_expr(expr), expr, lambda tensor: apply("zeros_like", tensor))
+    return map_tensors(infer_expr(expr), expr, lambda tensor: call_op("zeros_like", tensor))
 
 
-def map_tensors(t: Type, expr: RelayExpr, change: Callable[[Any], Any]) -> Any:
+def map_tensors(t: Type, expr: RelayExpr, change: Callable[[RelayExpr], RelayExpr]) -> RelayExpr:
     """Return a value of the type ``t`` with every tensor in it changed."""
     if isinstance(t, TupleType):
         fields = expr.fields if isinstance(expr, Tuple) else [TupleGetItem(expr, i) for i in range(len(t.fields))]
@@ -41,7 +34,7 @@ def map_tensors(t: Type, expr: RelayExpr, change: Callable[[Any], Any]) -> Any:
     return change(expr)
 
 
-def operator_gradient(call: Call, grad: Expr) -> Sequence[Any]:
+def operator_gradient(call: Call, grad: RelayExpr) -> Sequence[RelayExpr | None]:
     """Return what a call adds to the gradient of each of its arguments; None if that is nothing."""
     op = call.op
     assert isinstance(op, RelayOp)

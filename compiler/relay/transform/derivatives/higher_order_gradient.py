@@ -9,7 +9,6 @@ differentiable programming: shift/reset the penultimate backpropagator" (2019).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
@@ -17,16 +16,25 @@ from compiler.ir.function import GlobalVar
 from compiler.ir.module import IRModule
 from compiler.ir.origin import derived_from
 from compiler.ir.types import FuncType, Type
-from compiler.relay.adt import Clause, Constructor, Match, PatternConstructor, PatternTuple, PatternVar, TypeData
+from compiler.relay.adt import (
+    Clause,
+    Constructor,
+    Match,
+    Pattern,
+    PatternConstructor,
+    PatternTuple,
+    PatternVar,
+    TypeData,
+)
 from compiler.relay.analysis import bottom_up
 from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, TupleGetItem, Var
 from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.function import Function
 from compiler.relay.inference import infer_expr
 from compiler.relay.inference.solver import map_parts
-from compiler.relay.operator import RelayOp
+from compiler.relay.operator import RelayOp, call_op
 from compiler.relay.reference import RefCreate, RefRead, RefWrite
-from compiler.relay.transform.derivatives.gradient_values import apply, map_tensors, ones, operator_gradient, zeros
+from compiler.relay.transform.derivatives.gradient_values import map_tensors, ones, operator_gradient, zeros
 from compiler.relay.transform.normal_form.beta_reduce import beta_reduced
 from compiler.relay.transform.normal_form.to_a_normal_form import normal_form
 from compiler.relay.ty import RefType, TensorType, TupleType
@@ -68,7 +76,7 @@ class _Lets:
     """A block that is being written."""
 
     def __init__(self) -> None:
-        self._bindings: list[tuple[Var, Any]] = []
+        self._bindings: list[tuple[Var, RelayExpr]] = []
 
     def add(self, value: RelayExpr, var: Var | None = None) -> Var:
         if isinstance(value, Var) and var is None:
@@ -77,7 +85,7 @@ class _Lets:
         self._bindings.append((var, value))
         return var
 
-    def around(self, body: RelayExpr) -> Any:
+    def around(self, body: RelayExpr) -> RelayExpr:
         for var, value in reversed(self._bindings):
             body = Let(var, value, body)
         return body
@@ -107,13 +115,13 @@ class _Program:
 class _Block:
     """The rules, for the expressions of one block in A-normal form."""
 
-    def __init__(self, program: _Program, backward: Var, pairs: dict[Var, Any], lets: _Lets) -> None:
+    def __init__(self, program: _Program, backward: Var, pairs: dict[Var, Var], lets: _Lets) -> None:
         self._program = program
         self._backward = backward
         self._pairs = pairs
         self._lets = lets
 
-    def expr(self, e: GraphExpr) -> Any:
+    def expr(self, e: GraphExpr) -> RelayExpr:
         while isinstance(e, Let):
             self._let(e)
             e = e.body
@@ -124,11 +132,11 @@ class _Block:
         with derived_from(let.value.span):
             self._lets.add(self._value(let.value), pair)
 
-    def _inside(self, e: GraphExpr) -> Any:
+    def _inside(self, e: GraphExpr) -> RelayExpr:
         lets = _Lets()
         return lets.around(_Block(self._program, self._backward, self._pairs, lets).expr(e))
 
-    def _value(self, e: GraphExpr) -> Any:
+    def _value(self, e: GraphExpr) -> RelayExpr:
         match e:
             case Var():
                 return self._pairs[e]
@@ -168,7 +176,7 @@ class _Block:
         ret_type = pair_type(func.checked_type.ret_type)
         return Function(tuple(params), self._inside(func.body), ret_type, func.type_params)
 
-    def _pattern(self, pattern: Any) -> Any:
+    def _pattern(self, pattern: Pattern) -> Pattern:
         match pattern:
             case PatternVar(var=var):
                 self._pairs[var] = Var(var.name_hint, pair_type(var.checked_type))
@@ -195,12 +203,12 @@ class _Block:
         params = tuple(Var("x", pair_type(a)) for a in t.arg_types)
         return Function(params, self._apply(callee, params), pair_type(t.ret_type), t.type_params)
 
-    def _call(self, call: Call) -> Any:
+    def _call(self, call: Call) -> RelayExpr:
         if isinstance(call.op, RelayOp):
             return self._operator(call)
         return self._apply(call.op, tuple(self._value(arg) for arg in call.args))
 
-    def _apply(self, callee: GraphExpr, args: tuple[Any, ...]) -> Call:
+    def _apply(self, callee: GraphExpr, args: tuple[RelayExpr, ...]) -> Call:
         if isinstance(callee, GlobalVar):
             return Call(self._program.companion(callee), (self._backward, *args))
         if isinstance(callee, Constructor):
@@ -208,7 +216,7 @@ class _Block:
             return Call(callee, args)
         return Call(self._value(callee), args)
 
-    def _operator(self, call: Call) -> Any:
+    def _operator(self, call: Call) -> RelayExpr:
         """Compute the value now, and put what it adds to gradients before what is left to do."""
         add = self._lets.add
         args = [add(self._value(arg)) for arg in call.args]
@@ -230,11 +238,11 @@ class _Block:
         add(RefWrite(self._backward, Function((), back.around(Call(rest, ())), _NOTHING)))
         return pair
 
-    def _forward(self, t: Type, pair: RelayExpr) -> Any:
+    def _forward(self, t: Type, pair: RelayExpr) -> RelayExpr:
         """Return the value in a pair, by a name of known type."""
         return _map_pairs(t, pair, lambda p, t: self._lets.add(TupleGetItem(p, 0), Var("v", t)))
 
-    def _cells_read(self, back: _Lets, t: Type, pair: RelayExpr) -> Any:
+    def _cells_read(self, back: _Lets, t: Type, pair: RelayExpr) -> RelayExpr:
         return _map_pairs(t, pair, lambda p, t: back.add(_read(p, t), Var("g", t)))
 
 
@@ -246,7 +254,7 @@ def _accumulate(back: _Lets, t: Type, pair: RelayExpr, grad: RelayExpr) -> None:
             _accumulate(back, field, TupleGetItem(pair, i), part)
         return
     cell = back.add(TupleGetItem(pair, 1))
-    back.add(RefWrite(cell, apply("add", RefRead(cell), grad)))
+    back.add(RefWrite(cell, call_op("add", RefRead(cell), grad)))
 
 
 def _start(lets: _Lets, t: Type, pair: RelayExpr, value: RelayExpr) -> None:
@@ -261,7 +269,7 @@ def _start(lets: _Lets, t: Type, pair: RelayExpr, value: RelayExpr) -> None:
     lets.add(RefWrite(TupleGetItem(pair, 1), ones(value)))
 
 
-def _read(pair: RelayExpr, t: Type) -> Any:
+def _read(pair: RelayExpr, t: Type) -> RelayExpr:
     """Return the gradient that is in the cell of a pair."""
     return RefRead(TupleGetItem(pair, 1))
 
@@ -271,12 +279,12 @@ def pair_type(t: Type) -> Type:
     return TupleType((t, RefType(t))) if isinstance(t, TensorType) else map_parts(t, pair_type)
 
 
-def _with_cells(value: RelayExpr, t: Type) -> Any:
+def _with_cells(value: RelayExpr, t: Type) -> RelayExpr:
     """Return a value with a cell for the gradient of every tensor."""
     return map_tensors(t, value, lambda tensor: Tuple((tensor, RefCreate(zeros(tensor)))))
 
 
-def _map_pairs(t: Type, pair: RelayExpr, change: Callable[[Any, Type], Any]) -> Any:
+def _map_pairs(t: Type, pair: RelayExpr, change: Callable[[RelayExpr, Type], RelayExpr]) -> RelayExpr:
     """Return what has the structure of ``t``, made of the pairs of its tensors."""
     if isinstance(t, TupleType):
         return Tuple(tuple(_map_pairs(f, TupleGetItem(pair, i), change) for i, f in enumerate(t.fields)))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
@@ -55,8 +53,7 @@ class BackwardFoldScaleAxis(FunctionPass, opt_level=3, required=("InferType",)):
 
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
         plan = _Plan(func)
-        result: Function = _Folder(plan).rewrite(func) if plan.folded else func
-        return result
+        return _Folder(plan).rewrite_function(func) if plan.folded else func
 
 
 class _Plan:
@@ -73,23 +70,23 @@ class _Plan:
     """
 
     def __init__(self, func: RelayExpr) -> None:
-        self.folded: dict[Any, Any] = {}
-        self.weights: dict[Any, list[Any]] = {}
-        self.sides: dict[tuple[Any, int], list[Any]] = {}
+        self.folded: dict[GraphExpr, RelayExpr] = {}
+        self.weights: dict[Call, list[Call]] = {}
+        self.sides: dict[tuple[Call, int], list[Call]] = {}
         self._users = users_of(func)
         self._cheap = CheapExprs()
-        self._messages: dict[Any, ScaleMessage] = {}
+        self._messages: dict[GraphExpr, ScaleMessage] = {}
         order = post_order(func, outside_kernels)
         for expr in order:
             self._cheap.add(expr)
             if isinstance(expr, Call) and (message := self._message_of(expr)) is not None:
                 self._messages[expr] = message
-        scales: dict[Any, list[Any]] = {}
+        scales: dict[GraphExpr, list[Call]] = {}
         for expr in reversed(order):
-            if expr in self._messages:
+            if isinstance(expr, Call) and expr in self._messages:
                 self._distribute(expr, scales.pop(expr, []), scales)
 
-    def axes(self, call: Any) -> tuple[int, ...]:
+    def axes(self, call: RelayExpr) -> tuple[int, ...]:
         """Return the axes of the scales that a call takes."""
         return self._messages[call].axes
 
@@ -123,7 +120,7 @@ class _Plan:
         axes = scale_axes(other, call)
         return message if message is not None and axes is not None and is_scale_of(axes, message.axes, call) else None
 
-    def _distribute(self, call: Any, given: list[Any], scales: dict[Any, list[Any]]) -> None:
+    def _distribute(self, call: Call, given: list[Call], scales: dict[GraphExpr, list[Call]]) -> None:
         name = op_name(call)
         if name == "multiply":
             scaling = scale_of(call)
@@ -159,13 +156,13 @@ class _Folder(GraphMutator):
     def __init__(self, plan: _Plan) -> None:
         super().__init__()
         self._plan = plan
-        self._vectors: dict[Any, Any] = {}
+        self._vectors: dict[Call, RelayExpr] = {}
 
-    def visit_call(self, call: Call) -> Any:
+    def visit_call(self, call: Call) -> RelayExpr:
         plan = self._plan
         if call in plan.folded:
             return self.visit(plan.folded[call])
-        new = super().visit_call(call)
+        new = self.rebuilt_call(call)
         if call in plan.weights:
             weights = weights_of(call, True)
             assert weights is not None
@@ -177,7 +174,7 @@ class _Folder(GraphMutator):
         args = [self._side(call, at, arg, sides[at]) if at in sides else arg for at, arg in enumerate(new.args)]
         return rebuild(new, args=tuple(args))
 
-    def _side(self, call: Call, at: int, arg: RelayExpr, scales: list[Any]) -> Any:
+    def _side(self, call: Call, at: int, arg: RelayExpr, scales: list[Call]) -> RelayExpr:
         """Return the vector beside a scaled value, scaled as well."""
         bias = op_name(call) == "nn.bias_add"
         axes, dims = ((0,), dims_of(arg) or ()) if bias else (self._plan.axes(call), dims_of(call) or ())
@@ -185,7 +182,7 @@ class _Folder(GraphMutator):
             arg = call_op("multiply", arg, broadcast_along(scale, axes, dims))
         return arg
 
-    def _scales(self, multiplications: list[Any]) -> list[Any]:
+    def _scales(self, multiplications: list[Call]) -> list[RelayExpr]:
         """Return the factors of folded multiplications; those of one are the same expression wherever they go."""
         for call in multiplications:
             if call not in self._vectors:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from compiler.ir import dtype as dt
+from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.relay.analysis import post_order
 from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, Var, const
 from compiler.relay.op.creation import NdarraySizeAttrs, ShapeOfAttrs
-from compiler.relay.operator import RelayOp
+from compiler.relay.operator import Array, RelayOp
 from compiler.relay.transform.rewriter import (
     ElementMutator,
     GraphMutator,
@@ -67,7 +68,7 @@ class FoldConstant(RewritePass, opt_level=2, required=("InferType",)):
         return _Folder(self.fold_qnn, self.in_build)
 
 
-def FoldConstantExpr(expr: GraphExpr, mod: IRModule | None = None, fold_qnn: bool = False) -> Any:
+def FoldConstantExpr(expr: GraphExpr, mod: IRModule | None = None, fold_qnn: bool = False) -> RelayExpr:
     """Return one expression with its constant parts folded: a constant, or a tuple of them, where all operands are.
 
     ``fold_qnn`` is that of :class:`FoldConstant`; ``mod`` is accepted for TVM's programs, nothing in it is looked into.
@@ -86,6 +87,10 @@ def _is_constant(expr: GraphExpr) -> bool:
     return isinstance(expr if annotated is None else annotated.args[0], Constant)
 
 
+Value: TypeAlias = "Array | tuple[Value, ...]"
+"""What is known of an expression: an array, or of a tuple its fields."""
+
+
 def _is_qnn(op: RelayOp) -> bool:
     return op.name.startswith("qnn.")
 
@@ -95,32 +100,32 @@ class _Folder(ElementMutator):
         super().__init__()
         self._fold_qnn = fold_qnn
         self._creations = creations
-        self._names: dict[Any, list[Var]] = {}
+        self._names: dict[GraphExpr, list[Var]] = {}
 
-    def rewrite(self, expr: GraphExpr) -> Any:
+    def rewrite(self, expr: GraphExpr) -> RelayExpr:
         for part in post_order(expr, outside_kernels):
             if isinstance(part, Let):
                 self._names.setdefault(part.value, []).append(part.var)
         return super().rewrite(expr)
 
-    def visit(self, expr: GraphExpr) -> Any:
+    def visit(self, expr: GraphExpr) -> RelayExpr:
         result = super().visit(expr)
         if expr in self._names and _is_constant(result):
             # Values of names come before their uses, so that the uses find the constant.
             self.memo_map.update(dict.fromkeys(self._names[expr], result))
         return result
 
-    def visit_let(self, let: Let) -> Any:
+    def visit_let(self, let: Let) -> RelayExpr:
         return self.visit(let.body) if _is_constant(self.visit(let.value)) else super().visit_let(let)
 
-    def visit_if(self, i: If) -> Any:
+    def visit_if(self, i: If) -> RelayExpr:
         cond = self.visit(i.cond)
         if isinstance(cond, Constant):
             return self.visit(i.true_branch if bool(cond.value) else i.false_branch)
         return super().visit_if(i)
 
-    def visit_call(self, call: Call) -> Any:
-        new = super().visit_call(call)
+    def visit_call(self, call: Call) -> RelayExpr:
+        new = self.rebuilt_call(call)
         op = relay_op(new)
         if op is None or op.stateful or op.name in _KEPT or (_is_qnn(op) and not self._fold_qnn):
             return new
@@ -128,10 +133,9 @@ class _Folder(ElementMutator):
             return new
         from_type = _FROM_TYPES.get(op.name)
         if from_type is not None:
-            value = from_type(new, type_of(call.args[0]))
-            return new if value is None else value
-        values = [_known(arg) for arg in new.args]
-        if op.reference is None or any(v is None for v in values) or _grows(type_of(call), values):
+            return from_type(new, type_of(call.args[0])) or new
+        values = [value for arg in new.args if (value := _known(arg)) is not None]
+        if op.reference is None or len(values) < len(new.args) or _grows(type_of(call), values):
             return new
         return _evaluate(op, new, values, type_of(call))
 
@@ -142,7 +146,7 @@ def _is_custom(t: Type) -> bool:
     return any(isinstance(field, TensorType) and dt.is_custom(field.dtype) for field in fields)
 
 
-def _evaluate(op: RelayOp, call: Call, values: list[Any], t: Type) -> Any:
+def _evaluate(op: RelayOp, call: Call, values: list[Value], t: Type) -> RelayExpr:
     assert op.reference is not None
     try:
         with np.errstate(all="ignore"):
@@ -151,25 +155,26 @@ def _evaluate(op: RelayOp, call: Call, values: list[Any], t: Type) -> Any:
         return call
 
 
-def _as_constant(value: Any, t: Type) -> Any:
+def _as_constant(value: Any, t: Type) -> RelayExpr:
     if isinstance(t, TupleType):
         return Tuple(tuple(_as_constant(v, part) for v, part in zip(value, t.fields, strict=True)))
     assert isinstance(t, TensorType)
     return const(np.asarray(value), t.dtype)
 
 
-def _known(expr: GraphExpr) -> Any:
+def _known(expr: GraphExpr) -> Value | None:
     if isinstance(expr, Constant):
         return expr.value
     if (annotated := call_of(expr, "on_device")) is not None:
         return _known(annotated.args[0])
     if not isinstance(expr, Tuple):
         return None
-    values = tuple(_known(f) for f in expr.fields)
-    return None if any(v is None for v in values) else values
+    values = [_known(f) for f in expr.fields]
+    known = tuple(v for v in values if v is not None)
+    return known if len(known) == len(values) else None
 
 
-def _grows(t: Type, values: list[Any]) -> bool:
+def _grows(t: Type, values: list[Value]) -> bool:
     """Return whether a result is much larger than its inputs; one of unknown size counts as small."""
     elements = _elements_of_type(t)
     return elements > _ALWAYS_SMALL and elements > _GROWTH * sum(_elements_of_value(v) for v in values)
@@ -182,21 +187,21 @@ def _elements_of_type(t: Type) -> int:
     return math.prod(t.concrete_shape) if t.is_static else 0
 
 
-def _elements_of_value(value: Any) -> int:
+def _elements_of_value(value: Value) -> int:
     return sum(_elements_of_value(v) for v in value) if isinstance(value, tuple) else int(value.size)
 
 
-def _shape_of(call: Call, t: Type) -> Any:
+def _shape_of(call: Call, t: Type) -> Constant | None:
     if not isinstance(t, TensorType) or not t.is_static:
         return None
     return const(np.asarray(t.concrete_shape), ShapeOfAttrs.of(call).dtype)
 
 
-def _size_of(call: Call, t: Type) -> Any:
+def _size_of(call: Call, t: Type) -> Constant | None:
     if not isinstance(t, TensorType) or not t.is_static:
         return None
     return const(np.asarray(np.prod(t.concrete_shape, dtype=np.int64)), NdarraySizeAttrs.of(call).dtype)
 
 
-_FROM_TYPES: dict[str, Callable[[Call, Type], Any]] = {"shape_of": _shape_of, "ndarray_size": _size_of}
+_FROM_TYPES: dict[str, Callable[[Call, Type], Constant | None]] = {"shape_of": _shape_of, "ndarray_size": _size_of}
 """Operators whose result follows from the type of their operand."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
@@ -53,23 +51,22 @@ class ForwardFoldScaleAxis(FunctionPass, opt_level=3, required=("InferType",)):
 
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
         plan = _Plan(func)
-        result: Function = _Folder(plan.folded).rewrite(func) if plan.folded else func
-        return result
+        return _Folder(plan.folded).rewrite_function(func) if plan.folded else func
 
 
 class _Plan:
     """Which multiplications disappear: ``folded`` has their scales and what they scale."""
 
     def __init__(self, func: RelayExpr) -> None:
-        self.folded: dict[Any, tuple[Any, Any]] = {}
+        self.folded: dict[GraphExpr, tuple[RelayExpr, RelayExpr]] = {}
         self._cheap = CheapExprs()
-        self._refused: set[Any] = set()
-        self._messages: dict[Any, ScaleMessage] = {}
+        self._refused: set[GraphExpr] = set()
+        self._messages: dict[GraphExpr, ScaleMessage] = {}
         order = post_order(func, outside_kernels)
         for expr in order:
             self._cheap.add(expr)
         for expr in reversed(order):
-            if op_name(expr) == "multiply":
+            if isinstance(expr, Call) and op_name(expr) == "multiply":
                 self._try(expr)
             for at, operand in enumerate(expr.args if isinstance(expr, Call) else outside_kernels(expr)):
                 self._offer(operand, self._message_of(expr, at))
@@ -106,7 +103,7 @@ class _Plan:
             return None
         return ScaleMessage(message.axes, require_positive=True)
 
-    def _try(self, call: Any) -> None:
+    def _try(self, call: Call) -> None:
         scaling, message = scale_of(call), self._result(call)
         if scaling is None or message is None:
             return
@@ -119,18 +116,18 @@ class _Plan:
 class _Folder(ElementMutator):
     """Leaves scales out, and remembers which are missing from each value."""
 
-    def __init__(self, folded: dict[Any, tuple[Any, Any]]) -> None:
+    def __init__(self, folded: dict[GraphExpr, tuple[RelayExpr, RelayExpr]]) -> None:
         super().__init__()
         self._folded = folded
-        self._missing: dict[Any, tuple[Any, ...]] = {}
+        self._missing: dict[GraphExpr, tuple[RelayExpr, ...]] = {}
 
-    def visit_call(self, call: Call) -> Any:
+    def visit_call(self, call: Call) -> RelayExpr:
         if call in self._folded:
             value, scale = self._folded[call]
             vector = as_vector(self.visit(scale), dims_of(scale) or ())
             self._missing[call] = (*self._missing.get(value, ()), vector)
             return self.visit(value)
-        new = super().visit_call(call)
+        new = self.rebuilt_call(call)
         missing = next((self._missing[a] for a in call.args if a in self._missing), ())
         if not missing:
             return new

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from compiler.ir.dtype import is_float
 from compiler.ir.expr import RelayExpr
@@ -44,7 +43,7 @@ class Weights:
     weight_axes: tuple[int, ...]
     weight_dims: tuple[Dim, ...]
 
-    def scaled(self, weight: RelayExpr, scales: Sequence[Any]) -> Any:
+    def scaled(self, weight: RelayExpr, scales: Sequence[RelayExpr]) -> RelayExpr:
         """Return the weights with factors of channels (or scalars) multiplied in."""
         for scale in scales:
             weight = call_op("multiply", weight, broadcast_along(scale, self.weight_axes, self.weight_dims))
@@ -67,7 +66,7 @@ def _is_int(extent: Dim, value: int) -> bool:
     return isinstance(extent, int) and extent == value
 
 
-def as_vector(scale: RelayExpr, factors: tuple[Dim, ...]) -> Any:
+def as_vector(scale: RelayExpr, factors: tuple[Dim, ...]) -> RelayExpr:
     """Return a scale of shape ``factors`` without the axes of extent 1."""
     wide = tuple(d for d in factors if not _is_int(d, 1))
     if len(factors) == len(wide):
@@ -79,7 +78,7 @@ def as_vector(scale: RelayExpr, factors: tuple[Dim, ...]) -> Any:
     return call_op("squeeze", scale, axis=[d for d, extent in enumerate(factors) if _is_int(extent, 1)])
 
 
-def broadcast_along(factors: RelayExpr, axes: tuple[int, ...], dims: tuple[Dim, ...]) -> Any:
+def broadcast_along(factors: RelayExpr, axes: tuple[int, ...], dims: tuple[Dim, ...]) -> RelayExpr:
     """Return factors of channels so that they broadcast along the axes of a tensor of shape ``dims``."""
     if dims_of(factors) == ():
         return factors
@@ -115,7 +114,7 @@ class CheapExprs:
     """Tells what is cheap to compute from variables and constants, so that it may be computed anew with the weights."""
 
     def __init__(self) -> None:
-        self._known: dict[Any, bool] = {}
+        self._known: dict[GraphExpr, bool] = {}
 
     def add(self, expr: GraphExpr) -> None:
         op = relay_op(expr)
@@ -128,9 +127,9 @@ class CheapExprs:
         return self._known.get(expr, False)
 
 
-def scale_of(call: Any) -> tuple[int, Any, tuple[int, ...]] | None:
+def scale_of(call: GraphExpr) -> tuple[int, RelayExpr, tuple[int, ...]] | None:
     """Return the number of the operand that a multiplication scales, the scale, and its axes; None if it is not one."""
-    if op_name(call) != "multiply":
+    if not isinstance(call, Call) or op_name(call) != "multiply":
         return None
     for at in (0, 1):
         value, scale = call.args[at], call.args[1 - at]
@@ -147,7 +146,7 @@ class Shift:
     at: int
     axes: tuple[int, ...]
 
-    def unscaled(self, call: Call, scales: Sequence[Any]) -> Call:
+    def unscaled(self, call: Call, scales: Sequence[RelayExpr]) -> Call:
         """Return the sum for a value that lacks factors of channels (or scalars): the shift is divided by them."""
         args = list(call.args)
         dims = dims_of(call) or ()
@@ -157,10 +156,10 @@ class Shift:
         return rebuild(call, args=tuple(args))
 
 
-def shift_of(call: Any) -> Shift | None:
+def shift_of(call: GraphExpr) -> Shift | None:
     """Return how a sum or difference of floats shifts one of its operands along an axis; None if it does not."""
     result = tensor_type(call) if op_name(call) in ("add", "subtract") else None
-    if result is None or not is_float(result.dtype):
+    if not isinstance(call, Call) or result is None or not is_float(result.dtype):
         return None
     for at in (0, 1):
         axes = scale_axes(call.args[1 - at], call.args[at])
@@ -239,10 +238,10 @@ _LINEAR: dict[str, Callable[[Call, bool], Weights | None]] = {
 """By operator: ``rule(call, of_result)`` returns the axes of a scale of the result, or else of the data."""
 
 
-def weights_of(call: Any, of_result: bool) -> Weights | None:
+def weights_of(call: GraphExpr, of_result: bool) -> Weights | None:
     """Return how a linear operator takes a scale of its result, or of its data; None if it does not."""
     rule = _LINEAR.get(op_name(call))
-    if rule is None:
+    if rule is None or not isinstance(call, Call):
         return None
     result, weight = tensor_type(call), tensor_type(call.args[1])
     same = result is not None and weight is not None and result.dtype == weight.dtype
@@ -257,12 +256,12 @@ LINEAR = frozenset({"negative", "nn.avg_pool1d", "nn.avg_pool2d", "nn.avg_pool3d
 """Operators of one operand through which all factors of channels go."""
 
 
-def passed_through(call: Any, message: ScaleMessage | None) -> ScaleMessage | None:
+def passed_through(call: Call, message: ScaleMessage | None) -> ScaleMessage | None:
     """Return the message that an operator of one operand passes on."""
     name = op_name(call)
     if message is None or name not in POSITIVE | LINEAR:
         return None
     pooled = "layout" in call.attrs
-    if pooled and message.axes not in (EVERY_AXIS, _axes(call.attrs.layout, "C")):
+    if pooled and message.axes not in (EVERY_AXIS, _axes(call.attrs["layout"], "C")):
         return None
     return ScaleMessage(message.axes, message.require_positive or name in POSITIVE)

@@ -65,5 +65,4 @@ class AlterOpLayout(FunctionPass, opt_level=3, required=("InferType",)):
             return None if op is None or op.alter_layout is None else op.alter_layout(call, types, target)
 
         with target:
-            result: Function = LayoutRewriter(choose).rewrite(func)
-        return result
+            return LayoutRewriter(choose).rewrite_function(func)

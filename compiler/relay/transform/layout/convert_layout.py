@@ -72,8 +72,7 @@ class ConvertLayout(FunctionPass, opt_level=3, required=("InferType", "Canonical
                 return made
             return _converted(call, layouts, types)
 
-        result: Function = LayoutRewriter(choose).rewrite(func)
-        return result
+        return LayoutRewriter(choose).rewrite_function(func)
 
 
 def _check(name: str, layouts: object) -> None:

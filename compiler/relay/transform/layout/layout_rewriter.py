@@ -20,10 +20,10 @@ from compiler.ir.origin import derived_from, traversing
 from compiler.ir.structural import structural_equal
 from compiler.ir.types import Type
 from compiler.relay.analysis import post_order
-from compiler.relay.expr import Call, GraphExpr, Tuple, TupleGetItem
+from compiler.relay.expr import Call, GraphExpr, Tuple, TupleGetItem, expect
 from compiler.relay.operator import InferCorrectLayoutOutput, InLayouts, LayoutRule, call_op
 from compiler.relay.transform.rewriter import ElementMutator, op_name, outside_kernels, type_of
-from compiler.relay.ty import TensorType, TupleType, same_dim, tensor_types
+from compiler.relay.ty import Dim, TensorType, TupleType, same_dim, tensor_types
 from compiler.te import Tensor, placeholder
 from compiler.tir.layout.data_layout import Layout, bijective_layout, layout
 
@@ -64,14 +64,14 @@ class LayoutRewriter(ElementMutator):
         self._results: dict[GraphExpr, _Results] = {}
         self._transformed: dict[tuple[RelayExpr, Layout, Layout], RelayExpr] = {}
 
-    def rewrite(self, expr: GraphExpr) -> Any:
+    def rewrite(self, expr: GraphExpr) -> RelayExpr:
         with traversing():
             for part in post_order(expr, outside_kernels):
                 with derived_from(part.span):
                     self._rewrite(part)
             return self.visit(expr)
 
-    def visit(self, expr: GraphExpr) -> Any:
+    def visit(self, expr: GraphExpr) -> RelayExpr:
         """Return an expression in its old layout."""
         if expr not in self.memo_map:
             with derived_from(expr.span):
@@ -123,7 +123,7 @@ class LayoutRewriter(ElementMutator):
 
     def _alter_without_layout(self, call: Call) -> None:
         """Alter the call of an operator that no layouts are known of, whose operands stay in their old ones."""
-        plain = self.visit(call)
+        plain = expect(Call, self.visit(call))
         made = self._alter(plain, [type_of(arg) for arg in call.args], type_of(call))
         if made is not None:
             type_of(made)
@@ -131,7 +131,7 @@ class LayoutRewriter(ElementMutator):
 
     def _alter_in_old_layout(self, call: Call, types: Sequence[Type]) -> None:
         """Alter a call into one of another operator with unknown layouts, if that has the same type."""
-        plain = self.visit(call)
+        plain = expect(Call, self.visit(call))
         made = self._altered(plain, call, types)
         if made.op is not call.op and structural_equal(type_of(made), type_of(call)):
             self.memo_map[call] = made
@@ -199,7 +199,7 @@ def _transformed(expr: RelayExpr, source: Layout, target: Layout) -> RelayExpr:
     return call
 
 
-def _dims(t: Type) -> tuple[Any, ...]:
+def _dims(t: Type) -> tuple[Dim, ...]:
     return t.dims if isinstance(t, TensorType) else ()
 
 
@@ -232,13 +232,13 @@ def _blocks_fit(layouts: InferCorrectLayoutOutput, call: Call) -> bool:
     return all(_has_blocks(t.dims, made) for made, t in each if made is not None and any(a.factor for a in made.axes))
 
 
-def _has_blocks(dims: Sequence[Any], made: Layout) -> bool:
+def _has_blocks(dims: Sequence[Dim], made: Layout) -> bool:
     if len(dims) != len(made):
         return False
     return all(not a.factor or same_dim(a.factor, d) for a, d in zip(made.axes, dims, strict=True))
 
 
-def _flat_operands(call: Call) -> tuple[Any, ...]:
+def _flat_operands(call: Call) -> tuple[RelayExpr, ...]:
     return tuple(p for a in call.args for p in (a.fields if isinstance(a, Tuple) else (a,)))
 
 

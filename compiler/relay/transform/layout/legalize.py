@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
 from compiler.ir.structural import structural_equal
@@ -39,8 +37,8 @@ class _Legalizer(GraphMutator):
         super().__init__()
         self._attribute = attribute
 
-    def visit_call(self, call: Call) -> Any:
-        new = super().visit_call(call)
+    def visit_call(self, call: Call) -> RelayExpr:
+        new = self.rebuilt_call(call)
         op = relay_op(call)
         rule = None if op is None else op.get_attr(self._attribute)
         if rule is None:

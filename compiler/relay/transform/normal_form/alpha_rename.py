@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
+from compiler.ir.expr import RelayExpr
 from compiler.ir.node import rebuild
 from compiler.ir.origin import derived_from
 from compiler.ir.types import Type, TypeVar
@@ -15,7 +15,9 @@ from compiler.relay.expr_functor import ExprMutator, bound_in_pattern
 from compiler.relay.function import Function
 
 
-def alpha_renamed(expr: GraphExpr, new: Mapping[Any, Any] | None = None, unknown_types: Sequence[TypeVar] = ()) -> Any:
+def alpha_renamed(
+    expr: GraphExpr, new: Mapping[GraphExpr, RelayExpr] | None = None, unknown_types: Sequence[TypeVar] = ()
+) -> RelayExpr:
     """Return a copy of an expression in which every binding is of a fresh variable.
 
     Annotations that mention ``unknown_types`` are dropped: what is copied out of a generic function is used at one
@@ -25,7 +27,7 @@ def alpha_renamed(expr: GraphExpr, new: Mapping[Any, Any] | None = None, unknown
 
 
 class _Copy(ExprMutator):
-    def __init__(self, expr: GraphExpr, new: dict[Any, Any], unknown_types: frozenset[TypeVar]) -> None:
+    def __init__(self, expr: GraphExpr, new: dict[GraphExpr, RelayExpr], unknown_types: frozenset[TypeVar]) -> None:
         super().__init__()
         self.memo_map.update(new)
         self._unknown = unknown_types
@@ -37,11 +39,11 @@ class _Copy(ExprMutator):
                     self._define((part.var,))
                 case Match():
                     self._define([v for clause in part.clauses for v in bound_in_pattern(clause.lhs)])
-        self.copy = bottom_up(self, expr)
+        self.copy: RelayExpr = bottom_up(self, expr)
 
-    def visit_function(self, fn: Function) -> Any:
-        copy: Any = super().visit_function(fn)
-        if copy.ret_type is not None and self._annotation(copy.ret_type) is None:
+    def visit_function(self, fn: Function) -> RelayExpr:
+        copy = super().visit_function(fn)
+        if isinstance(copy, Function) and copy.ret_type is not None and self._annotation(copy.ret_type) is None:
             return rebuild(copy, ret_type=None)
         return copy
 

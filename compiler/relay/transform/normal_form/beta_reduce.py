@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from compiler.ir.expr import RelayExpr
 from compiler.relay.analysis import bottom_up
 from compiler.relay.expr import Call, GraphExpr
 from compiler.relay.expr_functor import ExprMutator
@@ -11,18 +10,19 @@ from compiler.relay.function import Function
 from compiler.relay.transform.normal_form.inline import inlined
 
 
-def beta_reduced(expr: GraphExpr) -> Any:
+def beta_reduced(expr: GraphExpr) -> RelayExpr:
     """Return an expression in which no function literal is called."""
-    return bottom_up(_Reduce(), expr)
+    result: RelayExpr = bottom_up(_Reduce(), expr)
+    return result
 
 
 class _Reduce(ExprMutator):
-    def visit(self, expr: GraphExpr) -> Any:
+    def visit(self, expr: GraphExpr) -> RelayExpr:
         result = super().visit(expr)
         self.memo_map[result] = result  # it may be a part of an argument around it
         return result
 
-    def visit_call(self, call: Call) -> Any:
+    def visit_call(self, call: Call) -> RelayExpr:
         if not isinstance(call.op, Function):
             return super().visit_call(call)
         return self.visit(inlined(call.op, [self.visit(arg) for arg in call.args]))

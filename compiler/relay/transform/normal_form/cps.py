@@ -7,7 +7,7 @@ from typing import Any
 
 from compiler.ir.error import ArgumentError, expected
 from compiler.ir.expr import RelayExpr
-from compiler.ir.function import GlobalVar
+from compiler.ir.function import BaseFunc, GlobalVar
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.op import Op
@@ -26,7 +26,7 @@ __all__ = ["to_cps", "un_cps"]
 _MAIN = "to_cps.main"
 _ANSWER = "answer"
 
-Continuation = Callable[[Any], Any]
+Continuation = Callable[[RelayExpr], RelayExpr]
 """What becomes of a value: from its expression to that of the answer."""
 
 
@@ -64,7 +64,7 @@ def to_cps(func: Function, mod: IRModule | None = None) -> Function:
     return converted
 
 
-def _normal(func: Any) -> Any:
+def _normal(func: BaseFunc) -> BaseFunc:
     """Return a function of a graph with a name for each value."""
     return rebuild(func, body=normal_form(func.body)) if isinstance(func, Function) else func
 
@@ -144,7 +144,7 @@ class _Converter:
         body = self.visit(func.body, lambda value: Call(k, (value,)))
         return Function((*params, k), body, self._answer, func.type_params)
 
-    def visit(self, expr: GraphExpr, k: Continuation) -> Any:
+    def visit(self, expr: GraphExpr, k: Continuation) -> RelayExpr:
         """Return the answer of an expression whose value goes on to a continuation."""
         match expr:
             case Let():
@@ -162,7 +162,7 @@ class _Converter:
                 return Call(self._atom(expr.op), (*args, self._reified(expr.checked_type, k)))
         return k(self._atom(expr))
 
-    def _let(self, let: Let, k: Continuation) -> Any:
+    def _let(self, let: Let, k: Continuation) -> RelayExpr:
         # Bindings of plain values in a row need no recursion, however many they are.
         bindings: list[tuple[Var, RelayExpr]] = []
         expr: GraphExpr = let
@@ -180,7 +180,7 @@ class _Converter:
             body = Let(var, value, body)
         return body
 
-    def _branches(self, expr: RelayExpr, k: Continuation, make: Callable[[Continuation], Any]) -> Any:
+    def _branches(self, expr: RelayExpr, k: Continuation, make: Callable[[Continuation], RelayExpr]) -> RelayExpr:
         """Return an expression of branches, which share what comes after them."""
         after = self._reified(expr.checked_type, k)
         name = Var("after", FuncType((self.type(expr.checked_type),), self._answer))
@@ -212,7 +212,7 @@ class _Converter:
         return _with_operands(expr, self._atom)
 
 
-def _with_operands(expr: GraphExpr, convert: Callable[[GraphExpr], GraphExpr]) -> GraphExpr:
+def _with_operands(expr: GraphExpr, convert: Callable[[GraphExpr], GraphExpr]) -> Any:
     if isinstance(expr, (Op, Constructor)):
         return expr
     fields: Mapping[str, Any] = {name: getattr(expr, name) for name in type(expr).children}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from compiler.ir.expr import RelayExpr
@@ -11,7 +12,7 @@ from compiler.ir.origin import derived_from
 from compiler.ir.transform import PassContext
 from compiler.relay.analysis import Effects, operands, post_order
 from compiler.relay.analysis.scopes import post_order_outside_kernels, scoped_operands
-from compiler.relay.expr import Let, Var
+from compiler.relay.expr import GraphExpr, Let, Var
 from compiler.relay.function import Function
 from compiler.relay.reference import RefCreate, RefWrite
 from compiler.relay.transform.function_pass import FunctionPass
@@ -79,7 +80,7 @@ class DeadCodeElimination(FunctionPass, opt_level=1, required=("InferType",)):
             if not unread or func is before:  # else what was written has become dead, and with it other references
                 return func
 
-    def _without_dead_code(self, func: Function, mod: IRModule, unread: set[Any]) -> Function:
+    def _without_dead_code(self, func: Function, mod: IRModule, unread: set[GraphExpr]) -> Function:
         effects = Effects(func, mod)
 
         def stays(value: RelayExpr) -> bool:
@@ -94,39 +95,39 @@ class DeadCodeElimination(FunctionPass, opt_level=1, required=("InferType",)):
         return _rebuilt(func, uses, once)
 
 
-def _unread_references(func: Function) -> set[Any]:
+def _unread_references(func: Function) -> set[GraphExpr]:
     """Return the references that lets only create, name and write, as what creates them, and what writes them."""
     parts = post_order(func.body)
     lets = [part for part in parts if isinstance(part, Let)]
     values = {let.var: let.value for let in lets}
 
-    def named(expr: Any) -> Any:
-        while isinstance(values.get(expr), Var):
-            expr = values[expr]
+    def named(expr: GraphExpr) -> GraphExpr:
+        while isinstance(expr, Var) and isinstance(value := values.get(expr), Var):
+            expr = value
         return expr
 
     created = {let.var: let.value for let in lets if isinstance(let.value, RefCreate)}
     writes = {let.value: named(let.value.ref) for let in lets if isinstance(let.value, RefWrite)}
-    used: set[Any] = set()
+    used: set[GraphExpr] = set()
     for part in parts:
         of_part = (part.value,) if part in writes else (part.body,) if isinstance(part, Let) else operands(part)
         used.update(map(named, of_part))
     unread = created.keys() - used
-    return {created[var] for var in unread} | {write for write, var in writes.items() if var in unread}
+    return {*[created[var] for var in unread], *[write for write, var in writes.items() if var in unread]}
 
 
 class _Uses:
     """Which variables are needed, how often they are used, and inside of which function."""
 
-    def __init__(self, func: Function, stays: Any) -> None:
+    def __init__(self, func: Function, stays: Callable[[RelayExpr], bool]) -> None:
         self.lets: list[Let] = []
-        self.needed: set[Any] = set()
+        self.needed: set[GraphExpr] = set()
         self.effectful: set[Var] = set()
         """Variables that nothing may need, but whose values have effects."""
-        self._count: dict[Any, int] = {}
-        self._home: dict[Any, Any] = {}
-        self._used_in: dict[Any, Any] = {}
-        values: dict[Var, Any] = {}
+        self._count: dict[GraphExpr, int] = {}
+        self._home: dict[GraphExpr, RelayExpr] = {}
+        self._used_in: dict[GraphExpr, RelayExpr] = {}
+        values: dict[Var, RelayExpr] = {}
         todo: list[tuple[Any, Any]] = [(func.body, func)]
         for part in post_order(func.body):
             if isinstance(part, Let):
@@ -158,8 +159,8 @@ class _Uses:
         return isinstance(let.value, Function) or self._used_in[let.var] is self._home[let.var]
 
 
-def _rebuilt(func: Function, uses: _Uses, once: dict[Var, Any]) -> Function:
-    new: dict[Any, Any] = {}
+def _rebuilt(func: Function, uses: _Uses, once: dict[Var, RelayExpr]) -> Function:
+    new: dict[GraphExpr, Any] = {}
     for part in post_order_outside_kernels(func.body):
         if isinstance(part, Let):
             new[part] = _let(part, new, uses, once)
@@ -172,7 +173,7 @@ def _rebuilt(func: Function, uses: _Uses, once: dict[Var, Any]) -> Function:
     return rebuild(func, body=body)
 
 
-def _let(let: Let, new: dict[Any, Any], uses: _Uses, once: dict[Var, Any]) -> Any:
+def _let(let: Let, new: dict[GraphExpr, RelayExpr], uses: _Uses, once: dict[Var, RelayExpr]) -> RelayExpr:
     value, body = new[let.value], new[let.body]
     if let.var in once or not (let.var in uses.needed or let.var in uses.effectful):
         return body

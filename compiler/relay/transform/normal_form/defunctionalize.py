@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
@@ -31,7 +31,7 @@ from compiler.relay.type_functor import TypeMutator
 
 __all__ = ["Defunctionalization"]
 
-Types: TypeAlias = Mapping[Any, Type]
+Types: TypeAlias = Mapping[Type, Type]
 """What type variables of a function stand for in one of its instances."""
 
 
@@ -94,7 +94,7 @@ class _Program:
     def instance(self, func: Function, types: Types) -> Function:
         """Return a function for some types, without functions as values."""
         copy, result = _Instance(self, types), _function_type(func).ret_type
-        params = tuple(copy.visit(param) for param in func.params)
+        params = tuple(map(copy.visit_bound, func.params))
         return Function(params, copy.value(func.body, result), copy.encoded(result), (), func.attrs)
 
     def function(self, var: GlobalVar, type_args: Sequence[Type]) -> GlobalVar:
@@ -145,7 +145,7 @@ class _Encode(TypeMutator):
     def __init__(self, program: _Program) -> None:
         self._program = program
 
-    def visit_func_type(self, ft: FuncType) -> Any:
+    def visit_func_type(self, ft: FuncType) -> Type:
         return self._program.closures(ft).header()
 
 
@@ -166,7 +166,7 @@ class _Instance(ExprMutator):
         encoded: Type = _Encode(self._program).visit(self.exact(t))
         return encoded
 
-    def value(self, expr: RelayExpr, expected: Type) -> Any:
+    def value(self, expr: RelayExpr, expected: Type) -> RelayExpr:
         """Return an expression, which is a function for the types that are expected if it is a generic one."""
         if isinstance(expr, (Function, GlobalVar, Constructor, Op)) and isinstance(expected, FuncType):
             exact = self.exact(expected)
@@ -174,24 +174,24 @@ class _Instance(ExprMutator):
             return self._closure(expr, exact)
         return self.visit(expr)
 
-    def visit_var(self, var: Var) -> Any:
+    def visit_var(self, var: Var) -> RelayExpr:
         return Var(var.name_hint, self.encoded(type_of(var)))
 
-    def visit_function(self, fn: Function) -> Any:
+    def visit_function(self, fn: Function) -> RelayExpr:
         return self.value(fn, type_of(fn))
 
-    def visit_global_var(self, gvar: GlobalVar) -> Any:
+    def visit_global_var(self, gvar: GlobalVar) -> RelayExpr:
         return self.value(gvar, type_of(gvar))
 
-    def visit_constructor(self, con: Constructor) -> Any:
+    def visit_constructor(self, con: Constructor) -> RelayExpr:
         return self.value(con, type_of(con))
 
-    def visit_let(self, let: Let) -> Any:
+    def visit_let(self, let: Let) -> RelayExpr:
         if isinstance(let.value, Function):
             self.memo_map[let.value] = self._closure(let.value, self._exact_type(let.value), let.var)
         return super().visit_let(let)
 
-    def visit_call(self, call: Call) -> Any:
+    def visit_call(self, call: Call) -> RelayExpr:
         op, type_args = call.op, tuple(self.exact(t) for t in call.type_args or ())
         if isinstance(op, (Op, Constructor)):
             return Call(op, self._all(call.args), call.attrs, ())
@@ -207,7 +207,9 @@ class _Instance(ExprMutator):
         assert isinstance(t, FuncType)
         return t
 
-    def _arguments(self, scheme: FuncType, type_args: Sequence[Type], args: Sequence[RelayExpr]) -> tuple[Any, ...]:
+    def _arguments(
+        self, scheme: FuncType, type_args: Sequence[Type], args: Sequence[RelayExpr]
+    ) -> tuple[RelayExpr, ...]:
         types = dict(zip(scheme.type_params, type_args, strict=True)) if scheme.type_params else {}
         expected = [substitute_types(t, types) for t in scheme.arg_types]
         return tuple(self.value(arg, t) for arg, t in zip(args, expected, strict=True))
@@ -216,7 +218,7 @@ class _Instance(ExprMutator):
         """Return the call of a local function where it is written."""
         args = self._arguments(_function_type(fn), type_args, call.args)
         inner = self._inside(dict(zip(fn.type_params, type_args, strict=True)))
-        params = tuple(inner.visit(param) for param in fn.params)
+        params = tuple(map(inner.visit_bound, fn.params))
         return Call(Function(params, inner.value(fn.body, _function_type(fn).ret_type), None, ()), args)
 
     def _inside(self, types: Types) -> _Instance:
@@ -225,7 +227,7 @@ class _Instance(ExprMutator):
         inner.memo_map = {expr: new for expr, new in self.memo_map.items() if isinstance(expr, Var)}
         return inner
 
-    def _closure(self, expr: RelayExpr, t: FuncType, name: Var | None = None) -> Any:
+    def _closure(self, expr: RelayExpr, t: FuncType, name: Var | None = None) -> RelayExpr:
         """Return the value that stands for a function; ``name`` is the variable by which it may call itself."""
         closures = self._program.closures(t)
         if not isinstance(expr, Function):
@@ -238,11 +240,11 @@ class _Instance(ExprMutator):
         inner = self._inside(_solve(type_of(expr), t))
         for var in [*captured] if name is None else [*captured, name]:
             inner.memo_map[var] = Var(var.name_hint, self.encoded(type_of(var)))
-        held = [inner.visit(var) for var in captured]
-        params = tuple(inner.visit(param) for param in expr.params)
+        held = [inner.visit_bound(var) for var in captured]
+        params = tuple(map(inner.visit_bound, expr.params))
         computed = inner.value(expr.body, _function_type(expr).ret_type)
         body = Call(Function(params, computed, None, ()), closures.arguments)
-        itself = body if name is None else Let(inner.visit(name), Call(constructor, tuple(held)), body)
+        itself = body if name is None else Let(inner.visit_bound(name), Call(constructor, tuple(held)), body)
         self._add_clause(closures, constructor, held, itself)
         return Call(constructor, tuple(self.visit(var) for var in captured))
 
@@ -260,16 +262,18 @@ class _Instance(ExprMutator):
         closures.constructors.append(constructor)
         return constructor
 
-    def _add_clause(self, closures: _Closures, constructor: Constructor, held: Sequence[Var], result: Any) -> None:
+    def _add_clause(
+        self, closures: _Closures, constructor: Constructor, held: Sequence[Var], result: RelayExpr
+    ) -> None:
         pattern = PatternConstructor(constructor, tuple(PatternVar(var) for var in held))
         closures.clauses.append(Clause(pattern, result))
 
 
-def _solve(scheme: Type, use: Type) -> dict[Any, Type]:
+def _solve(scheme: Type, use: Type) -> dict[Type, Type]:
     """Return what the type variables of a type stand for where it is used as another one."""
     if isinstance(scheme, TypeVar):
         return {scheme: use}
-    solved: dict[Any, Type] = {}
+    solved: dict[Type, Type] = {}
     for part, used in zip(_inner(scheme), _inner(use), strict=False):
         solved.update(_solve(part, used))
     return solved

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from compiler.ir.expr import RelayExpr
 from compiler.ir.function import GlobalVar
@@ -12,7 +11,7 @@ from compiler.ir.origin import derived_from
 from compiler.ir.transform import ModulePass, PassContext
 from compiler.relay.analysis import Effects, bottom_up, post_order
 from compiler.relay.analysis.scopes import is_atom
-from compiler.relay.expr import Call, Let, Var
+from compiler.relay.expr import Call, GraphExpr, Let, Var
 from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.function import Function
 from compiler.relay.transform.normal_form.alpha_rename import alpha_renamed
@@ -47,7 +46,7 @@ class Inline(ModulePass, opt_level=1):
         calls = {var: _used(func) for var, func in mod.items() if isinstance(func, Function)}
         order = _callees_first(calls)
         inlined = {var for var in order if mod[var].attrs.get("Inline") and not _recursive(var, calls)}
-        functions: dict[GlobalVar, Any] = dict(mod.items())
+        functions = dict(mod.items())
         for var in order:
             bodies = {callee: functions[callee] for callee in calls[var] if callee in inlined}
             if bodies:
@@ -65,28 +64,28 @@ class _Inliner(ExprMutator):
         self._bodies = bodies
         self._effects = effects
 
-    def visit_call(self, call: Call) -> Any:
+    def visit_call(self, call: Call) -> RelayExpr:
         func = self._bodies.get(call.op) if isinstance(call.op, GlobalVar) else None
         if func is None or func.attrs.get("Compiler"):
             return super().visit_call(call)
         return inlined(func, [self.visit(arg) for arg in call.args], any(self._effects.of(arg) for arg in call.args))
 
-    def visit_global_var(self, var: GlobalVar) -> Any:
+    def visit_global_var(self, var: GlobalVar) -> RelayExpr:
         return self._bodies.get(var, var)
 
 
-def inlined(func: Function, args: Sequence[Any], in_order: bool = False) -> Any:
+def inlined(func: Function, args: Sequence[RelayExpr], in_order: bool = False) -> RelayExpr:
     """Return what a call of a function computes, as an expression of its own.
 
     With ``in_order`` the arguments are evaluated before the body, each once, whatever the body does with them.
     """
-    named: list[tuple[Var, Any]] = []
-    new: dict[Any, Any] = {}
+    named: list[tuple[Var, RelayExpr]] = []
+    new: dict[GraphExpr, RelayExpr] = {}
     for param, arg in zip(func.params, args, strict=True):
         new[param] = arg
         if in_order and not is_atom(arg):
-            new[param] = Var(param.name_hint)
-            named.append((new[param], arg))
+            new[param] = var = Var(param.name_hint)
+            named.append((var, arg))
     body = alpha_renamed(func.body, new, func.type_params)
     for var, arg in reversed(named):
         body = Let(var, arg, body)

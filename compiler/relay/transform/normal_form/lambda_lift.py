@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 from compiler.ir.attrs.dict_attrs import DictAttrs
+from compiler.ir.expr import RelayExpr
 from compiler.ir.function import GlobalVar
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
@@ -13,7 +14,7 @@ from compiler.ir.structural import structural_equal, structural_hash
 from compiler.ir.transform import ModulePass, PassContext
 from compiler.relay.analysis import bottom_up, free_type_vars, free_vars, post_order
 from compiler.relay.analysis.scopes import is_kernel
-from compiler.relay.expr import Call, Let, Var
+from compiler.relay.expr import Call, GraphExpr, Let, Var
 from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.function import Function
 from compiler.relay.inference import infer_copies
@@ -48,7 +49,7 @@ class LambdaLift(ModulePass, opt_level=1):
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
         names = {var.name_hint for var in mod}
-        functions: dict[GlobalVar, Any] = {}
+        functions: dict[GlobalVar, RelayExpr] = {}
         for var, func in infer_copies(mod).items():
             functions[var] = func
             if isinstance(func, Function) and not is_kernel(func) and not func.attrs.get("Closure"):
@@ -75,14 +76,16 @@ class _Lifter(ExprMutator):
         with derived_from(func.span):
             return rebuild(func, body=bottom_up(self, func.body))
 
-    def visit_function(self, fn: Function) -> Any:
+    def visit_function(self, fn: Function) -> RelayExpr:
         return fn if is_kernel(fn) else self._lift(fn, self._own_names.get(fn))
 
-    def _lift(self, fn: Function, name: Var | None) -> Any:
+    def _lift(self, fn: Function, name: Var | None) -> RelayExpr:
         """Lift a local function and return what replaces it; ``name`` is the variable by which it may call itself."""
         captured = tuple(v for v in free_vars(fn) if v is not name)
         gvar = GlobalVar(self._fresh("lifted" if name is None else f"lifted_{name.name_hint}"))
-        inside = {old: Var(old.name_hint, old.type_annotation or old.checked_type_) for old in captured}
+        inside: dict[GraphExpr, Var] = {
+            old: Var(old.name_hint, old.type_annotation or old.checked_type_) for old in captured
+        }
         body = self.visit(fn.body)
         itself = Call(gvar, tuple(inside.values())) if captured else gvar
         body = bottom_up(_Rename({**inside, **({name: itself} if name is not None else {})}), body)
@@ -117,9 +120,9 @@ class _Lifter(ExprMutator):
 
 
 class _Rename(ExprMutator):
-    def __init__(self, new: dict[Any, Any]) -> None:
+    def __init__(self, new: Mapping[GraphExpr, RelayExpr]) -> None:
         super().__init__()
         self._new = new
 
-    def visit_var(self, var: Var) -> Any:
+    def visit_var(self, var: Var) -> RelayExpr:
         return self._new.get(var, var)

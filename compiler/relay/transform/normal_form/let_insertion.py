@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from compiler.ir.expr import RelayExpr
 from compiler.ir.instrument import report_rewrite
@@ -15,6 +15,8 @@ from compiler.relay.analysis.scopes import Scope, Scopes, is_atom, is_kernel, sc
 from compiler.relay.analysis.traversal import post_order
 from compiler.relay.expr import Call, Constant, GraphExpr, Let, Var
 from compiler.relay.function import Function
+
+E = TypeVar("E", bound=GraphExpr)
 
 
 class LetInsertion:
@@ -50,12 +52,12 @@ class LetInsertion:
         bound = (self._constants and isinstance(expr, Constant)) or (self._kernels and isinstance(expr, Function))
         return is_atom(expr) and not bound
 
-    def apply(self, expr: GraphExpr) -> Any:
+    def apply(self, expr: GraphExpr) -> RelayExpr:
         """Return the expression with lets; the same object where nothing changed."""
         self._scopes = Scopes(expr)
-        self._bindings: dict[Scope, list[tuple[Var, Any]]] = {}
+        self._bindings: dict[Scope, list[tuple[Var, RelayExpr]]] = {}
         self._lets: dict[Var, Let] = {}
-        self._names: dict[Any, Var] = {}
+        self._names: dict[GraphExpr, Var] = {}
         self._called: dict[tuple[Scope, Any], Var] = {}
         for part in self._scopes.order:
             if isinstance(part, Let):
@@ -63,7 +65,7 @@ class LetInsertion:
                 value = _result(part.value)
                 if not self._is_atom(value):
                     self._names.setdefault(value, part.var)
-        self._new: dict[Any, Any] = {}
+        self._new: dict[GraphExpr, Any] = {}
         for part in post_order(expr, _in_order) if self._other_names else self._scopes.order:
             self._new[part] = self._replacement(part)
         return self._block(self._scopes.root, self._new[expr])
@@ -80,7 +82,7 @@ class LetInsertion:
             for i, p in enumerate(scoped_operands(part))
         ]
         with derived_from(part.span):
-            value = with_scoped_operands(part, operands)
+            value: Any = with_scoped_operands(part, operands)
             if self._kernels and isinstance(value, Call) and isinstance(value.op, Function) and is_kernel(value.op):
                 value = rebuild(value, op=self._kernel(value.op, self._scopes.of[part]))
             name = self._names.get(part)
@@ -116,7 +118,7 @@ class LetInsertion:
             self._new[let.value] = let.var
         return let.var
 
-    def _block(self, scope: Scope, result: RelayExpr) -> Any:
+    def _block(self, scope: Scope, result: RelayExpr) -> RelayExpr:
         for var, value in reversed(self._bindings.get(scope, ())):
             old = self._lets.get(var)
             if old is not None and old.value is value and old.body is result:
@@ -127,19 +129,19 @@ class LetInsertion:
         return result
 
 
-def _in_order(expr: GraphExpr) -> tuple[Any, ...]:
+def _in_order(expr: GraphExpr) -> tuple[GraphExpr, ...]:
     """Return what an expression is made of as it is evaluated: a ``let`` names its value before its body."""
     return (expr.value, expr.var, expr.body) if isinstance(expr, Let) else scoped_operands(expr)
 
 
-def _result(expr: GraphExpr) -> Any:
+def _result(expr: GraphExpr) -> GraphExpr:
     """Return what a chain of lets ends in."""
     while isinstance(expr, Let):
         expr = expr.body
     return expr
 
 
-def with_scoped_operands(expr: GraphExpr, new: Sequence[GraphExpr]) -> Any:
+def with_scoped_operands(expr: E, new: Sequence[GraphExpr]) -> E:
     """Return an expression made of other operands, in the order of ``scoped_operands``, and report the rewrite."""
     old = scoped_operands(expr)
     if isinstance(expr, Op) or not old or same_items(new, old):
@@ -149,8 +151,8 @@ def with_scoped_operands(expr: GraphExpr, new: Sequence[GraphExpr]) -> Any:
     return reported(expr, with_operands(expr, new))
 
 
-def reported(before: RelayExpr, after: RelayExpr) -> Any:
+def reported(before: E, after: E) -> E:
     """Report a rewrite, as mutators do, and return what came of it."""
-    if after is not before:
+    if isinstance(before, RelayExpr) and after is not before:
         report_rewrite(before, after)
     return after

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -83,14 +82,14 @@ class _Scope:
     def __init__(self, mod: IRModule, device: VirtualDevice, kernels: Mapping[Var, Function]) -> None:
         self._mod = mod
         self._device = device
-        self._kernels: dict[Var, Any] = dict(kernels)
-        self._lines: list[tuple[Var, Any]] = []
+        self._kernels: dict[Var, Function] = dict(kernels)
+        self._lines: list[tuple[Var, RelayExpr]] = []
 
-    def block(self, expr: GraphExpr) -> Any:
+    def block(self, expr: RelayExpr) -> RelayExpr:
         """Return an expression that begins with lets, with its memory."""
-        inner: Any = expr
+        inner = expr
         while isinstance(inner, Let):
-            if is_primitive(inner.value):
+            if isinstance(inner.value, Function) and is_primitive(inner.value):
                 self._kernels[inner.var] = inner.value
             self._lines.append((inner.var, self._value(inner.value)))
             inner = inner.body
@@ -99,10 +98,10 @@ class _Scope:
             result = Let(var, value, result)
         return result
 
-    def _inner(self, expr: GraphExpr) -> Any:
+    def _inner(self, expr: RelayExpr) -> RelayExpr:
         return _Scope(self._mod, self._device, self._kernels).block(expr)
 
-    def _value(self, expr: GraphExpr) -> Any:
+    def _value(self, expr: RelayExpr) -> RelayExpr:
         match expr:
             case Call():
                 kernel = self._kernel(expr.op)
@@ -131,7 +130,7 @@ class _Scope:
         self._lines.append((var, value))
         return var
 
-    def _call(self, call: Call, kernel: Function) -> Any:
+    def _call(self, call: Call, kernel: Function) -> RelayExpr:
         """Write the lines of a call, and return its result."""
         types = tensor_types([call.checked_type])
         if all(t.is_static for t in types):
@@ -166,7 +165,7 @@ class _Scope:
         """Write the lines that compute the shapes of a call's results."""
         by_value = _parameters_that_decide_shapes(kernel)
         flags: list[bool] = []
-        inputs: list[Any] = []
+        inputs: list[RelayExpr] = []
         for arg, param in zip(call.args, kernel.params, strict=True):
             for part in _tensors(arg, param.checked_type):
                 flags.append(param in by_value)
@@ -191,7 +190,7 @@ def _parameters_that_decide_shapes(kernel: Function) -> set[GraphExpr]:
     return deciding & set(kernel.params)
 
 
-def _tensors(expr: RelayExpr, t: Type) -> list[Any]:
+def _tensors(expr: RelayExpr, t: Type) -> list[RelayExpr]:
     """Return the tensors of a value; of a tuple those of its fields."""
     if not isinstance(t, TupleType):
         return [expr]
@@ -206,5 +205,5 @@ def _arranged(t: Type, tensors: Iterator[Var]) -> RelayExpr:
     return Tuple(tuple(_arranged(field, tensors) for field in t.fields))
 
 
-def _int64(value: int) -> Any:
+def _int64(value: int) -> RelayExpr:
     return array_const(np.asarray(value, "int64"))

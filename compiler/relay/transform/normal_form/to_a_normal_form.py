@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext
@@ -46,13 +47,13 @@ class ToANormalForm(FunctionPass, opt_level=1):
         return rebuild(func, body=normal_form(func.body, kernels=True))
 
 
-def ToANormalFormExpr(e: GraphExpr) -> Any:
+def ToANormalFormExpr(e: GraphExpr) -> RelayExpr:
     """Return an expression in A-normal form (:class:`ToANormalForm`); the same where it is in that form already."""
     if isinstance(e, Function):
         return rebuild(e, body=normal_form(e.body, kernels=True))
     return normal_form(e, kernels=True)
 
 
-def normal_form(e: GraphExpr, kernels: bool = False) -> Any:
+def normal_form(e: GraphExpr, kernels: bool = False) -> RelayExpr:
     """Return an expression in A-normal form; with ``kernels``, those that are called have names as well."""
     return LetInsertion(lambda part, scopes: True, constants=True, kernels=kernels).apply(e)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import derived_from
@@ -48,12 +49,12 @@ class ToGraphNormalForm(FunctionPass, opt_level=1):
         return rebuild(func, body=graph_normal_form(func.body, mod))
 
 
-def graph_normal_form(expr: GraphExpr, mod: IRModule | None = None) -> Any:
+def graph_normal_form(expr: GraphExpr, mod: IRModule | None = None) -> RelayExpr:
     """Return an expression as a graph."""
     parts = post_order_outside_kernels(expr)
     effects = Effects(expr, mod)
     values = {let.var: let.value for let in parts if isinstance(let, Let) and not _keeps_name(let, effects)}
-    new: dict[Any, Any] = {}
+    new: dict[GraphExpr, Any] = {}
     for part in parts:
         if isinstance(part, Let) and part.var in values:
             new[part] = new[part.body]
@@ -65,7 +66,8 @@ def graph_normal_form(expr: GraphExpr, mod: IRModule | None = None) -> Any:
         else:
             with derived_from(part.span):
                 new[part] = with_scoped_operands(part, [new[p] for p in scoped_operands(part)])
-    return new[expr]
+    result: RelayExpr = new[expr]
+    return result
 
 
 def _keeps_name(let: Let, effects: Effects) -> bool:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
 from compiler.ir.types import Type
@@ -11,7 +10,7 @@ from compiler.relay.accumulation import ACCUMULATING, HALF_TYPES, widened_attrs
 from compiler.relay.analysis import post_order
 from compiler.relay.expr import Call, GraphExpr, Tuple, TupleGetItem
 from compiler.relay.function import Function
-from compiler.relay.operator import call_op
+from compiler.relay.operator import call_op, operator_of
 from compiler.relay.transform.rewriter import GraphMutator, RewritePass, op_name, outside_kernels, tensor_type, type_of
 from compiler.relay.ty import TensorType, TupleType
 
@@ -46,14 +45,14 @@ class WidenHalfPrecision(RewritePass, required=("InferType",)):
 
 
 class _Widener(GraphMutator):
-    def visit_call(self, call: Call) -> Any:
-        new = super().visit_call(call)
+    def visit_call(self, call: Call) -> RelayExpr:
+        new = self.rebuilt_call(call)
         if op_name(new) not in ACCUMULATING:
             return new
         args = [_widened(arg, type_of(old)) for arg, old in zip(new.args, call.args, strict=True)]
         if all(arg is old for arg, old in zip(args, new.args, strict=True)):
             return new
-        wide = new.op(*args, **widened_attrs(new.attrs))
+        wide = operator_of(new)(*args, **widened_attrs(new.attrs))
         result = tensor_type(call)
         assert result is not None
         return call_op("cast", wide, dtype=result.dtype) if result.dtype in HALF_TYPES else wide
@@ -70,7 +69,7 @@ def _is_half(t: Type) -> bool:
     return isinstance(t, TensorType) and t.dtype in HALF_TYPES
 
 
-def _widened(arg: Any, t: Type) -> Any:
+def _widened(arg: RelayExpr, t: Type) -> RelayExpr:
     """Return an argument with tensors of float32 for those of half precision; the very same if it has none."""
     if isinstance(t, TensorType):
         return call_op("cast", arg, dtype="float32") if t.dtype in HALF_TYPES else arg

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.ir import dtype as dt
 from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
@@ -39,25 +37,24 @@ class CanonicalizeCast(FunctionPass, opt_level=3, required=("InferType",)):
     """
 
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
-        result: Function = _Canonicalizer(users_of(func)).rewrite(func)
-        return result
+        return _Canonicalizer(users_of(func)).rewrite_function(func)
 
 
 class _Canonicalizer(GraphMutator):
-    def __init__(self, users: dict[Any, int]) -> None:
+    def __init__(self, users: dict[GraphExpr, int]) -> None:
         super().__init__()
         self._users = users
-        self._taken: set[Any] = set()
+        self._taken: set[GraphExpr] = set()
 
-    def visit_call(self, call: Call) -> Any:
-        new = super().visit_call(call)
+    def visit_call(self, call: Call) -> RelayExpr:
+        new = self.rebuilt_call(call)
         op = relay_op(new)
         if op is None or op.pattern > OpPattern.BROADCAST:
             return new
         args = tuple([self._own(old, arg) for old, arg in zip(call.args, new.args, strict=True)])
         return rebuild(new, args=args)
 
-    def _own(self, old: GraphExpr, arg: RelayExpr) -> Any:
+    def _own(self, old: GraphExpr, arg: RelayExpr) -> RelayExpr:
         cast = call_of(old, "cast")
         if cast is None or self._users[old] < 2 or op_name(arg) != "cast" or not _widens(cast):
             return arg

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from compiler.ir.expr import RelayExpr
 from compiler.relay.expr import Call
+from compiler.relay.op.nn.bias import BiasAddAttrs
 from compiler.relay.operator import call_op
 from compiler.relay.transform.rewriter import GraphMutator, RewritePass, along_axis, dims_of, op_name
 
@@ -34,10 +34,10 @@ class CanonicalizeOps(RewritePass, opt_level=3, required=("InferType",)):
 
 
 class _Canonicalizer(GraphMutator):
-    def visit_call(self, call: Call) -> Any:
-        new = super().visit_call(call)
+    def visit_call(self, call: Call) -> RelayExpr:
+        new = self.rebuilt_call(call)
         dims = dims_of(call.args[0]) if op_name(new) == "nn.bias_add" else None
         if dims is None:
             return new
         data, bias = new.args
-        return call_op("add", data, along_axis(bias, new.attrs.axis, len(dims)))
+        return call_op("add", data, along_axis(bias, BiasAddAttrs.of(new).axis, len(dims)))

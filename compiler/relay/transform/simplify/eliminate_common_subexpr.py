@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Hashable
 
+from compiler.ir.expr import RelayExpr
 from compiler.relay.expr import Call, Constant, Tuple, TupleGetItem
 from compiler.relay.transform.rewriter import GraphMutator, RewritePass, relay_op
 
@@ -42,25 +42,25 @@ class EliminateCommonSubexpr(RewritePass, opt_level=3, required=("InferType",)):
 class _Eliminator(GraphMutator):
     def __init__(self, fskip: Callable[[Call], bool] | None) -> None:
         super().__init__()
-        self._first: dict[Any, Any] = {}
+        self._first: dict[Hashable, RelayExpr] = {}
         self._fskip = fskip
 
-    def visit_call(self, call: Call) -> Any:
-        new = super().visit_call(call)
+    def visit_call(self, call: Call) -> RelayExpr:
+        new = self.rebuilt_call(call)
         op = relay_op(new)
         if op is None or op.stateful or (self._fskip is not None and self._fskip(new)):
             return new
         return self._first.setdefault((op, new.args, new.attrs), new)
 
-    def visit_tuple(self, tup: Tuple) -> Any:
+    def visit_tuple(self, tup: Tuple) -> RelayExpr:
         new = super().visit_tuple(tup)
-        return self._first.setdefault((Tuple, new.fields), new)
+        return self._first.setdefault((Tuple, new.fields), new) if isinstance(new, Tuple) else new
 
-    def visit_tuple_getitem(self, op: TupleGetItem) -> Any:
+    def visit_tuple_getitem(self, op: TupleGetItem) -> RelayExpr:
         new = super().visit_tuple_getitem(op)
         return self._first.setdefault((new.tuple_value, new.index), new) if isinstance(new, TupleGetItem) else new
 
-    def visit_constant(self, const: Constant) -> Any:
+    def visit_constant(self, const: Constant) -> RelayExpr:
         value = const.value
         if value.size > _SMALL:
             return const

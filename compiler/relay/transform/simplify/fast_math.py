@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from compiler.ir.expr import RelayExpr
 from compiler.ir.node import rebuild
 from compiler.ir.op import registered_ops
 from compiler.relay.expr import Call
@@ -36,8 +37,8 @@ class FastMath(RewritePass, opt_level=4, required=("InferType",)):
 
 
 class _Replacer(GraphMutator):
-    def visit_call(self, call: Call) -> Any:
-        new = super().visit_call(call)
+    def visit_call(self, call: Call) -> RelayExpr:
+        new = self.rebuilt_call(call)
         fast: Any = registered_ops().get(_FAST.get(op_name(new), ""))
         t = tensor_type(call) if fast is not None else None
         return rebuild(new, op=fast) if t is not None and t.dtype == "float32" else new

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from compiler.ir.expr import RelayExpr
 from compiler.ir.node import rebuild
 from compiler.relay.expr import Call
 from compiler.relay.op.nn.conv_attrs import ConvolutionAttrs
@@ -53,8 +52,8 @@ class FlattenAtrousConv(RewritePass, required=("InferType",)):
 
 
 class _Flattener(GraphMutator):
-    def visit_call(self, call: Call) -> Any:
-        new = super().visit_call(call)
+    def visit_call(self, call: Call) -> RelayExpr:
+        new = self.rebuilt_call(call)
         back = call_of(new, "nn.batch_to_space_nd")
         conv = call_of(back.args[0], *_CONVOLUTIONS) if back else None
         blocks = call_of(conv.args[0], "nn.space_to_batch_nd") if conv else None

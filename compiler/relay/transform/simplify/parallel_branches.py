@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Sequence, Set
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr import RelayExpr
@@ -77,8 +77,7 @@ class CombineParallel(FunctionPass, abstract=True):
         groups = [g for g in _groups(func, self) if len(g) >= self.min_num_branches]
         dependent = _dependent(func, [branch[0] for group in groups for branch in group])
         groups = [g for g in groups if not any(branch[0].args[1] in dependent for branch in g)]
-        result: Function = _Combiner(groups, dependent, self).rewrite(func) if groups else func
-        return result
+        return _Combiner(groups, dependent, self).rewrite_function(func) if groups else func
 
 
 def operand_type(call: Call, at: int) -> TensorType:
@@ -89,20 +88,21 @@ def operand_type(call: Call, at: int) -> TensorType:
 
 
 def _groups(func: Function, rules: CombineParallel) -> list[list[Branch]]:
-    users: dict[Any, list[Call]] = {}
+    users: dict[GraphExpr, list[Call]] = {}
     uses = users_of(func)
     order = post_order(func, outside_kernels)
     for expr in order:
-        for arg in expr.args if isinstance(expr, Call) else ():
-            users.setdefault(arg, []).append(expr)
-    groups: dict[Any, list[Branch]] = {}
+        if isinstance(expr, Call):
+            for arg in expr.args:
+                users.setdefault(arg, []).append(expr)
+    groups: dict[Hashable, list[Branch]] = {}
     for expr in order:
-        if op_name(expr) == rules.operator and (key := rules.key(expr)) is not None:
+        if isinstance(expr, Call) and op_name(expr) == rules.operator and (key := rules.key(expr)) is not None:
             groups.setdefault((expr.args[0], key), []).append(_branch(expr, users, uses))
     return list(groups.values())
 
 
-def _branch(call: Call, users: dict[Any, list[Call]], uses: dict[Any, int]) -> Branch:
+def _branch(call: Call, users: dict[GraphExpr, list[Call]], uses: dict[GraphExpr, int]) -> Branch:
     branch = [call]
     while uses[branch[-1]] == 1 and len(users.get(branch[-1], ())) == 1:
         (user,) = users[branch[-1]]
@@ -142,7 +142,7 @@ class _Combiner(GraphMutator):
     def __init__(self, groups: Sequence[Sequence[Branch]], dependent: Set[GraphExpr], rules: CombineParallel) -> None:
         super().__init__()
         self._rules = rules
-        self._plans: dict[Any, tuple[Sequence[Branch], int]] = {}
+        self._plans: dict[GraphExpr, tuple[Sequence[Branch], int]] = {}
         for group in groups:
             depth = self._depth(group, dependent)
             self._plans.update({branch[depth - 1]: (group, depth) for branch in group})
@@ -172,7 +172,7 @@ class _Combiner(GraphMutator):
         others = [at for at in range(len(first.args)) if at != place]
         return all(self._rules.fits(group, depth, at) for at in others)
 
-    def visit_call(self, call: Call) -> Any:
+    def visit_call(self, call: Call) -> RelayExpr:
         if call not in self._plans:
             return super().visit_call(call)
         group, depth = self._plans[call]
@@ -189,7 +189,9 @@ class _Combiner(GraphMutator):
             result = self._level(group, level, result, self._new)
         return result
 
-    def _level(self, group: Sequence[Branch], level: int, result: RelayExpr, new: Callable[[GraphExpr], Any]) -> Call:
+    def _level(
+        self, group: Sequence[Branch], level: int, result: RelayExpr, new: Callable[[RelayExpr], RelayExpr]
+    ) -> Call:
         """Return what follows of all branches at one level as one call; ``new`` returns operands of the old graph."""
         place = _place_of(group[0], level)
         args: list[RelayExpr] = []
@@ -198,7 +200,7 @@ class _Combiner(GraphMutator):
             args.append(self._rules.joined(group, level, operands) if operands else result)
         return rebuild(group[0][level], args=tuple(args))
 
-    def _new(self, expr: GraphExpr) -> Any:
+    def _new(self, expr: GraphExpr) -> RelayExpr:
         """Return an operand in the new graph, which may not have been reached yet."""
         for part in post_order(expr, lambda e: () if e in self.memo_map else outside_kernels(e)):
             self.visit(part)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from math import ceil, floor, inf
-from typing import Any
 
 from compiler.ir import dtype as dt
+from compiler.ir.expr import RelayExpr
 from compiler.relay.expr import Call, GraphExpr
 from compiler.relay.op.cast import CastAttrs
 from compiler.relay.op.unary import ClipAttrs
@@ -16,11 +16,11 @@ from compiler.relay.transform.simplify.simplify_rule import Rule, inner_call, of
 __all__ = ["BUILD_CAST_RULES", "CAST_RULES"]
 
 
-def _no_cast(call: Call) -> Any:
+def _no_cast(call: Call) -> RelayExpr | None:
     return of_same_type(call, call.args[0])
 
 
-def _idle_cast(call: Call) -> Any:
+def _idle_cast(call: Call) -> RelayExpr | None:
     """A cast before another one changes nothing if its data type has all values that there can be."""
     inner = inner_call(call, "cast")
     source = None if inner is None else tensor_type(inner.args[0])
@@ -62,7 +62,7 @@ def _has_integers(dtype: str, low: float, high: float) -> bool:
     return limits[0] <= low and high <= limits[1]
 
 
-def _cast_like(call: Call) -> Any:
+def _cast_like(call: Call) -> RelayExpr | None:
     t = tensor_type(call)
     return None if t is None else call_op("cast", call.args[0], dtype=t.dtype)
 
@@ -71,7 +71,7 @@ def _limits_of(dtype: str) -> tuple[float, float]:
     return dt.int_range(dtype) if dt.is_integral(dtype) else (-inf, inf)
 
 
-def _clip_of_all(call: Call) -> Any:
+def _clip_of_all(call: Call) -> RelayExpr | None:
     """Limits that no value of the data type is beyond change nothing."""
     t, limits = tensor_type(call), ClipAttrs.of(call)
     if t is None or not (dt.is_integral(t.dtype) or dt.is_float(t.dtype)):
@@ -80,7 +80,7 @@ def _clip_of_all(call: Call) -> Any:
     return call.args[0] if limits.a_min <= low and high <= limits.a_max else None
 
 
-def _clip_of_clip(call: Call) -> Any:
+def _clip_of_clip(call: Call) -> RelayExpr | None:
     inner = inner_call(call, "clip")
     if inner is None:
         return None

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from compiler.ir.expr import RelayExpr
 from compiler.relay.expr import Call, GraphExpr
 from compiler.relay.transform.rewriter import GraphMutator, RewritePass, op_name, type_of
 from compiler.relay.transform.simplify.simplify_rule import Rule
@@ -56,8 +56,8 @@ class _Simplifier(GraphMutator):
         super().__init__()
         self._rules = rules
 
-    def visit_call(self, call: Call) -> Any:
-        new = super().visit_call(call)
+    def visit_call(self, call: Call) -> RelayExpr:
+        new: RelayExpr = self.rebuilt_call(call)
         for _ in range(_ENOUGH):
             simpler = self._once(new)
             if simpler is None:
@@ -65,7 +65,7 @@ class _Simplifier(GraphMutator):
             new = simpler
         raise AssertionError(f"SimplifyExpr: the rules for {op_name(new)} do not terminate")
 
-    def _once(self, expr: GraphExpr) -> Any:
+    def _once(self, expr: GraphExpr) -> RelayExpr | None:
         rules = self._rules.get(op_name(expr))
         if rules is None or not isinstance(expr, Call):
             return None

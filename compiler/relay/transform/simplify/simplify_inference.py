@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from compiler.ir.expr import RelayExpr
 from compiler.ir.node import rebuild
@@ -29,7 +28,7 @@ __all__ = [
 ]
 
 
-_Normalized = Callable[[RelayExpr, Sequence[int], float, str], Any]
+_Normalized = Callable[[RelayExpr, Sequence[int], float, str], RelayExpr]
 """``(data, axes, epsilon, dtype)``: returns ``(data - mean) / sqrt(variance + epsilon)`` over some axes."""
 
 
@@ -75,21 +74,21 @@ class _Simplifier(ElementMutator):
         super().__init__()
         self._normalized = normalized
 
-    def visit_tuple_getitem(self, op: TupleGetItem) -> Any:
+    def visit_tuple_getitem(self, op: TupleGetItem) -> RelayExpr:
         if isinstance(op.tuple_value, Tuple):  # the program's own, not what an operator became
             return GraphMutator.visit_tuple_getitem(self, op)
         return super().visit_tuple_getitem(op)
 
-    def visit_call(self, call: Call) -> Any:
-        new = super().visit_call(call)
-        name, data_before = op_name(new), call.args[0] if call.args else None
+    def visit_call(self, call: Call) -> RelayExpr:
+        new = self.rebuilt_call(call)
+        name = op_name(new)
         if name in _BY_STATISTICS:
-            return _BY_STATISTICS[name](new, data_before, self._normalized)
+            return _BY_STATISTICS[name](new, call.args[0], self._normalized)
         rule = _RULES.get(name)
-        return new if rule is None else rule(new, data_before)
+        return new if rule is None else rule(new, call.args[0])
 
 
-def _batch_norm(call: Call, data_before: RelayExpr) -> Any:
+def _batch_norm(call: Call, data_before: RelayExpr) -> RelayExpr:
     data, gamma, beta, mean, variance = call.args
     attrs, t = BatchNormAttrs.of(call), tensor_type(data_before)
     assert t is not None
@@ -104,25 +103,25 @@ def _batch_norm(call: Call, data_before: RelayExpr) -> Any:
     return Tuple((call_op("add", scaled, along_axis(shift, axis, rank)), mean, variance))
 
 
-def _layer_norm(call: Call, data_before: RelayExpr, normalized: _Normalized) -> Any:
+def _layer_norm(call: Call, data_before: RelayExpr, normalized: _Normalized) -> RelayExpr:
     return _over(call, data_before, (NormAttrs.of(call).axis,), normalized)
 
 
-def _instance_norm(call: Call, data_before: RelayExpr, normalized: _Normalized) -> Any:
+def _instance_norm(call: Call, data_before: RelayExpr, normalized: _Normalized) -> RelayExpr:
     dims = dims_of(data_before)
     assert dims is not None
     axis = NormAttrs.of(call).axis % len(dims)
     return _over(call, data_before, tuple(d for d in range(1, len(dims)) if d != axis), normalized)
 
 
-def _over(call: Call, data_before: RelayExpr, axes: Sequence[int], normalized: _Normalized) -> Any:
+def _over(call: Call, data_before: RelayExpr, axes: Sequence[int], normalized: _Normalized) -> RelayExpr:
     t = tensor_type(data_before)
     assert t is not None
     attrs = NormAttrs.of(call)
     return _affine(call, attrs, normalized(call.args[0], axes, attrs.epsilon, t.dtype), len(t.dims))
 
 
-def _group_norm(call: Call, data_before: RelayExpr, normalized: _Normalized) -> Any:
+def _group_norm(call: Call, data_before: RelayExpr, normalized: _Normalized) -> RelayExpr:
     """Split the channels into (groups, channels of one), normalise, and join them again."""
     t = tensor_type(data_before)
     assert t is not None
@@ -138,7 +137,7 @@ def _group_norm(call: Call, data_before: RelayExpr, normalized: _Normalized) -> 
     return _affine(call, attrs, joined, len(dims))
 
 
-def _l2_normalize(call: Call, data_before: RelayExpr) -> Any:
+def _l2_normalize(call: Call, data_before: RelayExpr) -> RelayExpr:
     data, t, attrs = call.args[0], tensor_type(data_before), L2NormalizeAttrs.of(call)
     assert t is not None
     squares = call_op("sum", call_op("multiply", data, data), axis=attrs.axis, keepdims=True)
@@ -146,7 +145,7 @@ def _l2_normalize(call: Call, data_before: RelayExpr) -> Any:
     return call_op("divide", data, norm)
 
 
-def _conv(call: Call, data_before: RelayExpr) -> Any:
+def _conv(call: Call, data_before: RelayExpr) -> RelayExpr:
     """Put several kernels of each channel one after the other, as kernels of groups of one channel."""
     attrs, data, weight = ConvAttrs.of(call), tensor_type(data_before), tensor_type(call.args[1])
     letters = layout(attrs.kernel_layout).letters
@@ -162,11 +161,11 @@ def _conv(call: Call, data_before: RelayExpr) -> Any:
     return rebuild(call, args=(call.args[0], weights), attrs=call.attrs.with_values(kernel_layout=order))
 
 
-def _dropout(call: Call, data_before: RelayExpr) -> Any:
+def _dropout(call: Call, data_before: RelayExpr) -> RelayExpr:
     return Tuple((call.args[0], call_op("ones_like", call.args[0])))
 
 
-_RULES: dict[str, Callable[[Call, Any], Any]] = {
+_RULES: dict[str, Callable[[Call, RelayExpr], RelayExpr]] = {
     "nn.batch_norm": _batch_norm,
     **{f"nn.conv{rank}d": _conv for rank in (1, 2, 3)},
     "nn.l2_normalize": _l2_normalize,
@@ -174,7 +173,7 @@ _RULES: dict[str, Callable[[Call, Any], Any]] = {
 }
 """By operator: ``rule(call, data before rewriting)`` returns what replaces a call whose operands are rewritten."""
 
-_BY_STATISTICS: dict[str, Callable[[Call, Any, _Normalized], Any]] = {
+_BY_STATISTICS: dict[str, Callable[[Call, RelayExpr, _Normalized], RelayExpr]] = {
     "nn.layer_norm": _layer_norm,
     "nn.instance_norm": _instance_norm,
     "nn.group_norm": _group_norm,
@@ -182,26 +181,26 @@ _BY_STATISTICS: dict[str, Callable[[Call, Any, _Normalized], Any]] = {
 """As above, for operators that normalise by the statistics of their data."""
 
 
-def _as_in_tvm(data: RelayExpr, axes: Sequence[int], epsilon: float, dtype: str) -> Any:
+def _as_in_tvm(data: RelayExpr, axes: Sequence[int], epsilon: float, dtype: str) -> RelayExpr:
     mean = call_op("mean", data, axis=tuple(axes), keepdims=True)
     variance = call_op("variance", data, mean, axis=tuple(axes), keepdims=True)
     spread = call_op("add", variance, const_like(epsilon, dtype))
     return call_op("divide", call_op("subtract", data, mean), call_op("sqrt", spread))
 
 
-def _fastest(data: RelayExpr, axes: Sequence[int], epsilon: float, dtype: str) -> Any:
+def _fastest(data: RelayExpr, axes: Sequence[int], epsilon: float, dtype: str) -> RelayExpr:
     mean = call_op("mean", data, axis=tuple(axes), keepdims=True)
     centred = call_op("subtract", data, mean)
     variance = call_op("mean", call_op("multiply", centred, centred), axis=tuple(axes), keepdims=True)
     return call_op("multiply", centred, _inverse_deviation(variance, epsilon, dtype))
 
 
-def _inverse_deviation(variance: RelayExpr, epsilon: float, dtype: str) -> Any:
+def _inverse_deviation(variance: RelayExpr, epsilon: float, dtype: str) -> RelayExpr:
     deviation = call_op("sqrt", call_op("add", variance, const_like(epsilon, dtype)))
     return call_op("divide", const_like(1.0, dtype), deviation)
 
 
-def _affine(call: Call, attrs: NormAttrs | GroupNormAttrs, value: RelayExpr, rank: int) -> Any:
+def _affine(call: Call, attrs: NormAttrs | GroupNormAttrs, value: RelayExpr, rank: int) -> RelayExpr:
     """Return a value times gamma plus beta, as far as the call wants them."""
     _, gamma, beta = call.args
     axis = attrs.axis % rank

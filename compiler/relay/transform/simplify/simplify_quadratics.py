@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isqrt, sqrt
-from typing import Any
 
+from compiler.ir.expr import RelayExpr
 from compiler.relay.expr import Call, Constant, GraphExpr
 from compiler.relay.operator import call_op
 from compiler.relay.transform.rewriter import const_like, op_name, scalar_value, tensor_type
@@ -103,7 +103,7 @@ def _roots(a: float, b: float, c: float, is_float: bool) -> tuple[float, float] 
     return max(pair), min(pair)
 
 
-def _factor(call: Call) -> Any:
+def _factor(call: Call) -> RelayExpr | None:
     """Return the product; integers are factored where all of its constants are integers, which wraps around alike."""
     terms, t = _three_terms(call), tensor_type(call)
     if terms is None or t is None or t.dtype not in ("float32", "float64", "int32", "int64"):
@@ -122,7 +122,7 @@ def _factor(call: Call) -> Any:
     return of_same_type(call, product if scale == 1 else call_op("multiply", const_like(scale, t.dtype), product))
 
 
-def _times(expr: GraphExpr, factor: float, dtype: str) -> Any:
+def _times(expr: GraphExpr, factor: float, dtype: str) -> GraphExpr:
     return expr if factor == 1 else call_op("multiply", expr, const_like(factor, dtype))
 
 

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.expr import Call, GraphExpr
-from compiler.relay.transform.rewriter import op_name, tensor_type, type_of
+from compiler.relay.operator import call_of
+from compiler.relay.transform.rewriter import tensor_type, type_of
 from compiler.relay.ty import TensorType
 
 __all__ = ["Rule", "inner_call", "of_same_type", "static_type"]
+
+
+Apply: TypeAlias = Callable[[Call], RelayExpr | None]
+"""What a rule makes of a call; None if it leaves it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +25,12 @@ class Rule:
 
     operator: str
     equation: str
-    apply: Callable[[Call], Any]
+    apply: Apply
 
 
-def inner_call(call: Call, name: str) -> Any:
+def inner_call(call: Call, name: str) -> Call | None:
     """Return the first operand if it calls an operator of that name."""
-    inner = call.args[0]
-    return inner if op_name(inner) == name else None
+    return call_of(call.args[0], name)
 
 
 def static_type(expr: GraphExpr) -> TensorType | None:
@@ -34,6 +38,6 @@ def static_type(expr: GraphExpr) -> TensorType | None:
     return t if t is not None and t.is_static else None
 
 
-def of_same_type(call: Call, replacement: RelayExpr) -> Any:
+def of_same_type(call: Call, replacement: RelayExpr) -> RelayExpr | None:
     """Return the replacement if it has the type of the call."""
     return replacement if type_of(replacement) == type_of(call) else None

@@ -6,27 +6,27 @@ A rule gets a call whose operands are simplified, and returns what replaces it, 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
+from compiler.ir.expr import RelayExpr
 from compiler.relay.expr import Call, Constant, GraphExpr, array_const
 from compiler.relay.operator import OpPattern, call_op, operator_of, relay_ops, reshaped
 from compiler.relay.transform.fold.fold_constant import FoldConstantExpr
 from compiler.relay.transform.rewriter import call_of, const_like, op_name, scalar_value, tensor_type, type_of
 from compiler.relay.transform.simplify.simplify_casts import BUILD_CAST_RULES, CAST_RULES
 from compiler.relay.transform.simplify.simplify_quadratics import QUADRATIC_RULES
-from compiler.relay.transform.simplify.simplify_rule import Rule, inner_call, of_same_type, static_type
+from compiler.relay.transform.simplify.simplify_rule import Apply, Rule, inner_call, of_same_type, static_type
 from compiler.relay.transform.simplify.simplify_shapes import BUILD_SHAPE_RULES, SHAPE_RULES
 from compiler.runtime.arrays.ndarray import numpy_dtype
 
 __all__ = ["BUILD_RULES", "RULES"]
 
 
-def _neutral(value: float, sides: tuple[int, ...], value_of: Callable[[GraphExpr], Any]) -> Callable[[Call], Any]:
+def _neutral(value: float, sides: tuple[int, ...], value_of: Callable[[GraphExpr], np.generic | None]) -> Apply:
     """Return the rule that drops an operand all of whose elements are ``value``, as far as ``value_of`` says it."""
 
-    def apply(call: Call) -> Any:
+    def apply(call: Call) -> RelayExpr | None:
         for side in sides:
             scalar = value_of(call.args[side])
             if (
@@ -40,26 +40,28 @@ def _neutral(value: float, sides: tuple[int, ...], value_of: Callable[[GraphExpr
     return apply
 
 
-def _one_number(expr: GraphExpr) -> Any:
+def _one_number(expr: GraphExpr) -> np.generic | None:
     """Return the value of a constant of rank 0, or of a tensor that an operator fills; None of others."""
     number = expr if isinstance(expr, Constant) else _number_in(expr)
     return number.value.flat[0] if number is not None and number.value.ndim == 0 else None
 
 
-def _constant_side(call: Call) -> tuple[Any, Any] | None:
+def _constant_side(call: Call | None) -> tuple[RelayExpr, Constant] | None:
     """Return the operand that is not a constant and the one that is."""
+    if call is None:
+        return None
     a, b = call.args
     if isinstance(b, Constant) and not isinstance(a, Constant):
         return a, b
     return (b, a) if isinstance(a, Constant) and not isinstance(b, Constant) else None
 
 
-def _gather_constants(name: str) -> Callable[[Call], Any]:
+def _gather_constants(name: str) -> Apply:
     """Return the rule that applies an associative operator to two constants before anything else."""
 
-    def apply(call: Call) -> Any:
+    def apply(call: Call) -> RelayExpr | None:
         outer = _constant_side(call)
-        inner = _constant_side(outer[0]) if outer is not None and op_name(outer[0]) == name else None
+        inner = _constant_side(call_of(outer[0], name)) if outer is not None else None
         if outer is None or inner is None:
             return None
         # Constants of different shapes may be one bigger than both.
@@ -70,21 +72,21 @@ def _gather_constants(name: str) -> Callable[[Call], Any]:
     return apply
 
 
-def _twice(name: str) -> Callable[[Call], Any]:
+def _twice(name: str) -> Apply:
     """Return the rule for an operator that undoes itself."""
 
-    def apply(call: Call) -> Any:
+    def apply(call: Call) -> RelayExpr | None:
         inner = inner_call(call, name)
         return None if inner is None else inner.args[0]
 
     return apply
 
 
-def _idempotent(name: str) -> Callable[[Call], Any]:
+def _idempotent(name: str) -> Apply:
     return lambda call: inner_call(call, name)
 
 
-def _divide_by_root(call: Call) -> Any:
+def _divide_by_root(call: Call) -> RelayExpr | None:
     root, numerator = call_of(call.args[1], "sqrt"), call.args[0]
     if root is None:
         return None
@@ -93,24 +95,24 @@ def _divide_by_root(call: Call) -> Any:
     return inverse if is_one else call_op("multiply", numerator, inverse)
 
 
-def _multiply_first(call: Call) -> Any:
+def _multiply_first(call: Call) -> RelayExpr | None:
     outer = _constant_side(call)
-    inner = _constant_side(outer[0]) if outer is not None and op_name(outer[0]) == "add" else None
+    inner = _constant_side(call_of(outer[0], "add")) if outer is not None else None
     if outer is None or inner is None:
         return None
     product, shift = (call_op("multiply", term, outer[1]) for term in inner)
     type_of(product)
-    product = _gather_constants("multiply")(product) or product
-    return of_same_type(call, call_op("add", product, FoldConstantExpr(shift)))
+    gathered = _gather_constants("multiply")(product) or product
+    return of_same_type(call, call_op("add", gathered, FoldConstantExpr(shift)))
 
 
-def _double(call: Call) -> Any:
+def _double(call: Call) -> RelayExpr | None:
     a, b = call.args
     t = tensor_type(call)
     return call_op("multiply", a, const_like(2, t.dtype)) if a is b and t is not None else None
 
 
-def _power(call: Call) -> Any:
+def _power(call: Call) -> RelayExpr | None:
     exponent = scalar_value(call.args[1])
     base = call.args[0]
     if exponent is None or type_of(base) != type_of(call):
@@ -120,40 +122,41 @@ def _power(call: Call) -> Any:
     return call_op("multiply", base, base) if exponent == 2 else None
 
 
-def _of_quantized(call: Call) -> Any:
+def _of_quantized(call: Call) -> RelayExpr | None:
     """Dequantizing all elements by one positive scale keeps their order."""
     inner = inner_call(call, "qnn.dequantize")
     scale = scalar_value(inner.args[1]) if inner is not None else None
-    is_increasing = scale is not None and scale > 0 and scalar_value(inner.args[2]) is not None
-    return call_op(operator_of(call).name, inner.args[0], **call.attrs) if is_increasing else None
+    if inner is None or scale is None or not float(scale) > 0 or scalar_value(inner.args[2]) is None:
+        return None
+    return call_op(operator_of(call).name, inner.args[0], **call.attrs)
 
 
-def _filled(name: str) -> Callable[[Call], Any]:
+def _filled(name: str) -> Apply:
     """Return the rule that writes down the type of a tensor of zeros, or ones."""
 
-    def apply(call: Call) -> Any:
+    def apply(call: Call) -> RelayExpr | None:
         t = static_type(call)
         return None if t is None else call_op(name, shape=t.concrete_shape, dtype=t.dtype)
 
     return apply
 
 
-def _full_like(call: Call) -> Any:
+def _full_like(call: Call) -> RelayExpr | None:
     t = static_type(call)
     if t is None:
         return None
     return call_op("full", call.args[1], shape=t.concrete_shape, dtype=t.dtype)
 
 
-def _reshape_like(call: Call) -> Any:
+def _reshape_like(call: Call) -> RelayExpr | None:
     t = static_type(call)
     return None if t is None else reshaped(call.args[0], t.concrete_shape)
 
 
-def _like(name: str, attribute: str) -> Callable[[Call], Any]:
+def _like(name: str, attribute: str) -> Apply:
     """Return the rule that writes down the shape that another tensor was there for."""
 
-    def apply(call: Call) -> Any:
+    def apply(call: Call) -> RelayExpr | None:
         t = static_type(call)
         return None if t is None else call_op(name, call.args[0], **{attribute: t.concrete_shape})
 
@@ -171,10 +174,10 @@ def _number_in(expr: GraphExpr) -> Constant | None:
     return array_const(np.asarray(value.value.astype(numpy_dtype(t.dtype)))) if isinstance(value, Constant) else None
 
 
-def _with_full(name: str) -> Callable[[Call], Any]:
+def _with_full(name: str) -> Apply:
     """Return the rule that broadcasts a number instead of a tensor that holds nothing else."""
 
-    def apply(call: Call) -> Any:
+    def apply(call: Call) -> RelayExpr | None:
         for side in (0, 1):
             value, other = _number_in(call.args[side]), call.args[1 - side]
             if value is not None:

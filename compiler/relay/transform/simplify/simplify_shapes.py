@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import prod
-from typing import Any
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.analysis.aliases import RESHAPES
 from compiler.relay.expr import Call
 from compiler.relay.op.shape import LayoutTransformAttrs, TransposeAttrs
-from compiler.relay.operator import call_op, reshaped
-from compiler.relay.transform.rewriter import op_name, tensor_type, type_of
-from compiler.relay.transform.simplify.simplify_rule import Rule, inner_call, of_same_type, static_type
+from compiler.relay.operator import call_of, call_op, reshaped
+from compiler.relay.transform.rewriter import tensor_type, type_of
+from compiler.relay.transform.simplify.simplify_rule import Apply, Rule, inner_call, of_same_type, static_type
 from compiler.tir.layout.data_layout import Layout, layout
 
 __all__ = ["BUILD_SHAPE_RULES", "SHAPE_RULES"]
@@ -21,17 +19,17 @@ _NAMED_RESHAPES = ("contrib_reverse_reshape", "reshape")
 """Those that name the extents of their result."""
 
 
-def _source(call: Call, operators: tuple[str, ...]) -> Any:
-    source: Any = call
-    while op_name(source) in operators:
-        source = source.args[0]
+def _source(call: Call, operators: tuple[str, ...]) -> RelayExpr:
+    source: RelayExpr = call
+    while (inner := call_of(source, *operators)) is not None:
+        source = inner.args[0]
     return source
 
 
-def _reshape_of(operators: tuple[str, ...]) -> Callable[[Call], Any]:
+def _reshape_of(operators: tuple[str, ...]) -> Apply:
     """Return the rule that lets the last of several reshapes do what all do."""
 
-    def apply(call: Call) -> Any:
+    def apply(call: Call) -> RelayExpr | None:
         t, source = static_type(call), _source(call, operators)
         if t is None or source is call.args[0]:
             return None
@@ -40,11 +38,11 @@ def _reshape_of(operators: tuple[str, ...]) -> Callable[[Call], Any]:
     return apply
 
 
-def _undone_reshape(call: Call) -> Any:
+def _undone_reshape(call: Call) -> RelayExpr | None:
     return of_same_type(call, _source(call, RESHAPES)) if static_type(call) is not None else None
 
 
-def _no_reshape(call: Call) -> Any:
+def _no_reshape(call: Call) -> RelayExpr | None:
     return call.args[0] if static_type(call) is not None and type_of(call.args[0]) == type_of(call) else None
 
 
@@ -53,7 +51,7 @@ def _axes(call: Call, rank: int) -> tuple[int, ...]:
     return tuple(reversed(range(rank))) if axes is None else tuple(a % rank for a in axes)
 
 
-def _transpose_of_transpose(call: Call) -> Any:
+def _transpose_of_transpose(call: Call) -> RelayExpr | None:
     inner, t = inner_call(call, "transpose"), tensor_type(call)
     if inner is None or t is None:
         return None
@@ -62,13 +60,13 @@ def _transpose_of_transpose(call: Call) -> Any:
     return call_op("transpose", inner.args[0], axes=tuple(first[a] for a in _axes(call, rank)))
 
 
-def _no_transpose(call: Call) -> Any:
+def _no_transpose(call: Call) -> RelayExpr | None:
     t = tensor_type(call)
     same = t is not None and _axes(call, len(t.dims)) == tuple(range(len(t.dims)))
     return call.args[0] if same else None
 
 
-def _transpose_of_ones(call: Call) -> Any:
+def _transpose_of_ones(call: Call) -> RelayExpr | None:
     """Axes of extent 1 can be moved without moving an element."""
     t = static_type(call)
     source = static_type(call.args[0])
@@ -78,12 +76,12 @@ def _transpose_of_ones(call: Call) -> Any:
     return reshaped(call.args[0], t.concrete_shape) if moved == sorted(moved) else None
 
 
-def _no_layout(call: Call) -> Any:
+def _no_layout(call: Call) -> RelayExpr | None:
     attrs = LayoutTransformAttrs.of(call)
     return call.args[0] if layout(attrs.src_layout) == layout(attrs.dst_layout) else None
 
 
-def _layout_of_layout(call: Call) -> Any:
+def _layout_of_layout(call: Call) -> RelayExpr | None:
     inner = inner_call(call, "layout_transform")
     if inner is None or _padded(inner):
         return None
@@ -96,7 +94,7 @@ def _layout_of_layout(call: Call) -> Any:
     return _moved(call, inner.args[0], before, after)
 
 
-def _layout_of_transpose(call: Call) -> Any:
+def _layout_of_transpose(call: Call) -> RelayExpr | None:
     """The layout of the data before it was transposed follows from the one after."""
     inner, attrs = inner_call(call, "transpose"), LayoutTransformAttrs.of(call)
     after = layout(attrs.src_layout)
@@ -107,7 +105,7 @@ def _layout_of_transpose(call: Call) -> Any:
     return None if before is None else _moved(call, inner.args[0], before, layout(attrs.dst_layout))
 
 
-def _transpose_of_layout(call: Call) -> Any:
+def _transpose_of_layout(call: Call) -> RelayExpr | None:
     inner = inner_call(call, "layout_transform")
     if inner is None or _padded(inner):
         return None
@@ -119,7 +117,7 @@ def _transpose_of_layout(call: Call) -> Any:
     return None if after is None else _moved(call, inner.args[0], layout(attrs.src_layout), after)
 
 
-def _moved(call: Call, source: RelayExpr, before: Layout, after: Layout) -> Any:
+def _moved(call: Call, source: RelayExpr, before: Layout, after: Layout) -> RelayExpr | None:
     """Return a value in another layout, by a transposition where no dimension is in blocks."""
     if before == after:
         return of_same_type(call, source)
@@ -128,7 +126,7 @@ def _moved(call: Call, source: RelayExpr, before: Layout, after: Layout) -> Any:
     return call_op("transpose", source, axes=[before.index_of(axis.name) for axis in after.axes])
 
 
-def _in_layout(source: RelayExpr, before: Layout, after: Layout) -> Any:
+def _in_layout(source: RelayExpr, before: Layout, after: Layout) -> RelayExpr:
     return call_op("layout_transform", source, src_layout=str(before), dst_layout=str(after))
 
 
@@ -138,7 +136,7 @@ def _padded(call: Call) -> bool:
     return before is None or after is None or prod(before.concrete_shape) != prod(after.concrete_shape)
 
 
-def _layout_of_ones(call: Call) -> Any:
+def _layout_of_ones(call: Call) -> RelayExpr | None:
     """Transforming a layout that moves only axes of extent 1 is a reshape."""
     source, t = static_type(call.args[0]), static_type(call)
     if source is None or t is None or _padded(call):

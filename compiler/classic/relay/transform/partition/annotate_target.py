@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
+from compiler.ir.expr import RelayExpr, set_checked_type
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.op import Op
@@ -68,40 +68,40 @@ class _Stripper(ExprMutator):
 
     def __init__(self) -> None:
         super().__init__()
-        self.targets: dict[Any, str] = {}
+        self.targets: dict[GraphExpr, str] = {}
 
-    def visit_call(self, call: Call) -> Any:
+    def visit_call(self, call: Call) -> RelayExpr:
         if op_name(call) in (BEGIN, END):
             return self.visit(call.args[0])
-        new = super().visit_call(call)
+        new = self.rebuilt_call(call)
         if new is not call:
-            new.checked_type_ = call.checked_type_
+            set_checked_type(new, call.checked_type_)
         begins = [call_of(arg, BEGIN) for arg in call.args]
         given = [begin.attrs["compiler"] for begin in begins if begin is not None]
         if given and given[0] != DEFAULT:
             self.targets[new] = given[0]
         return new
 
-    def visit(self, expr: GraphExpr) -> Any:
+    def visit(self, expr: GraphExpr) -> RelayExpr:
         result = super().visit(expr)
         if result is not expr and result.checked_type_ is None:
-            result.checked_type_ = expr.checked_type_
+            set_checked_type(result, expr.checked_type_)
         return result
 
 
-def _has_operands(expr: Any) -> bool:
+def _has_operands(expr: RelayExpr) -> bool:
     if isinstance(expr, Call):
         return bool(expr.args)
     return bool(expr.fields) if isinstance(expr, Tuple) else isinstance(expr, _OTHERS)
 
 
 class _Annotator(ExprMutator):
-    def __init__(self, names: Sequence[str], everything: bool, earlier: dict[Any, str]) -> None:
+    def __init__(self, names: Sequence[str], everything: bool, earlier: dict[GraphExpr, str]) -> None:
         super().__init__()
         self._names = names
         self._everything = everything
         self._earlier = earlier
-        self._targets: dict[Any, str] = {}
+        self._targets: dict[GraphExpr, str] = {}
 
     # which compiler
 
@@ -122,23 +122,23 @@ class _Annotator(ExprMutator):
 
     # annotations
 
-    def _ended(self, expr: Any) -> Any:
+    def _ended(self, expr: RelayExpr) -> RelayExpr:
         """Return an expression, behind an annotation where some compiler gets it."""
         target = self._targets.get(expr)
         return expr if target is None or not _has_operands(expr) else self._marked(END, expr, target)
 
-    def _begun(self, parts: Sequence[Any], target: str | None = None) -> tuple[str, list[Any]]:
+    def _begun(self, parts: Sequence[RelayExpr], target: str | None = None) -> tuple[str, list[RelayExpr]]:
         """Return operands between annotations, and the compiler: the one given, else that of all operands."""
         used = {self._targets.get(part, DEFAULT) for part in parts}
         chosen = target or (used.pop() if len(used) == 1 else DEFAULT)
         return chosen, [self._marked(BEGIN, self._ended(part), chosen) for part in parts]
 
-    def _marked(self, name: str, expr: Any, target: str) -> Call:
+    def _marked(self, name: str, expr: RelayExpr, target: str) -> Call:
         return typed(call_op(name, expr, compiler=target), expr.checked_type_)
 
     # rules
 
-    def visit_call(self, call: Call) -> Any:
+    def visit_call(self, call: Call) -> RelayExpr:
         args = [self.visit(arg) for arg in call.args]
         if isinstance(call.op, Var) and not self._everything:
             return rebuild(call, args=tuple(self._ended(arg) for arg in args))
@@ -148,42 +148,43 @@ class _Annotator(ExprMutator):
         self._targets[new] = target
         return new
 
-    def visit_function(self, fn: Function) -> Any:
+    def visit_function(self, fn: Function) -> RelayExpr:
         if "Composite" in fn.attrs:
             return fn
         return rebuild(fn, body=self._ended(self.visit(fn.body)))
 
-    def visit_let(self, let: Let) -> Any:
+    def visit_let(self, let: Let) -> RelayExpr:
         value = self.visit(let.value)
         if not isinstance(value, Function):
             value = self._begun([value])[1][0]
         return rebuild(let, value=value, body=self._ended(self.visit(let.body)))
 
-    def visit_if(self, i: If) -> Any:
+    def visit_if(self, i: If) -> RelayExpr:
         cond, yes, no = (self._ended(self.visit(p)) for p in (i.cond, i.true_branch, i.false_branch))
         return rebuild(i, cond=cond, true_branch=yes, false_branch=no)
 
-    def visit_tuple(self, tup: Tuple) -> Any:
+    def visit_tuple(self, tup: Tuple) -> RelayExpr:
         return self._other(tup, tup.fields, lambda new: rebuild(tup, fields=tuple(new)))
 
-    def visit_tuple_getitem(self, op: TupleGetItem) -> Any:
+    def visit_tuple_getitem(self, op: TupleGetItem) -> RelayExpr:
         return self._other(op, (op.tuple_value,), lambda new: rebuild(op, tuple_value=new[0]))
 
-    def visit_ref_create(self, r: RefCreate) -> Any:
+    def visit_ref_create(self, r: RefCreate) -> RelayExpr:
         return self._other(r, (r.value,), lambda new: rebuild(r, value=new[0]))
 
-    def visit_ref_read(self, r: RefRead) -> Any:
+    def visit_ref_read(self, r: RefRead) -> RelayExpr:
         return self._other(r, (r.ref,), lambda new: rebuild(r, ref=new[0]))
 
-    def visit_ref_write(self, r: RefWrite) -> Any:
+    def visit_ref_write(self, r: RefWrite) -> RelayExpr:
         return self._other(r, (r.ref, r.value), lambda new: rebuild(r, ref=new[0], value=new[1]))
 
-    def _other(self, expr: Any, parts: Sequence[Any], made_of: Any) -> Any:
+    def _other(
+        self, expr: RelayExpr, parts: Sequence[RelayExpr], made_of: Callable[[Sequence[RelayExpr]], RelayExpr]
+    ) -> RelayExpr:
         new = [self.visit(part) for part in parts]
         if not self._everything:
             return made_of([self._ended(part) for part in new])
         target, begins = self._begun(new)
-        result = made_of(begins)
-        result.checked_type_ = expr.checked_type_
+        result = typed(made_of(begins), expr.checked_type_)
         self._targets[result] = target
         return result

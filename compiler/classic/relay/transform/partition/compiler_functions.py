@@ -7,6 +7,7 @@ from typing import Any
 
 from compiler.ir.attrs.dict_attrs import DictAttrs
 from compiler.ir.error import ArgumentError
+from compiler.ir.expr import RelayExpr
 from compiler.ir.function import GlobalVar
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
@@ -78,7 +79,7 @@ class _Outliner(ExprMutator):
         self.variables: dict[str, GlobalVar] = {}
         self._filter = compiler_filter
 
-    def visit_function(self, fn: Function) -> Any:
+    def visit_function(self, fn: Function) -> RelayExpr:
         if not _is_of(fn, self._filter):
             return super().visit_function(fn)
         symbol = fn.attrs.get("global_symbol")
@@ -150,7 +151,7 @@ class _InPlace(ExprMutator):
         super().__init__()
         self._bodies = bodies
 
-    def visit_call(self, call: Call) -> Any:
+    def visit_call(self, call: Call) -> RelayExpr:
         if not isinstance(call.op, GlobalVar) or call.op not in self._bodies:
             return super().visit_call(call)
         return inlined(self._bodies[call.op], self._all(call.args))

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext
 from compiler.relay.analysis import bottom_up
 from compiler.relay.analysis.annotated_regions import BEGIN, END, AnnotatedRegion, AnnotatedRegionSet
-from compiler.relay.expr import Call, Let
+from compiler.relay.expr import Call, Let, expect
 from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.function import Function
-from compiler.relay.operator import op_name
+from compiler.relay.operator import call_of, op_name
 from compiler.relay.transform.function_pass import FunctionPass
 
 __all__ = ["MergeCompilerRegions", "without_empty_regions"]
@@ -57,9 +56,10 @@ def without_empty_regions(func: Function) -> Function:
 
 
 class _NamedValues(ExprMutator):
-    def visit_let(self, let: Let) -> Any:
-        new = super().visit_let(let)
-        return rebuild(new, value=new.value.args[0]) if op_name(new.value) == BEGIN else new
+    def visit_let(self, let: Let) -> RelayExpr:
+        new = expect(Let, super().visit_let(let))
+        begin = call_of(new.value, BEGIN)
+        return new if begin is None else rebuild(new, value=begin.args[0])
 
 
 class _Merger:
@@ -114,7 +114,7 @@ class _Cleaner(ExprMutator):
         super().__init__()
         self._regions = regions
 
-    def visit_call(self, call: Call) -> Any:
+    def visit_call(self, call: Call) -> RelayExpr:
         inner = call.args[0] if op_name(call) == BEGIN else None
         if isinstance(inner, Call) and op_name(inner) == END:
             here = self._regions.get_region(call)

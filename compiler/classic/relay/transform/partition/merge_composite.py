@@ -59,13 +59,13 @@ def _checked(entry: object) -> tuple[str, DFPattern, Callable[[Any], bool]]:
     return (*parts, _always) if len(parts) == 2 else parts
 
 
-def _inside_composites(func: Function) -> set[Any]:
+def _inside_composites(func: Function) -> set[GraphExpr]:
     """Return the expressions that belong to functions made already."""
     made = [e for e in post_order(func) if isinstance(e, Function) and "Composite" in e.attrs]
     return {part for composite in made for part in post_order(composite.body)}
 
 
-def _is_free(check: Callable[[Any], bool], taken: set[Any], expr: GraphExpr) -> bool:
+def _is_free(check: Callable[[Any], bool], taken: set[GraphExpr], expr: GraphExpr) -> bool:
     type_of(expr)
     return expr not in taken and bool(check(expr))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any
 
 from compiler.classic.relay.transform.partition.annotate_target import DEFAULT
 from compiler.classic.relay.transform.partition.merge_compiler_regions import without_empty_regions
@@ -15,7 +14,7 @@ from compiler.ir.transform import ModulePass, PassContext
 from compiler.relay.analysis import bottom_up
 from compiler.relay.analysis.annotated_regions import BEGIN, END, AnnotatedRegion, AnnotatedRegionSet
 from compiler.relay.binding import bind
-from compiler.relay.expr import Call, Constant, Tuple, TupleGetItem, Var
+from compiler.relay.expr import Call, Constant, GraphExpr, Tuple, TupleGetItem, Var, expect
 from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.function import Function
 from compiler.relay.inference import infer_module
@@ -82,10 +81,10 @@ def _is_constant(value: RelayExpr) -> bool:
 class _Flattener(ExprMutator):
     """Removes annotations for this very compiler, and ends each element of a tuple that leaves a region by itself."""
 
-    def visit_call(self, call: Call) -> Any:
+    def visit_call(self, call: Call) -> RelayExpr:
         if op_name(call) in (BEGIN, END) and call.attrs["compiler"] == DEFAULT:
             return self.visit(call.args[0])
-        new = super().visit_call(call)
+        new = self.rebuilt_call(call)
         value = new.args[0] if op_name(new) == END else None
         if isinstance(value, Tuple):
             return Tuple(tuple(call_op(END, part, compiler=call.attrs["compiler"]) for part in value.fields))
@@ -100,8 +99,8 @@ class _RegionFunction:
     the region; there are none before the function is made.
     """
 
-    params: dict[Any, Var] = field(default_factory=dict)
-    results: dict[Any, Any] = field(default_factory=dict)
+    params: dict[RelayExpr, Var] = field(default_factory=dict)
+    results: dict[GraphExpr, RelayExpr] = field(default_factory=dict)
 
 
 class _Partitioner(ExprMutator):
@@ -113,7 +112,7 @@ class _Partitioner(ExprMutator):
         self._functions: dict[AnnotatedRegion, _RegionFunction] = {r: _RegionFunction() for r in self._regions}
         self.made: dict[GlobalVar, Function] = {}
 
-    def visit_call(self, call: Call) -> Any:
+    def visit_call(self, call: Call) -> RelayExpr:
         region = self._regions.get_region(call)
         if region is None or op_name(call) not in (BEGIN, END):
             return super().visit_call(call)
@@ -137,9 +136,9 @@ class _Partitioner(ExprMutator):
         bodies = [self.visit(value) for value in values]
         body = bodies[0] if len(bodies) == 1 else Tuple(tuple(bodies))
         bound = {p: v for v, p in function.params.items() if self._options.bind_constants and _is_constant(v)}
-        made: Any = Function(tuple(function.params.values()), body)
+        made = Function(tuple(function.params.values()), body)
         if bound:
-            made = bind(made, bound)
+            made = expect(Function, bind(made, bound))
         var = self._declared(region, made)
         arguments = tuple(value for value, param in function.params.items() if param not in bound)
         call = Call(var, arguments)

@@ -9,7 +9,7 @@ from typing import Any
 from compiler.ir.expr import RelayExpr
 from compiler.ir.op import Op, register_op_attr
 from compiler.ir.structural import structural_equal
-from compiler.relay.expr import Call
+from compiler.relay.expr import Call, GraphExpr
 
 __all__ = [
     "AffineType",
@@ -59,9 +59,9 @@ class TupleAffineType(AffineType):
     types: Sequence[TensorAffineType]
 
 
-TypeMap = dict[Any, AffineType]
+TypeMap = dict[GraphExpr, AffineType]
 """What the integers of expressions stand for."""
-Rule = Callable[[Any, TypeMap], Sequence[Any] | None]
+Rule = Callable[[Call, TypeMap], Sequence[Any] | None]
 """``rule(expr, type_map)`` returns the expression on integers and its affine type, or None if it cannot.
 
 The operands of ``expr`` are on integers already, with their types in the map; its own type there is that of the result

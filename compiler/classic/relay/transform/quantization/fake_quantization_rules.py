@@ -22,7 +22,8 @@ from compiler.classic.relay.transform.quantization.fake_quantization import (
     register_fake_quantization_to_integer,
 )
 from compiler.classic.relay.transform.quantization.fake_quantization_axes import is_per_axis, moved_type
-from compiler.relay.expr import Call, Constant, Tuple, array_const
+from compiler.ir.expr import RelayExpr
+from compiler.relay.expr import Call, Constant, GraphExpr, Tuple, array_const
 from compiler.relay.op.qnn.arithmetic import is_same
 from compiler.relay.op.qnn.quantize import quantize_array
 from compiler.relay.operator import call_op, op_name
@@ -31,7 +32,7 @@ from compiler.relay.transform.rewriter import dims_of
 Result = list[Any] | None
 
 
-def _type(expr: Any, types: TypeMap) -> Any:
+def _type(expr: RelayExpr, types: TypeMap) -> Any:
     return types.get(expr)
 
 
@@ -39,7 +40,7 @@ def _is_same_type(a: TensorAffineType, b: TensorAffineType) -> bool:
     return a.dtype == b.dtype and is_same(a.scale, b.scale) and is_same(a.zero_point, b.zero_point)
 
 
-def requantized(expr: Any, source: TensorAffineType, target: TensorAffineType, dtype: str = "") -> Any:
+def requantized(expr: RelayExpr, source: TensorAffineType, target: TensorAffineType, dtype: str = "") -> RelayExpr:
     """Return integers of one affine type as those of another; the same where the types are."""
     wanted = TensorAffineType(target.scale, target.zero_point, dtype or target.dtype)
     if _is_same_type(source, wanted):
@@ -59,7 +60,7 @@ def _quantized_number(value: float, t: TensorAffineType, rank: int) -> Constant 
     return array_const(whole.reshape(shape))
 
 
-def _rank(expr: Any) -> int:
+def _rank(expr: GraphExpr) -> int:
     return len(dims_of(expr) or ())
 
 
@@ -110,7 +111,7 @@ def _pad(expr: Call, types: TypeMap) -> Result:
     if t is None:
         return None
     if fill_type is not None:
-        number = requantized(fill, fill_type, t)
+        number: RelayExpr | None = requantized(fill, fill_type, t)
     elif isinstance(fill, Constant) and isinstance(t.scale, Constant) and t.scale.value.size == 1:
         number = _quantized_number(float(fill.value.reshape(-1)[0]), t, _rank(data))
     else:
@@ -155,7 +156,7 @@ def _leaky_relu(expr: Call, types: TypeMap) -> Result:
 # layers
 
 
-def _product(a: TensorAffineType, b: TensorAffineType) -> Any:
+def _product(a: TensorAffineType, b: TensorAffineType) -> RelayExpr:
     if isinstance(a.scale, Constant) and isinstance(b.scale, Constant):
         return array_const(np.asarray(a.scale.value * b.scale.value))
     return call_op("multiply", a.scale, b.scale)
@@ -252,7 +253,7 @@ def _concatenate(expr: Call, types: TypeMap) -> Result:
     return [call_op("qnn.concatenate", expr.args[0], *parameters, axis=expr.attrs["axis"]), result]
 
 
-def _both(expr: Call, types: TypeMap) -> list[tuple[Any, TensorAffineType]] | None:
+def _both(expr: Call, types: TypeMap) -> list[tuple[RelayExpr, TensorAffineType]] | None:
     """Return both operands with their types; a number takes the type of the other operand."""
     pairs = [(arg, _type(arg, types)) for arg in expr.args]
     result = []
@@ -265,7 +266,7 @@ def _both(expr: Call, types: TypeMap) -> list[tuple[Any, TensorAffineType]] | No
     return result
 
 
-def _arithmetic(op: Callable[..., Any]) -> Rule:
+def _arithmetic(op: Callable[..., RelayExpr]) -> Rule:
     """Return the rule by which ``op``, of two tensors with their scales and zero points, stands for an operator."""
 
     def rule(expr: Call, types: TypeMap) -> Result:
@@ -279,7 +280,7 @@ def _arithmetic(op: Callable[..., Any]) -> Rule:
     return rule
 
 
-def _of_one_type(op: Callable[..., Any]) -> Rule:
+def _of_one_type(op: Callable[..., RelayExpr]) -> Rule:
     """Return the rule by which ``op`` stands for an operator once both operands are of the type of the result."""
 
     def rule(expr: Call, types: TypeMap) -> Result:
@@ -291,7 +292,7 @@ def _of_one_type(op: Callable[..., Any]) -> Rule:
     return rule
 
 
-def _function(op: Callable[..., Any]) -> Rule:
+def _function(op: Callable[..., RelayExpr]) -> Rule:
     """Return the rule by which ``op``, of a tensor with its scale and zero point, stands for an operator."""
 
     def rule(expr: Call, types: TypeMap) -> Result:
@@ -316,7 +317,7 @@ def register_unary_identity(op_name: str) -> Any:
     return register_fake_quantization_to_integer(op_name, _same_numbers)
 
 
-def register_unary_qnn(op_name: str, op: Callable[..., Any]) -> Any:
+def register_unary_qnn(op_name: str, op: Callable[..., RelayExpr]) -> Any:
     """Let ``FakeQuantizationToInteger`` compute an operator of one tensor by another one on integers.
 
     That is ``op(x, scale, zero_point, output_scale, output_zero_point)``, such as ``relay.qnn.op.sqrt``.
@@ -324,7 +325,7 @@ def register_unary_qnn(op_name: str, op: Callable[..., Any]) -> Any:
     return register_fake_quantization_to_integer(op_name, _function(op))
 
 
-def register_binary_identity(op_name: str, op: Callable[..., Any]) -> Any:
+def register_binary_identity(op_name: str, op: Callable[..., RelayExpr]) -> Any:
     """Let ``FakeQuantizationToInteger`` apply an operator of two tensors to integers of the type of its result.
 
     The operator is ``op(lhs, rhs)``, such as ``relay.maximum``.
@@ -332,7 +333,7 @@ def register_binary_identity(op_name: str, op: Callable[..., Any]) -> Any:
     return register_fake_quantization_to_integer(op_name, _of_one_type(op))
 
 
-def register_binary_qnn(op_name: str, op: Callable[..., Any]) -> Any:
+def register_binary_qnn(op_name: str, op: Callable[..., RelayExpr]) -> Any:
     """Let ``FakeQuantizationToInteger`` compute an operator of two tensors by another one on integers.
 
     That is ``op(lhs, rhs, lhs_scale, lhs_zero_point, rhs_scale, rhs_zero_point, output_scale, output_zero_point,

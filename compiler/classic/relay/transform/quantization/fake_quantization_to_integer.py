@@ -25,11 +25,12 @@ from compiler.classic.relay.transform.quantization.fake_quantization_rules impor
     requantized,
 )
 from compiler.ir.error import ArgumentError
+from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.op import Op
 from compiler.ir.transform import PassContext
 from compiler.relay.analysis import bottom_up, operands, post_order, with_operands
-from compiler.relay.expr import Call, Constant, GraphExpr, Tuple, TupleGetItem
+from compiler.relay.expr import Call, Constant, GraphExpr, Tuple, TupleGetItem, expect
 from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.function import Function
 from compiler.relay.inference import infer_expr
@@ -103,8 +104,8 @@ class _Rewriter(ExprMutator):
         self._hard_fail = hard_fail
         self._optional = optional
 
-    def visit_call(self, call: Call) -> Any:
-        new = super().visit_call(call)
+    def visit_call(self, call: Call) -> RelayExpr:
+        new = self.rebuilt_call(call)
         end = call_of(new, _QUANTIZE)
         region = None if end is None else _region(end.args[0])
         if end is None or region is None:
@@ -121,7 +122,7 @@ class _Rewriter(ExprMutator):
         return op_name(call) == _DEQUANTIZE or rule_of(call, self._optional) is not None
 
 
-def _region(expr: GraphExpr) -> list[Any] | None:
+def _region(expr: GraphExpr) -> list[GraphExpr] | None:
     """Return what a value is computed from, operands first; None if that are not integers and numbers only."""
     parts = post_order(expr, lambda e: () if op_name(e) == _DEQUANTIZE else operands(e))
     allowed = (Call, Constant, Tuple, TupleGetItem, Op)
@@ -132,12 +133,12 @@ def _region(expr: GraphExpr) -> list[Any] | None:
     return parts if inputs and (works or op_name(expr) == _DEQUANTIZE) else None
 
 
-def _on_integers(end: Call, region: list[Any], optional: Collection[str]) -> Any:
+def _on_integers(end: Call, region: list[GraphExpr], optional: Collection[str]) -> RelayExpr | None:
     """Return a region computed on integers; None if a rule refuses."""
     _, scale, zero_point = end.args
     wanted = TensorAffineType(scale, zero_point, end.attrs["out_dtype"], end.attrs["axis"])
     types: TypeMap = {}
-    new: dict[Any, Any] = {}
+    new: dict[GraphExpr, Any] = {}
     for part in region:
         made = _integers(part, new, types, wanted, optional)
         if made is None:
@@ -149,8 +150,8 @@ def _on_integers(end: Call, region: list[Any], optional: Collection[str]) -> Any
 
 
 def _integers(
-    part: Any, new: dict[Any, Any], types: TypeMap, wanted: TensorAffineType, optional: Collection[str]
-) -> Any:
+    part: Any, new: dict[GraphExpr, Any], types: TypeMap, wanted: TensorAffineType, optional: Collection[str]
+) -> GraphExpr | None:
     """Return one expression of a region on integers, and enter what they stand for; None if its rule refuses."""
     if op_name(part) == _DEQUANTIZE:
         t = _input_type(part)
@@ -158,7 +159,7 @@ def _integers(
         return part.args[0] if types.setdefault(part.args[0], t) == t else None
     if isinstance(part, (Op, Constant)):
         return part
-    made: Any = with_operands(part, [new[p] for p in operands(part)])
+    made: RelayExpr = with_operands(part, [new[p] for p in operands(part)])
     if isinstance(made, Tuple):
         fields = [types.get(f) for f in made.fields]
         tensors = [f for f in fields if isinstance(f, TensorAffineType)]
@@ -172,7 +173,7 @@ def _integers(
     else:
         rule = rule_of(part, optional)
         types[made] = wanted
-        result = rule(made, types) if rule is not None else None
+        result = rule(expect(Call, made), types) if rule is not None else None
         if result is None:
             return None
         made, types[result[0]] = result
@@ -182,8 +183,8 @@ def _integers(
 class _Forward(ExprMutator):
     """Moves ``qnn.dequantize`` behind operators whose results on integers need no given type."""
 
-    def visit_call(self, call: Call) -> Any:
-        new = super().visit_call(call)
+    def visit_call(self, call: Call) -> RelayExpr:
+        new = self.rebuilt_call(call)
         rule = rule_of(new)
         inputs = [call_of(arg, _DEQUANTIZE) for arg in new.args]
         if rule is None or not any(inputs) or op_name(new) in (_QUANTIZE, _DEQUANTIZE):

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol, TypeAlias
 
+from compiler.ir.expr import RelayExpr
 from compiler.ir.node import rebuild
 from compiler.ir.origin import derived_from
 from compiler.relay.analysis import free_vars, operands, post_order, with_operands
-from compiler.relay.expr import Call, GraphExpr, Tuple
+from compiler.relay.expr import Call, GraphExpr, Tuple, expect
 from compiler.relay.function import Function
 from compiler.relay.operator import op_name
 
-__all__ = ["ForwardRewrite", "Marked", "Rule", "check_constant", "marked"]
+__all__ = ["Argument", "ForwardRewrite", "Marked", "Rule", "check_constant", "marked", "plain"]
 
 
 class Marked(ABC):
@@ -24,10 +25,14 @@ class Marked(ABC):
         pass
 
 
+Argument: TypeAlias = "GraphExpr | Marked | list[Argument]"
+"""What a rule gets of an argument: of a tuple, a list of what its fields have become."""
+
+
 class Rule(Protocol):
     """What becomes of the call of an operator."""
 
-    def __call__(self, call: Call, args: Sequence[Any], /) -> Any:
+    def __call__(self, call: Call, args: Sequence[Argument], /) -> GraphExpr | Marked | None:
         """Return an expression or a marked one; None if the call stays what it is."""
 
 
@@ -36,7 +41,7 @@ class ForwardRewrite:
 
     def __init__(self, rules: Mapping[str, Rule]) -> None:
         self._rules = rules
-        self._new: dict[Any, Any] = {}
+        self._new: dict[GraphExpr, GraphExpr | Marked] = {}
 
     def apply(self, func: Function) -> Function:
         for part in post_order(func.body):
@@ -44,9 +49,9 @@ class ForwardRewrite:
                 self._new[part] = self._rewritten(part)
         return rebuild(func, body=_plain(self._new[func.body]), ret_type=None)
 
-    def _rewritten(self, part: Any) -> Any:
-        rule = self._rules.get(op_name(part) or "") if isinstance(part, Call) else None
-        if rule is not None:
+    def _rewritten(self, part: GraphExpr) -> GraphExpr | Marked:
+        rule = self._rules.get(op_name(part))
+        if rule is not None and isinstance(part, Call):
             result = rule(part, [self._argument(arg) for arg in part.args])
             if result is not None:
                 return result
@@ -54,18 +59,22 @@ class ForwardRewrite:
         new = [_plain(self._new[p]) for p in old]
         return part if all(a is b for a, b in zip(old, new, strict=True)) else with_operands(part, new)
 
-    def _argument(self, arg: Any) -> Any:
-        """Return what a rule gets: of a tuple, a list of what its fields have become."""
+    def _argument(self, arg: GraphExpr) -> Argument:
         return [self._new[field] for field in arg.fields] if isinstance(arg, Tuple) else self._new[arg]
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: GraphExpr | Marked) -> GraphExpr:
     return value.realize() if isinstance(value, Marked) else value
 
 
-def marked(value: Any) -> bool:
+def marked(value: object) -> bool:
     """Return whether something is known of an argument, or of one of a tuple's fields."""
     return any(map(marked, value)) if isinstance(value, list) else isinstance(value, Marked)
+
+
+def plain(value: Argument) -> RelayExpr:
+    """Return the expression of an argument that is no tuple, with nothing known of it."""
+    return expect(RelayExpr, value.realize() if isinstance(value, Marked) else value)
 
 
 def check_constant(expr: GraphExpr) -> bool:

@@ -34,7 +34,7 @@ MIXED_PRECISION_FOLLOW = 1
 MIXED_PRECISION_NEVER = 2
 """Computed in float32: what loses too much otherwise."""
 
-Conversion = list[Any]
+Conversion = tuple[int, str, str]
 """The category, the data type of sums, and the data type of the result."""
 Rule = Callable[[Call, str], Conversion]
 
@@ -165,11 +165,11 @@ def conversion_of(call: Call, dtype: str) -> Conversion | None:
     rule = call.op.get_attr(MIXED_PRECISION_RULE) if isinstance(call.op, Op) else None
     if rule is not None:
         category, sums, result = rule(call, dtype)
-        return [int(category), str(sums), str(result)]
+        return int(category), str(sums), str(result)
     category = _CATEGORIES.get(call.op.name) if isinstance(call.op, Op) else None
     if call_of(call, "clip") and not _holds_bounds(ClipAttrs.of(call), dtype):
         category = MIXED_PRECISION_NEVER
-    return None if category is None else [category, dtype, dtype]
+    return None if category is None else (category, dtype, dtype)
 
 
 def _holds_bounds(attrs: ClipAttrs, dtype: str) -> bool:

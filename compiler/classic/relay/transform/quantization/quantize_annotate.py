@@ -9,20 +9,24 @@ from functools import partial
 from typing import Any
 
 from compiler.classic.relay.transform.quantization.forward_rewrite import (
+    Argument,
     ForwardRewrite,
     Marked,
     Rule,
     check_constant,
     marked,
+    plain,
 )
 from compiler.classic.relay.transform.quantization.quantize_config import QAnnotateKind, QuantizeContext
 from compiler.ir.error import ArgumentError
+from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext
 from compiler.relay.expr import Call, GraphExpr, Tuple, Var
 from compiler.relay.function import Function
-from compiler.relay.operator import call_op, op_name
+from compiler.relay.op.annotation.simulated_quantize import SimulatedQuantizeAttrs
+from compiler.relay.operator import call_of, call_op
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.ty import scalar_type
 
@@ -46,13 +50,12 @@ INPUT, WEIGHT, ACTIVATION = QAnnotateKind.INPUT, QAnnotateKind.WEIGHT, QAnnotate
 class QAnnotateExpr(Marked):
     """An expression that is quantized."""
 
-    expr: Any
+    expr: RelayExpr
     kind: QAnnotateKind
 
     def realize(self) -> GraphExpr:
         """Return the expression."""
-        result: GraphExpr = self.expr
-        return result
+        return self.expr
 
 
 class QuantizeAnnotate(FunctionPass, opt_level=1):
@@ -104,14 +107,15 @@ class _Notes:
 
     def __init__(self) -> None:
         self.params: list[Var] = []
-        self._quantized: dict[tuple[Any, QAnnotateKind], Call] = {}
+        self._quantized: dict[tuple[RelayExpr, QAnnotateKind], Call] = {}
         self._context = QuantizeContext()
 
-    def quantized(self, arg: Any, kind: QAnnotateKind, sign: bool = True, rounding: str = "round") -> Any:
+    def quantized(self, arg: Argument, kind: QAnnotateKind, sign: bool = True, rounding: str = "round") -> RelayExpr:
         """Return a value quantized as a kind, the same for all who need it so."""
-        data = _plain(arg)
-        if op_name(data) == SIMULATED and data.attrs.kind == kind:
-            return data
+        data = plain(arg)
+        made = call_of(data, SIMULATED)
+        if made is not None and SimulatedQuantizeAttrs.of(made).kind == kind:
+            return made
         if (data, kind) not in self._quantized:
             scalars = [Var(name, scalar_type("float32")) for name in ("dom_scale", "clip_min", "clip_max")]
             self.params.extend(scalars)
@@ -120,11 +124,11 @@ class _Notes:
             )
         return self._quantized[data, kind]
 
-    def as_input(self, arg: Any) -> Any:
+    def as_input(self, arg: Argument) -> RelayExpr:
         """Return an argument as an operator takes it that computes with what ``dtype_input`` holds."""
         if _kind(arg) in (None, ACTIVATION):
-            return self.quantized(arg, WEIGHT if check_constant(_plain(arg)) else INPUT)
-        return _plain(arg)
+            return self.quantized(arg, WEIGHT if check_constant(plain(arg)) else INPUT)
+        return plain(arg)
 
     def skips(self, call: Call) -> bool:
         """Return whether an operator stays in floating point by the options."""
@@ -135,39 +139,35 @@ class _Notes:
         self._context.stop_quantize()
 
 
-def _kind(arg: Any) -> QAnnotateKind | None:
+def _kind(arg: Argument) -> QAnnotateKind | None:
     return arg.kind if isinstance(arg, QAnnotateExpr) else None
 
 
-def _plain(arg: Any) -> Any:
-    return arg.expr if isinstance(arg, QAnnotateExpr) else arg
-
-
-def _call(call: Call, args: Sequence[Any], kind: QAnnotateKind) -> QAnnotateExpr:
+def _call(call: Call, args: Sequence[RelayExpr], kind: QAnnotateKind) -> QAnnotateExpr:
     return QAnnotateExpr(Call(call.op, tuple(args), call.attrs), kind)
 
 
-def _weighted(notes: _Notes, call: Call, args: Sequence[Any]) -> QAnnotateExpr | None:
+def _weighted(notes: _Notes, call: Call, args: Sequence[Argument]) -> QAnnotateExpr | None:
     """A convolution or a dense layer: the second argument is a weight."""
     data, weight = args
     if notes.skips(call):
         return None
     if _kind(data) in (None, ACTIVATION):
         data = notes.quantized(data, INPUT)
-    return _call(call, [_plain(data), notes.quantized(weight, WEIGHT)], ACTIVATION)
+    return _call(call, [plain(data), notes.quantized(weight, WEIGHT)], ACTIVATION)
 
 
-def _batch_matmul(notes: _Notes, call: Call, args: Sequence[Any]) -> QAnnotateExpr | None:
+def _batch_matmul(notes: _Notes, call: Call, args: Sequence[Argument]) -> QAnnotateExpr | None:
     return None if notes.skips(call) else _call(call, [notes.as_input(arg) for arg in args], ACTIVATION)
 
 
-def _product(notes: _Notes, call: Call, args: Sequence[Any]) -> QAnnotateExpr | None:
+def _product(notes: _Notes, call: Call, args: Sequence[Argument]) -> QAnnotateExpr | None:
     if notes.skips(call) or not any(map(marked, args)):
         return None
     return _call(call, [notes.as_input(arg) for arg in args], ACTIVATION)
 
 
-def _sum(notes: _Notes, call: Call, args: Sequence[Any]) -> QAnnotateExpr | None:
+def _sum(notes: _Notes, call: Call, args: Sequence[Argument]) -> QAnnotateExpr | None:
     lhs, rhs = args
     if notes.skips(call) or not any(map(marked, args)):
         return None
@@ -175,42 +175,42 @@ def _sum(notes: _Notes, call: Call, args: Sequence[Any]) -> QAnnotateExpr | None
         rhs = notes.quantized(rhs, INPUT)
     else:
         lhs, rhs = (arg if marked(arg) else notes.as_input(arg) for arg in args)
-    return _call(call, [_plain(lhs), _plain(rhs)], ACTIVATION)
+    return _call(call, [plain(lhs), plain(rhs)], ACTIVATION)
 
 
-def _same_kind(notes: _Notes, call: Call, args: Sequence[Any]) -> QAnnotateExpr | None:
+def _same_kind(notes: _Notes, call: Call, args: Sequence[Argument]) -> QAnnotateExpr | None:
     kind = _kind(args[0])
     if notes.skips(call) or kind is None:
         return None
-    return _call(call, [_plain(arg) for arg in args], kind)
+    return _call(call, [plain(arg) for arg in args], kind)
 
 
-def _as_input(notes: _Notes, call: Call, args: Sequence[Any]) -> QAnnotateExpr | None:
+def _as_input(notes: _Notes, call: Call, args: Sequence[Argument]) -> QAnnotateExpr | None:
     """An operator whose argument is quantized as an input, and whose result is one."""
     if notes.skips(call) or not marked(args[0]):
         return None
     return _call(call, [notes.as_input(args[0])], INPUT)
 
 
-def _last(notes: _Notes, call: Call, args: Sequence[Any]) -> Call | None:
+def _last(notes: _Notes, call: Call, args: Sequence[Argument]) -> Call | None:
     """A global average: nothing after it is quantized."""
     if notes.skips(call) or not marked(args[0]):
         return None
     notes.stop()
-    return Call(call.op, (_plain(args[0]),), call.attrs)
+    return Call(call.op, (plain(args[0]),), call.attrs)
 
 
-def _concatenation(notes: _Notes, call: Call, args: Sequence[Any]) -> QAnnotateExpr | None:
+def _concatenation(notes: _Notes, call: Call, args: Sequence[Argument]) -> QAnnotateExpr | None:
     fields = args[0]
     if not isinstance(fields, list):
         raise ArgumentError("QuantizeAnnotate: concatenate must be called with a tuple of tensors")
     if notes.skips(call) or not marked(fields):
         return None
-    quantized = [_plain(field) if marked(field) else notes.quantized(field, ACTIVATION) for field in fields]
+    quantized = [plain(field) if marked(field) else notes.quantized(field, ACTIVATION) for field in fields]
     return _call(call, [Tuple(tuple(quantized))], ACTIVATION)
 
 
-_RULES: dict[str, Callable[[_Notes, Call, Sequence[Any]], Any]] = {
+_RULES: dict[str, Callable[[_Notes, Call, Sequence[Argument]], RelayExpr | Marked | None]] = {
     "nn.conv1d": _weighted,
     "nn.conv2d": _weighted,
     "nn.dense": _weighted,
@@ -238,7 +238,7 @@ _RULES: dict[str, Callable[[_Notes, Call, Sequence[Any]], Any]] = {
 }
 
 
-AnnotateRule = Callable[[Call, Sequence[Any], Any], Any]
+AnnotateRule = Callable[[Call, Sequence[Any], None], Any]
 """From a call, its new arguments and None to what becomes of it, as classic TVM calls rules of programs."""
 
 _REGISTERED: dict[str, tuple[int, AnnotateRule]] = {}
@@ -270,7 +270,9 @@ def register_annotate_function(op_name: str, frewrite: AnnotateRule | None = Non
     return register if frewrite is None else register(frewrite)
 
 
-def attach_simulated_quantize(data: Any, kind: QAnnotateKind, sign: bool = True, rounding: str = "round") -> Any:
+def attach_simulated_quantize(
+    data: Argument, kind: QAnnotateKind, sign: bool = True, rounding: str = "round"
+) -> RelayExpr:
     """Return a value quantized as a kind, for rules that are registered; the same for all who need it so.
 
     Raises
@@ -286,4 +288,4 @@ def attach_simulated_quantize(data: Any, kind: QAnnotateKind, sign: bool = True,
 
 def expr_and_kind(anno: Any) -> tuple[Any, QAnnotateKind | None]:
     """Return the expression of an argument of a rule, and as what it is quantized, None if it is not."""
-    return _plain(anno), _kind(anno)
+    return (anno.expr, anno.kind) if isinstance(anno, QAnnotateExpr) else (anno, None)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from compiler.classic.relay.transform.quantization.forward_rewrite import (
+    Argument,
     ForwardRewrite,
     Marked,
     Rule,
     check_constant,
     marked,
+    plain,
 )
 from compiler.classic.relay.transform.quantization.quantize_config import current_qconfig
+from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
 from compiler.relay.expr import Call, GraphExpr
@@ -28,7 +30,7 @@ __all__ = ["QPartitionExpr", "QuantizePartition", "partition"]
 class QPartitionExpr(Marked):
     """The result of a quantized part, which goes over to the next as what ``dtype_input`` holds."""
 
-    expr: Any
+    expr: RelayExpr
 
     def realize(self) -> GraphExpr:
         """Return the expression with the border after it."""
@@ -63,38 +65,34 @@ def partition() -> QuantizePartition:
     return QuantizePartition()
 
 
-def _plain(arg: Any) -> Any:
-    return arg.realize() if isinstance(arg, Marked) else arg
+def _inside(arg: Argument) -> RelayExpr:
+    return arg.expr if isinstance(arg, QPartitionExpr) else plain(arg)
 
 
-def _inside(arg: Any) -> Any:
-    return arg.expr if isinstance(arg, QPartitionExpr) else arg
-
-
-def _call(call: Call, args: Sequence[Any]) -> QPartitionExpr:
+def _call(call: Call, args: Sequence[RelayExpr]) -> QPartitionExpr:
     return QPartitionExpr(Call(call.op, tuple(args), call.attrs))
 
 
-def _convolution(call: Call, args: Sequence[Any]) -> QPartitionExpr:
-    return _call(call, [_plain(arg) for arg in args])
+def _convolution(call: Call, args: Sequence[Argument]) -> QPartitionExpr:
+    return _call(call, [plain(arg) for arg in args])
 
 
-def _same_part(call: Call, args: Sequence[Any]) -> QPartitionExpr | None:
+def _same_part(call: Call, args: Sequence[Argument]) -> QPartitionExpr | None:
     return _call(call, [_inside(arg) for arg in args]) if marked(args[0]) else None
 
 
-def _sum(call: Call, args: Sequence[Any]) -> QPartitionExpr | None:
+def _sum(call: Call, args: Sequence[Argument]) -> QPartitionExpr | None:
     """An addition of a constant stays in the part; one of two results begins another."""
     lhs, rhs = args
     if not marked(lhs) and not marked(rhs):
         return None
-    if marked(lhs) and not marked(rhs) and check_constant(rhs):
-        return _call(call, [_inside(lhs), rhs])
-    return _call(call, [_plain(lhs), _plain(rhs)])
+    if marked(lhs) and not marked(rhs) and check_constant(plain(rhs)):
+        return _call(call, [_inside(lhs), plain(rhs)])
+    return _call(call, [plain(lhs), plain(rhs)])
 
 
-def _product(call: Call, args: Sequence[Any]) -> QPartitionExpr | None:
-    return _call(call, [_plain(arg) for arg in args]) if any(map(marked, args)) else None
+def _product(call: Call, args: Sequence[Argument]) -> QPartitionExpr | None:
+    return _call(call, [plain(arg) for arg in args]) if any(map(marked, args)) else None
 
 
 _RULES: dict[str, Rule] = {

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from compiler.classic.relay.transform.quantization.forward_rewrite import ForwardRewrite, Marked, Rule, marked
+from compiler.classic.relay.transform.quantization.forward_rewrite import Argument, ForwardRewrite, Marked, Rule, plain
 from compiler.classic.relay.transform.quantization.quantize_annotate import SIMULATED
 from compiler.classic.relay.transform.quantization.quantize_config import QAnnotateKind, current_qconfig
+from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
 from compiler.relay.expr import Call, Constant, GraphExpr, Tuple, const
@@ -27,7 +27,7 @@ __all__ = ["QRealizeIntExpr", "QuantizeRealize", "realize"]
 class QRealizeIntExpr(Marked):
     """A quantized value: so many steps, of type ``dtype``, of a scale."""
 
-    data: Any
+    data: RelayExpr
     dom_scale: float
     dtype: str
 
@@ -67,24 +67,30 @@ def realize() -> QuantizeRealize:
     return QuantizeRealize()
 
 
-def _cast(data: Any, dtype: str) -> Call:
+def _quantized(args: Sequence[Argument]) -> list[QRealizeIntExpr] | None:
+    """Return arguments all of which are quantized; None if one is not."""
+    values = [arg for arg in args if isinstance(arg, QRealizeIntExpr)]
+    return values if len(values) == len(args) else None
+
+
+def _cast(data: RelayExpr, dtype: str) -> Call:
     return call_op("cast", data, dtype=dtype)
 
 
-def _as(value: QRealizeIntExpr, dtype: str) -> Any:
+def _as(value: QRealizeIntExpr, dtype: str) -> RelayExpr:
     return value.data if value.dtype == dtype else _cast(value.data, dtype)
 
 
-def _scalar(expr: Any) -> float:
+def _scalar(expr: RelayExpr) -> float:
     assert isinstance(expr, Constant), "calibration makes constants of scales and bounds"
     return float(expr.value)
 
 
-def _call(call: Call, args: Sequence[Any]) -> Call:
+def _call(call: Call, args: Sequence[RelayExpr]) -> Call:
     return Call(call.op, tuple(args), call.attrs)
 
 
-def _scaled(data: Any, factor: float) -> Any:
+def _scaled(data: RelayExpr, factor: float) -> RelayExpr:
     """Return whole numbers times a factor, rounded, through 64 bits."""
     if current_qconfig().rounding == "UPWARD":
         multiplier, shift = fixed_point(factor)
@@ -99,11 +105,11 @@ def _power_of_two(factor: float) -> int | None:
     return int(exponent) if exponent == int(exponent) else None
 
 
-def _quantize(call: Call, args: Sequence[Any]) -> QRealizeIntExpr:
+def _quantize(call: Call, args: Sequence[Argument]) -> QRealizeIntExpr:
     value, scale, low, high = args[0], *map(_scalar, call.args[1:])
     bounds = {"a_min": low, "a_max": high}
     if not isinstance(value, QRealizeIntExpr):
-        steps = call_op("multiply", value, const(1 / scale, "float32"))
+        steps = call_op("multiply", plain(value), const(1 / scale, "float32"))
         return QRealizeIntExpr(call_op("clip", call_op("round", steps), **bounds), scale, "float32")
     if value.dom_scale == scale:
         return QRealizeIntExpr(call_op("clip", value.data, **bounds), scale, value.dtype)
@@ -114,7 +120,7 @@ def _quantize(call: Call, args: Sequence[Any]) -> QRealizeIntExpr:
     return QRealizeIntExpr(call_op("clip", _shifted(value, shift), **bounds), scale, value.dtype)
 
 
-def _shifted(value: QRealizeIntExpr, right: int) -> Any:
+def _shifted(value: QRealizeIntExpr, right: int) -> RelayExpr:
     """Return whole numbers divided by a power of two, or multiplied by it."""
     dtype = current_qconfig().dtype_activation
     data = _as(value, dtype)
@@ -125,23 +131,25 @@ def _shifted(value: QRealizeIntExpr, right: int) -> Any:
     return call_op("right_shift", data, const(right, dtype))
 
 
-def _weighted(call: Call, args: Sequence[Any]) -> QRealizeIntExpr | None:
-    if not all(map(marked, args)):
+def _weighted(call: Call, args: Sequence[Argument]) -> QRealizeIntExpr | None:
+    values = _quantized(args)
+    if values is None:
         return None
-    config, (lhs, rhs) = current_qconfig(), args
+    config, (lhs, rhs) = current_qconfig(), values
     attrs = call.attrs.with_values(out_dtype=config.dtype_activation)
     product = Call(call.op, (_as(lhs, config.dtype_input), _as(rhs, config.dtype_weight)), attrs)
     return QRealizeIntExpr(product, lhs.dom_scale * rhs.dom_scale, config.dtype_activation)
 
 
-def _product(call: Call, args: Sequence[Any]) -> QRealizeIntExpr | None:
-    if not all(map(marked, args)):
+def _product(call: Call, args: Sequence[Argument]) -> QRealizeIntExpr | None:
+    values = _quantized(args)
+    if values is None:
         return None
-    dtype, (lhs, rhs) = current_qconfig().dtype_activation, args
+    dtype, (lhs, rhs) = current_qconfig().dtype_activation, values
     return QRealizeIntExpr(_call(call, (_as(lhs, dtype), _as(rhs, dtype))), lhs.dom_scale * rhs.dom_scale, dtype)
 
 
-def _rescaled(value: QRealizeIntExpr, scale: float, dtype: str) -> Any:
+def _rescaled(value: QRealizeIntExpr, scale: float, dtype: str) -> RelayExpr:
     """Return a value in steps of another scale."""
     data, factor = _as(value, dtype), value.dom_scale / scale
     if factor == 1:
@@ -154,11 +162,12 @@ def _rescaled(value: QRealizeIntExpr, scale: float, dtype: str) -> Any:
     return _cast(_scaled(data, factor), dtype)
 
 
-def _sum(call: Call, args: Sequence[Any]) -> QRealizeIntExpr | None:
-    if not all(map(marked, args)):
+def _sum(call: Call, args: Sequence[Argument]) -> QRealizeIntExpr | None:
+    values = _quantized(args)
+    if values is None:
         return None
-    dtype, scale = current_qconfig().dtype_activation, min(arg.dom_scale for arg in args)
-    terms = [_rescaled(arg, scale, dtype) for arg in args]
+    dtype, scale = current_qconfig().dtype_activation, min(value.dom_scale for value in values)
+    terms = [_rescaled(value, scale, dtype) for value in values]
     # What is quantized for the sum alone is a kernel of its own, which other branches share.
     kernels = [_kernel(term) if _is_quantized_input(old) else term for term, old in zip(terms, call.args, strict=True)]
     return QRealizeIntExpr(_call(call, kernels), scale, dtype)
@@ -169,13 +178,13 @@ def _is_quantized_input(expr: GraphExpr) -> bool:
     return quantized is not None and SimulatedQuantizeAttrs.of(quantized).kind == QAnnotateKind.INPUT
 
 
-def _kernel(data: Any) -> Call:
+def _kernel(data: RelayExpr) -> Call:
     return call_op("annotation.stop_fusion", data)
 
 
-def _concatenation(call: Call, args: Sequence[Any]) -> QRealizeIntExpr | None:
-    fields = args[0]
-    if not isinstance(fields, list) or not all(map(marked, fields)):
+def _concatenation(call: Call, args: Sequence[Argument]) -> QRealizeIntExpr | None:
+    fields = _quantized(args[0]) if isinstance(args[0], list) else None
+    if fields is None:
         return None
     dtypes, scale = {field.dtype for field in fields}, min(field.dom_scale for field in fields)
     dtype = dtypes.pop() if len(dtypes) == 1 else current_qconfig().dtype_activation
@@ -183,35 +192,41 @@ def _concatenation(call: Call, args: Sequence[Any]) -> QRealizeIntExpr | None:
     return QRealizeIntExpr(_call(call, (tensors,)), scale, dtype)
 
 
-def _same(call: Call, args: Sequence[Any]) -> QRealizeIntExpr | None:
-    if not marked(args[0]):
+def _same(call: Call, args: Sequence[Argument]) -> QRealizeIntExpr | None:
+    value = args[0]
+    if not isinstance(value, QRealizeIntExpr):
         return None
-    value = args[0]
-    return QRealizeIntExpr(_call(call, (value.data, *args[1:])), value.dom_scale, value.dtype)
+    return QRealizeIntExpr(_call(call, (value.data, *map(plain, args[1:]))), value.dom_scale, value.dtype)
 
 
-def _clip(call: Call, args: Sequence[Any]) -> QRealizeIntExpr | None:
+def _clip(call: Call, args: Sequence[Argument]) -> QRealizeIntExpr | None:
     value = args[0]
-    if not marked(value):
+    if not isinstance(value, QRealizeIntExpr):
         return None
     low, high = (call.attrs[name] / value.dom_scale for name in ("a_min", "a_max"))
     return QRealizeIntExpr(call_op("clip", value.data, a_min=low, a_max=high), value.dom_scale, value.dtype)
 
 
-def _hint(call: Call, args: Sequence[Any]) -> Any:
+def _hint(call: Call, args: Sequence[Argument]) -> RelayExpr | Marked:
     """A hint is followed where the data is quantized, and means nothing elsewhere."""
     value, dtype = args[0], CastHintAttrs.of(call).dtype
-    return QRealizeIntExpr(_cast(value.data, dtype), value.dom_scale, dtype) if marked(value) else value
+    if not isinstance(value, QRealizeIntExpr):
+        return plain(value)
+    return QRealizeIntExpr(_cast(value.data, dtype), value.dom_scale, dtype)
 
 
-def _largest(call: Call, args: Sequence[Any]) -> QRealizeIntExpr | None:
+def _largest(call: Call, args: Sequence[Argument]) -> QRealizeIntExpr | None:
     value, dtype = args[0], current_qconfig().dtype_input
-    return QRealizeIntExpr(_call(call, (_as(value, dtype),)), value.dom_scale, dtype) if marked(value) else None
+    if not isinstance(value, QRealizeIntExpr):
+        return None
+    return QRealizeIntExpr(_call(call, (_as(value, dtype),)), value.dom_scale, dtype)
 
 
-def _average(call: Call, args: Sequence[Any]) -> QRealizeIntExpr | None:
+def _average(call: Call, args: Sequence[Argument]) -> QRealizeIntExpr | None:
     value, dtype = args[0], current_qconfig().dtype_activation
-    return QRealizeIntExpr(_call(call, (_as(value, dtype),)), value.dom_scale, dtype) if marked(value) else None
+    if not isinstance(value, QRealizeIntExpr):
+        return None
+    return QRealizeIntExpr(_call(call, (_as(value, dtype),)), value.dom_scale, dtype)
 
 
 _RULES: dict[str, Rule] = {

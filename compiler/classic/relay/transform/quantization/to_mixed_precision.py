@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.classic.relay.transform.quantization.mixed_precision import (
     MIXED_PRECISION_ALWAYS,
     MIXED_PRECISION_FOLLOW,
     MIXED_PRECISION_NEVER,
+    Conversion,
     conversion_of,
 )
+from compiler.ir.attrs import Attrs
 from compiler.ir.error import ArgumentError
+from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.op import Op
@@ -18,7 +19,7 @@ from compiler.ir.origin import traversing
 from compiler.ir.transform import PassContext, register_config_option
 from compiler.ir.types import Type
 from compiler.relay.analysis import operands, post_order
-from compiler.relay.expr import Call, Constant, GraphExpr, Let, Tuple, TupleGetItem, Var
+from compiler.relay.expr import Call, Constant, GraphExpr, Let, Tuple, TupleGetItem, Var, expect
 from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.function import Function
 from compiler.relay.inference import infer_expr
@@ -41,7 +42,7 @@ class ToMixedPrecision(FunctionPass, required=("InferType",)):
     """Compute in another floating-point type what gains by it, and what only passes such values on.
 
     Level 0; requires InferType.  Operators are of three kinds, see
-    :mod:`~compiler.classic.relay.transform.quantization.mixed_precision`: they always compute in the chosen type,
+    :mod:`~compiler.classic.relay.transform.mixed_precision`: they always compute in the chosen type,
     or where all their arguments come in it, or never.
 
     Parameters
@@ -74,7 +75,7 @@ class ToMixedPrecision(FunctionPass, required=("InferType",)):
 
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
         mixer = _Mixer(mod, self.mixed_precision_type, self.missing_op_mode)
-        result: Function = mixer.rewrite(func)
+        result = expect(Function, mixer.rewrite(func))
         if ctx.config.get(_KEEP_DTYPE) and isinstance(func.body.checked_type_, Type):
             return rebuild(result, body=mixer.as_type(result.body, func.body.checked_type_), ret_type=None)
         return result
@@ -89,10 +90,10 @@ class _Mixer(ExprMutator):
         self._mod = mod
         self._dtype = dtype
         self._missing_op_mode = missing_op_mode
-        self._casts: dict[tuple[Any, str], Any] = {}
+        self._casts: dict[tuple[RelayExpr, str], RelayExpr] = {}
         self._lets: dict[Var, Let] = {}
 
-    def rewrite(self, func: Function) -> Any:
+    def rewrite(self, func: Function) -> RelayExpr:
         """Return a function with its body rewritten, of any depth."""
         with traversing():
             parts = post_order(func, _value_before_variable)
@@ -101,11 +102,11 @@ class _Mixer(ExprMutator):
                 self.visit(part)
         return self.memo_map[func]
 
-    def visit_function(self, fn: Function) -> Any:
+    def visit_function(self, fn: Function) -> RelayExpr:
         body = self.visit(fn.body)
         return fn if body is fn.body else rebuild(fn, body=body, ret_type=None)
 
-    def visit_var(self, var: Var) -> Any:
+    def visit_var(self, var: Var) -> RelayExpr:
         """Return a variable, or one of another type where the value that it stands for has changed its type."""
         let = self._lets.get(var)
         value = None if let is None else self.memo_map.get(let.value)
@@ -113,10 +114,10 @@ class _Mixer(ExprMutator):
             return var
         return Var(var.name_hint, self._type(value), span=var.span)
 
-    def visit_tuple_getitem(self, op: TupleGetItem) -> Any:
+    def visit_tuple_getitem(self, op: TupleGetItem) -> RelayExpr:
         return rebuild(op, tuple_value=self.visit(op.tuple_value))
 
-    def visit_call(self, call: Call) -> Any:
+    def visit_call(self, call: Call) -> RelayExpr:
         op = self.visit(call.op)
         args = [self.visit(arg) for arg in call.args]
         category, sums, result = self._conversion(call)
@@ -130,7 +131,7 @@ class _Mixer(ExprMutator):
         made = Call(op, new, _with_sums(call, sums), span=call.span)
         return made if sums == result else self._cast(made, result)
 
-    def _conversion(self, call: Call) -> Any:
+    def _conversion(self, call: Call) -> Conversion:
         if not isinstance(call.op, Op):
             return MIXED_PRECISION_NEVER, _EXACT, _EXACT
         conversion = conversion_of(call, self._dtype)
@@ -150,7 +151,7 @@ class _Mixer(ExprMutator):
     def _type(self, expr: GraphExpr) -> Type:
         return infer_expr(expr, self._mod)
 
-    def _cast(self, expr: Any, dtype: str) -> Any:
+    def _cast(self, expr: RelayExpr, dtype: str) -> RelayExpr:
         """Return a value, or each of several values, in a floating-point type; integers stay."""
         t = self._type(expr)
         if isinstance(t, TupleType):
@@ -165,7 +166,7 @@ class _Mixer(ExprMutator):
             self._casts[self._casts[key], t.dtype] = expr  # casting back is not work
         return self._casts[key]
 
-    def as_type(self, expr: Any, t: Type) -> Any:
+    def as_type(self, expr: RelayExpr, t: Type) -> RelayExpr:
         """Return a value in the data types that it had."""
         if isinstance(t, TupleType):
             fields = expr.fields if isinstance(expr, Tuple) else [TupleGetItem(expr, i) for i in range(len(t.fields))]
@@ -173,7 +174,7 @@ class _Mixer(ExprMutator):
         return self._cast(expr, t.dtype) if isinstance(t, TensorType) else expr
 
 
-def _value_before_variable(expr: GraphExpr) -> tuple[Any, ...]:
+def _value_before_variable(expr: GraphExpr) -> tuple[GraphExpr, ...]:
     """Return what an expression is made of; the type of a let's variable is that of its value."""
     if isinstance(expr, Let):
         return (expr.value, expr.var, expr.body)
@@ -184,7 +185,7 @@ def _is_real(dtype: str) -> bool:
     return dtype.startswith(("float", "bfloat"))
 
 
-def _with_sums(call: Call, dtype: str) -> Any:
+def _with_sums(call: Call, dtype: str) -> Attrs:
     """Return the attributes of a call whose result, or whose sums, are to be of a data type.
 
     What a program says of other results, such as indices, images of another type or sums of integers, stays.
