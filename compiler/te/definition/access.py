@@ -18,7 +18,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from compiler.arith import Analyzer, eval_set
-from compiler.arith.linear import detect_linear_equation
+from compiler.arith.linear.detect_linear_equation import detect_linear_equation
 from compiler.ir import dtype as dt
 from compiler.ir.error import DTypeError, show
 from compiler.ir.expr.primexpr import (

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from compiler.arith import Analyzer
-from compiler.arith.linear import detect_linear_equation
+from compiler.arith.linear.detect_linear_equation import detect_linear_equation
 from compiler.ir.error import TVMError
 from compiler.ir.expr.primexpr import (
     Add,

@@ -11,7 +11,8 @@ from functools import reduce
 from typing import NamedTuple
 
 from compiler.arith import Analyzer, IterMapLevel, IterSumExpr, eval_set
-from compiler.arith.iterators import detect_iter_map, inverse_affine_iter_map
+from compiler.arith.iterators.detect_iter_map import detect_iter_map
+from compiler.arith.iterators.inverse_affine_iter_map import inverse_affine_iter_map
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import EQ, And, FloorDiv, FloorMod, IntImm, Max, Not, PrimExpr, Range, Var, binary, const
 from compiler.ir.expr.substitute import free_vars, post_order_visit, substitute

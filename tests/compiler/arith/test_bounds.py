@@ -29,7 +29,8 @@ from compiler.arith import (
 from compiler.arith.const_int_bound import ConstIntBoundAnalyzer
 from compiler.arith.deep_equal import deep_equal
 from compiler.arith.int_set import union_lower_bound
-from compiler.arith.linear import deduce_bound, detect_linear_equation
+from compiler.arith.linear.deduce_bound import deduce_bound
+from compiler.arith.linear.detect_linear_equation import detect_linear_equation
 from compiler.ir.expr.primexpr import (
     EQ,
     GE,

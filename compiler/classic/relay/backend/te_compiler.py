@@ -27,7 +27,7 @@ from compiler.runtime.modules.module import Module
 from compiler.target.target import Target
 from compiler.target.virtual_device import VirtualDevice
 from compiler.te.definition.tensor import Tensor
-from compiler.te.lowering import create_prim_func
+from compiler.te.lowering.create_prim_func import create_prim_func
 from compiler.te.scheduling.schedule import Schedule
 from compiler.tir.statements.function import PrimFunc
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from compiler.arith import IterMapLevel
-from compiler.arith.iterators import detect_iter_map
+from compiler.arith.iterators.detect_iter_map import detect_iter_map
 from compiler.ir.expr.primexpr import IterVar, PrimExpr, Range, Var, is_const_int
 from compiler.ir.expr.substitute import free_vars, uses_var
 from compiler.tir.schedule.error import refuse

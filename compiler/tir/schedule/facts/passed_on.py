@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from compiler.arith import Analyzer, IterMapLevel
 from compiler.arith.int_set import union
-from compiler.arith.iterators import detect_iter_map
+from compiler.arith.iterators.detect_iter_map import detect_iter_map
 from compiler.ir.expr.primexpr import IntImm, Not, PrimExpr, Range, Var, const, is_const_int
 from compiler.ir.expr.substitute import substitute, uses_var
 from compiler.ir.functor import Visitor

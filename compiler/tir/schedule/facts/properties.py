@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from compiler.arith.iterators import detect_iter_map
+from compiler.arith.iterators.detect_iter_map import detect_iter_map
 from compiler.ir.expr.primexpr import is_const_int
 from compiler.tir.schedule.facts.regions import Box, accessed_box, covers, facts_at, merged, relaxed_loops, written_box
 from compiler.tir.schedule.sref import BlockScope, DepKind, StmtSRef

@@ -11,8 +11,8 @@ from compiler.arith import Analyzer
 from compiler.arith.deep_equal import deep_equal
 from compiler.arith.int_set import IntervalSet, union
 from compiler.arith.interval_arithmetic import eval_set
-from compiler.arith.iterators import subspace_divide
 from compiler.arith.iterators.iter_map import IterMark, IterSumExpr, normalize_iter_map_to_expr
+from compiler.arith.iterators.subspace_divide import subspace_divide
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import IterVar, PrimExpr, Range, Var, const, is_const_int
 from compiler.ir.expr.substitute import free_vars, substitute, uses_var

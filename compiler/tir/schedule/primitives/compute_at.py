@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from compiler.arith import Analyzer, IterMapLevel, eval_set
 from compiler.arith.int_set import IntervalSet, IntSet, union
-from compiler.arith.iterators import detect_iter_map, inverse_affine_iter_map
-from compiler.arith.linear import detect_linear_equation
+from compiler.arith.iterators.detect_iter_map import detect_iter_map
+from compiler.arith.iterators.inverse_affine_iter_map import inverse_affine_iter_map
+from compiler.arith.linear.detect_linear_equation import detect_linear_equation
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import IntImm, IterVar, PrimExpr, Range, Var, const, is_const_int
 from compiler.ir.expr.substitute import uses_var

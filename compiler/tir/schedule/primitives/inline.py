@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from compiler.arith import Analyzer, IterMapLevel, eval_set
-from compiler.arith.iterators import detect_iter_map, inverse_affine_iter_map
+from compiler.arith.iterators.detect_iter_map import detect_iter_map
+from compiler.arith.iterators.inverse_affine_iter_map import inverse_affine_iter_map
 from compiler.ir.expr.primexpr import And, IntImm, PrimExpr, Range, Var, is_const_int
 from compiler.ir.expr.substitute import free_vars, post_order_visit, substitute, values_of
 from compiler.ir.node import Node, rebuild

@@ -9,7 +9,7 @@ from math import gcd, prod
 import numpy as np
 
 from compiler.arith import Analyzer
-from compiler.arith.linear import detect_linear_equation
+from compiler.arith.linear.detect_linear_equation import detect_linear_equation
 from compiler.ir.expr.primexpr import IntImm, IterVar, PrimExpr, Var, const, is_const_int
 from compiler.ir.expr.substitute import free_vars, substitute
 from compiler.ir.node import rebuild

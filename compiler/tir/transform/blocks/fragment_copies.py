@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from compiler.arith import Analyzer
-from compiler.arith.linear import detect_linear_equation
+from compiler.arith.linear.detect_linear_equation import detect_linear_equation
 from compiler.ir.error import LoweringError
 from compiler.ir.expr.primexpr import (
     Call,

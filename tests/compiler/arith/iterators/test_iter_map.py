@@ -21,7 +21,9 @@ from compiler.arith import (
     normalize_iter_map_to_expr,
     normalize_to_iter_sum,
 )
-from compiler.arith.iterators import detect_iter_map, inverse_affine_iter_map, subspace_divide
+from compiler.arith.iterators.detect_iter_map import detect_iter_map
+from compiler.arith.iterators.inverse_affine_iter_map import inverse_affine_iter_map
+from compiler.arith.iterators.subspace_divide import subspace_divide
 from compiler.arith.linear.linear_form import NotLinearError, linear_form
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import And, IntImm, Or, PrimExpr, Ramp, Range, SizeVar, Var, const

@@ -11,7 +11,7 @@ from compiler.ir import IRModule
 from compiler.relay.analysis import post_order_visit
 from compiler.relay.operator import op_name
 from compiler.relay.transform import InferType, LazyGradientInit
-from compiler.relay.transform.derivatives import gradient
+from compiler.relay.transform.derivatives.gradient import gradient
 from tests.compiler.relay.transform.before_after import check_pass, check_stays
 
 
