@@ -92,7 +92,7 @@ DEFINITIONS = {
         )
     },
     "compiler.tir.layout.index_map": {"tvm.tir": "IndexMap"},
-    "compiler.tir.expr.intrin_registry": {"tvm.tir": "TensorIntrin"},
+    "compiler.tir.expressions.intrin_registry": {"tvm.tir": "TensorIntrin"},
     "compiler.tir.schedule": {
         "tvm.tir": ("BlockScope Schedule ScheduleDebugMask ScheduleError ScheduleState StmtSRef Trace")
     },

@@ -39,7 +39,7 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import Node
 from compiler.runtime.arrays.ndarray import numpy_dtype
 from compiler.te.program.kinds import callable_operators
-from compiler.tir.expr.builtin import IF_THEN_ELSE
+from compiler.tir.expressions.builtin import IF_THEN_ELSE
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate, AttrStmt, DeclBuffer, Evaluate, For, IfThenElse, SeqStmt

@@ -40,7 +40,7 @@ from compiler.tir.access_trace import (
 )
 from compiler.tir.analysis.features import features
 from compiler.tir.analysis.memory import calculate_allocated_bytes
-from compiler.tir.expr.builtin import THREAD_ALLREDUCE
+from compiler.tir.expressions.builtin import THREAD_ALLREDUCE
 from compiler.tir.printing.printer import script
 from compiler.tir.statements.function import PrimFunc
 

@@ -19,7 +19,7 @@ from compiler.runtime.modules.launches import MAX_LAUNCHES, DeviceMemory, Functi
 from compiler.target.codegen.source import source_code
 from compiler.target.target import Target
 from compiler.tir.analysis.memory import allocation_bytes
-from compiler.tir.expr.builtin import CALL_PACKED
+from compiler.tir.expressions.builtin import CALL_PACKED
 from compiler.tir.statements.allocations import pointer_scope
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate, AssertStmt, Evaluate, For, IfThenElse, LetStmt, While

@@ -16,7 +16,7 @@ from compiler.ir.module import IRModule
 from compiler.target.target import Target
 from compiler.te.lowering.to_tir import Argument
 from compiler.te.scheduling.schedule import Schedule
-from compiler.tir.expr.evaluation import numpy_dtype
+from compiler.tir.expressions.evaluation import numpy_dtype
 from compiler.tir.sanitizer import MAX_ACCESSES, SanitizerResult
 from compiler.tir.sanitizer import sanitize as sanitize_function
 from compiler.tir.statements.function import PrimFunc

@@ -14,7 +14,12 @@ _HOMES = {
     "compiler.runtime.arrays.params": ("load_param_dict", "save_param_dict"),
     "compiler.runtime.parallel.threads": ("num_threads",),
 }
-_MODULES = tuple(f"compiler.runtime.{name}" for name in ("module", "ndarray", "params", "vm"))
+_MODULES = (
+    "compiler.runtime.arrays.ndarray",
+    "compiler.runtime.arrays.params",
+    "compiler.runtime.modules.module",
+    "compiler.runtime.vm",
+)
 
 __all__ = [
     "Device",

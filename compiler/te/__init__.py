@@ -18,8 +18,8 @@ from compiler.te.lowering.specialized_condition import SpecializedCondition
 from compiler.te.scheduling import json_format as schedule_json  # noqa: F401  (says how schedules are saved)
 from compiler.te.scheduling.schedule import Schedule, create_schedule
 from compiler.te.scheduling.stage import Stage
-from compiler.tir.expr.op import *  # noqa: F403
-from compiler.tir.expr.op import __all__ as _expression_names
+from compiler.tir.expressions.op import *  # noqa: F403
+from compiler.tir.expressions.op import __all__ as _expression_names
 from compiler.tir.layout.index_map import AXIS_SEPARATOR
 
 __all__ = [

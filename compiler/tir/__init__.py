@@ -51,9 +51,9 @@ from compiler.ir.expr.primexpr import AnyDim as Any
 from compiler.ir.extension import public_module
 from compiler.ir.op import CallEffectKind
 from compiler.tir import analysis
-from compiler.tir.expr import device_ops  # noqa: F401  (registers its operators)
-from compiler.tir.expr import op as _op
-from compiler.tir.expr.op import *  # noqa: F403
+from compiler.tir.expressions import device_ops  # noqa: F401  (registers its operators)
+from compiler.tir.expressions import op as _op
+from compiler.tir.expressions.op import *  # noqa: F403
 from compiler.tir.layout.data_layout import BijectiveLayout, Layout, bijective_layout, layout
 from compiler.tir.printing import printer
 from compiler.tir.statements import stmt_functor

@@ -15,7 +15,7 @@ import numpy as np
 
 from compiler.ir.error import ArgumentError, counted
 from compiler.ir.expr.primexpr import PrimExpr, Var
-from compiler.tir.expr.evaluation import Array, DivisionByZero, Value, Values, cast_value, numpy_dtype
+from compiler.tir.expressions.evaluation import Array, DivisionByZero, Value, Values, cast_value, numpy_dtype
 from compiler.tir.printing.python_expression import AssertionFailed, FunctionReturn, PythonExpression
 from compiler.tir.printing.python_source import PythonSource
 from compiler.tir.statements.buffer import Buffer

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from compiler.ir.error import ArgumentError, counted, show
 from compiler.ir.expr.primexpr import ExprLike, IntImm, PrimExpr, StringImm, Var, as_exprs, const, convert
 from compiler.ir.types import PointerType, PrimType
-from compiler.tir.expr.builtin import likely
+from compiler.tir.expressions.builtin import likely
 from compiler.tir.statements.buffer import Buffer, BufferLoad
 from compiler.tir.statements.decl_buffer import decl_buffer
 from compiler.tir.statements.stmt import (

@@ -1,7 +1,7 @@
 """What the operators of graphs take for the largest and the smallest: a NaN, where there is one, as NumPy does.
 
 TE's own ``te.max`` and ``te.min``, and TOPI's functions made of them, compare: see
-:mod:`compiler.tir.expr.not_a_number`.
+:mod:`compiler.tir.expressions.not_a_number`.
 """
 
 from __future__ import annotations

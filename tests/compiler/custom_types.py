@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from compiler.ir import dtype as dt
 from compiler.runtime.modules.packed_func import list_global_func_names, remove_global_func
-from compiler.tir.expr import datatype
+from compiler.tir.expressions import datatype
 
 MYFLOAT = "custom[myfloat]32"
 """Single precision in disguise: what it computes is what single precision computes."""

@@ -24,8 +24,8 @@ from compiler.relay.operator import op_name
 from compiler.relay.ty import TensorType, tensor_types
 from compiler.runtime.modules.module import ENTRY
 from compiler.target.virtual_device import CompilationConfig
-from compiler.tir.expr.builtin import reinterpret
-from compiler.tir.expr.named_calls import call_extern, call_packed
+from compiler.tir.expressions.builtin import reinterpret
+from compiler.tir.expressions.named_calls import call_extern, call_packed
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.statements.constant_memory import AllocateConst
 from compiler.tir.statements.decl_buffer import decl_buffer

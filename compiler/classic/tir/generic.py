@@ -2,7 +2,7 @@
 
 from compiler.ir.expr.coercion import cast as _cast
 from compiler.ir.expr.primexpr import ExprLike, PrimExpr
-from compiler.tir.expr.arithmetic import add, div, floordiv, multiply, subtract
+from compiler.tir.expressions.arithmetic import add, div, floordiv, multiply, subtract
 
 __all__ = ["add", "cast", "divide", "floordiv", "multiply", "subtract"]
 

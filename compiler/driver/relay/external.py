@@ -30,7 +30,7 @@ from compiler.relay.ty import tensor_types
 from compiler.runtime.modules.module import Module
 from compiler.runtime.modules.packed_func import get_global_func
 from compiler.te.definition.tensor import Tensor
-from compiler.tir.expr.named_calls import call_packed
+from compiler.tir.expressions.named_calls import call_packed
 
 __all__ = ["compiled_here", "with_external_code"]
 

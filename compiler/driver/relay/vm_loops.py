@@ -46,7 +46,7 @@ from compiler.relay.function import Function
 from compiler.relay.operator import RelayOp
 from compiler.relay.ty import TensorType, TupleType
 from compiler.runtime.arrays.ndarray import NDArray
-from compiler.tir.expr.builtin import address_of
+from compiler.tir.expressions.builtin import address_of
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.statements.decl_buffer import decl_buffer
 from compiler.tir.statements.function import PrimFunc

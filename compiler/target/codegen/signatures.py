@@ -17,7 +17,7 @@ from compiler.ir.functor import Visitor
 from compiler.ir.memory import ALIGNMENT
 from compiler.ir.node import Node
 from compiler.runtime.modules.signature import Parameter, Signature, SizeNames
-from compiler.tir.expr import builtin
+from compiler.tir.expressions import builtin
 from compiler.tir.statements.buffer import AUTO_BROADCAST, Buffer, BufferLoad
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import BufferStore, For, ForKind

@@ -28,7 +28,7 @@ from compiler.te.autodiff.zero_elimination import iterations_that_read
 from compiler.te.definition.compute_body import substitute_body
 from compiler.te.definition.operation import ComputeOp, compute, domain
 from compiler.te.definition.tensor import Tensor
-from compiler.tir.expr import op as tir
+from compiler.tir.expressions import op as tir
 
 __all__ = ["vector_jacobian_product"]
 

@@ -24,8 +24,8 @@ from compiler.ir.expr.primexpr import (
 )
 from compiler.ir.functor import Functor
 from compiler.ir.node import Node
-from compiler.tir.expr import op as tir
-from compiler.tir.expr.builtin import IF_THEN_ELSE
+from compiler.tir.expressions import op as tir
+from compiler.tir.expressions.builtin import IF_THEN_ELSE
 
 __all__ = ["differential"]
 

@@ -12,7 +12,7 @@ from compiler.te.autodiff.tensors import axis_names
 from compiler.te.definition.compute_body import reducer_at
 from compiler.te.definition.operation import ComputeOp, compute, domain
 from compiler.te.definition.tensor import Tensor
-from compiler.tir.expr import op as tir
+from compiler.tir.expressions import op as tir
 
 __all__ = ["is_sum", "share_of_source", "share_of_start"]
 

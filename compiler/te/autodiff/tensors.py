@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from compiler.ir.expr.primexpr import PrimExpr, Var, const
 from compiler.te.definition.operation import compute
 from compiler.te.definition.tensor import Tensor
-from compiler.tir.expr import op as tir
+from compiler.tir.expressions import op as tir
 
 __all__ = ["axis_names", "identity", "sum_of", "zeros"]
 

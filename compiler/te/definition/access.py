@@ -43,8 +43,8 @@ from compiler.ir.origin import user_frame
 from compiler.ir.structural import structural_equal
 from compiler.te.definition.compute_body import map_body, reads_tensors
 from compiler.te.definition.tensor import Tensor
-from compiler.tir.expr.builtin import IF_THEN_ELSE, if_then_else
-from compiler.tir.expr.op import all as all_of
+from compiler.tir.expressions.builtin import IF_THEN_ELSE, if_then_else
+from compiler.tir.expressions.op import all as all_of
 
 __all__ = ["BoundsWarning", "OutsideRead", "keep_inside"]
 

@@ -14,7 +14,7 @@ from compiler.ir.node import node
 from compiler.ir.origin import derived_from, mint_source
 from compiler.te.definition.tag import current_tag
 from compiler.te.definition.tensor import Operation, Tensor
-from compiler.tir.expr.builtin import tvm_tuple
+from compiler.tir.expressions.builtin import tvm_tuple
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.statements.decl_buffer import decl_buffer
 from compiler.tir.statements.function import PrimFunc

@@ -27,7 +27,7 @@ from compiler.ir.origin import derived_from, mint_source
 from compiler.te.definition.operation import ComputeOp, PlaceholderOp, domain
 from compiler.te.definition.tag import current_tag
 from compiler.te.definition.tensor import Operation, Tensor
-from compiler.tir.expr.builtin import IF_THEN_ELSE
+from compiler.tir.expressions.builtin import IF_THEN_ELSE
 
 if TYPE_CHECKING:
     from compiler.arith.int_set import IntervalSet

@@ -12,8 +12,8 @@ from compiler.ir.structural import structural_equal
 from compiler.te.definition.axis import reduce_axis
 from compiler.te.definition.operation import compute, placeholder
 from compiler.te.definition.tensor import Tensor
-from compiler.tir.expr import reducer
-from compiler.tir.expr.reducer import ScalarReducer
+from compiler.tir.expressions import reducer
+from compiler.tir.expressions.reducer import ScalarReducer
 from compiler.tir.schedule.facts.reducers import reduction_of
 from compiler.tir.statements.block import Block, BlockRealize
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from compiler.ir.expr.primexpr import Call, CommReducer, IntImm, PrimExpr, Range, Var, const
 from compiler.ir.expr.substitute import substitute
-from compiler.tir.expr.builtin import THREAD_ALLREDUCE, if_then_else, reinterpret
+from compiler.tir.expressions.builtin import THREAD_ALLREDUCE, if_then_else, reinterpret
 from compiler.tir.statements.buffer import Buffer, BufferLoad
 from compiler.tir.statements.decl_buffer import decl_buffer
 from compiler.tir.statements.producer_stmt import BufferRealize

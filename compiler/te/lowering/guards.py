@@ -11,8 +11,8 @@ from compiler.te.definition.operation import domain
 from compiler.te.lowering.message_passing import axes_to_guard
 from compiler.te.relations.relation import Domains, Values
 from compiler.te.scheduling.stage_state import StageState
-from compiler.tir.expr.builtin import if_then_else
-from compiler.tir.expr.op import all as all_of
+from compiler.tir.expressions.builtin import if_then_else
+from compiler.tir.expressions.op import all as all_of
 
 __all__ = ["bound_predicates", "guarded_condition"]
 

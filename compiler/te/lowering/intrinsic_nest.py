@@ -18,7 +18,7 @@ from compiler.te.lowering.loop_nest import LoopNest, StageLoops, by_var, guarded
 from compiler.te.lowering.message_passing import derived_axes, pass_up_index
 from compiler.te.lowering.tensorize import check_match, infer_tensorized_region, tensorized_loop
 from compiler.te.relations.relation import Values
-from compiler.tir.expr.op import any as any_of
+from compiler.tir.expressions.op import any as any_of
 from compiler.tir.statements.buffer import Buffer
 from compiler.tir.statements.producer_stmt import ProducerStore
 from compiler.tir.statements.stmt import For, ForKind, IfThenElse, Stmt, seq

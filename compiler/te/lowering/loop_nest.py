@@ -20,7 +20,7 @@ from compiler.te.relations.relation import Domains, Values
 from compiler.te.scheduling.primitives import line_of
 from compiler.te.scheduling.stage import IterVarAttr, Stage
 from compiler.te.scheduling.storage import is_virtual, owned_by_thread
-from compiler.tir.expr.builtin import likely
+from compiler.tir.expressions.builtin import likely
 from compiler.tir.statements.stmt import THREAD_KEYS, AttrStmt, For, ForKind, IfThenElse, LetStmt, Stmt, seq
 
 __all__ = ["ComputeNest", "LoopNest", "StageLoops", "WithAttached", "by_var", "guarded"]

@@ -29,7 +29,7 @@ from compiler.te.definition.tensor_intrin import TensorIntrin
 from compiler.te.lowering.message_passing import pass_up_domain
 from compiler.te.relations.relation import Domains, Sets
 from compiler.te.scheduling.stage import Stage
-from compiler.tir.expr.builtin import IF_THEN_ELSE
+from compiler.tir.expressions.builtin import IF_THEN_ELSE
 
 __all__ = ["TensorizedRegion", "check_match", "infer_tensorized_region", "matched_body", "tensorized_loop"]
 

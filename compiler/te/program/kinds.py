@@ -51,8 +51,8 @@ from compiler.ir.node import Node
 from compiler.ir.op import Op, registered_ops
 from compiler.te.definition.tensor import Tensor
 from compiler.te.program.format import ProgramError
-from compiler.tir.expr import op as intrinsics
-from compiler.tir.expr.builtin import CLZ, IF_THEN_ELSE, REINTERPRET
+from compiler.tir.expressions import op as intrinsics
+from compiler.tir.expressions.builtin import CLZ, IF_THEN_ELSE, REINTERPRET
 
 __all__ = ["KINDS", "FieldType", "Kind", "callable_operators"]
 

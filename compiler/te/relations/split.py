@@ -13,7 +13,7 @@ from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr.primexpr import ExprLike, IntImm, IterVar, PrimExpr, Range, convert
 from compiler.te.relations.relation import Relation
 from compiler.te.scheduling.stage_state import StageState, stage_primitive
-from compiler.tir.expr.op import ceildiv
+from compiler.tir.expressions.op import ceildiv
 
 __all__ = ["Split", "split"]
 

@@ -17,7 +17,7 @@ from compiler.te.lowering.guards import guarded_condition
 from compiler.te.lowering.loop_layout import Layout, loop_layout
 from compiler.te.scheduling.stage import Stage
 from compiler.te.scheduling.state import ScheduleState
-from compiler.tir.expr.builtin import if_then_else
+from compiler.tir.expressions.builtin import if_then_else
 
 __all__ = ["Readers", "Tensors", "cache_read", "cache_write"]
 

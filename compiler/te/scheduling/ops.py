@@ -25,7 +25,7 @@ from compiler.te.lowering.tensorize import tensorized_loop
 from compiler.te.scheduling.schedule import Schedule
 from compiler.te.scheduling.stage import AttachType, Stage
 from compiler.te.scheduling.storage import storage_scope
-from compiler.tir.expr.builtin import tvm_tuple
+from compiler.tir.expressions.builtin import tvm_tuple
 from compiler.tir.statements.producer_stmt import ProducerRealize, ProducerStore
 from compiler.tir.statements.stmt import THREAD_KEYS, AttrStmt, Stmt, seq
 

@@ -21,7 +21,7 @@ from compiler.te.lowering.message_passing import (
 from compiler.te.relations.relation import Domains
 from compiler.te.scheduling.stage import Stage
 from compiler.te.scheduling.state import ScheduleState
-from compiler.tir.expr.builtin import if_then_else, likely
+from compiler.tir.expressions.builtin import if_then_else, likely
 
 __all__ = ["factor_reduction"]
 

@@ -18,7 +18,7 @@ from compiler.ir.expr.substitute import post_order_visit
 from compiler.ir.functor import Mutator
 from compiler.ir.node import Node
 from compiler.ir.origin import derived_from
-from compiler.tir.expr.builtin import IF_THEN_ELSE
+from compiler.tir.expressions.builtin import IF_THEN_ELSE
 
 __all__ = ["shared_values_named"]
 

@@ -46,8 +46,8 @@ from compiler.te.program import NotExpressible
 from compiler.te.program.kinds import callable_operators
 from compiler.te.script.names import Names
 from compiler.te.script.reducers import Reducers
-from compiler.tir.expr.builtin import REINTERPRET
-from compiler.tir.expr.reducer import max_value, min_value
+from compiler.tir.expressions.builtin import REINTERPRET
+from compiler.tir.expressions.reducer import max_value, min_value
 
 __all__ = ["ExpressionWriter", "tuple_text"]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from compiler.ir.expr.primexpr import Add, BinaryOp, CommReducer, Max, Min, Mul, PrimExpr, const
 from compiler.ir.structural import structural_equal
 from compiler.te.script.names import Names
-from compiler.tir.expr.reducer import max_value, min_value
+from compiler.tir.expressions.reducer import max_value, min_value
 
 __all__ = ["Reducers"]
 

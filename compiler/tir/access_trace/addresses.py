@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from compiler.ir.memory import ALIGNMENT
 from compiler.tir.access_trace.recording import AccessTrace, Memory
-from compiler.tir.expr.evaluation import numpy_dtype
+from compiler.tir.expressions.evaluation import numpy_dtype
 
 __all__ = ["addresses", "lines_touched"]
 

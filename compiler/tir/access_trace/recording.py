@@ -13,7 +13,7 @@ from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import IntImm, PrimExpr, Var
 from compiler.ir.module import IRModule
 from compiler.ir.printing.text import Line
-from compiler.tir.expr.evaluation import Array, Value
+from compiler.tir.expressions.evaluation import Array, Value
 from compiler.tir.interpreter import interpret
 from compiler.tir.printing import printer
 from compiler.tir.printing.python_source import PythonSource

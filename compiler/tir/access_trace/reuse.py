@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from compiler.tir.access_trace.addresses import lines_touched
 from compiler.tir.access_trace.recording import AccessTrace
-from compiler.tir.expr.evaluation import numpy_dtype
+from compiler.tir.expressions.evaluation import numpy_dtype
 
 __all__ = ["COLD", "Footprint", "footprints", "reuse_distances", "stack_distances"]
 

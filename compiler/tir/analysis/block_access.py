@@ -14,7 +14,7 @@ from compiler.ir.expr.substitute import free_vars, post_order_visit, substitute
 from compiler.ir.functor import Visitor
 from compiler.ir.op import Op
 from compiler.tir.analysis.conditional_domains import domains_where
-from compiler.tir.expr.builtin import IF_THEN_ELSE
+from compiler.tir.expressions.builtin import IF_THEN_ELSE
 from compiler.tir.statements.block import Block, BlockRealize, MatchBufferRegion
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
 from compiler.tir.statements.stmt import For, IfThenElse, LetStmt, Stmt

@@ -18,7 +18,7 @@ from compiler.ir.expr.primexpr import EQ, LT, NE, And, Not, Or, PrimExpr, Var
 from compiler.ir.expr.substitute import post_order_visit, substitute, uses_var
 from compiler.ir.functor import Mutator
 from compiler.tir.analysis.buffer_writes import Access, access_of, axes_of, equations, writes_of
-from compiler.tir.expr.op import all as all_of
+from compiler.tir.expressions.op import all as all_of
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.statements.stmt import BlockRealize, For, ForKind, Stmt
 

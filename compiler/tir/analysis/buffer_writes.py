@@ -13,7 +13,7 @@ from compiler.ir.expr.substitute import free_vars, substitute
 from compiler.ir.functor import Visitor
 from compiler.ir.node import Node
 from compiler.tir.analysis.side_effect import has_effect
-from compiler.tir.expr.op import all as all_of
+from compiler.tir.expressions.op import all as all_of
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.statements.stmt import AttrStmt, BlockRealize, For, IfThenElse, LetStmt, Stmt, While
 

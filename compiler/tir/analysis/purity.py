@@ -6,7 +6,7 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import Call, Var
 from compiler.ir.functor import Visitor
 from compiler.ir.op import CallEffect, Op
-from compiler.tir.expr.builtin import RET
+from compiler.tir.expressions.builtin import RET
 from compiler.tir.statements.block import Block
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate, BufferStore

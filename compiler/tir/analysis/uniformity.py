@@ -8,7 +8,7 @@ from typing import NamedTuple
 from compiler.ir.expr.primexpr import Call, PrimExpr, StringImm, Var
 from compiler.ir.functor import Visitor
 from compiler.tir.analysis.thread_axes import is_thread, launch_of
-from compiler.tir.expr.builtin import STORAGE_SYNC
+from compiler.tir.expressions.builtin import STORAGE_SYNC
 from compiler.tir.statements.allocations import pointer_scope
 from compiler.tir.statements.buffer import BufferLoad
 from compiler.tir.statements.stmt import (

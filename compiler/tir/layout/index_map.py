@@ -32,7 +32,7 @@ from compiler.ir.expr.primexpr import (
 from compiler.ir.functor import Functor
 from compiler.ir.node import Node, node
 from compiler.runtime.arrays.ndarray import NDArray, array
-from compiler.tir.expr.evaluation import Value, operation
+from compiler.tir.expressions.evaluation import Value, operation
 from compiler.tir.layout.index_map_inverse import bijective_inverse, image, image_ranges, image_shape, injective_inverse
 
 __all__ = ["AXIS_SEPARATOR", "IndexMap"]

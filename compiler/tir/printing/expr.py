@@ -55,7 +55,7 @@ from compiler.ir.node import Node
 from compiler.ir.op import Op
 from compiler.ir.printing.text import TextBuilder
 from compiler.ir.scriptable import ScriptOptions
-from compiler.tir.expr.call_types import call_dtype
+from compiler.tir.expressions.call_types import call_dtype
 from compiler.tir.layout.index_map import IndexMap
 from compiler.tir.printing.literals import float_text, int_text, string_text
 from compiler.tir.printing.scope import Named, Names

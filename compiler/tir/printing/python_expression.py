@@ -40,8 +40,8 @@ from compiler.ir.expr.primexpr import (
 from compiler.ir.functor import Functor
 from compiler.ir.op import Op
 from compiler.runtime.modules import packed_call
-from compiler.tir.expr import builtin, evaluation
-from compiler.tir.expr.evaluation import Value, Values, numpy_dtype
+from compiler.tir.expressions import builtin, evaluation
+from compiler.tir.expressions.evaluation import Value, Values, numpy_dtype
 from compiler.tir.statements import memory
 from compiler.tir.trace import CALL_TRACE_PACKED
 

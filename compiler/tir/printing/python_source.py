@@ -15,7 +15,7 @@ from compiler.ir import dtype as dt
 from compiler.ir.error import BoundError, BuildError, counted
 from compiler.ir.expr.primexpr import IntImm, IterVar, PrimExpr, Ramp, Var, const, is_const_int
 from compiler.ir.node import rebuild
-from compiler.tir.expr.evaluation import Array, ElementType, Values, numpy_dtype
+from compiler.tir.expressions.evaluation import Array, ElementType, Values, numpy_dtype
 from compiler.tir.printing.python_expression import PythonExpression
 from compiler.tir.statements import memory
 from compiler.tir.statements.block import (

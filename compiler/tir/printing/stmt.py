@@ -14,7 +14,7 @@ from compiler.ir.printing.text import TextBuilder
 from compiler.ir.scriptable import ScriptOptions
 from compiler.ir.structural import structural_equal
 from compiler.ir.types import PointerType, PrimType
-from compiler.tir.expr.builtin import RET
+from compiler.tir.expressions.builtin import RET
 from compiler.tir.printing.expr import DEFAULT_OPTIONS, ExprPrinter
 from compiler.tir.printing.literals import declaration_text, float_text, handle_text, string_text
 from compiler.tir.printing.scope import Definitions, Named, Names, layout_fields

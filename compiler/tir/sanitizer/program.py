@@ -13,7 +13,7 @@ from compiler.ir.expr.primexpr import Var
 from compiler.ir.expr.substitute import free_vars
 from compiler.tir.analysis.memory import used_buffers
 from compiler.tir.analysis.thread_axes import launch_of
-from compiler.tir.expr.evaluation import Array, Value, numpy_dtype
+from compiler.tir.expressions.evaluation import Array, Value, numpy_dtype
 from compiler.tir.interpreter import bind_arguments
 from compiler.tir.printing.python_expression import FunctionReturn, PythonExpression
 from compiler.tir.printing.python_source import PythonSource

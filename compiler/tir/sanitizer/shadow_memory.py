@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from compiler.ir.node import Node
 from compiler.ir.origin import user_line
-from compiler.tir.expr.evaluation import Array, ElementType
+from compiler.tir.expressions.evaluation import Array, ElementType
 from compiler.tir.sanitizer.reports import Site
 from compiler.tir.statements.memory import Access
 

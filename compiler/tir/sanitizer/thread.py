@@ -9,7 +9,7 @@ import numpy as np
 
 from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import IntImm, Var, is_const_int
-from compiler.tir.expr.evaluation import Array, ElementType, Value, numpy_dtype
+from compiler.tir.expressions.evaluation import Array, ElementType, Value, numpy_dtype
 from compiler.tir.sanitizer.reports import Fault, Report, SanitizerResult
 from compiler.tir.sanitizer.shadow_memory import Event, Place, ShadowMemory, Timeline
 from compiler.tir.statements.allocations import pointer_scope

@@ -9,8 +9,8 @@ from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
 from compiler.ir.expr.primexpr import Call, PrimExpr, Var
 from compiler.tir.analysis.uniformity import is_barrier
-from compiler.tir.expr.device_ops import ATOMIC_ADD
-from compiler.tir.expr.evaluation import Value
+from compiler.tir.expressions.device_ops import ATOMIC_ADD
+from compiler.tir.expressions.evaluation import Value
 from compiler.tir.printing.python_source import MAX_NESTED_LOOPS, PythonSource
 from compiler.tir.sanitizer.shadow_memory import Place
 from compiler.tir.statements import memory

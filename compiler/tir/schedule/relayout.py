@@ -9,7 +9,7 @@ from compiler.ir.expr.primexpr import IterVar, Not, Or, PrimExpr, Range, Var, ca
 from compiler.ir.expr.substitute import free_vars, post_order_visit, substitute
 from compiler.ir.node import Node, rebuild
 from compiler.ir.origin import current_span, derived_from
-from compiler.tir.expr.op import assume, if_then_else
+from compiler.tir.expressions.op import assume, if_then_else
 from compiler.tir.layout.index_map import IndexMap
 from compiler.tir.schedule.buffers import ReplaceBuffers, inserted, statements_of
 from compiler.tir.schedule.error import refuse

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compiler.ir.expr.primexpr import IntImm
-from compiler.tir.expr.intrin_registry import TensorIntrin
+from compiler.tir.expressions.intrin_registry import TensorIntrin
 from compiler.tir.schedule.facts.loop_mapping import get_tensorize_loop_mapping
 from compiler.tir.schedule.random_variables import BlockRV, LoopRV
 from compiler.tir.statements.function import PrimFunc

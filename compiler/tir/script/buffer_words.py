@@ -16,7 +16,7 @@ from compiler.ir.expr.primexpr import (
     convert,
 )
 from compiler.ir.types import PointerType, PrimType
-from compiler.tir.expr.builtin import PREFETCH
+from compiler.tir.expressions.builtin import PREFETCH
 from compiler.tir.script.definitions import (
     BufferDeclaration,
     Declaration,

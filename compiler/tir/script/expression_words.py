@@ -24,7 +24,7 @@ from compiler.ir.expr.primexpr import (
 from compiler.ir.expr.primexpr import Range as RangeNode
 from compiler.ir.expr.primexpr import Shuffle as ShuffleNode
 from compiler.ir.expr.primexpr import cast as cast_expr
-from compiler.tir.expr.arithmetic import ceildiv
+from compiler.tir.expressions.arithmetic import ceildiv
 from compiler.tir.layout.index_map import IndexMap
 from compiler.tir.script.definitions import Declaration, extent_between
 from compiler.tir.statements.stmt import Stmt

@@ -32,7 +32,7 @@ from compiler.ir.expr.primexpr import (
 )
 from compiler.ir.op import Op
 from compiler.ir.origin import derived_from, mint_location
-from compiler.tir.expr.builtin import IF_THEN_ELSE
+from compiler.tir.expressions.builtin import IF_THEN_ELSE
 from compiler.tir.script import expression_words
 from compiler.tir.script.definitions import BufferSlice, Declaration, Scope
 from compiler.tir.script.macros import Macro

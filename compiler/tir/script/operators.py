@@ -43,7 +43,7 @@ from compiler.ir.expr.primexpr import (
     match_types,
 )
 from compiler.ir.op import Op
-from compiler.tir.expr.call_types import call_dtype
+from compiler.tir.expressions.call_types import call_dtype
 
 __all__ = [
     "BINARY", "BITWISE", "COMPARISONS", "FOLDING_FUNCTIONS", "FUNCTIONS", "PYTHON_COMPARISONS", "PYTHON_OPERATORS",

@@ -10,7 +10,7 @@ from compiler.ir import dtype as dt
 from compiler.ir.error import show
 from compiler.ir.expr.primexpr import Broadcast, Call, PrimExpr, Var, cast, const, convert, is_const_int
 from compiler.ir.types import PointerType, PrimType
-from compiler.tir.expr.builtin import IF_THEN_ELSE
+from compiler.tir.expressions.builtin import IF_THEN_ELSE
 from compiler.tir.script import expression_words
 from compiler.tir.script.expressions import Expressions
 from compiler.tir.script.operators import Value

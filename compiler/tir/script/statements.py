@@ -9,7 +9,7 @@ from functools import reduce
 from compiler.ir import dtype as dt
 from compiler.ir.error import counted, show
 from compiler.ir.expr.primexpr import Call, FloatImm, IntImm, IterVar, PrimExpr, Range, Var, cast, convert
-from compiler.tir.expr.builtin import RET
+from compiler.tir.expressions.builtin import RET
 from compiler.tir.script.block_statements import BlockStatements
 from compiler.tir.script.blocks import AllocatedBuffer, AxisDeclaration, BlockFact, BlockScope, InitScope
 from compiler.tir.script.definitions import (

@@ -27,7 +27,7 @@ from compiler.ir.expr.primexpr import (
 )
 from compiler.ir.extension import extension_point
 from compiler.ir.op import CallEffectKind, registered_ops
-from compiler.tir.expr import op as _ops
+from compiler.tir.expressions import op as _ops
 from compiler.tir.script.blocks import *  # noqa: F403
 from compiler.tir.script.blocks import __all__ as _blocks
 from compiler.tir.script.buffer_words import *  # noqa: F403

@@ -9,7 +9,7 @@ from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr.primexpr import Broadcast, ExprLike, IntImm, PrimExpr, Var, as_exprs, const, convert
 from compiler.ir.types import PointerType
-from compiler.tir.expr.builtin import if_then_else
+from compiler.tir.expressions.builtin import if_then_else
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.statements.statement import Stmt
 from compiler.tir.statements.stmt import IfThenElse

@@ -15,7 +15,7 @@ from compiler.ir.error import BoundError, TVMError
 from compiler.ir.expr.primexpr import wrap_int
 from compiler.runtime.arrays.ndarray import NDArray
 from compiler.runtime.device import cpu
-from compiler.tir.expr.evaluation import Array, ElementType, Value, numpy_dtype
+from compiler.tir.expressions.evaluation import Array, ElementType, Value, numpy_dtype
 from compiler.tir.statements.buffer import Buffer
 
 Indices: TypeAlias = tuple[Value, ...]

@@ -12,7 +12,7 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.side_effect import has_effect, is_pure
-from compiler.tir.expr.builtin import ASSUME, is_call
+from compiler.tir.expressions.builtin import ASSUME, is_call
 from compiler.tir.statements.buffer import BufferLoad
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import (

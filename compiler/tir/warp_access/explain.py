@@ -13,8 +13,8 @@ from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node
 from compiler.tir.analysis.thread_axes import launch_of
-from compiler.tir.expr.builtin import IF_THEN_ELSE
-from compiler.tir.expr.evaluation import Array
+from compiler.tir.expressions.builtin import IF_THEN_ELSE
+from compiler.tir.expressions.evaluation import Array
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import AttrStmt, For, IfThenElse, LetStmt, Stmt

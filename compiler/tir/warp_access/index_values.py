@@ -34,7 +34,7 @@ from compiler.ir.expr.primexpr import (
 )
 from compiler.ir.functor import Functor
 from compiler.ir.node import Node
-from compiler.tir.expr.evaluation import Array
+from compiler.tir.expressions.evaluation import Array
 
 __all__ = ["DataDependentError", "IndexValues"]
 

@@ -9,7 +9,7 @@ from math import prod
 import numpy as np
 
 from compiler.ir.expr.primexpr import PrimExpr, Ramp, Var
-from compiler.tir.expr.evaluation import Array
+from compiler.tir.expressions.evaluation import Array
 from compiler.tir.statements.stmt import LetStmt
 from compiler.tir.warp_access.index_values import IndexValues
 from compiler.tir.warp_access.transactions import Addresses

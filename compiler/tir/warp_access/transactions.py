@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from compiler.tir.expr.evaluation import Array
+from compiler.tir.expressions.evaluation import Array
 
 __all__ = ["BANKS", "SECTOR", "Addresses", "Pattern", "bank_ways", "pattern_of", "sectors"]
 

@@ -60,8 +60,8 @@ from compiler.ir.expr.primexpr import (
     const,
 )
 from compiler.ir.expr.substitute import substitute
-from compiler.tir.expr.op import all as all_of
-from compiler.tir.expr.op import likely
+from compiler.tir.expressions.op import all as all_of
+from compiler.tir.expressions.op import likely
 from tests.compiler.arith.expressions import ASSIGNMENTS, INTEGERS, RANGES, VARIABLES, evaluate, examples, written
 
 x, y, z, w = VARIABLES

@@ -44,9 +44,9 @@ from compiler.ir.expr.primexpr import (
 from compiler.ir.expr.substitute import post_order_visit, substitute
 from compiler.ir.origin import derived_from
 from compiler.ir.structural import assert_structural_equal, structural_equal
-from compiler.tir.expr.math import ceil, log2
-from compiler.tir.expr.op import all as all_of
-from compiler.tir.expr.op import if_then_else, likely, truncdiv, truncmod
+from compiler.tir.expressions.math import ceil, log2
+from compiler.tir.expressions.op import all as all_of
+from compiler.tir.expressions.op import if_then_else, likely, truncdiv, truncmod
 from compiler.tir.statements.decl_buffer import decl_buffer
 from tests.compiler.arith.expressions import (
     ASSIGNMENTS,

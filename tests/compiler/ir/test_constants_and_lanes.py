@@ -12,7 +12,7 @@ from compiler.ir import IRModule, structural_equal
 from compiler.ir.error import ArgumentError, DTypeError, TVMError
 from compiler.ir.expr.coercion import cast, const
 from compiler.ir.expr.primexpr import Broadcast, Cast, FloatImm, IntImm, Ramp, StringImm, Var
-from compiler.tir.expr.reducer import max_value
+from compiler.tir.expressions.reducer import max_value
 
 
 @pytest.mark.parametrize(("dtype", "largest"), [("float16", 65504.0), ("e4m3_float8", 448.0), ("e5m2_float8", 57344.0)])

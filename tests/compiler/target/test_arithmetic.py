@@ -14,7 +14,7 @@ from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
 from compiler.ir.expr import primexpr as pe
 from compiler.ir.expr.primexpr import Cast, Not, PrimExpr, Select
-from compiler.tir.expr import op
+from compiler.tir.expressions import op
 from tests.compiler.target.kernels import evaluate
 
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]

@@ -9,7 +9,7 @@ from compiler.target.assembly_summary import _INSTRUCTION
 from compiler.target.assembly_targets import assembly_targets
 from compiler.target.codegen.llvm import assembly_summary, codegen
 from compiler.target.instruction_kinds import KINDS, architecture_of, instruction_kind
-from compiler.tir.expr import op
+from compiler.tir.expressions import op
 from tests.compiler.target.kernels import elementwise
 
 

@@ -16,7 +16,7 @@ from compiler.ir.module import IRModule
 from compiler.ir.op import CallEffect, Op, registered_ops
 from compiler.target.codegen.llvm.intrinsics import INTRINSICS
 from compiler.target.codegen.llvm.selection.vector_math import VECTOR_FUNCTIONS
-from compiler.tir.expr import builtin, named_calls, op
+from compiler.tir.expressions import builtin, named_calls, op
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Evaluate
 from tests.compiler.target.kernels import compile_module, elementwise, evaluate

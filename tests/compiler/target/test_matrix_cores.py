@@ -12,7 +12,7 @@ import compiler as tvm
 from compiler.classic.tir.intrinsics import mfma, rocm
 from compiler.ir.error import ArgumentError, BuildError
 from compiler.ir.module import IRModule
-from compiler.tir.expr.intrin_registry import TensorIntrin
+from compiler.tir.expressions.intrin_registry import TensorIntrin
 from compiler.tir.schedule import Schedule
 from compiler.tir.script import from_source
 

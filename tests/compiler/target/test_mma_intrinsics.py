@@ -15,7 +15,7 @@ from compiler.driver.sanitize import sanitize
 from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
 from compiler.target.cuda_tools import compile_cuda, missing_tools
-from compiler.tir.expr.intrin_registry import TensorIntrin
+from compiler.tir.expressions.intrin_registry import TensorIntrin
 from compiler.tir.layout.matrix_fragments import fragment_element, fragment_place
 from compiler.tir.schedule import Schedule
 

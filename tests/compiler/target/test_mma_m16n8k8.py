@@ -7,7 +7,7 @@ from compiler import te
 from compiler.classic.tir.intrinsics import cuda
 from compiler.driver.emulate import emulate
 from compiler.runtime.arrays.ndarray import array
-from compiler.tir.expr.intrin_registry import TensorIntrin
+from compiler.tir.expressions.intrin_registry import TensorIntrin
 from compiler.tir.schedule import Schedule
 
 

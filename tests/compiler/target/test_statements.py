@@ -11,7 +11,7 @@ from compiler.ir.expr.primexpr import Broadcast, IterVar, PrimExpr, Ramp, Range,
 from compiler.ir.instrument import CodeForm, Instrument, instrumented
 from compiler.runtime.arrays.ndarray import array, empty
 from compiler.runtime.parallel.threads import set_num_threads
-from compiler.tir.expr import op
+from compiler.tir.expressions import op
 from compiler.tir.statements.buffer import Buffer, BufferLoad
 from compiler.tir.statements.decl_buffer import decl_buffer
 from compiler.tir.statements.stmt import (

@@ -27,8 +27,8 @@ from compiler.ir.expr.primexpr import (
     convert,
 )
 from compiler.ir.types import PointerType, PrimType
-from compiler.tir.expr import op
-from compiler.tir.expr.evaluation import DivisionByZero
+from compiler.tir.expressions import op
+from compiler.tir.expressions.evaluation import DivisionByZero
 from compiler.tir.interpreter import AssertionFailed, OutOfBounds, UninitializedRead, interpret
 from compiler.tir.statements.buffer import Buffer, BufferLoad
 from compiler.tir.statements.decl_buffer import decl_buffer

@@ -15,7 +15,7 @@ from compiler.ir.serialization.json_format import load_json, save_json
 from compiler.ir.structural import assert_structural_equal
 from compiler.runtime.arrays.ndarray import array
 from compiler.target.target import Target
-from compiler.tir.expr import op as tir
+from compiler.tir.expressions import op as tir
 from compiler.tir.interpreter import interpret
 from compiler.tir.script import from_source
 from compiler.tir.statements.buffer import BufferLoad, BufferStore

@@ -14,7 +14,7 @@ from compiler.classic.te.hybrid.words import WORDS, constant_int
 from compiler.ir.error import ArgumentError, TVMError, show
 from compiler.ir.expr.primexpr import FloatImm, IntImm, Not, PrimExpr, ProducerLoad, Select, const, convert, match_types
 from compiler.te.definition.tensor import Tensor
-from compiler.tir.expr import op
+from compiler.tir.expressions import op
 from compiler.tir.script.source import ScriptError, Source
 
 __all__ = ["ExpressionReader", "HybridError"]

@@ -8,7 +8,7 @@ from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr.primexpr import BinaryOp, ExprLike, IntImm, Max, Min, PrimExpr, binary, const, convert
 from compiler.target import Target
 from compiler.te.definition.tensor import Tensor
-from compiler.tir.expr import op
+from compiler.tir.expressions import op
 from compiler.tir.statements.stmt import ForKind
 
 __all__ = ["LOOPS", "WORDS", "constant_int", "max_num_threads"]

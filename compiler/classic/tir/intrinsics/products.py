@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from compiler.tir.expr.intrin_registry import TensorIntrin
+from compiler.tir.expressions.intrin_registry import TensorIntrin
 from compiler.tir.script import from_source
 from compiler.tir.statements.function import PrimFunc
 

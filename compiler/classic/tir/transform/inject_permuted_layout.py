@@ -10,8 +10,8 @@ from compiler.ir.node import rebuild
 from compiler.ir.op import Op
 from compiler.ir.origin import user_place
 from compiler.ir.transform import PassContext
-from compiler.tir.expr.arithmetic import bitwise_xor, floordiv, floormod
-from compiler.tir.expr.builtin import ACCESS_PTR, is_call
+from compiler.tir.expressions.arithmetic import bitwise_xor, floordiv, floormod
+from compiler.tir.expressions.builtin import ACCESS_PTR, is_call
 from compiler.tir.statements.block import Block
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.statements.function import PrimFunc

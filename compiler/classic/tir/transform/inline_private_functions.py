@@ -10,7 +10,7 @@ from compiler.ir.function import GlobalVar
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import ModulePass, PassContext
-from compiler.tir.expr.builtin import RET
+from compiler.tir.expressions.builtin import RET
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.renewal import RenewDefs
 from compiler.tir.statements.stmt import DeclBuffer, Evaluate, LetStmt, Stmt

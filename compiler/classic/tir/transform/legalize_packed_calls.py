@@ -10,8 +10,8 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
-from compiler.tir.expr.builtin import STACK_MAKE_ARRAY, STACK_MAKE_SHAPE, is_call, reinterpret
-from compiler.tir.expr.device_ops import CALL_CPACKED
+from compiler.tir.expressions.builtin import STACK_MAKE_ARRAY, STACK_MAKE_SHAPE, is_call, reinterpret
+from compiler.tir.expressions.device_ops import CALL_CPACKED
 from compiler.tir.statements.buffer import Buffer
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Evaluate, Stmt

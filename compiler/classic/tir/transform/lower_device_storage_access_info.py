@@ -8,7 +8,7 @@ from compiler.ir.expr.primexpr import Call, PrimExpr, Var, const
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
-from compiler.tir.expr.builtin import ACCESS_PTR, address_of
+from compiler.tir.expressions.builtin import ACCESS_PTR, address_of
 from compiler.tir.statements.allocations import pointer_scope
 from compiler.tir.statements.buffer import Buffer, BufferLoad
 from compiler.tir.statements.function import PrimFunc

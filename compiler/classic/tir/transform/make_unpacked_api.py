@@ -8,7 +8,7 @@ from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext
 from compiler.ir.types import PrimType
 from compiler.runtime.device import DEVICE_TYPES
-from compiler.tir.expr.builtin import ret
+from compiler.tir.expressions.builtin import ret
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import AssertStmt, AttrStmt, Evaluate, Stmt, seq
 from compiler.tir.transform.calls.device_targets import function_target

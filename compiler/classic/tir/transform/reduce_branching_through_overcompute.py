@@ -14,7 +14,7 @@ from compiler.ir.structural import structural_equal
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.buffer_values import BufferValues
 from compiler.tir.analysis.buffer_writes import Access, reads_of, writes_of
-from compiler.tir.expr.op import all as all_of
+from compiler.tir.expressions.op import all as all_of
 from compiler.tir.statements.buffer import BufferStore
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import IfThenElse, Stmt, is_no_op

@@ -5,7 +5,7 @@ from __future__ import annotations
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
-from compiler.tir.expr.builtin import ASSUME, is_call
+from compiler.tir.expressions.builtin import ASSUME, is_call
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Evaluate, Stmt, no_op
 from compiler.tir.statements.stmt_functor import StmtMutator

@@ -9,7 +9,7 @@ from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
-from compiler.tir.expr.builtin import UNDEF
+from compiler.tir.expressions.builtin import UNDEF
 from compiler.tir.statements.buffer import BufferLoad
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import BufferStore, LetStmt, Stmt, no_op

@@ -10,7 +10,7 @@ from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.buffer_values import BufferValues
 from compiler.tir.analysis.features import features
-from compiler.tir.expr.builtin import IF_THEN_ELSE, is_call
+from compiler.tir.expressions.builtin import IF_THEN_ELSE, is_call
 from compiler.tir.statements.buffer import BufferStore
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Stmt

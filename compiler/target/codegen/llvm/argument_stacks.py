@@ -9,7 +9,7 @@ from compiler.ir.expr.primexpr import Call, IntImm, PrimExpr, StringImm
 from compiler.target.codegen.llvm.packed_calls import call_rows, text_constant
 from compiler.target.codegen.llvm.state import Emitter
 from compiler.target.codegen.llvm.types import I8, I32, I64, constant, register_type
-from compiler.tir.expr.struct_fields import ARRAY_BYTES, VALUE_BYTES, Field
+from compiler.tir.expressions.struct_fields import ARRAY_BYTES, VALUE_BYTES, Field
 
 __all__ = ["call_packed_lowered", "stack_alloca", "struct_get", "struct_set"]
 

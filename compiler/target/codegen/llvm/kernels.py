@@ -29,8 +29,8 @@ from compiler.target.codegen.llvm.tracing.debug_locations import DebugLocations
 from compiler.target.codegen.llvm.types import I32, I64, POINTER, VOID, memory_type, register_type
 from compiler.target.codegen.signatures import signatures_of
 from compiler.target.target import Target
-from compiler.tir.expr import builtin
-from compiler.tir.expr.device_ops import WARP_ACTIVEMASK
+from compiler.tir.expressions import builtin
+from compiler.tir.expressions.device_ops import WARP_ACTIVEMASK
 from compiler.tir.printing import printer
 from compiler.tir.statements.allocations import pointer_scope
 from compiler.tir.statements.function import PrimFunc

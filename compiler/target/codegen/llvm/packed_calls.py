@@ -15,7 +15,7 @@ from compiler.runtime.arrays.c_types import ArgTypeCode
 from compiler.runtime.modules.packed_call import FAILED, VARIABLE, dtype_bits
 from compiler.target.codegen.llvm.state import Emitter, FunctionState
 from compiler.target.codegen.llvm.types import I8, I32, I64, POINTER, Literal, null, register_type
-from compiler.tir.expr.builtin import STACK_MAKE_ARRAY, STACK_MAKE_SHAPE
+from compiler.tir.expressions.builtin import STACK_MAKE_ARRAY, STACK_MAKE_SHAPE
 
 __all__ = ["call_packed", "call_rows", "call_traced", "text_constant"]
 

@@ -18,8 +18,8 @@ from compiler.target.codegen.llvm.allocations import STACK_BUDGET, stack_bytes, 
 from compiler.target.codegen.llvm.builder import Builder
 from compiler.target.codegen.llvm.state import FunctionState
 from compiler.target.codegen.llvm.types import I32, I64, POINTER, VOID, Literal
-from compiler.tir.expr.builtin import CALL_PACKED
-from compiler.tir.expr.device_ops import CALL_PACKED_LOWERED
+from compiler.tir.expressions.builtin import CALL_PACKED
+from compiler.tir.expressions.device_ops import CALL_PACKED_LOWERED
 from compiler.tir.statements.buffer import Buffer, BufferLoad
 from compiler.tir.statements.stmt import Allocate, AssertStmt, BufferStore, For
 from compiler.tir.trace import CALL_TRACE_PACKED

@@ -49,7 +49,7 @@ from compiler.ir.op import Op
 from compiler.ir.origin import user_place
 from compiler.ir.printing.text import TextBuilder
 from compiler.target.codegen.source.program import Program
-from compiler.tir.expr import builtin
+from compiler.tir.expressions import builtin
 from compiler.tir.statements.allocations import pointer_scope
 from compiler.tir.statements.buffer import Buffer, BufferLoad, compact_strides
 

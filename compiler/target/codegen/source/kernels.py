@@ -15,7 +15,7 @@ from compiler.target.codegen.source.lanes import without_vectors
 from compiler.target.codegen.source.program import DeclaredFunction, Program
 from compiler.target.codegen.source.statements import Statements
 from compiler.target.codegen.source.tensor_cores import ACCUMULATOR, FRAGMENTS, elements_of_fragment
-from compiler.tir.expr import builtin
+from compiler.tir.expressions import builtin
 from compiler.tir.statements.allocations import pointer_scope
 from compiler.tir.statements.buffer import BufferLoad
 from compiler.tir.statements.function import PrimFunc

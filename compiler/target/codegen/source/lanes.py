@@ -28,7 +28,7 @@ from compiler.ir.node import Node, rebuild
 from compiler.ir.structural import structural_equal
 from compiler.ir.types import PointerType, PrimType
 from compiler.target.codegen.source.device import VectorRules
-from compiler.tir.expr import builtin
+from compiler.tir.expressions import builtin
 from compiler.tir.statements.buffer import Buffer, BufferLoad
 from compiler.tir.statements.decl_buffer import decl_buffer
 from compiler.tir.statements.stmt import (

@@ -11,7 +11,7 @@ from compiler.ir.expr.primexpr import Call, PrimExpr, StringImm
 from compiler.runtime.arrays.c_types import ArgTypeCode
 from compiler.runtime.modules.packed_call import FAILED, VARIABLE, dtype_bits
 from compiler.target.codegen.source.expressions import Expressions, quoted
-from compiler.tir.expr.builtin import STACK_MAKE_ARRAY, STACK_MAKE_SHAPE
+from compiler.tir.expressions.builtin import STACK_MAKE_ARRAY, STACK_MAKE_SHAPE
 
 __all__ = ["write_packed_call"]
 

@@ -15,7 +15,7 @@ from compiler.target.codegen.signatures import returned_type
 from compiler.target.codegen.source.expressions import Expressions
 from compiler.target.codegen.source.packed_calls import write_packed_call
 from compiler.target.codegen.source.program import DeclaredFunction, Program
-from compiler.tir.expr import builtin
+from compiler.tir.expressions import builtin
 from compiler.tir.statements.producer_stmt import Prefetch
 from compiler.tir.statements.stmt import (
     COPROC_UOP_SCOPE,

@@ -14,7 +14,7 @@ from compiler.ir.error import BuildError
 from compiler.ir.expr.primexpr import Call, IntImm, PrimExpr, StringImm, Var
 from compiler.ir.origin import user_place
 from compiler.target.codegen.source.device import CallRule
-from compiler.tir.expr.builtin import ACCESS_PTR
+from compiler.tir.expressions.builtin import ACCESS_PTR
 
 if TYPE_CHECKING:
     from compiler.target.codegen.source.expressions import Expressions

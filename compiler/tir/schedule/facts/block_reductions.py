@@ -11,7 +11,7 @@ from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import And, BinaryOp, Or, PrimExpr, Select, Var, const
 from compiler.ir.expr.substitute import post_order_visit, substitute, uses_var
 from compiler.ir.structural import structural_equal
-from compiler.tir.expr.reducer import max_value, min_value
+from compiler.tir.expressions.reducer import max_value, min_value
 from compiler.tir.schedule.facts.reducers import is_identity, other_operand
 from compiler.tir.statements.block import Block
 from compiler.tir.statements.buffer import Buffer, BufferLoad

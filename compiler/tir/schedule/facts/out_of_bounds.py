@@ -12,7 +12,7 @@ from compiler.ir.expr.primexpr import IterVar, PrimExpr, Var
 from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
 from compiler.ir.transform import ModulePass, PassContext
-from compiler.tir.expr.builtin import IF_THEN_ELSE, is_call
+from compiler.tir.expressions.builtin import IF_THEN_ELSE, is_call
 from compiler.tir.schedule.error import IllegalStepError, rendered
 from compiler.tir.statements.block import BlockRealize
 from compiler.tir.statements.buffer import BufferLoad, BufferStore

@@ -15,7 +15,7 @@ from compiler.ir.expr.substitute import substitute, uses_var
 from compiler.ir.functor import Visitor
 from compiler.ir.node import rebuild
 from compiler.tir.analysis.block_access import get_block_read_write_region
-from compiler.tir.expr.op import floordiv
+from compiler.tir.expressions.op import floordiv
 from compiler.tir.schedule.facts.bindings import conjunction, conjuncts
 from compiler.tir.schedule.facts.dependencies import accessed_buffers
 from compiler.tir.schedule.facts.initial_values import scatters

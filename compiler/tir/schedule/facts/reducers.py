@@ -9,7 +9,7 @@ from compiler.arith import Analyzer
 from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import Add, BinaryOp, Max, Min, Mul, PrimExpr, const
 from compiler.ir.structural import structural_equal
-from compiler.tir.expr.reducer import max_value, min_value
+from compiler.tir.expressions.reducer import max_value, min_value
 from compiler.tir.statements.buffer import BufferLoad, BufferStore
 
 __all__ = ["Reduction", "is_identity", "other_operand", "reduction_of"]

@@ -21,7 +21,7 @@ from compiler.ir.expr.substitute import free_vars, post_order_visit, substitute
 from compiler.ir.node import Node, rebuild
 from compiler.ir.structural import structural_equal, structural_hash
 from compiler.tir.analysis.side_effect import is_pure
-from compiler.tir.expr.builtin import IF_THEN_ELSE
+from compiler.tir.expressions.builtin import IF_THEN_ELSE
 from compiler.tir.schedule.buffers import ReplaceBuffers
 from compiler.tir.schedule.facts.conditions import scope_root
 from compiler.tir.schedule.facts.roles import BLOCK

@@ -14,7 +14,7 @@ from compiler.ir.expr.primexpr import IntImm, IterVar, PrimExpr, Range, Var, con
 from compiler.ir.expr.substitute import uses_var
 from compiler.ir.node import rebuild
 from compiler.ir.origin import current_span, derived_from
-from compiler.tir.expr.op import floordiv, floormod
+from compiler.tir.expressions.op import floordiv, floormod
 from compiler.tir.schedule.buffers import BlockMutator, inserted, statements_of
 from compiler.tir.schedule.error import refuse
 from compiler.tir.schedule.facts.bindings import conjunction

@@ -12,7 +12,7 @@ from compiler.ir.expr.substitute import free_vars, substitute
 from compiler.ir.node import rebuild
 from compiler.ir.origin import current_span, derived_from
 from compiler.tir.analysis.block_access import get_block_access_region
-from compiler.tir.expr.builtin import IF_THEN_ELSE
+from compiler.tir.expressions.builtin import IF_THEN_ELSE
 from compiler.tir.schedule.error import IllegalStepError, refuse
 from compiler.tir.schedule.facts.bindings import conjunction, conjuncts
 from compiler.tir.schedule.facts.conditions import check_complete_block, scope_root

@@ -12,7 +12,7 @@ from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr.primexpr import IterVar, PrimExpr, Range, Var, const, convert, is_const_int
 from compiler.ir.expr.substitute import substitute, uses_var
 from compiler.ir.origin import current_span, derived_from
-from compiler.tir.expr.op import ceildiv
+from compiler.tir.expressions.op import ceildiv
 from compiler.tir.schedule.error import refuse
 from compiler.tir.schedule.facts.bindings import simplified_bindings, with_predicate
 from compiler.tir.schedule.facts.conditions import check_affine_binding

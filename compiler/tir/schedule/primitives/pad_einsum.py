@@ -10,8 +10,8 @@ from compiler.ir.expr.primexpr import Add, Cast, IntImm, IterVar, Mul, PrimExpr,
 from compiler.ir.expr.substitute import free_vars, post_order_visit
 from compiler.ir.node import Node, rebuild
 from compiler.ir.origin import current_span, derived_from
-from compiler.tir.expr.op import all as all_of
-from compiler.tir.expr.op import if_then_else
+from compiler.tir.expressions.op import all as all_of
+from compiler.tir.expressions.op import if_then_else
 from compiler.tir.schedule.buffers import ReplaceBuffers, renamed_buffer
 from compiler.tir.schedule.error import refuse
 from compiler.tir.schedule.facts.conditions import check_complete_or_reduction_block, scope_root

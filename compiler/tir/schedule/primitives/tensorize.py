@@ -5,7 +5,7 @@ from __future__ import annotations
 from compiler.ir.error import ArgumentError
 from compiler.ir.node import rebuild
 from compiler.ir.origin import current_span, derived_from
-from compiler.tir.expr.intrin_registry import TensorIntrin
+from compiler.tir.expressions.intrin_registry import TensorIntrin
 from compiler.tir.schedule.error import refuse
 from compiler.tir.schedule.facts.matching import DescriptionMatcher
 from compiler.tir.schedule.facts.roles import BLOCK_OR_LOOP

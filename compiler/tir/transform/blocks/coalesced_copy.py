@@ -13,7 +13,7 @@ from compiler.arith.linear.detect_linear_equation import detect_linear_equation
 from compiler.ir.expr.primexpr import IntImm, IterVar, PrimExpr, Var, const, is_const_int
 from compiler.ir.expr.substitute import free_vars, substitute
 from compiler.ir.node import rebuild
-from compiler.tir.expr.arithmetic import floordiv, floormod
+from compiler.tir.expressions.arithmetic import floordiv, floormod
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.statements.decl_buffer import decl_buffer
 from compiler.tir.statements.stmt import For, ForKind, IfThenElse, Stmt, seq

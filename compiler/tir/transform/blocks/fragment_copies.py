@@ -21,8 +21,8 @@ from compiler.ir.expr.primexpr import (
 )
 from compiler.ir.op import Op
 from compiler.ir.origin import user_place
-from compiler.tir.expr.arithmetic import floordiv, floormod
-from compiler.tir.expr.builtin import tvm_access_ptr
+from compiler.tir.expressions.arithmetic import floordiv, floormod
+from compiler.tir.expressions.builtin import tvm_access_ptr
 from compiler.tir.statements.block import Block, BlockRealize, MatchBufferRegion
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
 from compiler.tir.statements.decl_buffer import decl_buffer

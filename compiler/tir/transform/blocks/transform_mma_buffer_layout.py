@@ -11,7 +11,7 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import user_place
 from compiler.ir.transform import PassContext
-from compiler.tir.expr.arithmetic import floordiv, floormod
+from compiler.tir.expressions.arithmetic import floordiv, floormod
 from compiler.tir.statements.block import Block
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.statements.decl_buffer import decl_buffer

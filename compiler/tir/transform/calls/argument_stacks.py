@@ -10,8 +10,8 @@ from compiler.ir.error import LoweringError
 from compiler.ir.expr.primexpr import Call, PrimExpr, StringImm, Var, const
 from compiler.ir.functor import Visitor
 from compiler.ir.types import PointerType, PrimType
-from compiler.tir.expr.builtin import CALL_PACKED, STACK_MAKE_ARRAY, STACK_MAKE_SHAPE
-from compiler.tir.expr.device_ops import CALL_CPACKED, STACK_ALLOCA
+from compiler.tir.expressions.builtin import CALL_PACKED, STACK_MAKE_ARRAY, STACK_MAKE_SHAPE
+from compiler.tir.expressions.device_ops import CALL_CPACKED, STACK_ALLOCA
 from compiler.tir.statements.buffer import Buffer
 from compiler.tir.statements.decl_buffer import decl_buffer
 from compiler.tir.statements.stmt import DeclBuffer, For, ForKind, LetStmt, Stmt

@@ -8,7 +8,7 @@ from compiler.ir.node import rebuild
 from compiler.ir.structural import structural_equal
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
-from compiler.tir.expr.device_ops import THREAD_CONTEXT
+from compiler.tir.expressions.device_ops import THREAD_CONTEXT
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import COPROC_UOP_SCOPE, AttrStmt, For, ForKind, LetStmt, Stmt
 from compiler.tir.statements.stmt_functor import StmtExprMutator

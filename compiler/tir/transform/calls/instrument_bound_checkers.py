@@ -9,7 +9,7 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.structural import structural_equal
 from compiler.ir.transform import PassContext, register_config_option
-from compiler.tir.expr.builtin import IF_THEN_ELSE
+from compiler.tir.expressions.builtin import IF_THEN_ELSE
 from compiler.tir.statements.buffer import Buffer, BufferLoad
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import AssertStmt, BufferStore, Evaluate, For, IfThenElse, Stmt

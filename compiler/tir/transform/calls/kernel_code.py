@@ -10,7 +10,7 @@ from compiler.ir.node import Node, rebuild
 from compiler.ir.op import Op
 from compiler.ir.origin import user_place
 from compiler.tir.analysis.thread_axes import is_thread, launch_of, thread_axes
-from compiler.tir.expr.tensor_core_ops import MATRIX_OPS
+from compiler.tir.expressions.tensor_core_ops import MATRIX_OPS
 from compiler.tir.statements.allocations import pointer_scope
 from compiler.tir.statements.stmt import Allocate, AttrStmt, For, Stmt
 from compiler.tir.statements.stmt_functor import StmtMutator

@@ -13,7 +13,7 @@ from compiler.ir.function import CallingConv, GlobalVar
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import ModulePass, PassContext
-from compiler.tir.expr.builtin import CALL_EXTERN, CALL_PACKED
+from compiler.tir.expressions.builtin import CALL_EXTERN, CALL_PACKED
 from compiler.tir.statements.allocations import element_count, pointer_scope
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate, AttrStmt

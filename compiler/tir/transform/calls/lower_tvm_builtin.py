@@ -15,7 +15,7 @@ from compiler.ir.op import Op
 from compiler.ir.transform import PassContext
 from compiler.runtime.arrays.c_types import DTYPE_CODES, ArgTypeCode
 from compiler.runtime.device import DEVICE_TYPES
-from compiler.tir.expr.builtin import (
+from compiler.tir.expressions.builtin import (
     CALL_PACKED,
     STACK_MAKE_ARRAY,
     STACK_MAKE_SHAPE,
@@ -23,7 +23,7 @@ from compiler.tir.expr.builtin import (
     isnullptr,
     reinterpret,
 )  # fmt: skip
-from compiler.tir.expr.device_ops import (
+from compiler.tir.expressions.device_ops import (
     ALLOC_WORKSPACE,
     CALL_CPACKED,
     CALL_CPACKED_LOWERED,
@@ -34,7 +34,7 @@ from compiler.tir.expr.device_ops import (
     STRUCT_SET,
     THROW_LAST_ERROR,
 )  # fmt: skip
-from compiler.tir.expr.struct_fields import Field
+from compiler.tir.expressions.struct_fields import Field
 from compiler.tir.statements.buffer import BufferLoad
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import (

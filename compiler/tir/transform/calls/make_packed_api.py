@@ -15,11 +15,11 @@ from compiler.ir.transform import PassContext
 from compiler.ir.types import PointerType, PrimType
 from compiler.runtime.arrays.c_types import DTYPE_CODES, ArgTypeCode
 from compiler.runtime.device import DEVICE_TYPES
-from compiler.tir.expr.arithmetic import all as tir_all
-from compiler.tir.expr.arithmetic import any as tir_any
-from compiler.tir.expr.builtin import RET, if_then_else, isnullptr, ret
-from compiler.tir.expr.device_ops import STRUCT_GET
-from compiler.tir.expr.struct_fields import Field
+from compiler.tir.expressions.arithmetic import all as tir_all
+from compiler.tir.expressions.arithmetic import any as tir_any
+from compiler.tir.expressions.builtin import RET, if_then_else, isnullptr, ret
+from compiler.tir.expressions.device_ops import STRUCT_GET
+from compiler.tir.expressions.struct_fields import Field
 from compiler.tir.statements.allocations import element_count
 from compiler.tir.statements.buffer import Buffer, BufferLoad, compact_strides
 from compiler.tir.statements.decl_buffer import decl_buffer

@@ -13,7 +13,7 @@ from compiler.ir.types import PrimType
 from compiler.runtime.device import DEVICE_TYPES
 from compiler.tir.analysis import undefined_vars
 from compiler.tir.analysis.memory import used_buffers
-from compiler.tir.expr.builtin import ret
+from compiler.tir.expressions.builtin import ret
 from compiler.tir.statements.buffer import Buffer
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.renewal import renew_defs

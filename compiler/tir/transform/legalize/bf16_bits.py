@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import NE, Let, PrimExpr, Select, Var, cast
-from compiler.tir.expr.arithmetic import bitwise_and, bitwise_or, shift_left, shift_right
-from compiler.tir.expr.builtin import reinterpret
+from compiler.tir.expressions.arithmetic import bitwise_and, bitwise_or, shift_left, shift_right
+from compiler.tir.expressions.builtin import reinterpret
 
 BITS = "uint16"
 """The type of an upper half."""

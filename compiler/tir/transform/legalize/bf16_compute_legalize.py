@@ -24,7 +24,7 @@ from compiler.ir.node import rebuild
 from compiler.ir.op import Op
 from compiler.ir.transform import PassContext
 from compiler.ir.types import PointerType, PrimType
-from compiler.tir.expr.builtin import REINTERPRET, reinterpret
+from compiler.tir.expressions.builtin import REINTERPRET, reinterpret
 from compiler.tir.statements.buffer import Buffer, BufferLoad
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate, BufferStore, DeclBuffer, LetStmt, Stmt

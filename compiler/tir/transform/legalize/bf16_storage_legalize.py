@@ -13,7 +13,7 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import Pass, PassContext
 from compiler.ir.types import PointerType, PrimType
-from compiler.tir.expr.builtin import REINTERPRET
+from compiler.tir.expressions.builtin import REINTERPRET
 from compiler.tir.statements.buffer import Buffer, BufferLoad
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.producer_stmt import BufferRealize

@@ -8,9 +8,9 @@ from compiler.ir.expr.primexpr import IntImm, PrimExpr, Select, cast, const
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
 from compiler.runtime.arrays.ndarray import numpy_dtype
-from compiler.tir.expr.arithmetic import bitwise_and, bitwise_or, shift_left, shift_right
-from compiler.tir.expr.builtin import reinterpret
-from compiler.tir.expr.op import min as minimum
+from compiler.tir.expressions.arithmetic import bitwise_and, bitwise_or, shift_left, shift_right
+from compiler.tir.expressions.builtin import reinterpret
+from compiler.tir.expressions.op import min as minimum
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.transform.legalize.bf16_compute_legalize import ComputeLegalizer, pointers_to_bits
 from compiler.tir.transform.legalize.bf16_storage_legalize import StorageLegalizer, lowered_types

@@ -9,9 +9,9 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.op import Op
 from compiler.ir.transform import PassContext
-from compiler.tir.expr.builtin import ACCESS_PTR, ADDRESS_OF, IF_THEN_ELSE, TYPE_ANNOTATION
-from compiler.tir.expr.datatype import Lowering, has_lowering, lower_ite, lowering_of, stored_type
-from compiler.tir.expr.math import sqrt
+from compiler.tir.expressions.builtin import ACCESS_PTR, ADDRESS_OF, IF_THEN_ELSE, TYPE_ANNOTATION
+from compiler.tir.expressions.datatype import Lowering, has_lowering, lower_ite, lowering_of, stored_type
+from compiler.tir.expressions.math import sqrt
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.transform.calls.device_targets import function_target
 from compiler.tir.transform.legalize.bf16_storage_legalize import StorageLegalizer

@@ -12,7 +12,7 @@ from compiler.ir.node import rebuild
 from compiler.ir.op import Op
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
-from compiler.tir.expr.builtin import CALL_EXTERN, CALL_PURE_EXTERN, address_of
+from compiler.tir.expressions.builtin import CALL_EXTERN, CALL_PURE_EXTERN, address_of
 from compiler.tir.statements.buffer import BufferLoad
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt_functor import StmtExprMutator

@@ -28,7 +28,7 @@ from compiler.ir.node import rebuild
 from compiler.ir.op import Op
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
-from compiler.tir.expr.arithmetic import bitwise_and, shift_right
+from compiler.tir.expressions.arithmetic import bitwise_and, shift_right
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import THREAD_KEYS, AttrStmt, For, IfThenElse, Stmt
 from compiler.tir.statements.stmt_functor import StmtExprMutator

@@ -12,7 +12,7 @@ from compiler.ir.expr.substitute import post_order_visit
 from compiler.ir.node import rebuild
 from compiler.tir.analysis.buffer_writes import Access, access_of, axes_of, equations, reads_of
 from compiler.tir.analysis.side_effect import has_effect
-from compiler.tir.expr.op import all as all_of
+from compiler.tir.expressions.op import all as all_of
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.statements.stmt import (
     THREAD_KEYS,

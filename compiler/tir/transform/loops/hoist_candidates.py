@@ -22,7 +22,7 @@ from compiler.ir.functor import Visitor
 from compiler.ir.node import Node
 from compiler.ir.structural import structural_equal
 from compiler.tir.analysis.side_effect import is_pure
-from compiler.tir.expr.builtin import IF_THEN_ELSE
+from compiler.tir.expressions.builtin import IF_THEN_ELSE
 from compiler.tir.statements.stmt import (
     THREAD_KEYS,
     AttrStmt,

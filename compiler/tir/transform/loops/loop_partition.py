@@ -32,7 +32,7 @@ from compiler.ir.structural import structural_equal
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.analysis.side_effect import is_pure
-from compiler.tir.expr.builtin import IF_THEN_ELSE, LIKELY
+from compiler.tir.expressions.builtin import IF_THEN_ELSE, LIKELY
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import AttrStmt, For, ForKind, IfThenElse, LetStmt, Stmt, no_op, seq
 from compiler.tir.statements.stmt_functor import StmtExprMutator, StmtMutator

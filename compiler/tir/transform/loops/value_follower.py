@@ -5,7 +5,7 @@ from __future__ import annotations
 from compiler.ir.expr.primexpr import EQ, Call, IntImm, Not, PrimExpr, is_const_int
 from compiler.ir.node import rebuild
 from compiler.tir.analysis.buffer_values import BufferValues
-from compiler.tir.expr.builtin import ASSUME, LIKELY, is_call
+from compiler.tir.expressions.builtin import ASSUME, LIKELY, is_call
 from compiler.tir.statements.stmt import (
     THREAD_KEYS,
     AssertStmt,

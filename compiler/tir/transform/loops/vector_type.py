@@ -21,7 +21,7 @@ from compiler.ir.expr.primexpr import (
 )
 from compiler.ir.functor import Visitor
 from compiler.ir.node import rebuild
-from compiler.tir.expr.builtin import ADDRESS_OF
+from compiler.tir.expressions.builtin import ADDRESS_OF
 from compiler.tir.statements.buffer import Buffer, BufferLoad
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate, AttrStmt, BufferStore, DeclBuffer, Stmt

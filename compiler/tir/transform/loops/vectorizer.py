@@ -33,7 +33,7 @@ from compiler.ir.expr.substitute import substitute, uses_var
 from compiler.ir.functor import Mutator
 from compiler.ir.node import Node, rebuild
 from compiler.ir.op import CallEffect, Op
-from compiler.tir.expr.builtin import (
+from compiler.tir.expressions.builtin import (
     ACCESS_PTR,
     ADDRESS_OF,
     CALL_LLVM_PURE_INTRIN,

@@ -10,7 +10,7 @@ from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import Call, IntImm, PrimExpr, Ramp, Var, const
 from compiler.ir.functor import Visitor
 from compiler.ir.structural import structural_equal
-from compiler.tir.expr.builtin import ADDRESS_OF
+from compiler.tir.expressions.builtin import ADDRESS_OF
 from compiler.tir.statements.buffer import BufferLoad
 from compiler.tir.statements.stmt import BufferStore, For, Stmt
 

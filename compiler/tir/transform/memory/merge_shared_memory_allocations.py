@@ -14,7 +14,7 @@ from compiler.ir.node import rebuild
 from compiler.ir.op import Op
 from compiler.ir.transform import PassContext, register_config_option
 from compiler.ir.types import PointerType, PrimType
-from compiler.tir.expr.builtin import ACCESS_PTR, tvm_access_ptr
+from compiler.tir.expressions.builtin import ACCESS_PTR, tvm_access_ptr
 from compiler.tir.statements.allocations import element_count, pointer_scope
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.statements.function import PrimFunc

@@ -10,7 +10,7 @@ from compiler.ir.node import rebuild
 from compiler.ir.origin import NO_SPAN, derived_from
 from compiler.ir.transform import PassContext, register_config_option
 from compiler.tir.analysis.features import features
-from compiler.tir.expr.builtin import ACCESS_PTR
+from compiler.tir.expressions.builtin import ACCESS_PTR
 from compiler.tir.statements.buffer import Buffer, BufferLoad, moved_index
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate, AttrStmt, BufferStore, DeclBuffer, For, Stmt

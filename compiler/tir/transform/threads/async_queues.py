@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from compiler.arith.analyzer import Analyzer
 from compiler.ir.expr.primexpr import PrimExpr, const, is_const_int
 from compiler.ir.node import rebuild
-from compiler.tir.expr.builtin import if_then_else
+from compiler.tir.expressions.builtin import if_then_else
 from compiler.tir.statements.block import Block, BlockRealize
 from compiler.tir.statements.buffer import Buffer, BufferRegion
 from compiler.tir.statements.stmt import AttrStmt, Stmt, seq

@@ -8,8 +8,8 @@ from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError
 from compiler.ir.expr.primexpr import Call, Let, PrimExpr, Select, const
 from compiler.ir.origin import user_place
-from compiler.tir.expr.builtin import storage_sync
-from compiler.tir.expr.device_ops import WARP_ACTIVEMASK, WARP_SHUFFLE, WARP_SHUFFLE_DOWN, WARP_SHUFFLE_UP
+from compiler.tir.expressions.builtin import storage_sync
+from compiler.tir.expressions.device_ops import WARP_ACTIVEMASK, WARP_SHUFFLE, WARP_SHUFFLE_DOWN, WARP_SHUFFLE_UP
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.statements.decl_buffer import decl_buffer
 from compiler.tir.statements.stmt import Evaluate, For, IfThenElse, LetStmt, Stmt, While, seq

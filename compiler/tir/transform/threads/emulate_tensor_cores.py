@@ -11,9 +11,9 @@ from compiler.ir.node import rebuild
 from compiler.ir.op import Op
 from compiler.ir.origin import user_place
 from compiler.ir.types import PointerType, PrimType
-from compiler.tir.expr.arithmetic import bitwise_and
-from compiler.tir.expr.builtin import ACCESS_PTR, storage_sync
-from compiler.tir.expr.tensor_core_ops import MATRIX_OPS
+from compiler.tir.expressions.arithmetic import bitwise_and
+from compiler.tir.expressions.builtin import ACCESS_PTR, storage_sync
+from compiler.tir.expressions.tensor_core_ops import MATRIX_OPS
 from compiler.tir.layout.matrix_fragments import GROUP, NIBBLES, WARP, MatrixProduct, fragment_element, matrix_product
 from compiler.tir.statements.allocations import allocated, element_count, pointer_scope
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore

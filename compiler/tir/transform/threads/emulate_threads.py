@@ -17,8 +17,8 @@ from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.analysis.thread_axes import ThreadAxis, launch_of
 from compiler.tir.analysis.uniformity import Uniformity
-from compiler.tir.expr.builtin import ACCESS_PTR
-from compiler.tir.expr.device_ops import ATOMIC_ADD
+from compiler.tir.expressions.builtin import ACCESS_PTR
+from compiler.tir.expressions.device_ops import ATOMIC_ADD
 from compiler.tir.statements.allocations import allocated, element_count, pointer_scope
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore, moved_index
 from compiler.tir.statements.decl_buffer import decl_buffer

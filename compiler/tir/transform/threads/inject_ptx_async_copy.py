@@ -12,7 +12,7 @@ from compiler.ir.op import Op
 from compiler.ir.transform import PassContext, register_config_option
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.analysis.features import features
-from compiler.tir.expr.builtin import IF_THEN_ELSE, is_call
+from compiler.tir.expressions.builtin import IF_THEN_ELSE, is_call
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import AttrStmt, Evaluate, Stmt

@@ -12,9 +12,9 @@ from compiler.ir.node import Node, rebuild
 from compiler.ir.origin import inheriting
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
-from compiler.tir.expr.arithmetic import floordiv
-from compiler.tir.expr.builtin import ACCESS_PTR, is_call
-from compiler.tir.expr.device_ops import CONTEXT_ID
+from compiler.tir.expressions.arithmetic import floordiv
+from compiler.tir.expressions.builtin import ACCESS_PTR, is_call
+from compiler.tir.expressions.device_ops import CONTEXT_ID
 from compiler.tir.statements.allocations import element_count
 from compiler.tir.statements.buffer import Buffer, BufferLoad, moved_index
 from compiler.tir.statements.function import PrimFunc

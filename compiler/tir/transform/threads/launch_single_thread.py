@@ -8,7 +8,7 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import Node
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.thread_axes import launch_of
-from compiler.tir.expr.builtin import CALL_EXTERN, CALL_PACKED
+from compiler.tir.expressions.builtin import CALL_EXTERN, CALL_PACKED
 from compiler.tir.statements.buffer import BufferLoad
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate, AttrStmt, BufferStore, DeclBuffer, For, LetStmt, SeqStmt, Stmt

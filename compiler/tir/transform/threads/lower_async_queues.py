@@ -7,7 +7,7 @@ from compiler.ir.module import IRModule
 from compiler.ir.op import Op
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
-from compiler.tir.expr.builtin import storage_sync
+from compiler.tir.expressions.builtin import storage_sync
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import AttrStmt, Evaluate, Stmt, seq
 from compiler.tir.statements.stmt_functor import StmtMutator, StmtVisitor

@@ -10,7 +10,7 @@ from compiler.ir.expr.substitute import free_vars, substitute
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext
-from compiler.tir.expr.builtin import THREAD_ALLREDUCE, reinterpret
+from compiler.tir.expressions.builtin import THREAD_ALLREDUCE, reinterpret
 from compiler.tir.schedule.facts.block_reductions import BlockReduction, reduction_of_block
 from compiler.tir.statements.block import Block, BlockRealize
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion, BufferStore

@@ -15,8 +15,8 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.op import Op
 from compiler.ir.transform import PassContext
-from compiler.tir.expr.builtin import THREAD_ALLREDUCE, if_then_else, storage_sync
-from compiler.tir.expr.device_ops import WARP_ACTIVEMASK, WARP_SHUFFLE, WARP_SHUFFLE_DOWN
+from compiler.tir.expressions.builtin import THREAD_ALLREDUCE, if_then_else, storage_sync
+from compiler.tir.expressions.device_ops import WARP_ACTIVEMASK, WARP_SHUFFLE, WARP_SHUFFLE_DOWN
 from compiler.tir.statements.allocations import allocated
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.statements.decl_buffer import decl_buffer

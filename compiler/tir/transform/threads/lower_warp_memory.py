@@ -19,8 +19,8 @@ from compiler.ir.transform import PassContext
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.analysis.side_effect import reads_memory
 from compiler.tir.analysis.thread_axes import ThreadAxis, launch_of
-from compiler.tir.expr.device_ops import WARP_ACTIVEMASK, WARP_SHUFFLE
-from compiler.tir.expr.tensor_core_ops import REGISTER_OPERANDS
+from compiler.tir.expressions.device_ops import WARP_ACTIVEMASK, WARP_SHUFFLE
+from compiler.tir.expressions.tensor_core_ops import REGISTER_OPERANDS
 from compiler.tir.layout.matrix_fragments import WARP
 from compiler.tir.statements.allocations import element_count, pointer_scope
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore

@@ -22,7 +22,7 @@ from compiler.tir.analysis.features import features
 from compiler.tir.analysis.side_effect import reads_memory
 from compiler.tir.analysis.thread_axes import is_thread, thread_axes
 from compiler.tir.analysis.uniformity import Uniformity, varying_values
-from compiler.tir.expr.builtin import ACCESS_PTR, STORAGE_SYNC, storage_sync
+from compiler.tir.expressions.builtin import ACCESS_PTR, STORAGE_SYNC, storage_sync
 from compiler.tir.statements.buffer import Buffer, BufferLoad
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import (

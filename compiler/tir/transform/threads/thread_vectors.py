@@ -11,7 +11,7 @@ from compiler.ir.expr.primexpr import Call, IntImm, Var
 from compiler.ir.expr.substitute import substitute
 from compiler.ir.node import rebuild
 from compiler.tir.analysis.uniformity import Uniformity
-from compiler.tir.expr.builtin import ADDRESS_OF, storage_sync
+from compiler.tir.expressions.builtin import ADDRESS_OF, storage_sync
 from compiler.tir.statements.allocations import pointer_scope
 from compiler.tir.statements.buffer import BufferLoad, BufferStore
 from compiler.tir.statements.stmt import Allocate, Evaluate, For, ForKind, IfThenElse, LetStmt, Stmt, While, seq

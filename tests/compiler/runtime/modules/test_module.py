@@ -18,7 +18,7 @@ from compiler.runtime.device import cpu, cuda
 from compiler.runtime.modules.library import MARK, load_module
 from compiler.runtime.modules.module import Module
 from compiler.runtime.modules.packed_func import register_func
-from compiler.tir.expr.named_calls import call_pure_extern
+from compiler.tir.expressions.named_calls import call_pure_extern
 from compiler.tir.statements.buffer import BufferLoad
 from compiler.tir.statements.decl_buffer import decl_buffer
 from compiler.tir.statements.function import PrimFunc

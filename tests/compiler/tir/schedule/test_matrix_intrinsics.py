@@ -5,7 +5,7 @@ import pytest
 import compiler as tvm
 from compiler.classic.tir.intrinsics import cuda, metal, rocm
 from compiler.ir.error import ArgumentError
-from compiler.tir.expr.intrin_registry import TensorIntrin
+from compiler.tir.expressions.intrin_registry import TensorIntrin
 from compiler.tir.schedule import Schedule
 from compiler.tir.script import from_source
 

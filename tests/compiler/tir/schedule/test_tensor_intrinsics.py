@@ -7,7 +7,7 @@ import compiler as tvm
 from compiler.classic.tir.intrinsics import arm_cpu, cuda, dot_product_common, hexagon, rocm, x86
 from compiler.ir.error import BuildError
 from compiler.target.cpu.vector_registers import vector_bits
-from compiler.tir.expr.intrin_registry import TensorIntrin
+from compiler.tir.expressions.intrin_registry import TensorIntrin
 from compiler.tir.schedule import Schedule
 from compiler.tir.script import from_source
 

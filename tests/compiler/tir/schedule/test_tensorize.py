@@ -8,7 +8,7 @@ import pytest
 
 from compiler import tir
 from compiler.ir.error import ArgumentError
-from compiler.tir.expr.intrin_registry import TensorIntrin
+from compiler.tir.expressions.intrin_registry import TensorIntrin
 from compiler.tir.schedule import ScheduleError
 from compiler.tir.script import tir as T
 from compiler.tir.statements.stmt_functor import post_order_visit

@@ -15,7 +15,7 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import Node
 from compiler.ir.structural import assert_structural_equal
 from compiler.ir.transform import Pass, PassContext
-from compiler.tir.expr import op as tir
+from compiler.tir.expressions import op as tir
 from compiler.tir.interpreter import interpret
 from compiler.tir.script import from_source
 from compiler.tir.statements.buffer import Buffer

@@ -12,7 +12,7 @@ from compiler.ir.error import LoweringError
 from compiler.ir.expr.primexpr import Call, IterVar, Shuffle, StringImm, Var
 from compiler.ir.module import IRModule
 from compiler.target.target import Target
-from compiler.tir.expr.device_ops import THREAD_CONTEXT
+from compiler.tir.expressions.device_ops import THREAD_CONTEXT
 from compiler.tir.statements.decl_buffer import decl_buffer
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate, AttrStmt, BufferStore, Evaluate, LetStmt, Stmt, seq

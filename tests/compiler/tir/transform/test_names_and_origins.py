@@ -15,7 +15,7 @@ from compiler.ir.module import IRModule
 from compiler.ir.origin import OriginTable, Span, derived_from, recording
 from compiler.ir.transform import Pass, PassContext, PassInfo
 from compiler.tir import transform
-from compiler.tir.expr import op as tir
+from compiler.tir.expressions import op as tir
 from compiler.tir.statements.decl_buffer import decl_buffer
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import AttrStmt, BufferStore, For, ForKind, IfThenElse, SeqStmt, Stmt, no_op, seq

@@ -7,7 +7,7 @@ import pytest
 
 from compiler.ir.expr.primexpr import Var, const
 from compiler.ir.module import IRModule
-from compiler.tir.expr.builtin import assume
+from compiler.tir.expressions.builtin import assume
 from compiler.tir.script import from_source
 from compiler.tir.statements.buffer import Buffer, BufferStore
 from compiler.tir.statements.decl_buffer import decl_buffer

@@ -10,7 +10,7 @@ from compiler.ir.op import Op, register_op_attr
 from compiler.relay.expr import Call
 from compiler.relay.op.unary import ClipAttrs
 from compiler.relay.transform.rewriter import call_of
-from compiler.tir.expr.op import max_value
+from compiler.tir.expressions.op import max_value
 
 __all__ = [
     "DEFAULT_ALWAYS_LIST",

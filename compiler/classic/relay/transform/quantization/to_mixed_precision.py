@@ -42,7 +42,7 @@ class ToMixedPrecision(FunctionPass, required=("InferType",)):
     """Compute in another floating-point type what gains by it, and what only passes such values on.
 
     Level 0; requires InferType.  Operators are of three kinds, see
-    :mod:`~compiler.classic.relay.transform.mixed_precision`: they always compute in the chosen type,
+    :mod:`~compiler.classic.relay.transform.quantization.mixed_precision`: they always compute in the chosen type,
     or where all their arguments come in it, or never.
 
     Parameters

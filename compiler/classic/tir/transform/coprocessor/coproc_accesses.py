@@ -10,7 +10,7 @@ from compiler.arith.int_set import IntervalSet, IntSet
 from compiler.arith.interval_arithmetic import eval_set
 from compiler.ir.expr.primexpr import Call, IntImm, IterVar, Range, Var
 from compiler.ir.functor import Visitor
-from compiler.tir.expr.builtin import ACCESS_PTR
+from compiler.tir.expressions.builtin import ACCESS_PTR
 from compiler.tir.statements.buffer import BufferLoad
 from compiler.tir.statements.stmt import (
     Allocate,

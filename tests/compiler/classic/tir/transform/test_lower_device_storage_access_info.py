@@ -9,7 +9,7 @@ import pytest
 from compiler.ir.error import LoweringError
 from compiler.ir.expr.primexpr import PrimExpr
 from compiler.runtime.modules.packed_func import register_func, remove_global_func
-from compiler.tir.expr.named_calls import call_extern
+from compiler.tir.expressions.named_calls import call_extern
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.memory_info import MemoryInfo
 from compiler.tir.transform import LowerDeviceStorageAccessInfo

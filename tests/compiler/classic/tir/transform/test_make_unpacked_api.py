@@ -8,7 +8,7 @@ import pytest
 
 from compiler.ir.error import LoweringError
 from compiler.ir.expr.primexpr import Call
-from compiler.tir.expr.builtin import RET
+from compiler.tir.expressions.builtin import RET
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import AssertStmt, AttrStmt
 from compiler.tir.transform import MakeUnpackedAPI

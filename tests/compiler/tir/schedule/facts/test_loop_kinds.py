@@ -11,7 +11,7 @@ import pytest
 
 from compiler.driver.build import build
 from compiler.runtime.arrays.ndarray import array
-from compiler.tir.expr.intrin_registry import TensorIntrin
+from compiler.tir.expressions.intrin_registry import TensorIntrin
 from compiler.tir.interpreter import interpret
 from compiler.tir.schedule import Schedule, ScheduleError
 from compiler.tir.schedule.facts.loop_kinds import LOOP_KINDS, Effect, Init, LoopEffects

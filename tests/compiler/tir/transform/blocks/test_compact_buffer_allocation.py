@@ -12,7 +12,7 @@ from compiler.arith.int_set import IntSet
 from compiler.ir.expr.primexpr import Not, PrimExpr, Var, const
 from compiler.ir.expr.substitute import substitute
 from compiler.tir.analysis.conditional_domains import domains_where
-from compiler.tir.expr import op as tir
+from compiler.tir.expressions import op as tir
 from compiler.tir.script import from_source
 from compiler.tir.statements.block import Block
 from compiler.tir.statements.function import PrimFunc

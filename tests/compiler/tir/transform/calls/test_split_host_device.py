@@ -11,7 +11,7 @@ from compiler.ir.expr.primexpr import Call, StringImm
 from compiler.ir.function import GlobalVar
 from compiler.ir.module import IRModule
 from compiler.target.target import Target
-from compiler.tir.expr.builtin import CALL_EXTERN, CALL_PACKED
+from compiler.tir.expressions.builtin import CALL_EXTERN, CALL_PACKED
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import AssertStmt, AttrStmt
 from compiler.tir.transform import AnnotateDeviceRegions, BindTarget, LowerDeviceKernelLaunch, SplitHostDevice

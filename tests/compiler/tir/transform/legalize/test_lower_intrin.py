@@ -12,7 +12,7 @@ from compiler import tir
 from compiler.ir.error import LoweringError
 from compiler.ir.expr.primexpr import Call, FloorDiv, FloorMod, Select
 from compiler.ir.op import Op, register_intrin_lowering, register_op_attr
-from compiler.tir.expr.builtin import LIKELY
+from compiler.tir.expressions.builtin import LIKELY
 from compiler.tir.interpreter import interpret
 from compiler.tir.transform import ApplyIntrinRules, LowerIntrin
 from tests.compiler.tir.transform.programs import apply, nodes, program

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from compiler.ir.error import LoweringError
 from compiler.ir.expr.primexpr import Broadcast, PrimExpr, Select, Var, const
-from compiler.tir.expr import op as tir
+from compiler.tir.expressions import op as tir
 from compiler.tir.statements.buffer import Buffer, BufferLoad
 from compiler.tir.statements.decl_buffer import decl_buffer
 from compiler.tir.statements.stmt import BufferStore, ForKind, IfThenElse, LetStmt, Stmt, seq

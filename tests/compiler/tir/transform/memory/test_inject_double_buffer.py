@@ -8,7 +8,7 @@ import pytest
 
 from compiler.ir.expr.primexpr import Call
 from compiler.ir.transform import Sequential
-from compiler.tir.expr.builtin import STORAGE_SYNC
+from compiler.tir.expressions.builtin import STORAGE_SYNC
 from compiler.tir.statements.stmt import Allocate, DeclBuffer, For
 from compiler.tir.transform import FlattenBuffer, InjectDoubleBuffer, Simplify, StorageRewrite, ThreadSync
 from tests.compiler.tir.transform.programs import apply, assert_pass, assert_same, nodes, program

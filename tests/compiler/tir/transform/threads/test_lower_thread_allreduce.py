@@ -15,8 +15,8 @@ from compiler.ir.error import LoweringError
 from compiler.ir.expr.primexpr import Call, StringImm
 from compiler.runtime.arrays import ndarray as nd
 from compiler.target.target import Target
-from compiler.tir.expr.builtin import STORAGE_SYNC
-from compiler.tir.expr.device_ops import WARP_SHUFFLE_DOWN
+from compiler.tir.expressions.builtin import STORAGE_SYNC
+from compiler.tir.expressions.device_ops import WARP_SHUFFLE_DOWN
 from compiler.tir.script import from_source
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate

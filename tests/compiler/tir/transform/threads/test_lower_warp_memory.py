@@ -11,7 +11,7 @@ from compiler.ir.error import LoweringError
 from compiler.ir.expr.primexpr import Call
 from compiler.target.target import Target
 from compiler.tir import PrimFunc
-from compiler.tir.expr.device_ops import WARP_SHUFFLE
+from compiler.tir.expressions.device_ops import WARP_SHUFFLE
 from compiler.tir.sanitizer import sanitize
 from compiler.tir.statements.stmt import Allocate
 from compiler.tir.transform import LowerWarpMemory, ThreadSync

@@ -9,7 +9,7 @@ import pytest
 
 from compiler.ir.error import LoweringError
 from compiler.ir.expr.primexpr import Call
-from compiler.tir.expr.builtin import STORAGE_SYNC
+from compiler.tir.expressions.builtin import STORAGE_SYNC
 from compiler.tir.transform import ThreadSync
 from tests.compiler.tir.transform.programs import apply, nodes, program
 

@@ -31,7 +31,7 @@ from compiler.ir.expr.primexpr import (
     match_types,
 )
 from compiler.ir.op import Op, register_op
-from compiler.tir.expr.evaluation import Value
+from compiler.tir.expressions.evaluation import Value
 
 _erf = np.vectorize(math.erf, otypes=[np.float64])
 

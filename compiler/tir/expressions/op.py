@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from compiler.ir.expr.primexpr import const
-from compiler.tir.expr import intrinsic_calls
-from compiler.tir.expr.arithmetic import (
+from compiler.tir.expressions import intrinsic_calls
+from compiler.tir.expressions.arithmetic import (
     add,
     all,
     any,
@@ -25,7 +25,7 @@ from compiler.tir.expr.arithmetic import (
     truncdiv,
     truncmod,
 )
-from compiler.tir.expr.builtin import (
+from compiler.tir.expressions.builtin import (
     address_of,
     assume,
     clz,
@@ -43,8 +43,8 @@ from compiler.tir.expr.builtin import (
     vectorhigh,
     vectorlow,
 )
-from compiler.tir.expr.intrinsic_calls import *  # noqa: F403
-from compiler.tir.expr.math import (
+from compiler.tir.expressions.intrinsic_calls import *  # noqa: F403
+from compiler.tir.expressions.math import (
     abs,
     acos,
     acosh,
@@ -90,7 +90,7 @@ from compiler.tir.expr.math import (
     tanh,
     trunc,
 )
-from compiler.tir.expr.named_calls import (
+from compiler.tir.expressions.named_calls import (
     call_extern,
     call_intrin,
     call_llvm_intrin,
@@ -98,8 +98,8 @@ from compiler.tir.expr.named_calls import (
     call_packed,
     call_pure_extern,
 )
-from compiler.tir.expr.reducer import comm_reducer, infinity, max, max_value, min, min_value, prod, sum
-from compiler.tir.expr.scalable import call_tir, get_vscale_expr, vscale
+from compiler.tir.expressions.reducer import comm_reducer, infinity, max, max_value, min, min_value, prod, sum
+from compiler.tir.expressions.scalable import call_tir, get_vscale_expr, vscale
 from compiler.tir.trace import trace
 
 __all__ = [

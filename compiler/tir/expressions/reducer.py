@@ -26,7 +26,7 @@ from compiler.ir.expr.primexpr import (
     const,
     convert,
 )
-from compiler.tir.expr.datatype import minimum_of
+from compiler.tir.expressions.datatype import minimum_of
 
 
 def min_value(dtype: str) -> PrimExpr:

@@ -11,7 +11,7 @@ import pytest
 from compiler import build, ir, nd, te, tir
 from compiler.ir.expr.primexpr import Call, StringImm, Var, const
 from compiler.ir.op import Op, register_intrin_lowering
-from compiler.tir.expr import intrinsic_calls
+from compiler.tir.expressions import intrinsic_calls
 from compiler.tir.interpreter import interpret
 from compiler.tir.script import from_source
 from compiler.tir.script import tir as T

@@ -13,7 +13,7 @@ from compiler import te, tir
 from compiler.ir.error import ArgumentError, BuildError, DTypeError
 from compiler.ir.expr.primexpr import PrimExpr
 from compiler.target.target import Target
-from compiler.tir.expr import datatype
+from compiler.tir.expressions import datatype
 from tests.compiler.custom_types import MYFLOAT, custom_types, register_myfloat
 
 Array = np.ndarray[Any, Any]

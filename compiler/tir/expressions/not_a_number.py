@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compiler.tir.expr.evaluation import Value
+from compiler.tir.expressions.evaluation import Value
 
 __all__ = ["RULES", "Rule", "table"]
 

@@ -6,7 +6,7 @@ from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr.primexpr import Call, ExprLike, PrimExpr, StringImm, const, convert
 from compiler.ir.op import Op
 from compiler.runtime.modules.llvm_intrinsics import has_intrinsic
-from compiler.tir.expr.builtin import (
+from compiler.tir.expressions.builtin import (
     CALL_EXTERN,
     CALL_LLVM_INTRIN,
     CALL_LLVM_PURE_INTRIN,

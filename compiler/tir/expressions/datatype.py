@@ -17,7 +17,7 @@ from compiler.ir.expr.primexpr import BinaryOp, Call, Cast, CmpOp, FloatImm, Pri
 from compiler.ir.extension import public_module
 from compiler.ir.node import rebuild
 from compiler.runtime.modules.packed_func import get_global_func, register_func
-from compiler.tir.expr.named_calls import call_pure_extern
+from compiler.tir.expressions.named_calls import call_pure_extern
 
 __all__ = [
     "create_lower_func",

@@ -14,10 +14,12 @@ import numpy as np
 from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import Broadcast, Call, IntImm, Max, PrimExpr, cast, const, convert
 from compiler.ir.op import CallEffect, Op, register_op
-from compiler.tir.expr import device_ops, tensor_core_ops  # noqa: F401  (register their operators)
-from compiler.tir.expr.arithmetic import shift_left, shift_right
-from compiler.tir.expr.call_types import call_dtype
-from compiler.tir.expr.evaluation import Value
+from compiler.tir.expressions import (
+    tensor_core_ops,  # noqa: F401  (register their operators)
+)
+from compiler.tir.expressions.arithmetic import shift_left, shift_right
+from compiler.tir.expressions.call_types import call_dtype
+from compiler.tir.expressions.evaluation import Value
 
 _FRAGMENTS = "fragment_d, index_d, fragment_a, index_a, fragment_b, index_b, fragment_c, index_c"
 _MATRICES = "multiplicand_a, a_index, multiplicand_b, b_index, accumulator, c_index"
