@@ -19,7 +19,7 @@ from tests.e2e.steps import MATMUL, violations, write
 LOADS = """
 import sys
 import numpy as np
-from compiler import alias
+from compiler.classic import alias
 alias.install()
 import tvm
 a, b = (np.random.default_rng(seed).random((64, 64), "float32") for seed in (1, 2))

@@ -64,6 +64,8 @@ IterVarRelation = Relation
 def InferBound(schedule: Schedule) -> Map[IterVar, Range]:
     """Infer the domains of all axes of a schedule.
 
+    Raises ScheduleError if a stage is inlined and therefore has no loops.
+
     Examples
     --------
     >>> bounds = te.schedule.InferBound(s.normalize())
@@ -84,7 +86,10 @@ def InferBound(schedule: Schedule) -> Map[IterVar, Range]:
 
 
 def ScheduleOps(schedule: Schedule, dom_map: Mapping[IterVar, Range], debug_keep_trivial_loop: bool = False) -> Stmt:
-    """Return the loops that a schedule describes, which store to tensors."""
+    """Return the loops that a schedule describes, which store to tensors.
+
+    Raises ScheduleError if the layout of a stage is transformed.
+    """
     _check_schedule("ScheduleOps", schedule)
     for stage in schedule.stages:
         if stage.layout_transforms:
@@ -113,7 +118,10 @@ def SchedulePostProcToPrimFunc(
 def SchedulePostProcRewriteForTensorCore(
     stmt: Stmt, schedule: Schedule, extern_buffer: Mapping[Tensor, Buffer] | None = None
 ) -> Stmt:
-    """Refuse to rewrite loops for the tensor cores of a GPU."""
+    """Refuse to rewrite loops for the tensor cores of a GPU.
+
+    Raises UnavailableError if it is called.
+    """
     raise UnavailableError(
         "SchedulePostProcRewriteForTensorCore: tensor cores are not inferred from a schedule;"
         " tensorize it with the intrinsics of tvm.topi.cuda.tensor_intrin"

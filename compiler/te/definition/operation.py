@@ -162,6 +162,7 @@ class ComputeOp(BaseComputeOp):
 
 
 def same_dtype(r: Range, axis: IterVar) -> Range:
+    """Return a range of the data type that an axis counts in."""
     dtype = axis.var.dtype
     if r.min.dtype == dtype and r.extent.dtype == dtype:
         return r

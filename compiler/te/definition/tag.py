@@ -70,7 +70,10 @@ def tag_scope(tag: str) -> TagScope:
 
 
 def current_tag(operation: str, tag: str) -> str:
-    """Return the tag of an operation that is declared now: its own, or that of the scope around."""
+    """Return the tag of an operation that is declared now: its own, or that of the scope around.
+
+    Raises ArgumentError if both have one.
+    """
     current = _CURRENT.get()
     scope = "" if current is None else current.tag
     if scope and tag and tag not in _OF_OPERATORS:
