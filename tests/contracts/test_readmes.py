@@ -55,5 +55,5 @@ def test_what_a_readme_names_is_there(readme: str) -> None:
 
 
 def test_what_is_not_there_is_found() -> None:
-    text = "`app/nowhere.py`, `common/`, `python -m tests.nothing`, `pip install -e '.[cuda,none]'`; `te/scheduling/stage.py`"
+    text = "`app/nowhere.py`, `common/`, `python -m tests.nothing`, `pip install -e '.[cuda,none]'`; `ir/node.py`"
     assert list(absent(text)) == ["app/nowhere.py", "common/", "tests.nothing", "none"]
