@@ -6,14 +6,14 @@ import time
 from collections.abc import Collection
 
 from app.artifacts import Answer, AssemblyFilter, Measurement, Mode, Unit
-from app.recorder.environment import environment
-from app.recorder.function_units import FunctionUnits
-from app.recorder.graph_units import GraphUnits
-from app.recorder.kernel_scripts import KernelScripts
+from app.recorder.gpus.kernel_scripts import KernelScripts
 from app.recorder.origins import OriginRows
 from app.recorder.printing import Printing
 from app.recorder.recorder import Recorder
-from app.recorder.script import Script
+from app.recorder.scripts.environment import environment
+from app.recorder.scripts.script import Script
+from app.recorder.units.function_units import FunctionUnits
+from app.recorder.units.graph_units import GraphUnits
 from compiler.ir.origin import OriginTable
 
 PRINTING_SECONDS = 2.0

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 
 from app.artifacts import Mode, Options
 from app.machine_code import CudaProgram
-from app.recorder.device_code import DEFAULT_KIND, DeviceCode, launches_threads, make_device_code
-from app.recorder.kernel_report import report_kernels
-from app.recorder.kernels import MEASURING_SECONDS, hottest_kernel, measure_kernels, show_kernel
-from app.recorder.model_race import race_models
-from app.recorder.pass_check import check_passes
+from app.recorder.gpus.device_code import DEFAULT_KIND, DeviceCode, launches_threads, make_device_code
+from app.recorder.gpus.kernel_report import report_kernels
+from app.recorder.measuring.model_race import race_models
 from app.recorder.recorder import Recorder
-from app.recorder.schedules import ScheduleRecord, TensorSchedule, schedule_arguments
+from app.recorder.units.kernels import MEASURING_SECONDS, hottest_kernel, measure_kernels, show_kernel
+from app.recorder.units.pass_check import check_passes
+from app.recorder.units.schedules import ScheduleRecord, TensorSchedule, schedule_arguments
 from compiler.driver.build import build
 from compiler.driver.lower import lower
 from compiler.driver.relay.build import build as build_graph

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.recorder.measured_program import MeasuredProgram
+from app.recorder.measuring.measured_program import MeasuredProgram
 from compiler.ir.error import TVMError
 from compiler.ir.structural import structural_digest
 

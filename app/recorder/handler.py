@@ -10,13 +10,13 @@ import msgspec
 
 from app.artifacts import Mode, Problem
 from app.protocol import Message, Request, Snapshot
-from app.recorder.cuda_jobs import compile_kernels, disassemble
-from app.recorder.integrity import Integrity
-from app.recorder.modules import import_all
-from app.recorder.program_measurement import define_program, measure_program
+from app.recorder.gpus.cuda_jobs import compile_kernels, disassemble
+from app.recorder.gpus.webgpu import prepare_for_webgpu
+from app.recorder.measuring.integrity import Integrity
+from app.recorder.measuring.program_measurement import define_program, measure_program
+from app.recorder.scripts.modules import import_all
 from app.recorder.session import Session
 from app.recorder.tracing import trace_program
-from app.recorder.webgpu import prepare_for_webgpu
 from app.sandbox.handler import EXIT_DAMAGED
 
 Emit = Callable[[bytes], None]

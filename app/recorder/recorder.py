@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from app.recorder.device_code import kernels_of
-from app.recorder.frames import current_line
-from app.recorder.schedules import BlockSchedule, ScheduleRecord, Source, TensorSchedule
-from app.recorder.subjects import (
+from app.recorder.gpus.device_code import kernels_of
+from app.recorder.scripts.frames import current_line
+from app.recorder.units.schedules import BlockSchedule, ScheduleRecord, Source, TensorSchedule
+from app.recorder.units.subjects import (
     MAX_FUNCTIONS,
     MAX_GRAPHS,
     CodeRecord,

@@ -12,21 +12,21 @@ from typing import NoReturn, SupportsIndex
 from app.artifacts import MOMENTARY, Problem
 from app.proposals import Subject
 from app.protocol import Failed, Message, Request, Snapshot
-from app.recorder.allowance import Allowance
 from app.recorder.answers import PRINTING_SECONDS, AnswerBuilder
-from app.recorder.built_files import send_file
 from app.recorder.completion import Completion
-from app.recorder.frames import current_line, main_thread_line
-from app.recorder.kernel_scripts import KernelScripts, attached_kernel_scripts
-from app.recorder.ladder import Ladder
-from app.recorder.policy import MOMENT_SECONDS, CallPolicy
+from app.recorder.gpus.kernel_scripts import KernelScripts, attached_kernel_scripts
+from app.recorder.measuring.ladder import Ladder
+from app.recorder.measuring.recording import program_of, record_functions, record_schedule
 from app.recorder.proposals.proposer import propose
 from app.recorder.proposals.scopes import Scopes
 from app.recorder.recorder import Recorder
-from app.recorder.recording import program_of, record_functions, record_schedule
-from app.recorder.script import Script
-from app.recorder.shell import system
-from app.recorder.watchdog import Watchdog
+from app.recorder.scripts.allowance import Allowance
+from app.recorder.scripts.built_files import send_file
+from app.recorder.scripts.frames import current_line, main_thread_line
+from app.recorder.scripts.policy import MOMENT_SECONDS, CallPolicy
+from app.recorder.scripts.script import Script
+from app.recorder.scripts.shell import system
+from app.recorder.scripts.watchdog import Watchdog
 from app.sandbox.crash_report import report_crashes
 from compiler.classic import alias
 from compiler.ir.error import TVMError

@@ -15,10 +15,10 @@ import numpy as np
 
 from app.artifacts import Problem
 from app.protocol import Failed, Message, Request
-from app.recorder.environment import CACHES
-from app.recorder.measured_program import MeasuredProgram, only_function
-from app.recorder.program_measurement import read_recorded
-from app.recorder.random_inputs import random_arrays
+from app.recorder.measuring.measured_program import MeasuredProgram, only_function
+from app.recorder.measuring.program_measurement import read_recorded
+from app.recorder.measuring.random_inputs import random_arrays
+from app.recorder.scripts.environment import CACHES
 from app.traces import MAX_EVENTS, CacheModel, ModelLevel, Trace, Traced, TracedLoop, TracedMemory, TracedSite
 from compiler.driver.device_pipeline import split_for_device
 from compiler.driver.emulate import lower_for_emulation

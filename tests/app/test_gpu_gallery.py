@@ -7,7 +7,7 @@ import pytest
 from app.gallery import Example, load_gallery
 from app.kernel_reports import KernelReport
 from compiler.target.cuda_tools import compile_cuda, missing_tools
-from tests.app.recorder.test_device_code import answered, listing_of
+from tests.app.recorder.gpus.test_device_code import answered, listing_of
 
 OTHERWISE = ("gpu-race", "gpu-tensor-cores")
 GPU = [each for each in load_gallery() if each.name.startswith("gpu-") and each.name not in OTHERWISE]

@@ -100,7 +100,7 @@ def test_what_is_known_of_the_machine_comes_from_one_place(pretence: str) -> Non
 
 
 def test_a_process_that_is_started_finds_the_same_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    ask = "from app.recorder.environment import environment; print(environment()['cpu'])"
+    ask = "from app.recorder.scripts.environment import environment; print(environment()['cpu'])"
     with pretended(SSE2, monkeypatch):
         ran = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == MACHINES[SSE2]["processor"]

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from app.gallery import load_gallery
-from app.recorder.random_inputs import in_range, random_arrays
+from app.recorder.measuring.random_inputs import in_range, random_arrays
 from tests.e2e.steps import violations, write
 
 TILED = """\

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from app.proposals import ProposedPrimitive
-from app.recorder.block_tree import BlockPlace
 from app.recorder.proposals.block_wording import BlockWording, carry_out, variable
 from app.recorder.proposals.candidates import FACTORS, THREAD_TAGS
+from app.recorder.units.block_tree import BlockPlace
 from compiler.ir.expr.primexpr import IntImm
 from compiler.tir.schedule.schedule import Schedule
 from compiler.tir.statements.block import Block

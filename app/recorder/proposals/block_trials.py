@@ -6,8 +6,7 @@ import math
 from collections.abc import Iterator
 
 from app.proposals import Edit, Place, ProposedPrimitive, Subject
-from app.recorder.block_tree import BlockPlace, block_places, reduces
-from app.recorder.measured_program import only_function
+from app.recorder.measuring.measured_program import only_function
 from app.recorder.proposals.block_candidates import (
     AnnotateLoop,
     BindLoop,
@@ -25,7 +24,8 @@ from app.recorder.proposals.insertion import ScriptText
 from app.recorder.proposals.payoffs import Payoffs
 from app.recorder.proposals.scopes import Scope
 from app.recorder.proposals.trying import Trials, require_cores, require_flat_parallel, require_short, require_threads
-from app.recorder.schedules import BlockSchedule
+from app.recorder.units.block_tree import BlockPlace, block_places, reduces
+from app.recorder.units.schedules import BlockSchedule
 from compiler.driver.lower import lower
 from compiler.ir.error import TVMError
 from compiler.ir.expr.primexpr import IntImm

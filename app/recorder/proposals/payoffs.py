@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.recorder.environment import CACHES, CORES
 from app.recorder.proposals.strides import Stride, strides
+from app.recorder.scripts.environment import CACHES, CORES
 from app.units import size
 from compiler.ir.expr.primexpr import Var
 from compiler.ir.module import IRModule

@@ -9,8 +9,7 @@ from dataclasses import replace
 from app.artifacts import Options
 from app.proposals import Edit, Place, Proposed, ProposedPrimitive, Subject
 from app.recorder.completion import function_arguments
-from app.recorder.failures import brief, clean
-from app.recorder.measured_program import only_function
+from app.recorder.measuring.measured_program import only_function
 from app.recorder.proposals.block_trials import BlockTrials
 from app.recorder.proposals.candidates import (
     ANNOTATIONS,
@@ -32,9 +31,10 @@ from app.recorder.proposals.scopes import Scopes
 from app.recorder.proposals.trying import Trials, require_cores, require_flat_parallel, require_short, require_threads
 from app.recorder.proposals.wording import Wording
 from app.recorder.recorder import Recorder
-from app.recorder.schedule_tree import loops_of, shown_stages
-from app.recorder.schedules import BlockSchedule, ScheduleRecord, TensorSchedule
-from app.recorder.subjects import FunctionSubject
+from app.recorder.scripts.failures import brief, clean
+from app.recorder.units.schedule_tree import loops_of, shown_stages
+from app.recorder.units.schedules import BlockSchedule, ScheduleRecord, TensorSchedule
+from app.recorder.units.subjects import FunctionSubject
 from compiler.driver.lower import lower
 from compiler.ir.error import TVMError
 from compiler.ir.expr.primexpr import IntImm, IterVar, Var

@@ -9,7 +9,7 @@ from types import FrameType
 from typing import Any
 
 from app.artifacts import SCRIPT_NAME
-from app.recorder.schedules import Source
+from app.recorder.units.schedules import Source
 from compiler.ir.instrument import Instrument
 
 MAX_ELEMENTS = 64

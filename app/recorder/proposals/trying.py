@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Generic, TypeVar
 
 from app.proposals import Edit, Place, Proposal, ProposedPrimitive, Subject
-from app.recorder.failures import brief, clean
+from app.recorder.scripts.failures import brief, clean
 from compiler.ir.error import TVMError
 from compiler.ir.module import IRModule
 from compiler.tir.statements.function import PrimFunc

@@ -11,9 +11,9 @@ import pytest
 from app.artifacts import Measurement, Options
 from app.lessons import Lesson, Library, Step
 from app.protocol import Defined, Failed, Measured, Recorded, Request
-from app.recorder import ladder
-from app.recorder.ladder import Ladder
-from app.recorder.measured_program import TensorProgram
+from app.recorder.measuring import ladder
+from app.recorder.measuring.ladder import Ladder
+from app.recorder.measuring.measured_program import TensorProgram
 from compiler import te
 from compiler.ir.module import IRModule
 from compiler.runtime.parallel.threads import num_threads, set_num_threads

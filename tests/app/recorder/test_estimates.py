@@ -9,10 +9,10 @@ from app.artifacts import Measurement, Options
 from app.panes.charts import chart
 from app.panes.numbers import how_measured
 from app.protocol import Event, Measured
-from app.recorder import ladder
-from app.recorder.ladder import Ladder
-from app.recorder.measured_program import TensorProgram
-from app.recorder.shortening import shortened
+from app.recorder.measuring import ladder
+from app.recorder.measuring.ladder import Ladder
+from app.recorder.measuring.measured_program import TensorProgram
+from app.recorder.measuring.shortening import shortened
 from compiler import te
 from compiler.driver.build import build
 from compiler.driver.lower import lower

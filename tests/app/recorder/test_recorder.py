@@ -9,7 +9,7 @@ import pytest
 
 import compiler as tvm
 from app.recorder.recorder import Recorder
-from app.recorder.subjects import MAX_FUNCTIONS, FunctionSubject, GraphSubject, PassRecord, SubjectList
+from app.recorder.units.subjects import MAX_FUNCTIONS, FunctionSubject, GraphSubject, PassRecord, SubjectList
 from compiler import relay, te
 from compiler.ir.error import TVMError
 from compiler.ir.instrument import instrumented

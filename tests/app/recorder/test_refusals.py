@@ -18,18 +18,21 @@ import pytest
 from app import machine_code
 from app.built_files import FileSubject
 from app.protocol import Request
-from app.recorder import allowance as allowance_module
-from app.recorder import block_text, cuda_jobs, handler, measured_program
-from app.recorder import integrity as integrity_module
-from app.recorder.allowance import Allowance
-from app.recorder.block_text import read_blocks, write_blocks
-from app.recorder.built_files import make_file
-from app.recorder.integrity import Integrity
-from app.recorder.measured_program import BlockProgram, TensorProgram, has_parallel_loop, only_function
+from app.recorder import handler
+from app.recorder.gpus import cuda_jobs
+from app.recorder.measuring import integrity as integrity_module
+from app.recorder.measuring import measured_program
+from app.recorder.measuring.integrity import Integrity
+from app.recorder.measuring.measured_program import BlockProgram, TensorProgram, has_parallel_loop, only_function
+from app.recorder.measuring.weights import summarised
 from app.recorder.recorder import Recorder
-from app.recorder.remarks import remark
-from app.recorder.suggestions import suggestion
-from app.recorder.weights import summarised
+from app.recorder.scripts import allowance as allowance_module
+from app.recorder.scripts.allowance import Allowance
+from app.recorder.scripts.built_files import make_file
+from app.recorder.scripts.remarks import remark
+from app.recorder.scripts.suggestions import suggestion
+from app.recorder.units import block_text
+from app.recorder.units.block_text import read_blocks, write_blocks
 from app.sandbox.handler import EXIT_DAMAGED, Execute
 from compiler import relay, te
 from compiler.ir.error import TVMError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.artifacts import Drawing
 from app.graphs.layout import lay_out
-from app.recorder.graph_drawing import MAX_SCOPES, draw_module
+from app.recorder.units.graph_drawing import MAX_SCOPES, draw_module
 from compiler import relay
 from compiler.ir.module import IRModule
 

@@ -9,7 +9,7 @@ import pytest
 
 from app.artifacts import Answer, Line, Options, Step
 from app.protocol import Message, Request, Snapshot
-from app.recorder import function_units
+from app.recorder.units import function_units
 from tests.app.recorder.serving import served
 
 MATMUL = """\

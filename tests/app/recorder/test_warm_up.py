@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from app.recorder import modules
 from app.recorder.handler import warm_up
+from app.recorder.scripts import modules
 from compiler.ir.instrument import active_instruments
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -14,7 +14,7 @@ from app.machine_code import CUBIN, MachineCode
 from app.protocol import Request
 from app.sandbox import Job, Limits, Outcome, Sandbox
 from compiler.target.cuda_tools.tools import find_tool, missing_tools
-from tests.app.recorder.test_device_code import MATMUL
+from tests.app.recorder.gpus.test_device_code import MATMUL
 
 pytestmark = [
     pytest.mark.skipif(bool(missing_tools()), reason=missing_tools() or "none"),

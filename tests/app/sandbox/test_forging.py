@@ -33,18 +33,18 @@ FORGING = (
     """
 import json, os, time
 import numpy as np
-import app.recorder.ladder, app.recorder.measure, app.recorder.policy, app.recorder.program_measurement
-from app.sandbox import wire
-import compiler.runtime.timing.measurement, compiler.target.cpu.peak
+import app.recorder.measuring.ladder, app.recorder.measuring.measure, app.recorder.scripts.policy,
+app.recorder.measuring.program_measurement from app.sandbox import wire import compiler.runtime.timing.measurement,
+compiler.target.cpu.peak
 
 clock = iter(range(1 << 30))
 time.perf_counter = time.time = time.monotonic = lambda: next(clock) * 1e-12
-fast = app.recorder.measure.Timing([1e-12, 1e-12, 1e-12], 1000)
-for module in (app.recorder.ladder, app.recorder.measure):
+fast = app.recorder.measuring.measure.Timing([1e-12, 1e-12, 1e-12], 1000)
+for module in (app.recorder.measuring.ladder, app.recorder.measuring.measure):
     module.time_calls = lambda *args, **options: fast
     module.time_call = lambda *args: 1e-12
-    module.compare = lambda *args: app.recorder.measure.Check(True, 0.0)
-app.recorder.ladder.measure_peak = lambda *args: 1e9
+    module.compare = lambda *args: app.recorder.measuring.measure.Check(True, 0.0)
+app.recorder.measuring.ladder.measure_peak = lambda *args: 1e9
 
 forged = {"name": "forged", "kind": "prefix", "seconds": 1e-12, "gflops": 1e12, "checked": "ok", "step": 0,
           "source": "server", "cpu": "the fastest one"}

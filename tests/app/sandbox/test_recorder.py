@@ -12,8 +12,8 @@ from app.artifacts import Answer, Measurement, Mode, Options, OwnKernel
 from app.built_files import BuiltFile, FileSubject, read_part
 from app.jobs.assembly import assemble
 from app.protocol import Failed, Measured, Message, Recorded, Request, Snapshot
-from app.recorder.block_text import write_blocks
-from app.recorder.kernel_scripts import ENDING
+from app.recorder.gpus.kernel_scripts import ENDING
+from app.recorder.units.block_text import write_blocks
 from app.sandbox import Limits, Outcome, Sandbox, Tier
 from compiler.ir.module import IRModule
 from compiler.tir.script.functions import from_source

@@ -1,0 +1,1 @@
+"""Programs for GPUs: NVIDIA's compilers, emulation, the visitor's own."""

@@ -1,0 +1,1 @@
+"""A user's script as it runs: output, limits, errors at its lines."""

@@ -1,0 +1,162 @@
+"""Exceptions of a script, as problems at its lines.
+
+A script's own exceptions are untrusted: their class, attributes and representation may be anything, and raise in turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any
+
+from app.artifacts import SCRIPT_NAME, Problem
+from app.recorder.scripts.frames import columns, deepest_line, raised_by_script, user_trace
+from app.recorder.scripts.remarks import remark
+from app.recorder.scripts.suggestions import suggestion
+from compiler.ir.diagnostics import Place, PlacedError
+from compiler.relay.inference.errors import Diagnostic, TypeInferenceError
+from compiler.tir.schedule.error import ScheduleError
+
+MAX_DIAGNOSTICS = 20
+"""The maximum number of type errors that are reported individually."""
+MESSAGE_LIMIT = 4_000
+"""The maximum length of a message."""
+MAX_LINE = 10_000_000
+"""The largest plausible line or column of a syntax error."""
+
+_class_name = type.__dict__["__name__"].__get__
+_traceback = BaseException.__dict__["__traceback__"].__get__
+_cause = BaseException.__dict__["__cause__"].__get__
+exit_code = SystemExit.__dict__["code"].__get__
+"""The argument of ``sys.exit``, whatever attributes a subclass has."""
+
+
+def problems_of(exc: BaseException, names: Mapping[str, Any]) -> list[Problem]:
+    """Convert an exception to problems.
+
+    Parameters
+    ----------
+    names : mapping
+        The script's global names, for suggestions.
+    """
+    try:
+        if isinstance(exc, SyntaxError) and exc.filename == SCRIPT_NAME:
+            return [_syntax(exc)]
+        if isinstance(exc, TypeInferenceError):
+            return [_diagnosed(diagnostic, exc) for diagnostic in exc.diagnostics[:MAX_DIAGNOSTICS]]
+        if isinstance(exc, PlacedError) and (placed := _in_the_script(exc)):
+            return placed
+        return [problem(class_name(exc), _message(exc, names), exc)]
+    except BaseException as failure:  # the script's exception may do anything
+        return [problem(class_name(exc), _cannot_be_shown(exc, failure), exc)]
+
+
+def exit_note(code: object) -> str:
+    """Return a note about the argument of ``sys.exit``."""
+    try:
+        return f"the script exited with {clean(repr(code))}"
+    except BaseException as failure:  # its representation is the script's own
+        return f"the script exited with {class_name(code)}, which cannot be shown: {class_name(failure)}"
+
+
+def problem(kind: str, message: str, exc: BaseException) -> Problem:
+    """Create a problem at the script's line that raised an exception."""
+    raised_at: TracebackType | None = _traceback(exc)
+    line = deepest_line(raised_at)
+    start, end = columns(raised_at, line)
+    trace = [clean(entry) for entry in [*user_trace(raised_at), *_caused_by(exc)]]
+    return Problem(kind=clean(kind), message=clean(message), line=line, column=start, end_column=end, trace=trace)
+
+
+def _caused_by(exc: BaseException) -> list[str]:
+    """Return what the script says that its own exception was caused by (``raise … from``), and where that was."""
+    cause: BaseException | None = _cause(exc)
+    if cause is None or not raised_by_script(_traceback(exc)):
+        return []
+    try:
+        message = brief(cause)
+    except BaseException as failure:  # the script's own, as above
+        message = _cannot_be_shown(cause, failure)
+    return [f"caused by {class_name(cause)}: {clean(message)}", *user_trace(_traceback(cause))]
+
+
+def class_name(value: object) -> str:
+    """Return the name of a value's class, bypassing its metaclass."""
+    name: str = _class_name(type(value))
+    return name
+
+
+def printable(text: str) -> str:
+    """Return text that can be encoded: what cannot, lone surrogates, is written out as ``\\ud800``."""
+    return str.encode(text, "utf-8", "backslashreplace").decode()
+
+
+def clean(text: str) -> str:
+    """Make a message encodable, and truncate it."""
+    text = printable(text)  # converts a subclass of str to a plain string
+    return text if len(text) <= MESSAGE_LIMIT else text[:MESSAGE_LIMIT] + " …"
+
+
+def brief(exc: BaseException) -> str:
+    """Return the message of an exception, without the program that schedule errors include."""
+    return exc.brief if isinstance(exc, ScheduleError) else str(exc)
+
+
+def _message(exc: BaseException, names: Mapping[str, Any]) -> str:
+    if isinstance(exc, RecursionError):
+        return "the script's calls are nested too deeply"
+    if isinstance(exc, MemoryError):
+        return "the script asked for more memory than a run may have"
+    try:
+        return (printable(brief(exc)).strip() or class_name(exc)) + suggestion(exc, names) + remark(exc)
+    except BaseException as failure:  # even str() of an exception may raise
+        return _cannot_be_shown(exc, failure)
+
+
+def _cannot_be_shown(exc: BaseException, failure: BaseException) -> str:
+    return f"{class_name(exc)}, which cannot be shown: {class_name(failure)}"
+
+
+def _syntax(exc: SyntaxError) -> Problem:
+    column = max(0, (_position(exc.offset) or 1) - 1)
+    end_offset = _position(exc.end_offset)
+    end = end_offset - 1 if end_offset and exc.end_lineno == exc.lineno else None
+    line = _position(exc.lineno)
+    return Problem(kind="SyntaxError", message=clean(f"{exc.msg}"), line=line, column=column, end_column=end)
+
+
+def _in_the_script(exc: PlacedError) -> list[Problem]:
+    """Locate the errors of a rejected program at its source lines, instead of at the decorator."""
+    return [
+        Problem(
+            kind=class_name(exc),
+            message=clean(d.message),
+            line=_position(d.span.line),
+            column=max(0, (_position(d.span.column) or 1) - 1),
+            end_column=None,
+            trace=[clean(entry) for entry in user_trace(_traceback(exc))],
+        )
+        for d in exc.diagnostics[:MAX_DIAGNOSTICS]
+        if isinstance(d.span, Place) and d.span.file == SCRIPT_NAME
+    ]
+
+
+def _position(value: object) -> int | None:
+    """Sanitise a line or column, as scripts can raise their own syntax errors."""
+    return value if type(value) is int and 0 <= value <= MAX_LINE else None
+
+
+def _diagnosed(diagnostic: Diagnostic, exc: TypeInferenceError) -> Problem:
+    """Locate a type error at the line that created the expression, instead of at the pass."""
+    where = diagnostic.location
+    if where is None or where.file != SCRIPT_NAME:
+        return problem(class_name(exc), diagnostic.message, exc)
+    one_line = where.end_line == where.line
+    return Problem(
+        kind=class_name(exc),
+        message=clean(diagnostic.message),
+        line=where.line,
+        column=where.column if one_line else None,
+        end_column=where.end_column if one_line else None,
+        trace=[clean(entry) for entry in user_trace(exc.__traceback__)],
+    )

@@ -1,0 +1,1 @@
+"""What an answer is made of: functions, graphs, kernels, schedules."""

@@ -1,0 +1,46 @@
+"""What the schedule pane says of stages that intrinsics compute, that are fetched early, and that are in groups."""
+
+from typing import Any
+
+from app.recorder.units.schedule_tree import schedule_stages
+from compiler import te, tir
+
+
+def _vadd(n: int) -> Any:
+    x, y = (te.placeholder((n,), name=name) for name in "xy")
+    z = te.compute((n,), lambda i: x[i] + y[i], name="z")
+    return te.decl_tensor_intrin(
+        z.op, lambda ins, outs: tir.call_packed("vadd", *ins, *outs), "vadd", default_buffer_params={"offset_factor": 1}
+    )
+
+
+def _stages(s: Any) -> Any:
+    return {stage.name: stage for stage in schedule_stages(s)}
+
+
+def test_an_intrinsic_is_said_at_its_loop() -> None:
+    A, B = (te.placeholder((64,), name=name) for name in "AB")
+    C = te.compute((64,), lambda i: A[i] + B[i], name="C")
+    s = te.create_schedule(C.op)
+    outer, inner = s[C].split(C.op.axis[0], factor=16)
+    s[C].tensorize(inner, _vadd(16))
+    s[C].prefetch(A, outer, 2)
+    assert [loop.annotation for loop in _stages(s)["C"].loops] == ["prefetch A+2", "tensorize vadd"]
+
+
+def test_a_definition_by_an_intrinsic_is_a_stage() -> None:
+    A, B = (te.placeholder((4, 16), name=name) for name in "AB")
+    vadd = _vadd(16)
+    C = te.compute((4, 16), lambda i: vadd(A[i, 0:16], B[i, 0:16]), name="C")
+    stage = _stages(te.create_schedule(C.op))["C"]
+    assert [loop.name for loop in stage.loops] == ["i"]
+    assert stage.body == "C[i, ax0] = vadd(A[i, 0:16], B[i, 0:16])"
+
+
+def test_a_stage_is_where_its_group_is() -> None:
+    A = te.placeholder((8,), name="A")
+    x = te.compute((8,), lambda i: A[i] + 1.0, name="x")
+    y = te.compute((8,), lambda i: x[i] * 2.0, name="y")
+    s = te.create_schedule(y.op)
+    s.create_group(outputs=x, inputs=A).compute_at(s[y], y.op.axis[0])
+    assert _stages(s)["x"].placement == "at y, i"
