@@ -8,13 +8,16 @@ import pytest
 
 from compiler import relay, tir
 from compiler.classic.names.resolution import PUBLIC
+from compiler.classic.relay import transform as graph_passes
 from compiler.classic.relay.backend import aot
+from compiler.classic.tir import transform as loop_passes
 from compiler.ir import transform
 from compiler.ir.passes.options import option_types
 from compiler.ir.transform import Pass, parse_pass, pass_class, registered_passes
+from compiler.relay import parser
 
 OURS = [cls for cls in registered_passes() if cls.__module__.startswith("compiler.")]
-PACKAGES = (transform, tir.transform, relay.transform, relay.parser, aot)
+PACKAGES = (transform, tir.transform, relay.transform, parser, aot, graph_passes, loop_passes)
 
 passes = pytest.mark.parametrize("cls", OURS, ids=lambda cls: cls.facts.name)
 
@@ -26,7 +29,7 @@ def needs_options(cls: type[Pass]) -> bool:
 
 
 def test_there_are_passes_of_all_levels() -> None:
-    assert {cls.__module__.split(".")[1] for cls in OURS} == {"driver", "ir", "relay", "tir"}
+    assert {cls.__module__.split(".")[1] for cls in OURS} == {"classic", "driver", "ir", "relay", "tir"}
     assert len(OURS) > 40
 
 

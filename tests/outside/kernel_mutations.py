@@ -21,7 +21,7 @@ from compiler.ir.node import rebuild
 from compiler.tir import BufferLoad, BufferStore, Evaluate, PrimFunc
 from compiler.tir.analysis.uniformity import is_barrier
 from compiler.tir.sanitizer import Fault, SanitizerResult, program, sanitize
-from compiler.tir.sanitizer.block import Running, run_block
+from compiler.tir.sanitizer.block import RunningThread, run_block
 from compiler.tir.statements.stmt import Allocate, SeqStmt, no_op
 from compiler.tir.statements.stmt_functor import StmtMutator
 from tests.outside.classic_kernels import NUMBERS, from_here
@@ -67,7 +67,7 @@ def _run(made: Kernel, func: PrimFunc, n: int, order: int) -> tuple[SanitizerRes
     """Run a kernel whose threads take turns in an order, the first of which is that of their positions."""
     shuffle = Random(order)
 
-    def run_shuffled(threads: Sequence[Running], result: SanitizerResult) -> None:
+    def run_shuffled(threads: Sequence[RunningThread], result: SanitizerResult) -> None:
         run_block(shuffle.sample(threads, len(threads)) if order else threads, result)
 
     arguments = made.arrays(0, n)

@@ -173,7 +173,7 @@ def _triangular(draw: Random, script: Script, name: str, a: str, b: str) -> bool
 
 
 def _scanned(draw: Random, script: Script, name: str, a: str, b: str) -> bool:
-    """Running sums of the rows, or of what was computed two rows before."""
+    """RunningThread sums of the rows, or of what was computed two rows before."""
     shape = script.shapes[a]
     if len(shape) != 2:
         return False

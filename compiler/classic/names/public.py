@@ -172,7 +172,6 @@ MODULES = {
     "tvm.topi.signal": "compiler.topi.fourier",
     "tvm.topi.sparse.utils": "compiler.classic.testing.topi.sparse_matrices",
     "tvm.topi.testing": "compiler.classic.testing.topi",
-    "tvm.topi.transform": "compiler.topi.arrays.transform",
     "tvm.topi.vision.rcnn": "compiler.topi.vision",
     "tvm.topi.vision.ssd": "compiler.topi.vision",
     "tvm.topi.x86.dense_alter_op": "compiler.relay.op.nn.dense_alter_op",

@@ -29,7 +29,7 @@ ITERATIONS = 200
 MAX_INSTRUCTIONS = 2_000
 SECONDS = 5
 BYTES = 1 << 30
-_LIMITED = str(Path(__file__).parent / "cuda_tools" / "limited.py")
+_LIMITED = str(Path(__file__).parents[1] / "cuda_tools" / "limited.py")
 MODELS = 20
 """How many processors are tried, the nearest first, until the tool has a model of one."""
 _NO_MODEL = re.compile(

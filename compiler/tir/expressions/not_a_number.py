@@ -31,16 +31,16 @@ RULES = (
         "`te.max`, `te.min`, `T.max`, `T.min`",
         "`a > b ? a : b`, with `<` for the minimum: of a NaN and another value, `b`. So a reduction forgets a NaN that "
         "a number follows, as in classic TVM, and its result may depend on the order of its loops.",
-        "`larger` and `smaller` in `ir/number_operations.py`; `visit_Max` of `target/codegen/llvm/expressions.py`; the "
-        "helpers `max` and `min` of source languages, whose own functions differ",
+        "`larger` and `smaller` in `ir/expr/number_operations.py`; `visit_Max` of `target/codegen/llvm/expressions.py`; "
+        "the helpers `max` and `min` of source languages, whose own functions differ",
         {"Max": lambda a, b: np.where(a > b, a, b), "Min": lambda a, b: np.where(a < b, a, b)},
     ),
     Rule(
         "`tir.fmaximum`, `tir.fminimum`; Relay's `maximum`, `minimum`, `clip`, `nn.relu`, `max`, `min`, "
         "`nn.max_pool2d` and its relatives, scattering by `max` and `min`",
         "NaN if any operand is.",
-        "`topi/extrema.py`, made of `fmaximum` in `tir/math.py`: `llvm.maximum`, helpers of source languages, "
-        "`numpy.maximum`",
+        "`topi/extrema.py`, made of `fmaximum` in `tir/expressions/math.py`: `llvm.maximum`, helpers of source "
+        "languages, `numpy.maximum`",
         {"tir.fmaximum": np.maximum, "tir.fminimum": np.minimum},
     ),
     Rule(
@@ -68,14 +68,14 @@ RULES = (
         "NaN in every floating-point type, whatever its bits are; true as `bool`; an integer that is not specified, "
         "as of infinities. Of a number that an integer of fewer than 32 bits cannot hold, the low bits of the int32. "
         "`e4m3_float8` has no infinities: they and what is too large become NaN.",
-        "`tir/transform/bf16_bits.py`, `tir/transform/fp8_legalize.py`, `narrowing.py` and `convert` of "
-        "`target/codegen/llvm/expressions.py`; `ml_dtypes` in NumPy",
+        "`tir/transform/legalize/bf16_bits.py`, `tir/transform/legalize/fp8_legalize.py`, `selection/narrowing.py` and "
+        "`convert` of `target/codegen/llvm/expressions.py`; `ml_dtypes` in NumPy",
         {},
     ),
     Rule(
         "`sort`, `argsort`, `topk`, `unique`",
         "Greater than every number, and equal to another NaN.",
-        "`topi/sorting.py`; `precedes` in `topi/device/order.py`",
+        "`topi/arrays/sorting.py`; `precedes` in `topi/device/order.py`",
         {"sort": np.sort},
     ),
     Rule("`sign` and all other arithmetic", "NaN.", "`topi/elementwise.py`", {"sign": np.sign}),

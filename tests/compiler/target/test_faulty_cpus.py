@@ -17,7 +17,7 @@ COMPILE = """
 import sys
 import compiler as tvm
 from compiler import te, topi
-from compiler.target import llvm_cpu
+from compiler.target.cpu import llvm_cpu
 triple, cpu, as_it_is = sys.argv[1:]
 if as_it_is == "as it is":
     llvm_cpu.spared = lambda architecture, cpu: (cpu, ())

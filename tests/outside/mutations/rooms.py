@@ -33,19 +33,19 @@ ROOMS = {
     "te": Room(
         "compiler/te",
         ["tests/compiler/te"],
-        ["bounds.py", "guards.py", "message_passing.py", "relations/*.py"],
+        ["lowering/bounds.py", "lowering/guards.py", "lowering/message_passing.py", "relations/*.py"],
     ),
     "tir/schedule": Room(
         "compiler/tir/schedule",
         ["tests/compiler/tir/schedule", "tests/properties/test_tir_schedules.py"],
-        ["regions.py", "stored_elements.py"],
+        ["facts/regions.py", "facts/stored_elements.py"],
     ),
     "arith": Room(
         "compiler/arith",
         ["tests/compiler/arith"],
         [
             "const_int_bound.py",
-            "deduce_bound.py",
+            "linear/deduce_bound.py",
             "int_set.py",
             "interval_arithmetic.py",
             "modular_set.py",
@@ -56,6 +56,6 @@ ROOMS = {
     "app/sandbox": Room("app/sandbox", ["tests/app/sandbox"], ["files.py", "limits.py", "rlimits.py", "wire.py"]),
     "app/web": Room("app/web", ["tests/app/web"], ["rates.py", "bodies.py"]),
     "app/store": Room("app/store", ["tests/app/store"], ["byte_semaphore.py", "space.py", "workspace_limits.py"]),
-    "app/recorder": Room("app/recorder", ["tests/app/recorder"], ["allowance.py"]),
+    "app/recorder": Room("app/recorder", ["tests/app/recorder"], ["scripts/allowance.py"]),
     "app/lessons": Room("app/lessons", ["tests/app/lessons"]),
 }

@@ -47,7 +47,7 @@ class Measured:
 
 
 @dataclass
-class Running:
+class RunningThread:
     """A mutant whose tests run."""
 
     mutant: int
@@ -148,12 +148,12 @@ class Tests:
         for mutant in self._plan["mutants"]:
             if mutant not in reaching:
                 self._say(mutant=mutant, verdict="unreached")
-        running: dict[int, Running] = {}
+        running: dict[int, RunningThread] = {}
         for mutant in filter(reaching.__contains__, self._plan["mutants"]):
             while len(running) >= self._plan["jobs"]:
                 self._wait(running)
             pid, pipe = self._start(mutant, reaching[mutant])
-            running[pid] = Running(mutant, reaching[mutant], pipe)
+            running[pid] = RunningThread(mutant, reaching[mutant], pipe)
         while running:
             self._wait(running)
 
@@ -197,7 +197,7 @@ class Tests:
             atexit._run_exitfuncs()
         os._exit(code)
 
-    def _wait(self, running: dict[int, Running]) -> None:
+    def _wait(self, running: dict[int, RunningThread]) -> None:
         """Return when one of them has ended; what it started may hold its pipe for longer."""
         while True:
             ready, _, _ = select.select([job.pipe for job in running.values()], [], [], 0.2)
@@ -210,7 +210,7 @@ class Tests:
                 if job.overdue:
                     os.kill(pid, signal.SIGKILL)
 
-    def _end(self, pid: int, job: Running) -> None:
+    def _end(self, pid: int, job: RunningThread) -> None:
         """Report what became of a mutant, and kill what it left behind."""
         os.set_blocking(job.pipe, False)
         with contextlib.suppress(BlockingIOError):

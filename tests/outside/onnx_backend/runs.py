@@ -1,4 +1,4 @@
-"""Running a case: import, type inference, execution, comparison with what the suite expects."""
+"""RunningThread a case: import, type inference, execution, comparison with what the suite expects."""
 
 from __future__ import annotations
 

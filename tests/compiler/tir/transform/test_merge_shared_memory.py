@@ -10,7 +10,7 @@ from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate
 from compiler.tir.transform import MergeSharedMemoryAllocations
 from tests.compiler.tir.transform.programs import apply, nodes, program
-from tests.compiler.tir.transform.threads import run_threads
+from tests.compiler.tir.transform.thread_runs import run_threads
 
 PARAMS = "A: T.Buffer((32,), 'int32'), B: T.Buffer((32,), 'int32')"
 

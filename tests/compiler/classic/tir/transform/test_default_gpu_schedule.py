@@ -11,7 +11,7 @@ from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import For
 from compiler.tir.transform import ConvertBlocksToOpaque, DefaultGPUSchedule, LowerInitBlock, LowerOpaqueBlock
 from tests.compiler.tir.transform.programs import apply, nodes, program
-from tests.compiler.tir.transform.threads import run_threads
+from tests.compiler.tir.transform.thread_runs import run_threads
 
 PARAMS = "A: T.Buffer((6, 50), 'int32'), B: T.Buffer((6, 50), 'int32'), C: T.Buffer((6,), 'int32')"
 TEXT = """

@@ -6,7 +6,7 @@ import numpy as np
 
 from compiler.tir.transform import LiftThreadBinding
 from tests.compiler.tir.transform.programs import apply, assert_pass, program
-from tests.compiler.tir.transform.threads import run_threads
+from tests.compiler.tir.transform.thread_runs import run_threads
 
 PARAMS = "A: T.Buffer((8, 4, 4), 'int32'), C: T.Buffer((8, 4), 'int32')"
 BLOCK = 'T.thread_binding(8, thread="blockIdx.x")'

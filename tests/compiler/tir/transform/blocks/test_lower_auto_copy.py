@@ -24,7 +24,7 @@ from compiler.tir.transform import (
     UnifyThreadBinding,
 )
 from tests.compiler.tir.transform.programs import nodes
-from tests.compiler.tir.transform.threads import run_threads
+from tests.compiler.tir.transform.thread_runs import run_threads
 
 BY_WAY_OF_SHARED = """
 @T.prim_func

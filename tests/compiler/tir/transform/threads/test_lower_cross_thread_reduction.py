@@ -22,7 +22,7 @@ from compiler.tir.transform import (
     UnifyThreadBinding,
 )
 from tests.compiler.tir.transform.programs import apply, assert_pass, nodes, program
-from tests.compiler.tir.transform.threads import run_threads
+from tests.compiler.tir.transform.thread_runs import run_threads
 
 ROWS = "A: T.Buffer((4, 24), 'int32'), B: T.Buffer((4,), 'int32')"
 BLOCKS = (

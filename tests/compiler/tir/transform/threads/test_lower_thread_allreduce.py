@@ -22,7 +22,7 @@ from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate
 from compiler.tir.transform import LowerThreadAllreduce
 from tests.compiler.tir.transform.programs import apply, nodes
-from tests.compiler.tir.transform.threads import run_threads
+from tests.compiler.tir.transform.thread_runs import run_threads
 
 GPU = Target("cuda")
 
