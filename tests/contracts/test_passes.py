@@ -29,7 +29,7 @@ def needs_options(cls: type[Pass]) -> bool:
 
 
 def test_there_are_passes_of_all_levels() -> None:
-    assert {cls.__module__.split(".")[1] for cls in OURS} == {"classic", "driver", "ir", "relay", "tir"}
+    assert {cls.__module__.split(".")[1] for cls in OURS} == {"classic", "ir", "relay", "tir"}
     assert len(OURS) > 40
 
 

@@ -31,8 +31,8 @@ RULES = (
         "`te.max`, `te.min`, `T.max`, `T.min`",
         "`a > b ? a : b`, with `<` for the minimum: of a NaN and another value, `b`. So a reduction forgets a NaN that "
         "a number follows, as in classic TVM, and its result may depend on the order of its loops.",
-        "`larger` and `smaller` in `ir/expr/number_operations.py`; `visit_Max` of `target/codegen/llvm/expressions.py`; "
-        "the helpers `max` and `min` of source languages, whose own functions differ",
+        "`larger` and `smaller` in `ir/expr/number_operations.py`; `visit_Max` of `target/codegen/llvm/expressions.py`;"
+        " the helpers `max` and `min` of source languages, whose own functions differ",
         {"Max": lambda a, b: np.where(a > b, a, b), "Min": lambda a, b: np.where(a < b, a, b)},
     ),
     Rule(
