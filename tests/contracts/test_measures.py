@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from compiler.tir import const
+from tests.contracts.measures.__main__ import print_executed
 from tests.contracts.measures.documentation import documented, examine
+from tests.contracts.measures.executed import calls_of, function_lines
 from tests.contracts.measures.lines import count
-from tests.contracts.measures.sources import Source
+from tests.contracts.measures.sources import PARTS, Source
 
 TOP_LEVEL = {"Dockerfile", "README.md", "app", "compiler", "pyproject.toml", "static", "templates", "tests"}
 """All that stands at the top beside dotfiles, a lock file, and what ``.gitignore`` names."""
@@ -94,3 +97,22 @@ def test_the_counts_count() -> None:
     assert [f.name for f in source.functions()] == ["f"]
     counted = {"code": 2, "imports": 1, "docstrings": 2, "comments": 1, "blank": 3, "Any": 1, "ignored": 0}
     assert count(source) == counted
+
+
+def test_functions_that_a_program_calls_are_told_from_those_it_does_not(capfd: pytest.CaptureFixture[str]) -> None:
+    def program() -> None:
+        const(1)
+
+    print_executed([("tiny", program)])
+    rows = [line.split() for line in capfd.readouterr().out.splitlines()[1:]]
+    assert [" ".join(row[:-3]) for row in rows] == [f"{u} of the {p}" for p in PARTS for u in ("functions", "lines")]
+    assert all(0 < int(row[-2]) < int(row[-3]) for row in rows[:2])
+    assert [row[-2] for row in rows[2:]] == ["0", "0"], "nothing is imported, and nothing else is in the annex"
+    with pytest.raises(RuntimeError, match="broken failed"):
+        calls_of("broken", lambda: 1 // 0)
+
+
+def test_lines_belong_to_the_innermost_function() -> None:
+    text = '@a\ndef f():\n    """F."""\n    def g():\n        return 1\n    return g\n'
+    lines = function_lines(Source(Path("compiler/x.py"), text, ast.parse(text)))
+    assert {first: count for (_, first), count in lines.items()} == {1: 2, 4: 2}

@@ -12,6 +12,9 @@ ROOT = Path(__file__).resolve().parents[3]
 
 IMPORTERS = ("compiler", "relay", "frontend")
 
+CORE, ANNEX = PARTS = ("core", "annex")
+"""The compiler in two: what works, and what is there only because TVM has the name."""
+
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -51,6 +54,11 @@ def folder_of(path: Path) -> str:
     if parts[:3] == IMPORTERS and len(parts) > 4:
         return "/".join(parts[:4])
     return "/".join(parts[:2]) if len(parts) > 2 else parts[0]
+
+
+def part_of(path: Path) -> str:
+    """Return which of ``PARTS`` a file or folder of the compiler is in."""
+    return ANNEX if path.parts[:2] == ("compiler", "classic") else CORE
 
 
 def folders(*packages: str) -> list[str]:
