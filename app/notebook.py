@@ -13,7 +13,7 @@ import urllib.error
 import urllib.request
 from dataclasses import dataclass
 
-__all__ = ["Shown", "show"]
+__all__ = ["ShownScript", "show"]
 
 SERVER = "http://127.0.0.1:8000"
 """Default address of ``python -m app``; overridden by ``STRATA_SERVER``."""
@@ -21,7 +21,7 @@ TIMEOUT_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownScript:
     """A script shown by a server, which notebooks display as a frame.
 
     Attributes
@@ -51,7 +51,7 @@ def show(
     height: int = 640,
     options: dict[str, object] | None = None,
     view: dict[str, str | int] | None = None,
-) -> Shown:
+) -> ShownScript:
     """Show a script with its loops, LLVM IR and assembly.
 
     Parameters
@@ -69,7 +69,7 @@ def show(
 
     Returns
     -------
-    Shown
+    ShownScript
         An object that notebooks display as a frame; ``url`` is the permalink.
 
     Raises
@@ -95,15 +95,15 @@ def show(
         raise ConnectionError(
             f"show: no server answers at {address} ({error.reason}); start one: python -m app"
         ) from None
-    return Shown(f"{address}/z/{link}", height)
+    return ShownScript(f"{address}/z/{link}", height)
 
 
 def _reason(error: urllib.error.HTTPError) -> str:
     """Return the error message of a server's response."""
     try:
-        told = json.load(error)["error"]
+        answer = json.load(error)["error"]
     except (ValueError, KeyError, TypeError):
         return f"the server answers with status {error.code}"
-    expected = f", expected {told['expected']}" if told.get("expected") else ""
-    field = f" ({told['field']})" if told.get("field") else ""
-    return f"{told['message']}{field}{expected}"
+    expected = f", expected {answer['expected']}" if answer.get("expected") else ""
+    field = f" ({answer['field']})" if answer.get("field") else ""
+    return f"{answer['message']}{field}{expected}"

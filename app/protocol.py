@@ -10,7 +10,7 @@ from app.artifacts import MAX_PROGRAM, Answer, Measurement, Mode, Options, Probl
 from app.built_files import BuiltFile, FileSubject
 from app.machine_code import CudaProgram, MachineCode
 from app.proposals import Proposed, Subject
-from app.traces import Traced
+from app.traces import TracedProgram
 from app.webgpu import GPUPrepared
 
 
@@ -43,7 +43,7 @@ class MeasuredBy(Struct, frozen=True, kw_only=True, tag="source"):
     reason: str = ""
 
 
-class Recorded(Struct, frozen=True, kw_only=True, tag="recorded"):
+class RecordedFunction(Struct, frozen=True, kw_only=True, tag="recorded"):
     """A function of a script, serialised for measurement in another process."""
 
     name: Annotated[str, Meta(max_length=1_000)]
@@ -55,7 +55,7 @@ class Recorded(Struct, frozen=True, kw_only=True, tag="recorded"):
     """Why the function could not be serialised."""
 
 
-class Defined(Struct, frozen=True, kw_only=True, tag="defined"):
+class ProgramDefinition(Struct, frozen=True, kw_only=True, tag="defined"):
     """What a recorded program computes."""
 
     definition: Annotated[str, Meta(max_length=400)]
@@ -80,12 +80,12 @@ Event = Progress | MeasuredBy | Measured | Failed
 
 Message = (
     Snapshot
-    | Recorded
+    | RecordedFunction
     | Proposed
     | BuiltFile
-    | Traced
+    | TracedProgram
     | GPUPrepared
-    | Defined
+    | ProgramDefinition
     | CudaProgram
     | MachineCode
     | Progress

@@ -15,7 +15,7 @@ from app.artifacts import FORMAT, Source
 from app.config import Config
 from app.gallery import Gallery, load_gallery
 from app.jobs import answer_reader
-from app.jobs.answer_reader import Incoming
+from app.jobs.answer_reader import IncomingMessages
 from app.jobs.answers import StoredAnswer
 from app.jobs.cache import AnswerCache
 from app.jobs.compile_service import Compiler
@@ -115,7 +115,7 @@ def build_services(config: Config, runner: Runner, renderer: Renderer) -> Servic
     memory = Memory(config.memory)
     results = SharedResults(config.store, f"{FORMAT}-{compiler.__version__}") if config.store else None
     launcher = Launcher(runner, config, _cores(runner, compiling, measuring), workspace_limits)
-    incoming = Incoming(memory.incoming, _assembler(renderer))
+    incoming = IncomingMessages(memory.incoming, _assembler(renderer))
     programs = RecordedPrograms(launcher, compiling, incoming)
     return Services(
         config=config,

@@ -107,7 +107,7 @@ class Trace(Struct, frozen=True, kw_only=True):
     models: list[CacheModel]
 
 
-class Traced(msgspec.Struct, frozen=True, kw_only=True, tag="traced"):
+class TracedProgram(msgspec.Struct, frozen=True, kw_only=True, tag="traced"):
     """Sent after a program was traced."""
 
     trace: Trace

@@ -18,7 +18,17 @@ import msgspec
 from distributed import Queue, get_client, get_worker
 
 from app.cluster import messages
-from app.cluster.messages import Assignment, Cancel, Ended, Facts, Interrupt, Over, Report, Said, Started
+from app.cluster.messages import (
+    Assignment,
+    Cancel,
+    ChildMessage,
+    EndOfOrders,
+    Facts,
+    Interrupt,
+    JobEnded,
+    JobStarted,
+    Report,
+)
 from app.errors import RequestError
 from app.jobs.cores import Cores
 from app.locks import try_lock
@@ -120,13 +130,13 @@ class _Performance:
     def perform(self) -> None:
         """Ask for the job, start it, and report all that it sends and how it ends."""
         machine = self._host.facts.machine
-        self._report(Started(machine, get_worker().address, self._orders.name))
+        self._report(JobStarted(machine, get_worker().address, self._orders.name))
         order = messages.decode_order(self._orders.get(timeout=ASSIGNED_SECONDS))
         if isinstance(order, Assignment):
             outcome = self._run(order)
         else:
             outcome = Outcome(status="cancelled", detail="cancelled")
-        self._report(Ended(msgspec.structs.replace(outcome, machine=machine)))
+        self._report(JobEnded(msgspec.structs.replace(outcome, machine=machine)))
 
     def _run(self, assignment: Assignment) -> Outcome:
         try:
@@ -138,9 +148,9 @@ class _Performance:
         try:
             with contextlib.closing(job.messages()) as sent:  # type: ignore[type-var]
                 for message in sent:
-                    self._report(Said(message))
+                    self._report(ChildMessage(message))
         finally:
-            self._orders.put(messages.encode(Over()))
+            self._orders.put(messages.encode(EndOfOrders()))
             obeying.join()
         return job.outcome
 
@@ -152,7 +162,7 @@ class _Performance:
                     job.interrupt()
                 case Cancel():
                     job.cancel()
-                case Over():
+                case EndOfOrders():
                     return
 
     def _report(self, report: Report) -> None:

@@ -24,7 +24,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """Scripts that it compiles at one time."""
 
 
-class Started(msgspec.Struct, frozen=True, tag="started"):
+class JobStarted(msgspec.Struct, frozen=True, tag="started"):
     """Machine to server: it has a slot for the job, and waits for it in this queue."""
 
     machine: Machine
@@ -33,25 +33,25 @@ class Started(msgspec.Struct, frozen=True, tag="started"):
     orders: str
 
 
-class Said(msgspec.Struct, frozen=True, tag="said"):
+class ChildMessage(msgspec.Struct, frozen=True, tag="said"):
     """Machine to server: a message of the child, hostile."""
 
     message: bytes
 
 
-class Ended(msgspec.Struct, frozen=True, tag="ended"):
+class JobEnded(msgspec.Struct, frozen=True, tag="ended"):
     """Machine to server: the job's end."""
 
     outcome: Outcome
 
 
-class Lost(msgspec.Struct, frozen=True, tag="lost"):
+class JobLost(msgspec.Struct, frozen=True, tag="lost"):
     """Server to itself: nothing more will come of the job."""
 
     detail: str
 
 
-class Cancelled(msgspec.Struct, frozen=True, tag="cancelled"):
+class JobCancelled(msgspec.Struct, frozen=True, tag="cancelled"):
     """Server to itself: the job was cancelled before a machine had a slot for it."""
 
 
@@ -73,12 +73,12 @@ class Cancel(msgspec.Struct, frozen=True, tag="cancel"):
     """Server to machine: kill the child."""
 
 
-class Over(msgspec.Struct, frozen=True, tag="over"):
+class EndOfOrders(msgspec.Struct, frozen=True, tag="over"):
     """Machine to itself: no more orders are waited for."""
 
 
-Report = Started | Said | Ended | Lost | Cancelled
-Order = Assignment | Interrupt | Cancel | Over
+Report = JobStarted | ChildMessage | JobEnded | JobLost | JobCancelled
+Order = Assignment | Interrupt | Cancel | EndOfOrders
 
 encode = msgspec.msgpack.encode
 decode_report = msgspec.msgpack.Decoder[Report](Report).decode

@@ -21,15 +21,15 @@ from app.cluster.messages import (
     MEASURE,
     Assignment,
     Cancel,
-    Cancelled,
-    Ended,
+    ChildMessage,
     Facts,
     Interrupt,
-    Lost,
+    JobCancelled,
+    JobEnded,
+    JobLost,
+    JobStarted,
     Order,
     Report,
-    Said,
-    Started,
 )
 from app.config import ConfigurationError
 from app.sandbox import Limits, Machine, Outcome, SandboxError, StoredFile, Tier
@@ -109,7 +109,7 @@ class ClusterJob:
 
     def lose(self, detail: str) -> None:
         """Let the job end, as nothing more will come of it."""
-        self._cluster.call(lambda: self._reports.put(messages.encode(Lost(detail))))
+        self._cluster.call(lambda: self._reports.put(messages.encode(JobLost(detail))))
 
     def _send(self, order: Order) -> None:
         """Send an order from another thread, as this must not wait."""
@@ -118,7 +118,7 @@ class ClusterJob:
         if orders is not None:
             self._cluster.call(lambda: orders.put(messages.encode(order)))
         elif isinstance(order, Cancel):
-            self._cluster.call(lambda: self._reports.put(messages.encode(Cancelled())))
+            self._cluster.call(lambda: self._reports.put(messages.encode(JobCancelled())))
 
     def _finish(self) -> None:
         while self._next() is not None:
@@ -141,20 +141,20 @@ class ClusterJob:
     def _take(self, report: Report) -> bytes | None:
         """Act on a report; returns the message in it, if there is one."""
         match report:
-            case Said(message):
+            case ChildMessage(message):
                 self._heard = True
                 return message
-            case Ended(outcome):
+            case JobEnded(outcome):
                 self._settle(outcome)
-            case Lost(detail):
+            case JobLost(detail):
                 self._settle(Outcome(status="lost", detail=detail, machine=self.machine))
-            case Cancelled() if self._orders is None:
+            case JobCancelled() if self._orders is None:
                 self._settle(Outcome(status="cancelled", detail="cancelled"))
-            case Started() as started:
+            case JobStarted() as started:
                 self._assign(started)
         return None
 
-    def _assign(self, started: Started) -> None:
+    def _assign(self, started: JobStarted) -> None:
         """Hand the job over to the machine that has a slot for it: the first, or another where that one went away.
 
         What was measured has been passed on, and would come once more: such a job ends instead.

@@ -138,7 +138,7 @@ def call_text(value: object, *, with_result: bool = False) -> str | None:
         return None
 
 
-class _Unquoted(str):
+class _UnquotedString(str):
     """A string whose repr has no quotation marks."""
 
     __slots__ = ()
@@ -149,7 +149,7 @@ class _Unquoted(str):
 
 def _unquoted(annotation: object) -> object:
     """Wrap a string annotation so that a signature shows it as in the source."""
-    return _Unquoted(annotation) if isinstance(annotation, str) else annotation
+    return _UnquotedString(annotation) if isinstance(annotation, str) else annotation
 
 
 # Docstrings

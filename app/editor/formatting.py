@@ -52,9 +52,9 @@ def format_script(script: str) -> str:
     return ran.stdout
 
 
-def _reason(said: str) -> str:
+def _reason(errors: str) -> str:
     """Return ruff's error message, e.g. ``line 2, column 1: unexpected EOF while parsing``."""
-    first = next(iter(said.strip().splitlines()), "")
+    first = next(iter(errors.strip().splitlines()), "")
     _, separator, place = first.partition(f"{NAME}:")
     if not separator:
         return "the script cannot be formatted"

@@ -10,7 +10,7 @@ from itertools import pairwise
 from app.artifacts import Answer, Drawing, GraphEdge, GraphNode
 from app.graphs.folding import Folding, fold
 from app.graphs.layout import LAYER_HEIGHT, NODE_HEIGHT, SMALL_LETTER, Layout, Position, second_lines
-from app.graphs.still import StillLayouts, still_layouts
+from app.graphs.stable_layouts import StableLayouts, stable_layouts
 from app.panes.limits import MAX_STEPS
 from app.panes.names import elided
 
@@ -38,7 +38,7 @@ class Drawings:
     def __init__(self, answer: Answer, capacity: int = MAX_POINTS) -> None:
         self._drawings = answer.drawings
         self._capacity = capacity
-        self._layouts: OrderedDict[tuple[Steps, Folding], list[StillLayouts]] = OrderedDict()
+        self._layouts: OrderedDict[tuple[Steps, Folding], list[StableLayouts]] = OrderedDict()
         self._points = 0
         self._steps: dict[str, list[Steps]] = {}
         """For each drawing, the graphs that have it as a step."""
@@ -67,26 +67,26 @@ class Drawings:
         graphs = self._steps.get(key, [(key,)])
         steps = next((steps for steps in graphs if steps[-1] == last), graphs[0])
         step = steps.index(key)
-        for layouts in self._still(steps, folding):
+        for layouts in self._stable(steps, folding):
             if step < len(layouts.drawings):
                 return DrawnGraph(layouts.drawings[step], layouts.layout(step), layouts.slots(step))
             step -= len(layouts.drawings)
         raise AssertionError("every step is in a union")
 
-    def _still(self, steps: Steps, folding: Folding) -> list[StillLayouts]:
+    def _stable(self, steps: Steps, folding: Folding) -> list[StableLayouts]:
         """Return the layouts of a graph's steps, from the cache if possible."""
         layouts = self._layouts.get((steps, folding))
         if layouts is None:
             drawings = [self._drawings[key] for key in steps]
             shown = [fold(drawing, folding) for drawing in drawings] if folding else drawings
-            layouts = self._layouts[steps, folding] = still_layouts(shown)
+            layouts = self._layouts[steps, folding] = stable_layouts(shown)
             self._points += _points(layouts)
             while self._points > self._capacity and len(self._layouts) > 1:
                 self._points -= _points(self._layouts.popitem(last=False)[1])
         return layouts
 
 
-def _points(layouts: Sequence[StillLayouts]) -> int:
+def _points(layouts: Sequence[StableLayouts]) -> int:
     return sum(item.points for item in layouts)
 
 
@@ -149,12 +149,12 @@ class DrawnGraph:
     @property
     def edges(self) -> list[DrawnEdge]:
         """The edges in order."""
-        said: set[tuple[int, str]] = set()
+        labelled: set[tuple[int, str]] = set()
         drawn = []
         room = self._label_letters()
         for edge, route in zip(self.drawing.edges, self.layout.routes, strict=True):
-            fresh = (edge.source, edge.type) not in said and self.drawing.nodes[edge.source].kind != "input"
-            said.add((edge.source, edge.type))
+            fresh = (edge.source, edge.type) not in labelled and self.drawing.nodes[edge.source].kind != "input"
+            labelled.add((edge.source, edge.type))
             x, y = route[0]
             label = _fitting(edge.type.partition(" float32")[0], room[edge.source]) if fresh else ""
             drawn.append(DrawnEdge(edge, edge_path(route), label, x + 5, y + NODE_HEIGHT / 2 + 12))

@@ -24,9 +24,9 @@ from app.machine_code import (
 )
 from app.memory import Budget
 from app.proposals import Proposed
-from app.protocol import Defined, Event, Failed, Measured, Recorded
+from app.protocol import Event, Failed, Measured, ProgramDefinition, RecordedFunction
 from app.sandbox import Job, Outcome
-from app.traces import Traced
+from app.traces import TracedProgram
 from app.webgpu import MAX_PREPARED_BYTES, GPUPrepared
 
 MAX_EVENT_BYTES = 64 << 10
@@ -39,20 +39,20 @@ _PROGRAM = b'{"type":"cuda"'
 """The prefix of a CUDA C program message."""
 _decode_program = msgspec.json.Decoder(CudaProgram).decode
 _decode_event = msgspec.json.Decoder[Event](Event).decode
-LongEvent = Recorded | Proposed | BuiltFile | Traced | GPUPrepared | Defined | MachineCode
+LongEvent = RecordedFunction | Proposed | BuiltFile | TracedProgram | GPUPrepared | ProgramDefinition | MachineCode
 _LONG: list[tuple[bytes, int, Callable[[bytes], LongEvent]]] = [
-    (b'{"type":"recorded"', MAX_RECORDED_BYTES, msgspec.json.Decoder(Recorded).decode),
+    (b'{"type":"recorded"', MAX_RECORDED_BYTES, msgspec.json.Decoder(RecordedFunction).decode),
     (b'{"type":"proposed"', MAX_RECORDED_BYTES, msgspec.json.Decoder(Proposed).decode),
     (b'{"type":"file"', MAX_EVENT_BYTES, msgspec.json.Decoder(BuiltFile).decode),
-    (b'{"type":"traced"', MAX_RECORDED_BYTES, msgspec.json.Decoder(Traced).decode),
+    (b'{"type":"traced"', MAX_RECORDED_BYTES, msgspec.json.Decoder(TracedProgram).decode),
     (b'{"type":"webgpu"', MAX_PREPARED_BYTES, msgspec.json.Decoder(GPUPrepared).decode),
-    (b'{"type":"defined"', MAX_EVENT_BYTES, msgspec.json.Decoder(Defined).decode),
+    (b'{"type":"defined"', MAX_EVENT_BYTES, msgspec.json.Decoder(ProgramDefinition).decode),
     (b'{"type":"machine code"', MAX_CODE_BYTES, msgspec.json.Decoder(MachineCode).decode),
 ]
 """Messages of a few long strings: prefix, maximum size and decoder."""
 
 
-E = TypeVar("E", Recorded, Proposed, BuiltFile, Traced, GPUPrepared, Defined)
+E = TypeVar("E", RecordedFunction, Proposed, BuiltFile, TracedProgram, GPUPrepared, ProgramDefinition)
 
 
 class Assemble(Protocol):
@@ -91,7 +91,7 @@ class AnswerReader:
         self,
         job: Job,
         source: Source,
-        incoming: Incoming,
+        incoming: IncomingMessages,
         client: str,
         take_part: Callable[[bytes], None] | None = None,
     ) -> None:
@@ -227,7 +227,7 @@ class AnswerReader:
         self._claim.release()
 
 
-class Incoming:
+class IncomingMessages:
     """Processing of the messages of children.
 
     Parameters

@@ -12,7 +12,7 @@ from queue import Empty, SimpleQueue
 
 from app.artifacts import Workspace
 from app.errors import RequestError, Superseded
-from app.jobs.answer_reader import AnswerReader, Incoming
+from app.jobs.answer_reader import AnswerReader, IncomingMessages
 from app.jobs.answers import StoredAnswer
 from app.jobs.cache import AnswerCache, content_key
 from app.jobs.callers import waiting
@@ -34,7 +34,7 @@ CACHED = frozenset({"ok", "error"})
 
 
 @dataclass(slots=True, eq=False)
-class _Pending:
+class _PendingRequest:
     """A request in progress, the newest of its tab, with the resources that it holds."""
 
     seq: int
@@ -84,16 +84,16 @@ class RunUpdate:
 
 def _updates(reader: AnswerReader) -> Iterator[RunUpdate]:
     """Yield an update of the newest message, and repeat the last update as a heartbeat."""
-    news: SimpleQueue[RunUpdate | RequestError | None] = SimpleQueue()
+    updates: SimpleQueue[RunUpdate | RequestError | None] = SimpleQueue()
 
     def read() -> None:
         try:
             for message in reader.messages():
-                news.put(RunUpdate(snapshot=message))
+                updates.put(RunUpdate(snapshot=message))
         except RequestError as error:
-            news.put(error)
+            updates.put(error)
         finally:
-            news.put(None)
+            updates.put(None)
 
     threading.Thread(target=read, name="run", daemon=True).start()
     update: RunUpdate | RequestError | None = RunUpdate()
@@ -101,9 +101,9 @@ def _updates(reader: AnswerReader) -> Iterator[RunUpdate]:
         yield update
         due = time.monotonic() + UPDATE_SECONDS
         with suppress(Empty):
-            update = news.get(timeout=HEARTBEAT_SECONDS)
+            update = updates.get(timeout=HEARTBEAT_SECONDS)
             while isinstance(update, RunUpdate):  # and the newest of those that arrive until the next one is due
-                update = news.get(timeout=max(0.0, due - time.monotonic()))
+                update = updates.get(timeout=max(0.0, due - time.monotonic()))
     if update is not None:
         raise update
 
@@ -117,7 +117,7 @@ class Compiler:
         The queue of compilations, of which several run at a time.
     measuring : FairQueue
         The queue of measurements, of which one runs at a time.
-    incoming : Incoming
+    incoming : IncomingMessages
         Processes the messages of children.
     """
 
@@ -127,7 +127,7 @@ class Compiler:
         cache: AnswerCache,
         compiling: FairQueue,
         measuring: FairQueue,
-        incoming: Incoming,
+        incoming: IncomingMessages,
     ) -> None:
         self._launcher = launcher
         self._cache = cache
@@ -136,7 +136,7 @@ class Compiler:
         self._incoming = incoming
         self._kernels = KernelCache()
         self._single_flight: SingleFlight[StoredAnswer] = SingleFlight()
-        self._tabs: OrderedDict[Client, _Pending] = OrderedDict()
+        self._tabs: OrderedDict[Client, _PendingRequest] = OrderedDict()
         self._lock = threading.Lock()
 
     def compile(self, workspace: Workspace, client: Client, seq: int | None = None) -> StoredAnswer:
@@ -229,21 +229,21 @@ class Compiler:
             ticket.end()
             pending.finish()
 
-    def _compile(self, workspace: Workspace, client: Client, pending: _Pending, key: bytes) -> StoredAnswer:
+    def _compile(self, workspace: Workspace, client: Client, pending: _PendingRequest, key: bytes) -> StoredAnswer:
         reader, kernels = self._read(workspace, client, pending)
         with reader:
             answer = reader.finish(kernels)
         self._cache.put(answer, client.address, key if answer.status in CACHED else None)
         return answer
 
-    def _cuda_compiler(self, workspace: Workspace, client: Client, pending: _Pending) -> CudaCompiler:
+    def _cuda_compiler(self, workspace: Workspace, client: Client, pending: _PendingRequest) -> CudaCompiler:
         def hold(job: Job) -> None:
             pending.hold(job=job)
 
         return CudaCompiler(self._launcher, self._incoming, client.address, workspace.options, hold, self._kernels)
 
     def _read(
-        self, workspace: Workspace, client: Client, pending: _Pending
+        self, workspace: Workspace, client: Client, pending: _PendingRequest
     ) -> tuple[AnswerReader, list[CompiledKernels]]:
         """Run the script, read all its messages, and compile its kernels."""
         ticket = self._compiling.enter(client.address, client.tab)
@@ -268,15 +268,15 @@ class Compiler:
             ticket.end()
             pending.finish()
 
-    def _enrol(self, client: Client, seq: int | None) -> _Pending:
+    def _enrol(self, client: Client, seq: int | None) -> _PendingRequest:
         """Register the newest request of a tab, and cancel the previous one."""
         if seq is None or not client.tab:
-            return _Pending(0)
+            return _PendingRequest(0)
         with self._lock:
             older = self._tabs.get(client)
             if older is not None and older.seq > seq:
                 raise Superseded(REPLACED)
-            pending = self._tabs[client] = _Pending(seq)
+            pending = self._tabs[client] = _PendingRequest(seq)
             self._tabs.move_to_end(client)
             while len(self._tabs) > MAX_TABS:
                 self._tabs.popitem(last=False)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 
 from app.artifacts import Options
-from app.jobs.answer_reader import Incoming
+from app.jobs.answer_reader import IncomingMessages
 from app.jobs.launcher import Launcher
 from app.machine_code import CompiledKernels, CudaProgram, MachineCode
 from app.sandbox import Job, Outcome
@@ -55,7 +55,7 @@ class CudaCompiler:
 
     Parameters
     ----------
-    incoming : Incoming
+    incoming : IncomingMessages
         Processes the messages of children.
     client : str
         The client on whose behalf jobs are started.
@@ -68,7 +68,7 @@ class CudaCompiler:
     def __init__(
         self,
         launcher: Launcher,
-        incoming: Incoming,
+        incoming: IncomingMessages,
         client: str,
         options: Options,
         hold: Callable[[Job], None],
@@ -96,9 +96,9 @@ class CudaCompiler:
             if program in self._started:
                 continue
             self._started[program] = made = Future[CompiledKernels]()
-            kept = self._cache.get(program, self._options.sass)
-            if kept is not None:
-                made.set_result(kept)
+            cached = self._cache.get(program, self._options.sass)
+            if cached is not None:
+                made.set_result(cached)
                 continue
             job = self._launcher.start_cuda(program)
             self._hold(job)

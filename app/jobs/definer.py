@@ -10,7 +10,7 @@ from app.jobs.clients import Client
 from app.jobs.launcher import Launcher
 from app.jobs.recorded_programs import RecordedPrograms
 from app.jobs.single_flight import SingleFlight
-from app.protocol import Defined
+from app.protocol import ProgramDefinition
 from app.sandbox import Job
 
 log = logging.getLogger(__name__)
@@ -45,16 +45,16 @@ class Definer:
         """
         workspace = Workspace(script=script)
         key = content_key("define", workspace)
-        kept = self._kept.get(key)
-        if kept is not None:
-            return kept
+        cached = self._kept.get(key)
+        if cached is not None:
+            return cached
         return self._flights.join(key, lambda: self._define(key, workspace, client))
 
     def _define(self, key: bytes, workspace: Workspace, client: Client) -> str:
         def start(program: str) -> Job:
             return self._launcher.start_recorded("define", program, workspace.options)
 
-        defined, problem = self._programs.work(Defined, start, workspace, client, -1)
+        defined, problem = self._programs.work(ProgramDefinition, start, workspace, client, -1)
         if defined is None:
             log.warning("the script of a lesson has no definition to compare with: %s", problem)
             return ""

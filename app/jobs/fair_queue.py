@@ -409,7 +409,7 @@ class FairQueue:
     # waiting
 
     def _places(self, ticket: Ticket, poll_seconds: float | None) -> Iterator[int]:
-        last, told = 0, self._clock()
+        last, reported = 0, self._clock()
         while True:
             if self._clock() >= self._next_review:
                 self.review()
@@ -419,11 +419,11 @@ class FairQueue:
                 if ticket.granted:
                     return
                 place = self._in_order().index(ticket) + 1
-                due = poll_seconds is not None and self._clock() - told >= poll_seconds
+                due = poll_seconds is not None and self._clock() - reported >= poll_seconds
                 if place == last and not due:
                     self._changed.wait(min(REVIEW_SECONDS, poll_seconds or REVIEW_SECONDS))
                     continue
-            last, told = place, self._clock()
+            last, reported = place, self._clock()
             yield place
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from app.artifacts import Options, Workspace
 from app.built_files import BuiltFile, FileSubject, read_part
 from app.errors import Unbuildable
-from app.jobs.answer_reader import Incoming
+from app.jobs.answer_reader import IncomingMessages
 from app.jobs.callers import waiting
 from app.jobs.clients import Client
 from app.jobs.cuda_compiler import CudaCompiler, KernelCache
@@ -29,7 +29,7 @@ MEMORY_BYTES = 1 << 18
 
 
 @dataclass(frozen=True)
-class MadeFile:
+class ReceivedFile:
     """A file, whose content the receiver closes."""
 
     name: str
@@ -37,7 +37,7 @@ class MadeFile:
     content: Spool
 
 
-class Arriving:
+class IncomingFile:
     """A file whose parts are arriving; they are untrusted, and may have any order and size.
 
     Parameters
@@ -104,13 +104,13 @@ class FileMaker:
     ----------
     compiling : FairQueue
         The queue of compilations.
-    incoming : Incoming
+    incoming : IncomingMessages
         Processes the messages of children.
     budget : Budget
         The budget of files in transit to clients.
     """
 
-    def __init__(self, launcher: Launcher, compiling: FairQueue, incoming: Incoming, budget: Budget) -> None:
+    def __init__(self, launcher: Launcher, compiling: FairQueue, incoming: IncomingMessages, budget: Budget) -> None:
         self._launcher = launcher
         self._compiling = compiling
         self._incoming = incoming
@@ -121,7 +121,7 @@ class FileMaker:
         """The maximum size of a file in bytes."""
         return self._launcher.file_bytes
 
-    def make(self, workspace: Workspace, client: Client, subject: FileSubject) -> MadeFile:
+    def make(self, workspace: Workspace, client: Client, subject: FileSubject) -> ReceivedFile:
         """Run a script, and build a file in its process.
 
         A script can produce any file: loading a library from a script means trusting the script.
@@ -134,38 +134,38 @@ class FileMaker:
             As in :meth:`~app.jobs.recorded_programs.RecordedPrograms.work`.
         """
         self._launcher.check(workspace)
-        arriving = Arriving(self.budget, client.address, self.largest)
+        file = IncomingFile(self.budget, client.address, self.largest)
         try:
             with self._compiling.turn(client.address, client.tab) as ticket:
                 job = self._launcher.start_file(workspace, subject)
                 ticket.when_asked(job.interrupt)
-                name = self._receive(job, client, arriving)
+                name = self._receive(job, client, file)
                 if subject.form == "cubin":
-                    self._compile(arriving, client, workspace.options)
+                    self._compile(file, client, workspace.options)
         except BaseException:
-            arriving.content.close()
+            file.content.close()
             raise
-        return MadeFile(name, arriving.content)
+        return ReceivedFile(name, file.content)
 
-    def _receive(self, job: Job, client: Client, arriving: Arriving) -> str:
+    def _receive(self, job: Job, client: Client, file: IncomingFile) -> str:
         """Receive the file of a job completely, and return its name."""
-        with self._incoming.read(job, client.address, take_part=arriving.take) as reader:
-            said, problems = reader.collect(BuiltFile)
-        if not said:
+        with self._incoming.read(job, client.address, take_part=file.take) as reader:
+            descriptions, problems = reader.collect(BuiltFile)
+        if not descriptions:
             raise Unbuildable(problems[0].message if problems else NOTHING)
-        if said[-1].problem:
-            raise Unbuildable(said[-1].problem)
-        if said[-1].size != arriving.content.size:
+        if descriptions[-1].problem:
+            raise Unbuildable(descriptions[-1].problem)
+        if descriptions[-1].size != file.content.size:
             raise Unbuildable(BROKEN_OFF)
-        return said[-1].name
+        return descriptions[-1].name
 
-    def _compile(self, arriving: Arriving, client: Client, options: Options) -> None:
+    def _compile(self, file: IncomingFile, client: Client, options: Options) -> None:
         """Replace a CUDA C file by its compiled form."""
-        size = arriving.content.size
+        size = file.content.size
         problem = self._launcher.no_cuda(options.arch)
         if problem or size > MAX_SOURCE:
             raise Unbuildable(problem or f"the kernels have {size:,} characters; at most {MAX_SOURCE:,} are compiled")
-        source = arriving.content.rewind().read().decode(errors="replace")
+        source = file.content.rewind().read().decode(errors="replace")
         jobs: list[Job] = []
         compiler = CudaCompiler(
             self._launcher, self._incoming, client.address, Options(arch=options.arch), jobs.append, KernelCache()
@@ -175,4 +175,4 @@ class FileMaker:
             [kernels] = compiler.finish()
         if kernels.code.problem:
             raise Unbuildable(kernels.code.problem)
-        arriving.replace(kernels.code.cubin)
+        file.replace(kernels.code.cubin)

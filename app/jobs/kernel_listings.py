@@ -29,8 +29,8 @@ def with_kernels(answer: Answer, compiled: Sequence[CompiledKernels]) -> Answer:
 
 def _problems(kernels: CompiledKernels) -> list[str]:
     """Describe why parts of a program's results are missing."""
-    told = (("PTX", kernels.code.problem), ("SASS", kernels.sass_problem))
-    return [f"no {what} is shown: {problem}" for what, problem in told if problem]
+    problems = (("PTX", kernels.code.problem), ("SASS", kernels.sass_problem))
+    return [f"no {what} is shown: {problem}" for what, problem in problems if problem]
 
 
 def _with_code(

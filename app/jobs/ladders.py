@@ -17,7 +17,7 @@ import msgspec
 
 from app.artifacts import Measurement, Workspace
 from app.errors import Busy, NotFound, RequestError, Superseded, TooLarge
-from app.jobs.answer_reader import Incoming
+from app.jobs.answer_reader import IncomingMessages
 from app.jobs.cache import content_key
 from app.jobs.clients import Client
 from app.jobs.fair_queue import FairQueue, Ticket
@@ -249,7 +249,7 @@ class Ladders:
     ----------
     measuring : FairQueue
         The queue of measurements, of which one runs at a time.
-    incoming : Incoming
+    incoming : IncomingMessages
         Processes the messages of children.
     workspaces : Budget
         The budget of the workspaces of ladders in progress.
@@ -263,7 +263,7 @@ class Ladders:
         self,
         launcher: Launcher,
         measuring: FairQueue,
-        incoming: Incoming,
+        incoming: IncomingMessages,
         workspaces: Budget,
         events_bytes: int,
         shared: SharedLadders | None = None,

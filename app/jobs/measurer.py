@@ -11,12 +11,12 @@ from contextlib import closing
 from typing import Literal
 
 from app.artifacts import Options, Problem, Source, Workspace
-from app.jobs.answer_reader import AnswerReader, Incoming
+from app.jobs.answer_reader import AnswerReader, IncomingMessages
 from app.jobs.answers import StoredAnswer
 from app.jobs.clients import Client
 from app.jobs.launcher import Launcher
 from app.memory import Claim
-from app.protocol import Event, Failed, Measured, MeasuredBy, Progress, Recorded
+from app.protocol import Event, Failed, Measured, MeasuredBy, Progress, RecordedFunction
 from app.sandbox import Job
 
 What = Literal["ladder", "record"]
@@ -32,7 +32,7 @@ class Measurer:
 
     Parameters
     ----------
-    incoming : Incoming
+    incoming : IncomingMessages
         Processes the messages of children.
     client : Client
         The client on whose behalf jobs are started.
@@ -45,13 +45,15 @@ class Measurer:
         Why nothing was measured; valid after the events, and empty on success.
     """
 
-    def __init__(self, launcher: Launcher, incoming: Incoming, client: Client, hold: Callable[[Job], None]) -> None:
+    def __init__(
+        self, launcher: Launcher, incoming: IncomingMessages, client: Client, hold: Callable[[Job], None]
+    ) -> None:
         self._launcher = launcher
         self._incoming = incoming
         self._client = client
         self._hold = hold
         self._measured = False
-        self._programs: list[Recorded] = []
+        self._programs: list[RecordedFunction] = []
         self._originals: dict[str, str] = {}
         self.problems: list[Problem] = []
 
@@ -91,9 +93,9 @@ class Measurer:
         with self._start(job, "script") as reader, closing(reader.events()) as events:
             for event in events:
                 match event:
-                    case Recorded(program=""):
+                    case RecordedFunction(program=""):
                         yield MeasuredBy(source="script", reason=f"{event.name}: {event.reason}")
-                    case Recorded() if len(self._programs) < limit:
+                    case RecordedFunction() if len(self._programs) < limit:
                         programs.grow(len(event.program))
                         self._programs.append(event)
                     case Measured() | Failed() | Progress() if not self._programs:
@@ -107,14 +109,14 @@ class Measurer:
         job = self._launcher.start("record", Workspace(script=script, options=workspace.options))
         with self._start(job, "script") as reader, closing(reader.events()) as events:
             for event in events:
-                if isinstance(event, Recorded) and len(self._originals) < MAX_PROGRAMS:
+                if isinstance(event, RecordedFunction) and len(self._originals) < MAX_PROGRAMS:
                     programs.grow(len(event.program))
                     self._originals[event.name] = event.program
             problems = reader.finish().problems
         for problem in problems:
             yield Failed(label=ORIGINAL, problem=problem)
 
-    def _measure(self, recorded: Recorded, options: Options, prefixes: bool) -> Generator[Event]:
+    def _measure(self, recorded: RecordedFunction, options: Options, prefixes: bool) -> Generator[Event]:
         original = self._originals.get(recorded.name, "")
         job = self._launcher.start_measurement(recorded.program, options, prefixes, original)
         with self._start(job, "server") as reader, closing(reader.events()) as events:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.artifacts import Workspace
-from app.jobs.answer_reader import Incoming
+from app.jobs.answer_reader import IncomingMessages
 from app.jobs.clients import Client
 from app.jobs.fair_queue import FairQueue
 from app.jobs.launcher import Launcher
@@ -19,11 +19,11 @@ class Proposer:
     ----------
     compiling : FairQueue
         The queue of compilations.
-    incoming : Incoming
+    incoming : IncomingMessages
         Processes the messages of children.
     """
 
-    def __init__(self, launcher: Launcher, compiling: FairQueue, incoming: Incoming) -> None:
+    def __init__(self, launcher: Launcher, compiling: FairQueue, incoming: IncomingMessages) -> None:
         self._launcher = launcher
         self._compiling = compiling
         self._incoming = incoming

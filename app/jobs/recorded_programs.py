@@ -6,16 +6,16 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from app.artifacts import Problem, Workspace
-from app.jobs.answer_reader import Incoming
+from app.jobs.answer_reader import IncomingMessages
 from app.jobs.clients import Client
 from app.jobs.fair_queue import FairQueue, Ticket
 from app.jobs.launcher import Launcher
-from app.protocol import Defined, Recorded
+from app.protocol import ProgramDefinition, RecordedFunction
 from app.sandbox import Job
-from app.traces import Traced
+from app.traces import TracedProgram
 from app.webgpu import GPUPrepared
 
-Result = TypeVar("Result", Traced, GPUPrepared, Defined)
+Result = TypeVar("Result", TracedProgram, GPUPrepared, ProgramDefinition)
 
 
 class RecordedPrograms:
@@ -25,11 +25,11 @@ class RecordedPrograms:
     ----------
     compiling : FairQueue
         The queue of compilations.
-    incoming : Incoming
+    incoming : IncomingMessages
         Processes the messages of children.
     """
 
-    def __init__(self, launcher: Launcher, compiling: FairQueue, incoming: Incoming) -> None:
+    def __init__(self, launcher: Launcher, compiling: FairQueue, incoming: IncomingMessages) -> None:
         self._launcher = launcher
         self._compiling = compiling
         self._incoming = incoming
@@ -83,12 +83,12 @@ class RecordedPrograms:
                 return None, f"{chosen.name}: {chosen.reason}"
             return self._result(kind, start(program), client, ticket)
 
-    def _recorded(self, workspace: Workspace, client: Client, ticket: Ticket) -> tuple[list[Recorded], str]:
+    def _recorded(self, workspace: Workspace, client: Client, ticket: Ticket) -> tuple[list[RecordedFunction], str]:
         """Return the functions recorded of a script, and its problems."""
         job = self._launcher.start("record", workspace)
         ticket.when_asked(job.interrupt)
         with self._incoming.read(job, client.address) as reader:
-            recorded, problems = reader.collect(Recorded)
+            recorded, problems = reader.collect(RecordedFunction)
         return recorded, _said(problems[0]) if problems else ""
 
     def _result(self, kind: type[Result], job: Job, client: Client, ticket: Ticket) -> tuple[Result | None, str]:

@@ -32,7 +32,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     """Heartbeat counter of the ladder's server."""
 
 
-class Wish(msgspec.Struct, frozen=True, kw_only=True):
+class FollowerFeedback(msgspec.Struct, frozen=True, kw_only=True):
     """Feedback of a server that follows a ladder of another server."""
 
     beat: int
@@ -40,7 +40,7 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     stop: bool = False
 
 
-class Climbed(Protocol):
+class LocalLadder(Protocol):
     """A ladder of this server."""
 
     id: str
@@ -55,7 +55,7 @@ class Climbed(Protocol):
         """Stop the ladder."""
 
 
-class Followed(Protocol):
+class RemoteLadder(Protocol):
     """A copy of another server's ladder."""
 
     id: str
@@ -76,7 +76,7 @@ class Followed(Protocol):
 
 
 _decode_state = msgspec.msgpack.Decoder(State).decode
-_decode_wish = msgspec.msgpack.Decoder(Wish).decode
+_decode_feedback = msgspec.msgpack.Decoder(FollowerFeedback).decode
 
 
 class SharedLadders:
@@ -85,7 +85,7 @@ class SharedLadders:
     def __init__(self, results: SharedResults) -> None:
         self._results = results
 
-    def publish(self, ladder: Climbed) -> None:
+    def publish(self, ladder: LocalLadder) -> None:
         """Write a ladder periodically until it ends."""
         threading.Thread(target=self._publish, args=(ladder,), name="ladder sharing", daemon=True).start()
 
@@ -94,12 +94,12 @@ class SharedLadders:
         encoded = self._results.read(f"ladders/{name}") if _plain(name) else None
         return _decode_state(encoded) if encoded is not None else None
 
-    def follow(self, ladder: Followed) -> None:
+    def follow(self, ladder: RemoteLadder) -> None:
         """Read a ladder periodically until it ends."""
         threading.Thread(target=self._follow, args=(ladder,), name="ladder sharing", daemon=True).start()
 
-    def _publish(self, ladder: Climbed) -> None:
-        beat, wished = 0, -1
+    def _publish(self, ladder: LocalLadder) -> None:
+        beat, last_beat = 0, -1
         while True:
             state = ladder.state(beat)
             self._results.write({f"ladders/{ladder.id}": msgspec.msgpack.encode(state)})
@@ -108,29 +108,29 @@ class SharedLadders:
             time.sleep(PERIOD_SECONDS)
             beat += 1
             encoded = self._results.read(f"wishes/{ladder.id}")
-            wish = _decode_wish(encoded) if encoded is not None else Wish(beat=-1)
-            if wish.stop:
+            feedback = _decode_feedback(encoded) if encoded is not None else FollowerFeedback(beat=-1)
+            if feedback.stop:
                 ladder.stop()
-            if wish.beat != wished:
+            if feedback.beat != last_beat:
                 ladder.heard()
-            wished = wish.beat
+            last_beat = feedback.beat
 
-    def _follow(self, ladder: Followed) -> None:
-        beat, last, news = 0, -1, time.monotonic()
+    def _follow(self, ladder: RemoteLadder) -> None:
+        beat, last, heard_at = 0, -1, time.monotonic()
         while True:
             state = self.find(ladder.id)
             if state is not None and (state.beat != last or state.ended):
                 ladder.update(state)
-                last, news = state.beat, time.monotonic()
+                last, heard_at = state.beat, time.monotonic()
                 if state.ended:
                     return
-            if time.monotonic() - news > MISSED_SECONDS:
+            if time.monotonic() - heard_at > MISSED_SECONDS:
                 ladder.give_up()
                 return
             if ladder.listened or ladder.stopped:
                 beat += 1
                 self._results.write(
-                    {f"wishes/{ladder.id}": msgspec.msgpack.encode(Wish(beat=beat, stop=ladder.stopped))}
+                    {f"wishes/{ladder.id}": msgspec.msgpack.encode(FollowerFeedback(beat=beat, stop=ladder.stopped))}
                 )
             time.sleep(PERIOD_SECONDS)
 

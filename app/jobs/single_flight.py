@@ -45,17 +45,17 @@ class SingleFlight(Generic[Result]):
             If the client disconnected while waiting for another thread.
         """
         while True:
-            news = threading.Event()
+            finished = threading.Event()
             with self._lock:
                 call = self._calls.get(key)
                 if call is not None:
-                    call.followers.append(news)
+                    call.followers.append(finished)
                 else:
                     own = self._calls[key] = _Call()
             if call is None:
                 return self._lead(key, own, work)
-            with waiting(news.set):
-                news.wait()
+            with waiting(finished.set):
+                finished.wait()
             if call.results:
                 return call.results[0]
             if not call.done:
@@ -70,5 +70,5 @@ class SingleFlight(Generic[Result]):
             with self._lock:
                 del self._calls[key]
                 call.done = True
-            for news in call.followers:
-                news.set()
+            for finished in call.followers:
+                finished.set()

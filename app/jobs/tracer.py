@@ -9,7 +9,7 @@ from app.jobs.clients import Client
 from app.jobs.launcher import Launcher
 from app.jobs.recorded_programs import RecordedPrograms
 from app.sandbox import Job
-from app.traces import Trace, Traced
+from app.traces import Trace, TracedProgram
 
 
 class TraceAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,5 +43,5 @@ class Tracer:
         def start(program: str) -> Job:
             return self._launcher.start_recorded("trace", program, workspace.options)
 
-        traced, problem = self._programs.work(Traced, start, workspace, client, unit)
+        traced, problem = self._programs.work(TracedProgram, start, workspace, client, unit)
         return TraceAnswer(trace=traced.trace if traced else None, problem=problem)

@@ -128,7 +128,7 @@ class AnnotatedLoop(CheckBase, frozen=True, kw_only=True, tag="annotated"):
         return any(loop.annotation == self.annotation for loop in loops), seen
 
 
-class Placed(CheckBase, frozen=True, kw_only=True, tag="placed"):
+class PlacementCheck(CheckBase, frozen=True, kw_only=True, tag="placed"):
     """A stage is computed at the root, inlined, or within another stage."""
 
     stage: str
@@ -148,7 +148,7 @@ class Placed(CheckBase, frozen=True, kw_only=True, tag="placed"):
         return stage.placement.startswith(self.at), f"its placement is: {stage.placement}"
 
 
-class Applied(CheckBase, frozen=True, kw_only=True, tag="applied"):
+class StepCheck(CheckBase, frozen=True, kw_only=True, tag="applied"):
     """A schedule primitive or a pass was applied."""
 
     step: str
@@ -172,7 +172,7 @@ def _often(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
 
 
-class Contains(CheckBase, frozen=True, kw_only=True, tag="contains"):
+class ContentCheck(CheckBase, frozen=True, kw_only=True, tag="contains"):
     """The number of matches of a regular expression in a pane is within bounds."""
 
     pane: str
@@ -253,7 +253,7 @@ class GraphFact(CheckBase, frozen=True, kw_only=True, tag="graph"):
         )
 
 
-class Printed(CheckBase, frozen=True, kw_only=True, tag="printed"):
+class OutputCheck(CheckBase, frozen=True, kw_only=True, tag="printed"):
     """The output of the script matches a regular expression."""
 
     text: Pattern
@@ -290,7 +290,7 @@ class Question(CheckBase, frozen=True, kw_only=True, tag="question"):
         return right, f"{_number(typed)}{'' if right else ' is not right'}"
 
 
-class Right(CheckBase, frozen=True, kw_only=True, tag="right"):
+class ResultCheck(CheckBase, frozen=True, kw_only=True, tag="right"):
     """The measured kernel agrees with its definition."""
 
     measuring: ClassVar[Measuring] = "kernel"
@@ -334,7 +334,7 @@ class SameDefinition(CheckBase, frozen=True, kw_only=True, tag="definition"):
         return False, "the arguments agree, but what is computed of them is written in another way"
 
 
-class Faster(CheckBase, frozen=True, kw_only=True, tag="faster"):
+class SpeedCheck(CheckBase, frozen=True, kw_only=True, tag="faster"):
     """The measured kernel is faster than the unscheduled definition, or than NumPy, by a factor."""
 
     times: Annotated[float, Meta(gt=0)]
@@ -388,16 +388,16 @@ Check = (
     Loops
     | LoopCount
     | AnnotatedLoop
-    | Placed
-    | Applied
-    | Contains
+    | PlacementCheck
+    | StepCheck
+    | ContentCheck
     | Fact
     | GraphFact
-    | Printed
+    | OutputCheck
     | Question
-    | Right
+    | ResultCheck
     | SameDefinition
-    | Faster
+    | SpeedCheck
     | Prediction
 )
 KINDS = tuple(kind.__struct_config__.tag for kind in get_args(Check))

@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, 
 from app.store.tables import CLASSES, PASSED_STEPS, STUDENTS
 
 __all__ = [
-    "Attending",
+    "Attendee",
     "BoardRow",
     "Entry",
     "add_student",
@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 
-class Attending(Struct, frozen=True):
+class Attendee(Struct, frozen=True):
     """A student of a class."""
 
     key: bytes
@@ -99,7 +99,7 @@ def note_step(connection: Connection, name: str, key: bytes, step: int, now: flo
     return name_of(connection, name, key)
 
 
-def add_student(connection: Connection, name: str, student: Attending) -> None:
+def add_student(connection: Connection, name: str, student: Attendee) -> None:
     """Add a student to a class under an unused name."""
     values = {"class": name, "key": student.key, "name": student.name, "step": student.step, "seen": student.seen}
     connection.execute(insert(STUDENTS).values({**values, "origin": student.origin}))
@@ -117,14 +117,14 @@ def clear(connection: Connection, name: str) -> None:
     connection.execute(delete(STUDENTS).where(idle))
 
 
-def students(connection: Connection, name: str) -> list[Attending]:
+def students(connection: Connection, name: str) -> list[Attendee]:
     """Return the students of a class."""
     passed = select(func.count()).where(
         (PASSED_STEPS.c["class"] == STUDENTS.c["class"]) & (PASSED_STEPS.c.key == STUDENTS.c.key)
     )
     columns = (STUDENTS.c.key, STUDENTS.c.name, STUDENTS.c.step, STUDENTS.c.seen, passed.scalar_subquery())
     query = select(*columns, STUDENTS.c.origin).where(STUDENTS.c["class"] == name)
-    return [Attending(*row) for row in connection.execute(query)]
+    return [Attendee(*row) for row in connection.execute(query)]
 
 
 def note_passed(

@@ -36,7 +36,7 @@ from sqlalchemy import URL, Connection, Engine, delete, func, insert, select, up
 from app.artifacts import Options
 from app.errors import Busy, Forbidden, InvalidBody, NotFound, RequestError
 from app.lessons import class_rows
-from app.lessons.class_rows import Attending, BoardRow
+from app.lessons.class_rows import Attendee, BoardRow
 from app.lessons.seats import Seats
 from app.store.database import database_errors, open_database
 from app.store.tables import CLASSES
@@ -190,7 +190,7 @@ class LessonClass:
         now = self._school.clock()
         self._make_room(connection, now)
         name = secrets.choice(_free_names(class_rows.names(connection, self.id)))
-        class_rows.add_student(connection, self.id, Attending(key, name, step, now, 0, origin))
+        class_rows.add_student(connection, self.id, Attendee(key, name, step, now, 0, origin))
         _bump_version(connection, self.id)
         return name
 

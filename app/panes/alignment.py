@@ -79,19 +79,19 @@ class _Aligner:
 
     def _elsewhere(self, codes: Iterable[Opcode]) -> list[Pair]:
         """Return the lines of a graph that compute the same value at different positions of the two texts."""
-        gone: dict[str, list[int]] = defaultdict(list)
-        come: dict[str, list[int]] = defaultdict(list)
+        removed: dict[str, list[int]] = defaultdict(list)
+        added: dict[str, list[int]] = defaultdict(list)
         for tag, i1, i2, j1, j2 in codes:
             if tag != "equal":
                 for i in range(i1, i2):
-                    gone[self._keys[0][i]].append(i)
+                    removed[self._keys[0][i]].append(i)
                 for j in range(j1, j2):
-                    come[self._keys[1][j]].append(j)
+                    added[self._keys[1][j]].append(j)
         return [
             pair
-            for key, lines in gone.items()
+            for key, lines in removed.items()
             if key.startswith("#") and self._old[lines[0]].startswith("%")
-            for pair in zip(lines, come[key], strict=False)
+            for pair in zip(lines, added[key], strict=False)
         ]
 
     def _same(self, pairs: Sequence[Pair]) -> set[Pair]:

@@ -95,7 +95,7 @@ class Ghost:
 
 
 @dataclass(frozen=True)
-class Others:
+class BarComparisons:
     """The comparisons for the bars of a ladder.
 
     Attributes
@@ -185,7 +185,7 @@ def chart(
     pending: int = 0,
     room: int = ROOM,
     scale: Scale = "auto",
-    others: Others = Others(),
+    others: BarComparisons = BarComparisons(),
 ) -> Chart | None:
     """Return the chart of measured kernels, or None if there is nothing to draw.
 
@@ -200,7 +200,7 @@ def chart(
         Available width in pixels, as far as the minimum pitch allows.
     scale : str
         Vertical scale; ``auto`` is logarithmic if bars would be invisibly short otherwise.
-    others : Others
+    others : BarComparisons
         Comparisons for the bars.
     """
     kernels, single = by_threads(measurements)
@@ -255,7 +255,7 @@ def _compared(
     kernels: Sequence[Measurement],
     values: Sequence[float],
     single: Mapping[int, Measurement],
-    others: Others,
+    others: BarComparisons,
     rated: bool,
 ) -> list[_Compared]:
     reference = {m.step: m for m in others.reference if m.kind == "prefix"}
@@ -302,11 +302,11 @@ def predictions_met(measurements: Sequence[Measurement], predictions: Mapping[in
     """Return the number of correct predictions and of those that can be checked; None without predictions."""
     kernels, _ = by_threads(measurements)
     seconds = {m.step: m.seconds for m in kernels if m.step is not None and m.seconds > 0}
-    told = [
+    pairs = [
         (seconds[0] / seconds[s], factor) for s, factor in predictions.items() if s and s in seconds and 0 in seconds
     ]
-    met = sum(actual / MAX_FACTOR <= factor <= actual * MAX_FACTOR for actual, factor in told)
-    return (met, len(told)) if told else None
+    met = sum(actual / MAX_FACTOR <= factor <= actual * MAX_FACTOR for actual, factor in pairs)
+    return (met, len(pairs)) if pairs else None
 
 
 def _bars(
@@ -406,11 +406,11 @@ def _labels(names: Sequence[str], letters: int) -> list[str]:
     """Return short labels: for a call the primitive, with its axis if several calls have the same primitive."""
     calls = [_CALL.search(name) for name in names]
     shorts = [call[1] if call else name for call, name in zip(calls, names, strict=True)]
-    told = [
+    labels = [
         f"{short} {call[2]}" if call and call[2] and shorts.count(short) > 1 else short
         for call, short in zip(calls, shorts, strict=True)
     ]
-    return [text if len(text) <= letters else text[: letters - 1] + "…" for text in told]
+    return [text if len(text) <= letters else text[: letters - 1] + "…" for text in labels]
 
 
 def _ceiling(value: float) -> float:

@@ -50,18 +50,18 @@ class MeasuredLoop:
     @property
     def words(self) -> str:
         """Description of the cycles, in comparison with the model."""
-        told = (
+        text = (
             f"Measured: {number(self.cycles)} cycles an iteration at {number(self.frequency / 1e9)} GHz, measured too"
         )
         ratio = self.cycles / self.model
         if ratio > NEAR:
             return (
-                f"{told}: {number(ratio)}× those of the model. The rest is what it leaves out: waiting for memory, and "
+                f"{text}: {number(ratio)}× those of the model. The rest is what it leaves out: waiting for memory, and "
                 "the function’s other loops."
             )
         if ratio < 1 / NEAR:
-            return f"{told}: {number(ratio)}× those of the model, which knows this processor only roughly."
-        return f"{told}: {number(ratio)}× those of the model. The loop runs as fast as its instructions allow."
+            return f"{text}: {number(ratio)}× those of the model, which knows this processor only roughly."
+        return f"{text}: {number(ratio)}× those of the model. The loop runs as fast as its instructions allow."
 
 
 def measured_loop(call: MeasuredCall, lines: Iterable[str], model: float) -> MeasuredLoop | None:

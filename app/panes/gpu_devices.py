@@ -111,14 +111,14 @@ class DeviceRow:
             return f"At least {least}, to move its bytes at {number(self.device.bandwidth / _GIGA)} GB/s."
         attainable = self._limit.attainable(intensity(self.launch))
         limiter = "memory" if attainable < self._limit.flops else "arithmetic"
-        told = f"At most {number(attainable / _TERA)} of {self._rate(self._limit.flops)}, limited by {limiter}."
+        bound = f"At most {number(attainable / _TERA)} of {self._rate(self._limit.flops)}, limited by {limiter}."
         types = self.launch.matrix_types
         if not types:
-            return told
+            return bound
         if self._limit is self.device:
-            return f"{told} No peak of tensor cores is published for {types}: this is float32's."
+            return f"{bound} No peak of tensor cores is published for {types}: this is float32's."
         return (
-            f"{told} The peak is that of its tensor cores, {types}; float32's is {number(self.device.flops / _TERA)}."
+            f"{bound} The peak is that of its tensor cores, {types}; float32's is {number(self.device.flops / _TERA)}."
         )
 
     @property

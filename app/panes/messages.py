@@ -9,7 +9,7 @@ _NAMED = re.compile(r"(?<=\()line (\d{1,7})(?=\))|(?<=, as )line (\d{1,7})(?= as
 """Pattern of lines of the script mentioned in error messages."""
 
 
-class Words(NamedTuple):
+class TextPiece(NamedTuple):
     """A piece of a message."""
 
     text: str
@@ -17,7 +17,7 @@ class Words(NamedTuple):
     """The line it mentions."""
 
 
-def message_words(message: str) -> list[Words]:
+def message_words(message: str) -> list[TextPiece]:
     """Split a message into mentions of lines of the script and the text between.
 
     Parameters
@@ -27,6 +27,6 @@ def message_words(message: str) -> list[Words]:
     """
     words, end = [], 0
     for match in _NAMED.finditer(message):
-        words += [Words(message[end : match.start()]), Words(match[0], int(match[1] or match[2]))]
+        words += [TextPiece(message[end : match.start()]), TextPiece(match[0], int(match[1] or match[2]))]
         end = match.end()
-    return [*words, Words(message[end:])]
+    return [*words, TextPiece(message[end:])]

@@ -43,8 +43,8 @@ class TimelineStep:
             return f"{self.name}\u2003{self.step.detail}" if self.step.group == "graph" else self.name
         took = f", {number(float(f'{self.step.milliseconds:.2g}'))} ms" if self.step.milliseconds is not None else ""
         change = self.change if self.step.group in _CODE_GROUPS and self.step.changed else self._size_change
-        told = f"{change}{took}".removeprefix(", ")
-        return f"{self.name}\u2003{told}{_CHECK_MARKS[self.step.checked]}"
+        details = f"{change}{took}".removeprefix(", ")
+        return f"{self.name}\u2003{details}{_CHECK_MARKS[self.step.checked]}"
 
     @property
     def change(self) -> str:

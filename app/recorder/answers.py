@@ -8,7 +8,7 @@ from collections.abc import Collection
 from app.artifacts import Answer, AssemblyFilter, Measurement, Mode, Unit
 from app.recorder.gpus.kernel_scripts import KernelScripts
 from app.recorder.origins import OriginRows
-from app.recorder.printing import Printing
+from app.recorder.printing import ArtifactPrinter
 from app.recorder.recorder import Recorder
 from app.recorder.scripts.environment import environment
 from app.recorder.scripts.script import Script
@@ -47,7 +47,7 @@ class AnswerBuilder:
         self._recorder = recorder
         self._script = script
         self._rows = OriginRows(table)
-        self._printing = Printing(job_seconds)
+        self._printing = ArtifactPrinter(job_seconds)
         self._graphs = GraphUnits(self._printing, table, kernels)
         self._functions = FunctionUnits(self._printing, self._rows, filters)
         self._sent: set[str] = set()

@@ -30,7 +30,7 @@ class Memo(Generic[T]):
         return entry[1]
 
 
-class Printing:
+class ArtifactPrinter:
     """Prints within a time, and keeps the listings and drawings by their keys.
 
     Parameters

@@ -19,7 +19,7 @@ from app.recorder.measuring.measured_program import MeasuredProgram, only_functi
 from app.recorder.measuring.program_measurement import read_recorded
 from app.recorder.measuring.random_inputs import random_arrays
 from app.recorder.scripts.environment import CACHES
-from app.traces import MAX_EVENTS, CacheModel, ModelLevel, Trace, Traced, TracedLoop, TracedMemory, TracedSite
+from app.traces import MAX_EVENTS, CacheModel, ModelLevel, Trace, TracedLoop, TracedMemory, TracedProgram, TracedSite
 from compiler.driver.device_pipeline import split_for_device
 from compiler.driver.emulate import lower_for_emulation
 from compiler.ir.error import TVMError
@@ -80,7 +80,7 @@ def trace_program(request: Request, send: Callable[[Message], None]) -> None:
         program, target, name = read_recorded(request.program)
         original = only_function(program.lowered())
         run = _run(program, original, target, request.seed)
-        send(Traced(trace=_described(name, original, target, run)))
+        send(TracedProgram(trace=_described(name, original, target, run)))
     except TVMError as error:
         send(Failed(label="trace", problem=Problem(kind=type(error).__name__, message=str(error))))
 

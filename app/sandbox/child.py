@@ -139,7 +139,7 @@ def _set_up(surroundings: Surroundings) -> bytes:
     os.close(JOB)
     if Mechanism.SECCOMP in tier.mechanisms:
         seccomp.install(tier.files, executes=bool(header.limits.program))
-    os.write(STATUS, wire.encode(wire.Ready()))
+    os.write(STATUS, wire.encode(wire.ChildReady()))
     os.close(STATUS)
     return request
 

@@ -19,7 +19,7 @@ from app.sandbox import child, probe, wire, zygote
 from app.sandbox.files import Files, check_files
 from app.sandbox.groups import ControlGroup, NoGroup, make_group
 from app.sandbox.interface import NoSandbox, SandboxError
-from app.sandbox.job import CONSOLE_BYTES, Ends, SandboxedJob
+from app.sandbox.job import CONSOLE_BYTES, JobStreams, SandboxedJob
 from app.sandbox.limits import Limits, Shared
 from app.sandbox.readable import PROJECT, facts, python
 from app.sandbox.scratch import Scratch, sweep
@@ -130,7 +130,7 @@ class ZygoteProcess:
             start = wire.encode(wire.Start(limits.wall_seconds))
             socket.send_fds(self._control, [start], descriptors.every)
             ours.pop_all()
-        return SandboxedJob(self.kill, limits, Ends(output, ours_console, status), self._kills, self.pid)
+        return SandboxedJob(self.kill, limits, JobStreams(output, ours_console, status), self._kills, self.pid)
 
     def kill(self) -> None:
         """Kill the zygote and thereby all of its children."""

@@ -30,7 +30,7 @@ limit by sampling, which overestimates on a busy machine."""
 
 
 @dataclass(frozen=True)
-class Ends:
+class JobStreams:
     """The server's ends of a job's pipe, console file and status socket."""
 
     output: FileIO
@@ -65,7 +65,7 @@ class SandboxedJob:
         self,
         kill_zygote: Callable[[], None],
         limits: Limits,
-        ends: Ends,
+        streams: JobStreams,
         kills: Callable[[], int] = lambda: 0,
         zygote: int = 0,
     ) -> None:
@@ -73,7 +73,7 @@ class SandboxedJob:
         self._kills = kills
         self._kills_before = kills()
         self._limits = limits
-        self._ends = ends
+        self._streams = streams
         self._frames = wire.FrameReader(limits)
         self._started = time.monotonic()
         self._zygote = zygote
@@ -103,7 +103,7 @@ class SandboxedJob:
     def interrupt(self) -> None:
         """Ask the child to finish early with partial results; the zygote kills it if it does not."""
         with contextlib.suppress(OSError):
-            self._ends.status.send(wire.encode(wire.Interrupt()))
+            self._streams.status.send(wire.encode(wire.Interrupt()))
 
     def cancel(self) -> None:
         """Kill the child if it is running."""
@@ -114,7 +114,7 @@ class SandboxedJob:
     def _abandon(self) -> None:
         """Shut down our side of the socket: the zygote then kills the child and still reports its end."""
         with contextlib.suppress(OSError):
-            self._ends.status.shutdown(socket.SHUT_WR)
+            self._streams.status.shutdown(socket.SHUT_WR)
 
     def _next(self) -> bytes | None:
         """Return the next message; None at the end, when the outcome is known."""
@@ -145,11 +145,11 @@ class SandboxedJob:
             continue
         self._outcome = self._settle()
         self._frames.clear()
-        self._ends.close()
+        self._streams.close()
 
     def _wait(self) -> bytes | None:
         """Return the next output of the child; None after it has exited and everything was read."""
-        status, output = self._ends.status.fileno(), self._ends.output.fileno()
+        status, output = self._streams.status.fileno(), self._streams.output.fileno()
         poll = select.poll()
         poll.register(status, select.POLLIN)
         poll.register(output, select.POLLIN)
@@ -174,19 +174,19 @@ class SandboxedJob:
     def _hear(self) -> bool:
         """Receive a report; return False at the end."""
         try:
-            message = self._ends.status.recv(wire.MAX_STATUS)
+            message = self._streams.status.recv(wire.MAX_STATUS)
         except ConnectionResetError:
             return False
         if message:
             report = wire.decode_status(message)
             self._reports.append(report)
-            if isinstance(report, wire.Ready) and not self._cancelled:
+            if isinstance(report, wire.ChildReady) and not self._cancelled:
                 left = self._started + self._limits.wall_seconds - time.monotonic()
                 self._patience = Patience(left + _GRACE_SECONDS, self._zygote)
         return bool(message)
 
     def _settle(self) -> Outcome:
-        exited = next((r for r in self._reports if isinstance(r, wire.Exited)), None)
+        exited = next((r for r in self._reports if isinstance(r, wire.ChildExited)), None)
         status, detail = self._judge(exited)
         return Outcome(
             status=status,
@@ -197,10 +197,10 @@ class SandboxedJob:
             cpu_seconds=exited.cpu_seconds if exited else 0.0,
             interrupted=exited is not None and exited.interrupted,
             peak_bytes=exited.peak_bytes if exited else 0,
-            console=os.pread(self._ends.console.fileno(), CONSOLE_BYTES, 0).rstrip(b"\0").decode(errors="replace"),
+            console=os.pread(self._streams.console.fileno(), CONSOLE_BYTES, 0).rstrip(b"\0").decode(errors="replace"),
         )
 
-    def _judge(self, exited: wire.Exited | None) -> tuple[Status, str]:
+    def _judge(self, exited: wire.ChildExited | None) -> tuple[Status, str]:
         """Return status and detail; observations of server and kernel take precedence over claims of the child."""
         failure = next((r.detail for r in self._reports if isinstance(r, wire.SetupFailed)), None)
         if self._overflow is not None:
@@ -215,7 +215,7 @@ class SandboxedJob:
             return "crash", "the sandbox was restarted"
         if exited.timed_out:
             return "timeout", f"more than {self._limits.wall_seconds:g} s"
-        if not any(isinstance(r, wire.Ready) for r in self._reports):
+        if not any(isinstance(r, wire.ChildReady) for r in self._reports):
             return "setup", f"the child ended before the script started: {describe(exited)}"
         allowed = rlimits.cpu_limit(self._limits)
         if exited.signal == signal.SIGKILL and exited.cpu_seconds >= allowed * _CPU_COUNTED:
@@ -229,7 +229,7 @@ class SandboxedJob:
         return "crash", describe(exited)
 
 
-def describe(exited: wire.Exited) -> str:
+def describe(exited: wire.ChildExited) -> str:
     """Describe how a process ended."""
     if exited.signal is None:
         return f"exit code {exited.exit_code}"

@@ -59,7 +59,7 @@ class Interrupt(msgspec.Struct, frozen=True, tag="interrupt"):
     """Server to zygote, on a job's status socket: ask the child to finish early, and kill it if it does not."""
 
 
-class Booted(msgspec.Struct, frozen=True, tag="booted"):
+class ZygoteReady(msgspec.Struct, frozen=True, tag="booted"):
     """Zygote to server: ready for jobs."""
 
 
@@ -69,7 +69,7 @@ class BootFailed(msgspec.Struct, frozen=True, tag="boot failed"):
     detail: str
 
 
-class Ready(msgspec.Struct, frozen=True, tag="ready"):
+class ChildReady(msgspec.Struct, frozen=True, tag="ready"):
     """Child to server: isolation is complete, the script starts."""
 
 
@@ -79,7 +79,7 @@ class SetupFailed(msgspec.Struct, frozen=True, tag="setup failed"):
     detail: str
 
 
-class Exited(msgspec.Struct, frozen=True, tag="exited", kw_only=True):
+class ChildExited(msgspec.Struct, frozen=True, tag="exited", kw_only=True):
     """Zygote to server: the child has exited."""
 
     exit_code: int | None
@@ -91,8 +91,8 @@ class Exited(msgspec.Struct, frozen=True, tag="exited", kw_only=True):
     peak_bytes: int
 
 
-BootMessage = Booted | BootFailed
-StatusMessage = Ready | SetupFailed | Exited
+BootMessage = ZygoteReady | BootFailed
+StatusMessage = ChildReady | SetupFailed | ChildExited
 
 encode = msgspec.json.encode
 decode_settings = msgspec.json.Decoder(Settings).decode

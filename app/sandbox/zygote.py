@@ -85,7 +85,7 @@ class Zygote:
 
     def serve(self) -> NoReturn:
         """Serve requests until the server exits; all children are killed then."""
-        self._control.send(wire.encode(wire.Booted()))
+        self._control.send(wire.encode(wire.ZygoteReady()))
         self._poll.register(CONTROL, select.POLLIN)
         while True:
             self._answer([fd for fd, _ in self._poll.poll(self._milliseconds_left())])
@@ -204,7 +204,7 @@ class Zygote:
     def _reap(self, job: _Job) -> None:
         _, status, usage = os.wait4(job.pid, 0)
         code = os.waitstatus_to_exitcode(status)
-        exited = wire.Exited(
+        exited = wire.ChildExited(
             exit_code=code if code >= 0 else None,
             signal=-code if code < 0 else None,
             timed_out=job.timed_out,

@@ -23,7 +23,7 @@ from app.web.streams import Stream
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
-    from app.serving.front import Front, Served
+    from app.serving.gateway import Gateway, RequestCaller
 
 log = logging.getLogger(__name__)
 access = logging.getLogger("app.access")
@@ -34,7 +34,7 @@ _ANOTHER_LINE = re.compile(rb"(?<!\r)\n|\r\n[ \t]")
 one whose line is continued on the next."""
 
 
-class Gone(Exception):
+class ClientDisconnected(Exception):
     """The client has closed the connection."""
 
 
@@ -44,7 +44,7 @@ class SlowRequest(RequestError):
     status, code, title = 408, "timeout", "The request came too slowly"
 
 
-class Malformed(RequestError):
+class MalformedRequest(RequestError):
     """What was sent is not HTTP."""
 
     def __init__(self, message: str, status: int) -> None:
@@ -59,14 +59,14 @@ class Connection(asyncio.BufferedProtocol):
     next is written: what a connection holds in memory stays small, whatever its client does.
     """
 
-    def __init__(self, front: Front) -> None:
-        self._front = front
-        self._bounds = front.bounds
-        self._news = asyncio.Event()
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+        self._bounds = gateway.bounds
+        self._wakeup = asyncio.Event()
         self._writable = asyncio.Event()
         self._closed = False
         self._refused = False
-        self._caller: Served | None = None
+        self._caller: RequestCaller | None = None
         self.address = ""
 
     # What the event loop calls
@@ -76,7 +76,7 @@ class Connection(asyncio.BufferedProtocol):
         self._transport = cast(asyncio.Transport, transport)
         self._client: Address = (transport.get_extra_info("peername") or ("", 0))[:2]
         self.address = self._client[0]
-        if not self._front.admit(self):
+        if not self._gateway.admit(self):
             self._transport.abort()
             return
         self._transport.set_write_buffer_limits(0)
@@ -91,15 +91,15 @@ class Connection(asyncio.BufferedProtocol):
 
     def get_buffer(self, sizehint: int) -> memoryview:
         """Return the buffer that all connections read into, one after the other."""
-        return self._front.buffer
+        return self._gateway.buffer
 
     def buffer_updated(self, nbytes: int) -> None:
         """Take what was read, and read no more until it is asked for."""
         if self._refused:
             return
         self._transport.pause_reading()
-        self._http.receive_data(bytes(self._front.buffer[:nbytes]))
-        self._news.set()
+        self._http.receive_data(bytes(self._gateway.buffer[:nbytes]))
+        self._wakeup.set()
 
     def eof_received(self) -> bool:
         """Close: a client that says nothing any more wants nothing any more."""
@@ -116,11 +116,11 @@ class Connection(asyncio.BufferedProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Give up what the client waited for."""
         self._closed = True
-        self._news.set()
+        self._wakeup.set()
         self._writable.set()
         if self._caller is not None:
             self._caller.leave()
-        self._front.forget(self)
+        self._gateway.forget(self)
 
     def close(self) -> None:
         """Reset the connection at once: what the kernel has not sent yet is dropped too."""
@@ -136,7 +136,7 @@ class Connection(asyncio.BufferedProtocol):
         try:
             while await self._exchange():
                 self._http.start_next_cycle()
-        except (Gone, TimeoutError):
+        except (ClientDisconnected, TimeoutError):
             self.close()
         except Exception:
             log.exception("a connection failed")
@@ -168,7 +168,7 @@ class Connection(asyncio.BufferedProtocol):
 
     async def _read_head(self) -> h11.Request | None:
         """Return the next request, or None if none comes."""
-        self._front.idle(self)
+        self._gateway.idle(self)
         begun = False
         try:
             async with asyncio.timeout(self._bounds.idle_seconds) as deadline:
@@ -184,27 +184,27 @@ class Connection(asyncio.BufferedProtocol):
             limit = f"within {self._bounds.head_seconds:g} s"
             raise SlowRequest("the head of the request did not arrive in time", expected=limit) from None
         if isinstance(event, h11.Request) and not event.http_version.startswith(b"1."):
-            raise Malformed(f"HTTP/{event.http_version.decode()} is not supported", 505)
+            raise MalformedRequest(f"HTTP/{event.http_version.decode()} is not supported", 505)
         return event if isinstance(event, h11.Request) else None
 
     async def _answer(self, request: h11.Request) -> Reply:
         environ = make_environ(request, self._client, self._server)
-        client = self._front.client_of(environ)
-        body = self._front.spool(client)
+        client = self._gateway.client_of(environ)
+        body = self._gateway.spool(client)
         try:
             await self._read_body(environ, body)
-            self._front.busy(self)
+            self._gateway.busy(self)
             add_body(environ, body)
-            self._caller = self._front.caller(environ, client)
+            self._caller = self._gateway.caller(environ, client)
             self._transport.resume_reading()  # to notice that the client goes
-            return await self._front.handle(environ, client, self._caller)
+            return await self._gateway.handle(environ, client, self._caller)
         finally:
             self._caller = None
             body.close()
 
     async def _read_body(self, environ: WSGIEnvironment, body: Spool) -> None:
         """Read the body of a request, within its limit and its time."""
-        limit = self._front.body_rule(environ).limit
+        limit = self._gateway.body_rule(environ).limit
         self._check_size(int(environ.get("CONTENT_LENGTH") or 0), limit)
         if self._http.they_are_waiting_for_100_continue:
             self._begin_writing()
@@ -223,7 +223,7 @@ class Connection(asyncio.BufferedProtocol):
                     elif event is h11.NEED_DATA:
                         await self._more()
                     else:
-                        raise Gone
+                        raise ClientDisconnected
         except TimeoutError:
             slowest = f"at least {self._bounds.bytes_per_second:,} bytes a second"
             raise SlowRequest("the body of the request arrives too slowly", expected=slowest) from None
@@ -232,7 +232,7 @@ class Connection(asyncio.BufferedProtocol):
         if body.in_memory and body.size + len(data) <= self._bounds.memory_bytes:
             body.write(data)
         else:  # a disk may be slow
-            await self._front.threads.call(lambda: body.write(data))
+            await self._gateway.threads.call(lambda: body.write(data))
 
     @staticmethod
     def _check_size(size: int, limit: int) -> None:
@@ -248,24 +248,26 @@ class Connection(asyncio.BufferedProtocol):
         """Return the next event before a request, whose lines must end and begin as every reader of HTTP sees them."""
         head, _, _ = self._http.trailing_data[0].partition(b"\r\n\r\n")
         if _ANOTHER_LINE.search(head):
-            raise Malformed("a line of the head ends without a carriage return, or is continued on the next", 400)
+            raise MalformedRequest(
+                "a line of the head ends without a carriage return, or is continued on the next", 400
+            )
         return self._next_event()
 
     def _next_event(self) -> object:
         try:
             return self._http.next_event()
         except h11.RemoteProtocolError as error:
-            raise Malformed(str(error), error.error_status_hint) from error
+            raise MalformedRequest(str(error), error.error_status_hint) from error
 
     async def _more(self) -> None:
         """Wait until more was received."""
         if self._closed:
-            raise Gone
-        self._news.clear()
+            raise ClientDisconnected
+        self._wakeup.clear()
         self._transport.resume_reading()
-        await self._news.wait()
+        await self._wakeup.wait()
         if self._closed:
-            raise Gone
+            raise ClientDisconnected
 
     async def _send(self, reply: Reply, request: h11.Request | None, close: bool) -> int:
         """Send a response and return the size of its body; its bytes have all left when this returns."""
@@ -274,7 +276,7 @@ class Connection(asyncio.BufferedProtocol):
             head = self._http.send(reply.head(bodiless=bodiless, close=close))
         except h11.LocalProtocolError:
             log.exception("a response is not HTTP")
-            raise Gone from None
+            raise ClientDisconnected from None
         sent = 0
         self._begin_writing()
         await self._write(head)
@@ -301,12 +303,12 @@ class Connection(asyncio.BufferedProtocol):
 
         def wake() -> None:
             if not loop.is_closed():
-                loop.call_soon_threadsafe(self._news.set)
+                loop.call_soon_threadsafe(self._wakeup.set)
 
         self._transport.resume_reading()  # to notice that the client goes
         stream.attach(wake)
         while True:
-            self._news.clear()
+            self._wakeup.clear()
             part = stream.read()
             if part is None:
                 return sent
@@ -318,10 +320,10 @@ class Connection(asyncio.BufferedProtocol):
     async def _heartbeat(self, stream: Stream) -> bytes:
         """Wait for news of a stream; return what is sent where there is none."""
         if self._closed:
-            raise Gone
+            raise ClientDisconnected
         try:
             async with asyncio.timeout(stream.heartbeat_seconds):
-                await self._news.wait()
+                await self._wakeup.wait()
         except TimeoutError:
             return stream.heartbeat
         return b""
@@ -339,7 +341,7 @@ class Connection(asyncio.BufferedProtocol):
             The client is slower than any that is served.
         """
         if self._closed:
-            raise Gone
+            raise ClientDisconnected
         if not data:
             return
         self._transport.write(data)
@@ -348,7 +350,7 @@ class Connection(asyncio.BufferedProtocol):
             async with asyncio.timeout_at(self._written_by):
                 await self._writable.wait()
         if self._closed:
-            raise Gone
+            raise ClientDisconnected
 
     async def _linger(self) -> None:
         """Throw away what a refused client still sends, since it reads the response only if nothing is reset."""
@@ -358,14 +360,14 @@ class Connection(asyncio.BufferedProtocol):
         try:
             async with asyncio.timeout(self._bounds.linger_seconds):
                 while not self._closed:
-                    self._news.clear()
+                    self._wakeup.clear()
                     self._transport.resume_reading()
-                    await self._news.wait()
+                    await self._wakeup.wait()
         except TimeoutError:
             return
 
     def _note(self, request: h11.Request | None, status: int, size: int, seconds: float) -> None:
         """Write a line into the access log: the client's own words are quoted, and no line's end is among them."""
         if access.isEnabledFor(logging.INFO):
-            said = f"{request.method.decode()} {request.target.decode()}" if request else "no request"
-            access.info("%s %s %d %d bytes %.0f ms", self.address, quoted(said), status, size, seconds * 1000)
+            request_line = f"{request.method.decode()} {request.target.decode()}" if request else "no request"
+            access.info("%s %s %d %d bytes %.0f ms", self.address, quoted(request_line), status, size, seconds * 1000)

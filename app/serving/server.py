@@ -13,7 +13,7 @@ from app.config import Config
 from app.memory import Memory
 from app.serving.bounds import Bounds
 from app.serving.connection import Connection
-from app.serving.front import Front
+from app.serving.gateway import Gateway
 
 BACKLOG = 1024
 """Connections that the kernel keeps until they are accepted."""
@@ -74,9 +74,9 @@ class Server:
             self._loop.call_soon_threadsafe(self._stopped.set)
 
     async def _serve(self) -> None:
-        front = Front(self._app, self._config, self._memory, self._bounds)
+        gateway = Gateway(self._app, self._config, self._memory, self._bounds)
         listening = [
-            await self._loop.create_server(lambda: Connection(front), sock=one, backlog=ACCEPTED)
+            await self._loop.create_server(lambda: Connection(gateway), sock=one, backlog=ACCEPTED)
             for one in self._sockets
         ]
         for one in self._sockets:
@@ -84,11 +84,11 @@ class Server:
         await self._stopped.wait()
         for server in listening:
             server.close()
-        await self._close(front)
+        await self._close(gateway)
 
-    async def _close(self, front: Front) -> None:
+    async def _close(self, gateway: Gateway) -> None:
         """Close all connections, and wait a moment for what worked for them."""
-        for connection in front.connections:
+        for connection in gateway.connections:
             connection.close()
         ending = asyncio.all_tasks() - {asyncio.current_task()}
         if ending:

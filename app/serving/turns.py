@@ -69,7 +69,7 @@ class Turns:
                 place.set_result(None)
 
 
-class Shares:
+class ClientQuota:
     """Counts what each client holds of something that is limited.
 
     Parameters

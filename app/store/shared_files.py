@@ -19,7 +19,7 @@ from app.errors import RequestError, Unavailable
 RETRY_SECONDS = 5
 
 
-class _Writing(Protocol):
+class _AtomicFile(Protocol):
     """An fsspec file that is invisible to others until committed."""
 
     def __enter__(self) -> IO[bytes]: ...
@@ -91,7 +91,7 @@ class SharedFiles:
         with self._errors("stored"):
             if self._system.exists(self._path(name)):
                 return
-            target = cast(_Writing, self._system.open(self._path(name), "wb", autocommit=False))
+            target = cast(_AtomicFile, self._system.open(self._path(name), "wb", autocommit=False))
             try:
                 with file.open("rb") as source, target as writing:
                     shutil.copyfileobj(source, writing)

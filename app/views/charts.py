@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from app.artifacts import Measurement
 from app.errors import InvalidBody
-from app.panes.charts import ROOM, Others, Scale, by_threads, chart, predictions_met
+from app.panes.charts import ROOM, BarComparisons, Scale, by_threads, chart, predictions_met
 from app.panes.limits import MAX_MEASUREMENTS
 from app.panes.roofline import roofline
 from app.web.requests import json_field
@@ -64,7 +64,7 @@ def draw_chart() -> str:
             min(pending, MAX_PENDING),
             asked.room,
             asked.scale,
-            Others(asked.reference, asked.predictions),
+            BarComparisons(asked.reference, asked.predictions),
         ),
         roofline=roofline(asked.measurements, asked.room),
         predictions_met=predictions_met(asked.measurements, asked.predictions),

@@ -10,16 +10,16 @@ MAX_VALUES = 20_000
 """Maximum number of values of a request, apart from its script; benign ones have a few thousand at most."""
 
 
-class _Scripted(msgspec.Struct):
+class _ScriptObject(msgspec.Struct):
     """An object with a script, which may contain any number of commas."""
 
     script: msgspec.Raw = msgspec.Raw(b"")
 
 
-class _Outline(_Scripted):
+class _Outline(_ScriptObject):
     """A workspace, or an object with one; decoding skips everything else."""
 
-    workspace: _Scripted = msgspec.field(default_factory=_Scripted)
+    workspace: _ScriptObject = msgspec.field(default_factory=_ScriptObject)
 
 
 _outline = msgspec.json.Decoder(_Outline)

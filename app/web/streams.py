@@ -39,17 +39,17 @@ class Stream(ABC):
         """End the stream, after the last part or when the client disconnects; idempotent."""
 
     def __iter__(self) -> Iterator[bytes]:
-        news = threading.Event()
-        self.attach(news.set)
+        wakeup = threading.Event()
+        self.attach(wakeup.set)
         try:
             while True:
-                news.clear()
+                wakeup.clear()
                 part = self.read()
                 if part is None:
                     return
                 if part:
                     yield part
-                elif not news.wait(self.heartbeat_seconds):
+                elif not wakeup.wait(self.heartbeat_seconds):
                     yield self.heartbeat
         finally:
             self.close()

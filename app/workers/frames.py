@@ -29,19 +29,19 @@ class Call(msgspec.Struct, frozen=True):
     """The answers that the worker may not have cached."""
 
 
-class Missing(msgspec.Struct, frozen=True, tag=True):
+class MissingAnswers(msgspec.Struct, frozen=True, tag=True):
     """Worker to server: the answers of these keys are not cached; send the call again with them."""
 
     keys: list[str]
 
 
-class Done(msgspec.Struct, frozen=True, tag=True):
+class TaskReply(msgspec.Struct, frozen=True, tag=True):
     """Worker to server: the result of the task."""
 
     reply: Reply
 
 
-class Refused(msgspec.Struct, frozen=True, tag=True):
+class Refusal(msgspec.Struct, frozen=True, tag=True):
     """Worker to server: the request is invalid."""
 
     kind: str
@@ -50,13 +50,13 @@ class Refused(msgspec.Struct, frozen=True, tag=True):
     expected: str | None = None
 
 
-class Broken(msgspec.Struct, frozen=True, tag=True):
+class TaskError(msgspec.Struct, frozen=True, tag=True):
     """Worker to server: an internal error."""
 
     traceback: str
 
 
-Result = Missing | Done | Refused | Broken
+Result = MissingAnswers | TaskReply | Refusal | TaskError
 Frame = TypeVar("Frame")
 
 of_calls: msgspec.msgpack.Decoder[Call] = msgspec.msgpack.Decoder(Call)

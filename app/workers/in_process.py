@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.jobs.answers import StoredAnswer
-from app.workers.rendering import Decoded, perform
+from app.workers.rendering import DecodedAnswer, perform
 from app.workers.tasks import Expected, Task
 
 
@@ -16,7 +16,7 @@ class InProcess:
         self, task: Task, kind: type[Expected], answers: Sequence[StoredAnswer] = (), client: str = ""
     ) -> Expected:
         """Run a task; see :meth:`app.workers.tasks.Renderer.perform`."""
-        reply = perform(task, [Decoded.of(answer.json()) for answer in answers])
+        reply = perform(task, [DecodedAnswer.of(answer.json()) for answer in answers])
         assert isinstance(reply, kind)
         return reply
 

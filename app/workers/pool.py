@@ -14,7 +14,7 @@ from app.errors import Busy, Overrun, RequestError, Superseded, Unavailable
 from app.jobs.answers import StoredAnswer
 from app.jobs.callers import waiting
 from app.workers.fork_server import Settings
-from app.workers.frames import Broken, Call, Done, Missing, Refused, Result
+from app.workers.frames import Call, MissingAnswers, Refusal, Result, TaskError, TaskReply
 from app.workers.tasks import Expected, Packed, Task
 from app.workers.worker import ForkServer, Worker, WorkerGone
 
@@ -120,12 +120,12 @@ class RenderWorkers:
                 result = self._call(self._wait(place), place, task, answers)
             finally:
                 self._leave(place)
-        if isinstance(result, Refused):
+        if isinstance(result, Refusal):
             raise _error(result)
-        if isinstance(result, Broken):
+        if isinstance(result, TaskError):
             log.error("a task failed: %s\n%s", type(task).__name__, result.traceback)
             raise RuntimeError(f"{type(task).__name__} failed")
-        assert isinstance(result, Done)
+        assert isinstance(result, TaskReply)
         assert isinstance(result.reply, kind)
         return result.reply
 
@@ -135,7 +135,7 @@ class RenderWorkers:
             raise Superseded(CANCELLED)
         try:
             result = worker.call(Call(task, place.answers))
-            if isinstance(result, Missing):
+            if isinstance(result, MissingAnswers):
                 result = worker.call(Call(task, place.answers, list(answers)))
         except WorkerGone as error:
             self._drop(slot, worker)
@@ -143,7 +143,7 @@ class RenderWorkers:
                 raise Superseded(CANCELLED) from error
             allowed = f"{self._settings.seconds:g} s of processor time and {self._settings.memory_bytes >> 20} MiB"
             raise Overrun(f"rendering this takes more than {allowed}", expected="something smaller") from error
-        made = [result.reply.answer.key] if isinstance(result, Done) and isinstance(result.reply, Packed) else []
+        made = [result.reply.answer.key] if isinstance(result, TaskReply) and isinstance(result.reply, Packed) else []
         worker.answers.extend([*place.answers, *made])
         return result
 
@@ -249,7 +249,7 @@ class RenderWorkers:
                 self._forks.close()
 
 
-def _error(refused: Refused) -> RequestError:
+def _error(refusal: Refusal) -> RequestError:
     """Recreate the exception that a worker raised."""
-    kind: type[RequestError] = getattr(errors, refused.kind)
-    return kind(refused.message, expected=refused.expected)
+    kind: type[RequestError] = getattr(errors, refusal.kind)
+    return kind(refusal.message, expected=refusal.expected)

@@ -61,7 +61,7 @@ from app.workers.tasks import (
 from app.workers.templates import environment
 
 
-class Decoded:
+class DecodedAnswer:
     """A decoded answer, with its drawings as computed so far.
 
     Parameters
@@ -76,23 +76,23 @@ class Decoded:
         self.drawings = Drawings(answer)
 
     @classmethod
-    def of(cls, raw: bytes) -> Decoded:
+    def of(cls, raw: bytes) -> DecodedAnswer:
         """Decode an answer from JSON."""
         return cls(_decode_answer(raw), len(raw))
 
 
-EMPTY = Decoded(Answer(), 0)
+EMPTY = DecodedAnswer(Answer(), 0)
 """The empty answer."""
 _decode_answer = msgspec.json.Decoder(Answer).decode
 _decode_snapshot = msgspec.json.Decoder(Snapshot).decode
 
 
-def perform(task: Task, answers: Sequence[Decoded]) -> Reply:
+def perform(task: Task, answers: Sequence[DecodedAnswer]) -> Reply:
     """Run a task.
 
     Parameters
     ----------
-    answers : sequence of Decoded
+    answers : sequence of DecodedAnswer
         The answers that the task reads.
 
     Raises
@@ -111,18 +111,18 @@ def _template(name: str, **context: object) -> str:
 _environment = cache(environment)
 
 
-def assembled(task: Assemble) -> tuple[StoredAnswer, Decoded]:
+def assembled(task: Assemble) -> tuple[StoredAnswer, DecodedAnswer]:
     """Assemble the answer of a job; return it packed for storage and decoded."""
     answer = with_kernels(assemble(task.messages, task.outcome, task.source), task.kernels)
     stored = pack(answer)
-    return stored, Decoded(answer, stored.size)
+    return stored, DecodedAnswer(answer, stored.size)
 
 
-def _assemble(task: Assemble, _: Sequence[Decoded]) -> Packed:
+def _assemble(task: Assemble, _: Sequence[DecodedAnswer]) -> Packed:
     return Packed(assembled(task)[0])
 
 
-def _panes(task: RenderPanes, answers: Sequence[Decoded]) -> Html:
+def _panes(task: RenderPanes, answers: Sequence[DecodedAnswer]) -> Html:
     shown = page(answers[0].answer, task.view, task.options, _bare(task.shown))
     contents = {name: _omitted(content, task.shown) for name, content in shown.contents.items()}
     return Html(_template("panes/_answer.html", page=replace(shown, contents=contents)))
@@ -139,7 +139,7 @@ def _omitted(content: object | None, shown: Sequence[str]) -> object | None:
     return replace(content, omitted=True) if isinstance(content, PaneListing) and content.key in shown else content
 
 
-def _page(task: RenderPage, answers: Sequence[Decoded]) -> PageParts:
+def _page(task: RenderPage, answers: Sequence[DecodedAnswer]) -> PageParts:
     shown = page((answers or [EMPTY])[0].answer, View(), task.options)
     macros = _environment().get_template("panes/_macros.html").module
     context = {"page": shown, "script": task.script, "compiled": task.compiled, "swap": ""}
@@ -159,7 +159,7 @@ def _macro(module: object, name: str, shown: Page) -> str:
     return str(getattr(module, name)(shown))
 
 
-def _update(task: RenderUpdate, _: Sequence[Decoded]) -> Update:
+def _update(task: RenderUpdate, _: Sequence[DecodedAnswer]) -> Update:
     try:
         snapshot = _decode_snapshot(task.message)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -171,14 +171,14 @@ def _update(task: RenderUpdate, _: Sequence[Decoded]) -> Update:
     )
 
 
-def _listing(key: str, answers: Sequence[Decoded]) -> Listing:
+def _listing(key: str, answers: Sequence[DecodedAnswer]) -> Listing:
     for decoded in answers:
         if key in decoded.answer.listings:
             return decoded.answer.listings[key]
     raise NotFound("this listing has expired; compile again to see it")
 
 
-def _text(task: RenderText, answers: Sequence[Decoded]) -> Html:
+def _text(task: RenderText, answers: Sequence[DecodedAnswer]) -> Html:
     row = table.find(task.pane)
     if row is None or not row.listing:
         raise NotFound(f"there is no pane {task.pane!r} with a listing")
@@ -193,14 +193,14 @@ def _text(task: RenderText, answers: Sequence[Decoded]) -> Html:
     return Html(_template("panes/_text_swap.html", pane=row, content=shown))
 
 
-def _chunk(task: RenderChunk, answers: Sequence[Decoded]) -> Html:
+def _chunk(task: RenderChunk, answers: Sequence[DecodedAnswer]) -> Html:
     listing = _listing(task.listing, answers)
     if task.index * CHUNK_LINES >= len(listing.lines):
         raise NotFound(f"this listing has no chunk {task.index}")
     return Html(_template("panes/_chunk.html", key=task.listing, chunk=draw_chunk(listing, task.index)))
 
 
-def _graph(task: RenderGraph, answers: Sequence[Decoded]) -> Html:
+def _graph(task: RenderGraph, answers: Sequence[DecodedAnswer]) -> Html:
     for decoded in answers:
         drawn = decoded.drawings.get(task.drawing, task.folding, task.last)
         if drawn is not None:
@@ -208,7 +208,7 @@ def _graph(task: RenderGraph, answers: Sequence[Decoded]) -> Html:
     raise NotFound("this drawing has expired; compile again to see it")
 
 
-def _node(task: RenderNode, answers: Sequence[Decoded]) -> Html:
+def _node(task: RenderNode, answers: Sequence[DecodedAnswer]) -> Html:
     for decoded in answers:
         drawn = decoded.drawings.get(task.drawing, task.folding, task.last)
         details = node_details(decoded.answer, drawn, task.drawing, task.slot) if drawn is not None else None
@@ -217,27 +217,27 @@ def _node(task: RenderNode, answers: Sequence[Decoded]) -> Html:
     raise NotFound("this step of the graph does not have the node")
 
 
-def _flow(task: RenderFlow, answers: Sequence[Decoded]) -> Html:
+def _flow(task: RenderFlow, answers: Sequence[DecodedAnswer]) -> Html:
     listing = _listing(task.listing, answers)
     return Html(_template("panes/_flow.html", flow=draw_flow(listing, task.function), listing=listing))
 
 
-def _throughput(task: RenderThroughput, answers: Sequence[Decoded]) -> Html:
+def _throughput(task: RenderThroughput, answers: Sequence[DecodedAnswer]) -> Html:
     listing = _listing(task.listing, answers)
     loop = loop_throughput(answers[0].answer, listing, task.function, task.assembly, task.call)
     return Html(_template("panes/_throughput.html", loop=loop))
 
 
-def _export(task: RenderExport, answers: Sequence[Decoded]) -> Html:
+def _export(task: RenderExport, answers: Sequence[DecodedAnswer]) -> Html:
     return Html(Exporter(task, answers[0].answer, answers[0].drawings).draw(_template))
 
 
-def _file(task: WriteListing, answers: Sequence[Decoded]) -> TextFile:
+def _file(task: WriteListing, answers: Sequence[DecodedAnswer]) -> TextFile:
     listing = _listing(task.listing, answers)
     return TextFile(name=file_name(listing), text="".join(f"{line.text}\n" for line in listing.lines))
 
 
-def _texts(task: FindTexts, answers: Sequence[Decoded]) -> ShownTexts:
+def _texts(task: FindTexts, answers: Sequence[DecodedAnswer]) -> ShownTexts:
     contents = page(answers[0].answer, task.view, task.options).contents
     shown = {name: content for name, content in contents.items() if isinstance(content, PaneListing)}
     texts = {
@@ -249,16 +249,16 @@ def _texts(task: FindTexts, answers: Sequence[Decoded]) -> ShownTexts:
     return ShownTexts(texts)
 
 
-def _fingerprints(_: ComputeFingerprints, answers: Sequence[Decoded]) -> Fingerprints:
+def _fingerprints(_: ComputeFingerprints, answers: Sequence[DecodedAnswer]) -> Fingerprints:
     return Fingerprints(fingerprints(answers[0].answer))
 
 
-def _judge(task: JudgeStep, answers: Sequence[Decoded]) -> Verdicts:
+def _judge(task: JudgeStep, answers: Sequence[DecodedAnswer]) -> Verdicts:
     evidence = Evidence(answers[0].answer, task.measurements, task.predictions, task.definition)
     return Verdicts(judge(task.checks, evidence))
 
 
-_PERFORMERS: dict[type, Callable[[Any, Sequence[Decoded]], Reply]] = {
+_PERFORMERS: dict[type, Callable[[Any, Sequence[DecodedAnswer]], Reply]] = {
     Assemble: _assemble,
     RenderPanes: _panes,
     RenderPage: _page,

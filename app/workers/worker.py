@@ -18,7 +18,7 @@ from app.errors import TooLarge
 from app.patience import Patience
 from app.sandbox.readable import facts
 from app.workers.fork_server import Settings
-from app.workers.frames import MAX_CALL, Call, Channel, FrameTooLong, Refused, Result, of_process_ids, of_results
+from app.workers.frames import MAX_CALL, Call, Channel, FrameTooLong, Refusal, Result, of_process_ids, of_results
 
 PROJECT = Path(__file__).resolve().parents[2]
 TASK_SECONDS = 20.0
@@ -111,7 +111,7 @@ class Worker:
             self._channel.send(call, patience)
             return self._channel.receive(patience)
         except FrameTooLong as error:
-            return Refused(TooLarge.__name__, f"this is too large to be shown: {error}")
+            return Refusal(TooLarge.__name__, f"this is too large to be shown: {error}")
         except (EOFError, OSError) as error:
             self.kill()
             raise WorkerGone from error

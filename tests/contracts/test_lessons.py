@@ -13,12 +13,12 @@ import pytest
 from flask.testing import FlaskClient
 
 from app.lessons import Lesson, Library, Step
-from app.lessons.checks import Contains, Faster, Prediction, Printed, Question
+from app.lessons.checks import ContentCheck, OutputCheck, Prediction, Question, SpeedCheck
 from app.panes.table import PANES
 
 LESSONS = Library().lessons
 STEPS = [(lesson, number) for lesson in LESSONS for number in range(1, len(lesson.steps) + 1)]
-TIMED = (Faster, Prediction)
+TIMED = (SpeedCheck, Prediction)
 
 
 def verdicts(explorer: FlaskClient, lesson: Lesson, number: int, script: str, answers: bool) -> list[dict[str, Any]]:
@@ -56,7 +56,7 @@ def test_a_step_tells_its_answer_from_its_beginning(explorer: FlaskClient, lesso
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
 def test_no_check_shows_a_student_a_regular_expression(lesson: Lesson) -> None:
-    asked = [check for step in lesson.steps for check in step.checks if isinstance(check, Contains | Printed)]
+    asked = [check for step in lesson.steps for check in step.checks if isinstance(check, ContentCheck | OutputCheck)]
     shown = [check.text for check in asked if not check.words]
     assert [text for text in shown if re.search(r"(?<!\\)[.*+?|\[{^$]|\\[a-zA-Z]", text)] == []
 

@@ -114,8 +114,8 @@ class _Checks:
         if result.complete:
             self._interpreted = arrays
         stopped = "" if result.complete else ", then it stopped: the rest was not checked"
-        said = f"{result.accesses:,} accesses of {result.threads:,} threads checked{stopped}"
-        return [_fault(report) for report in result.reports], "all" if result.complete else "part", said
+        summary = f"{result.accesses:,} accesses of {result.threads:,} threads checked{stopped}"
+        return [_fault(report) for report in result.reports], "all" if result.complete else "part", summary
 
     def _emulated(self, flops: float) -> _Verdict:
         """Emulate the kernels and compare their results with the reference."""

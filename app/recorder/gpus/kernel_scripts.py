@@ -59,7 +59,7 @@ class KernelScripts(Instrument):
         return own
 
 
-class _Reached(BaseException):
+class _KernelReached(BaseException):
     """Raised when the script builds its kernel; not an Exception, so that scripts do not catch it by accident."""
 
 
@@ -74,14 +74,14 @@ class _Lowering(Instrument):
         """Capture the function that is lowered under the name."""
         if name == self._name:
             self.lowered = source, list(args or ())
-            raise _Reached
+            raise _KernelReached
 
 
 def _made_by(source: str, name: str) -> tuple[object, Sequence[Any]]:
     """Run a script until it lowers its kernel; return the schedule and its arguments."""
     module = ModuleType("__main__")
     lowering = _Lowering(name)
-    with suppress(_Reached), instrumented(lowering):
+    with suppress(_KernelReached), instrumented(lowering):
         exec(compile(source, name + ENDING, "exec"), module.__dict__)
     if lowered := lowering.lowered:
         return lowered

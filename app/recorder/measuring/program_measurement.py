@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from app.artifacts import Problem
-from app.protocol import Defined, Failed, Message, Request
+from app.protocol import Failed, Message, ProgramDefinition, Request
 from app.recorder.definitions import definition_of
 from app.recorder.measuring.ladder import Ladder
 from app.recorder.measuring.measured_program import MeasuredProgram, TensorProgram
@@ -56,7 +56,7 @@ def define_program(request: Request, send: Callable[[Message], None]) -> None:
         return
     definition = definition_of(program)
     if definition:
-        send(Defined(definition=definition))
+        send(ProgramDefinition(definition=definition))
         return
     send(Failed(label=name, problem=Problem(kind="TVMError", message=f"{name} has no definition to compare with")))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from app.artifacts import Options
-from app.protocol import Recorded
+from app.protocol import RecordedFunction
 from app.recorder.completion import function_arguments
 from app.recorder.gpus.webgpu_graph import write_graph
 from app.recorder.measuring.measured_program import BlockProgram, MeasuredProgram, TensorProgram
@@ -26,7 +26,7 @@ NO_PROGRAM = "it was made neither from a schedule nor from a program of loops"
 MODELS = "the kernels of models cannot be measured again yet; a kernel opened as a script of its own can"
 
 
-def record_schedule(schedule: ScheduleRecord, recorder: Recorder, options: Options) -> Recorded:
+def record_schedule(schedule: ScheduleRecord, recorder: Recorder, options: Options) -> RecordedFunction:
     """Write a schedule with all of its primitives.
 
     Parameters
@@ -61,7 +61,7 @@ def program_of(schedule: ScheduleRecord, recorder: Recorder, options: Options) -
     return BlockProgram(schedule.programs, schedule.labels), target
 
 
-def record_functions(recorder: Recorder, options: Options) -> Iterator[Recorded]:
+def record_functions(recorder: Recorder, options: Options) -> Iterator[RecordedFunction]:
     """Write each function that a script lowered or built, in the state that its schedule had then."""
     for function in recorder.functions:
         yield _record_function(function, Target(options.target))
@@ -70,7 +70,7 @@ def record_functions(recorder: Recorder, options: Options) -> Iterator[Recorded]
             yield _record_graph(graph)
 
 
-def _record_function(function: FunctionSubject, default: Target) -> Recorded:
+def _record_function(function: FunctionSubject, default: Target) -> RecordedFunction:
     if isinstance(function.schedule, BlockSchedule):
         programs, labels = function.schedule.programs, function.schedule.labels
         count = function.primitives
@@ -80,7 +80,7 @@ def _record_function(function: FunctionSubject, default: Target) -> Recorded:
         program = function.source if isinstance(function.source, IRModule) else IRModule({"main": function.source})
         return _record_blocks([program], [], function.target or default, function.name)
     if not isinstance(function.schedule, TensorSchedule) or not function.args:
-        return Recorded(name=function.name, reason=NO_PROGRAM)
+        return RecordedFunction(name=function.name, reason=NO_PROGRAM)
     schedule, args = function.schedule.schedule, function.args
     if function.primitives < function.schedule.count:
         schedule, mapped = schedule.replay(function.primitives)
@@ -88,24 +88,24 @@ def _record_function(function: FunctionSubject, default: Target) -> Recorded:
     return _record(schedule, args, function.target or default, function.name)
 
 
-def _record_graph(graph: GraphSubject) -> Recorded:
+def _record_graph(graph: GraphSubject) -> RecordedFunction:
     try:
-        return Recorded(name=graph.name, graph=write_graph(graph), reason=MODELS)
+        return RecordedFunction(name=graph.name, graph=write_graph(graph), reason=MODELS)
     except TVMError as error:
-        return Recorded(name=graph.name, reason=str(error))
+        return RecordedFunction(name=graph.name, reason=str(error))
 
 
 def _record_blocks(
     programs: Sequence[IRModule], labels: Sequence[str], target: Target, name: str, trace: str = ""
-) -> Recorded:
+) -> RecordedFunction:
     try:
-        return Recorded(name=name, program=write_blocks(programs, labels, str(target), name, trace))
+        return RecordedFunction(name=name, program=write_blocks(programs, labels, str(target), name, trace))
     except TVMError as error:
-        return Recorded(name=name, reason=str(error))
+        return RecordedFunction(name=name, reason=str(error))
 
 
-def _record(schedule: Schedule, args: Sequence[Tensor | Var], target: Target, name: str) -> Recorded:
+def _record(schedule: Schedule, args: Sequence[Tensor | Var], target: Target, name: str) -> RecordedFunction:
     try:
-        return Recorded(name=name, program=write_program(schedule, args, str(target), name))
+        return RecordedFunction(name=name, program=write_program(schedule, args, str(target), name))
     except TVMError as error:
-        return Recorded(name=name, reason=str(error))
+        return RecordedFunction(name=name, reason=str(error))

@@ -12,14 +12,14 @@ from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import For, ForKind, Stmt
 from compiler.tir.statements.stmt_functor import StmtMutator
 
-__all__ = ["Shortened", "shortened"]
+__all__ = ["FunctionExcerpt", "shortened"]
 
 LOOPS = (ForKind.SERIAL, ForKind.PARALLEL)
 """Loops that are shortened: the iterations of others are not carried out one by one."""
 
 
 @dataclass(frozen=True, slots=True)
-class Shortened:
+class FunctionExcerpt:
     """A part of a function.
 
     Attributes
@@ -35,7 +35,7 @@ class Shortened:
     words: str
 
 
-def shortened(module: IRModule, times: float, at_least: int = 1) -> Shortened | None:
+def shortened(module: IRModule, times: float, at_least: int = 1) -> FunctionExcerpt | None:
     """Return a function with about so many times less work.
 
     ::
@@ -53,7 +53,7 @@ def shortened(module: IRModule, times: float, at_least: int = 1) -> Shortened | 
 
     Returns
     -------
-    Shortened or None
+    FunctionExcerpt or None
         None if its loops are too short, or not of constant length.
     """
     cut = _Shortening(times, at_least)
@@ -64,7 +64,7 @@ def shortened(module: IRModule, times: float, at_least: int = 1) -> Shortened | 
     if not cut.nests:
         return None
     nest = max(cut.nests, key=lambda nest: nest.work)
-    return Shortened(IRModule(functions, module.attrs), nest.times, nest.words) if nest.times > 1 else None
+    return FunctionExcerpt(IRModule(functions, module.attrs), nest.times, nest.words) if nest.times > 1 else None
 
 
 @dataclass(slots=True)

@@ -23,7 +23,7 @@ _C_FORMS, _LINKED_FORMS = ("c", "h", "main.c"), ("so", "o")
 
 
 @dataclass(frozen=True)
-class Made:
+class ExportedFile:
     """A file, with its name without the suffix."""
 
     name: str
@@ -55,7 +55,7 @@ def send_file(subject: FileSubject, recorder: Recorder, largest: int, send_part:
     return BuiltFile(name=made.name[:200], size=size)
 
 
-def make_file(subject: FileSubject, recorder: Recorder) -> Made:
+def make_file(subject: FileSubject, recorder: Recorder) -> ExportedFile:
     """Build a file from a recorded script.
 
     Raises
@@ -66,30 +66,30 @@ def make_file(subject: FileSubject, recorder: Recorder) -> Made:
     return _of_model(subject, recorder) if subject.model else _of_function(subject, recorder)
 
 
-def _of_model(subject: FileSubject, recorder: Recorder) -> Made:
+def _of_model(subject: FileSubject, recorder: Recorder) -> ExportedFile:
     graph = _chosen(list(recorder.graphs), subject.unit)
     if graph is None or not isinstance(graph.built, BuiltGraph):
         raise TVMError("this script builds no model; call relay.build")
     if not kind_of(subject.form).of_models:
         raise TVMError("a model can only be saved as a shared library or object code")
-    return Made(graph.name, graph.built.exported(f"module.{subject.form}"))
+    return ExportedFile(graph.name, graph.built.exported(f"module.{subject.form}"))
 
 
-def _of_function(subject: FileSubject, recorder: Recorder) -> Made:
+def _of_function(subject: FileSubject, recorder: Recorder) -> ExportedFile:
     function = _chosen(list(recorder.functions), subject.unit)
     if function is None or function.lowered is None:
         raise TVMError("this script builds no function")
     if subject.form == "tvmscript":
-        return Made(function.name, _script(function))
+        return ExportedFile(function.name, _script(function))
     if subject.form in _C_FORMS:
         module = build(function.lowered, target="c", name=function.name)
-        return Made(function.name, module.get_source(subject.form).encode())
+        return ExportedFile(function.name, module.get_source(subject.form).encode())
     if subject.form == "cubin":
-        return Made(function.name, _cuda_source(function.lowered).encode())
+        return ExportedFile(function.name, _cuda_source(function.lowered).encode())
     if function.built is None:
         raise TVMError(f"{function.name} has no code: it was lowered, but it cannot be built")
     content = function.built.exported if subject.form in _LINKED_FORMS else function.built.saved
-    return Made(function.name, content(f"module.{subject.form}"))
+    return ExportedFile(function.name, content(f"module.{subject.form}"))
 
 
 def _chosen(subjects: Sequence[S], position: int) -> S | None:

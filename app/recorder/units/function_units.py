@@ -11,7 +11,7 @@ from app.recorder.gpus.device_code import DeviceCode
 from app.recorder.gpus.device_listings import device_listings
 from app.recorder.listings import FinalListing, from_builder, from_drawing, from_llvm
 from app.recorder.origins import OriginRows
-from app.recorder.printing import Memo, Printing
+from app.recorder.printing import ArtifactPrinter, Memo
 from app.recorder.scripts.failures import brief, clean
 from app.recorder.units.block_tree import block_stages
 from app.recorder.units.pass_summary import pass_summary
@@ -46,7 +46,7 @@ class FunctionUnits:
         The assembly filters.
     """
 
-    def __init__(self, printing: Printing, rows: OriginRows, filters: Collection[AssemblyFilter] = ()) -> None:
+    def __init__(self, printing: ArtifactPrinter, rows: OriginRows, filters: Collection[AssemblyFilter] = ()) -> None:
         self._printing = printing
         self._rows = rows
         self._filters = filters

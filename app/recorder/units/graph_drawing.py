@@ -333,8 +333,8 @@ def _attributes(call: Call) -> str:
 def _all_attributes(call: Call) -> dict[str, str]:
     if not isinstance(call.op, RelayOp):
         return {}
-    told = ((name, _short(value)) for name, value in call.attrs.items() if value not in (None, ""))
-    return {name: text for name, text in told if len(text) <= MAX_ATTRIBUTE}
+    attributes = ((name, _short(value)) for name, value in call.attrs.items() if value not in (None, ""))
+    return {name: text for name, text in attributes if len(text) <= MAX_ATTRIBUTE}
 
 
 def _short(value: object) -> str:

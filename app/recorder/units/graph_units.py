@@ -6,7 +6,7 @@ from app.artifacts import Drawing, Kernel, Listing, OwnKernel, Step, Unit
 from app.recorder.gpus.kernel_scripts import KernelScripts
 from app.recorder.listings import from_builder
 from app.recorder.measuring.weights import Weights
-from app.recorder.printing import Memo, Printing
+from app.recorder.printing import ArtifactPrinter, Memo
 from app.recorder.units.graph_drawing import draw_module, layer_names
 from app.recorder.units.kernels import kernel_groups, kernels_of, why_unmeasured
 from app.recorder.units.pass_summary import pass_summary
@@ -36,7 +36,7 @@ class GraphUnits:
         The kernels that the workspace defines.
     """
 
-    def __init__(self, printing: Printing, table: OriginTable, scripts: KernelScripts) -> None:
+    def __init__(self, printing: ArtifactPrinter, table: OriginTable, scripts: KernelScripts) -> None:
         self._scripts = scripts
         self._printing = printing
         self._table = table

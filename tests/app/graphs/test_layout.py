@@ -15,7 +15,7 @@ from app.graphs.folding import fold
 from app.graphs.frames import MAX_INDENTED, TITLE_HEIGHT, TITLE_LETTER, Member, frames
 from app.graphs.layout import lay_out
 from app.graphs.slots import MAX_SLOTS, unite
-from app.graphs.still import still_layouts
+from app.graphs.stable_layouts import stable_layouts
 
 
 def graph(labels: list[str], edges: list[tuple[int, int]], groups: list[str] | None = None) -> Drawing:
@@ -63,7 +63,7 @@ def test_what_stays_keeps_its_place() -> None:
         nodes=[before.nodes[i] for i in moved],
         edges=[GraphEdge(position[a], position[b]) for a, b in edges if gone not in (a, b)] + [GraphEdge(29, 30)],
     )
-    [layouts] = still_layouts([before, after])
+    [layouts] = stable_layouts([before, after])
     placed, again = layouts.layout(0), layouts.layout(1)
     assert [again.positions[position[i]] for i in moved] == [placed.positions[i] for i in moved]
 
@@ -72,7 +72,7 @@ def test_what_stays_keeps_its_place() -> None:
 def test_all_steps_are_parts_of_one_layout(steps: list[Drawing]) -> None:
     [union] = unite(steps)
     assert union.drawing.is_sound
-    [layouts] = still_layouts(steps)
+    [layouts] = stable_layouts(steps)
     for step, drawing in enumerate(steps):
         layout, slots = layouts.layout(step), union.slots[step]
         assert len(set(slots)) == len(drawing.nodes), "two nodes of a step never stand in one place"

@@ -14,7 +14,7 @@ from app import create_app
 from app.built_files import PART, PART_BYTES, BuiltFile, parts_of
 from app.config import MIB
 from app.errors import Busy
-from app.jobs.file_maker import MEMORY_BYTES, Arriving
+from app.jobs.file_maker import MEMORY_BYTES, IncomingFile
 from app.memory import Budget
 from app.protocol import Message
 from app.sandbox import Outcome
@@ -93,7 +93,7 @@ def test_what_is_no_whole_file_is_none(
 
 def test_large_files_lie_on_the_disk_without_a_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    arriving = Arriving(Budget("files", 8 * MIB), "client", 4 * MIB)
+    arriving = IncomingFile(Budget("files", 8 * MIB), "client", 4 * MIB)
     for part in PARTS:
         arriving.take(part)
     assert not arriving.content.in_memory
@@ -105,7 +105,7 @@ def test_large_files_lie_on_the_disk_without_a_name(monkeypatch: pytest.MonkeyPa
 
 def test_one_client_cannot_fill_the_disk() -> None:
     budget = Budget("files", 2 * len(CONTENT) + 2 * PART_BYTES)
-    first, second = (Arriving(budget, "client", 4 * MIB) for _ in range(2))
+    first, second = (IncomingFile(budget, "client", 4 * MIB) for _ in range(2))
     for part in PARTS:
         first.take(part)
     second.take(PARTS[0])

@@ -16,7 +16,7 @@ from app.errors import Busy
 from app.jobs import ladders
 from app.jobs.ladders import Ladder
 from app.jobs.measurer import MAX_PROGRAMS
-from app.protocol import Failed, Measured, Progress, Recorded
+from app.protocol import Failed, Measured, Progress, RecordedFunction
 from app.sandbox import Outcome
 from app.services import EXTENSION, Services
 from tests.app.runners import Script, ScriptedRunner, snapshot, wait_until
@@ -176,7 +176,7 @@ def test_unknown_ladders(client: FlaskClient) -> None:
         assert response.get_json()["error"]["code"] == "not_found"
 
 
-RECORDED = Recorded(name="matmul", program='{"version":1}')
+RECORDED = RecordedFunction(name="matmul", program='{"version":1}')
 
 
 def test_what_a_script_records_is_measured_without_the_script(client: FlaskClient, runner: ScriptedRunner) -> None:
@@ -194,7 +194,11 @@ def test_what_a_script_records_is_measured_without_the_script(client: FlaskClien
 
 
 def test_every_function_is_measured_by_itself(client: FlaskClient, runner: ScriptedRunner) -> None:
-    told = [Recorded(name="a", program="1"), Recorded(name="model", reason="no"), Recorded(name="b", program="2")]
+    told = [
+        RecordedFunction(name="a", program="1"),
+        RecordedFunction(name="model", reason="no"),
+        RecordedFunction(name="b", program="2"),
+    ]
     runner.scripts["s"] = Script([snapshot(), *told])
     runner.scripts[""] = Script([Measured(measurement=ROW)])
     ladder = str(client.post("/api/measure", json={"script": "s"}).get_json()["id"])
@@ -210,8 +214,10 @@ def test_every_function_is_measured_by_itself(client: FlaskClient, runner: Scrip
 
 
 def test_a_kernel_is_measured_with_the_one_that_it_was_made_from(client: FlaskClient, runner: ScriptedRunner) -> None:
-    runner.scripts["edited"] = Script([snapshot(), Recorded(name="a", program="1"), Recorded(name="new", program="2")])
-    runner.scripts["first"] = Script([snapshot(), Recorded(name="a", program="0")])
+    runner.scripts["edited"] = Script(
+        [snapshot(), RecordedFunction(name="a", program="1"), RecordedFunction(name="new", program="2")]
+    )
+    runner.scripts["first"] = Script([snapshot(), RecordedFunction(name="a", program="0")])
     runner.scripts[""] = Script([Measured(measurement=ROW)])
     body = {"script": "edited", "files": {"original.py": base64.b64encode(b"first").decode()}}
     follow(client, str(client.post("/api/measure", json=body).get_json()["id"]))
@@ -224,7 +230,7 @@ def test_a_kernel_is_measured_with_the_one_that_it_was_made_from(client: FlaskCl
 
 
 def test_no_script_has_more_measured_than_a_number_of_functions(client: FlaskClient, runner: ScriptedRunner) -> None:
-    runner.scripts["s"] = Script([snapshot(), *[Recorded(name="a", program=str(n)) for n in range(99)]])
+    runner.scripts["s"] = Script([snapshot(), *[RecordedFunction(name="a", program=str(n)) for n in range(99)]])
     follow(client, str(client.post("/api/measure", json={"script": "s"}).get_json()["id"]))
     assert len(runner.requests) == 1 + MAX_PROGRAMS
 

@@ -21,7 +21,7 @@ from app.errors import Busy, Forbidden, InvalidBody, NotFound
 from app.jobs.fair_queue import FairQueue
 from app.lessons import classes
 from app.lessons.classes import Classes, LessonClass, News, Presented
-from app.protocol import Defined, Measured, Recorded
+from app.protocol import Measured, ProgramDefinition, RecordedFunction
 from app.services import services_of
 from app.store.tables import create_tables
 from app.views.classes import ClassStream
@@ -418,12 +418,14 @@ def test_only_what_the_server_measured_counts(client: FlaskClient, runner: Scrip
     result = hand_in(client, address, "forged", ladder)
     assert not result["passed"]
     answer = services_of(client.application).lessons.find("measuring").steps[1].answer or ""  # type: ignore[union-attr]
-    runner.scripts[answer] = Script([snapshot(None), Recorded(name="f", program="program")])
+    runner.scripts[answer] = Script([snapshot(None), RecordedFunction(name="f", program="program")])
     one = services_of(client.application).classes.get(address.rpartition("/")[2])
     for script, definition, passes in (("another", "float32[9]: b", False), ("honest", "float32[8]: a", True)):
         row = Measurement(name="f", kind="kernel", seconds=2e-3, checked="ok", definition=definition)
-        runner.scripts[script] = Script([snapshot(None), Recorded(name="f", program="program")])
-        runner.scripts[""] = Script([Measured(measurement=row), Defined(definition="float32[8]: a"), snapshot(None)])
+        runner.scripts[script] = Script([snapshot(None), RecordedFunction(name="f", program="program")])
+        runner.scripts[""] = Script(
+            [Measured(measurement=row), ProgramDefinition(definition="float32[8]: a"), snapshot(None)]
+        )
         ladder = measured(client, script)
         assert news_of(one).board == []
         assert hand_in(client, address, script, ladder)["passed"] == passes

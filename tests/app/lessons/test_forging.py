@@ -10,7 +10,7 @@ import pytest
 
 from app.artifacts import Measurement, Options
 from app.lessons import Lesson, Library, Step
-from app.protocol import Defined, Failed, Measured, Recorded, Request
+from app.protocol import Failed, Measured, ProgramDefinition, RecordedFunction, Request
 from app.recorder.measuring import ladder
 from app.recorder.measuring.ladder import Ladder
 from app.recorder.measuring.measured_program import TensorProgram
@@ -76,7 +76,9 @@ HONEST_BODY = {1: CUBIC, 2: PRODUCT}
 @cache
 def recorded(script: str) -> str:
     """Return the program of the last function of a script."""
-    programs = [one.program for one in served(Request(mode="record", script=script)) if isinstance(one, Recorded)]
+    programs = [
+        one.program for one in served(Request(mode="record", script=script)) if isinstance(one, RecordedFunction)
+    ]
     return programs[-1]
 
 
@@ -85,7 +87,7 @@ def definition(script: str) -> str:
     """Return what a script computes, told by a process that never sees it."""
     said = served(Request(mode="define", program=recorded(script)))
     assert [one for one in said if isinstance(one, Failed)] == []
-    [defined] = [one for one in said if isinstance(one, Defined)]
+    [defined] = [one for one in said if isinstance(one, ProgramDefinition)]
     return defined.definition
 
 

@@ -13,7 +13,7 @@ from app.panes.charts import (
     TOP,
     VALUE_ABOVE,
     VALUE_HEIGHT,
-    Others,
+    BarComparisons,
     chart,
     climb,
     number,
@@ -174,7 +174,7 @@ def prefix(step: int, seconds: float, threads: int = 1) -> Measurement:
 
 def test_what_bars_are_compared_with_stands_at_their_places_and_on_their_scale() -> None:
     ladder = [prefix(0, 1.0), prefix(1, 0.5), prefix(2, 0.25, 2), prefix(2, 0.4)]
-    made = chart(ladder, others=Others([prefix(1, 0.1)], {1: 4.0, 2: 2.0}))
+    made = chart(ladder, others=BarComparisons([prefix(1, 0.1)], {1: 4.0, 2: 2.0}))
     assert made is not None
     assert [bar.step for bar in made.bars] == [0, 1, 2]
     assert [ghost.kind for ghost in made.ghosts] == ["reference", "predicted", "single", "predicted"]

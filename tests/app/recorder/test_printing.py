@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from app.recorder import printing
-from app.recorder.printing import Memo, Printing
+from app.recorder.printing import ArtifactPrinter, Memo
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ def test_waiting_for_a_core_does_not_count_while_the_job_may_go_on(
 ) -> None:
     clock = SimpleNamespace(thread_time=lambda: 0.0, perf_counter=lambda: 0.0)
     monkeypatch.setattr(printing, "time", clock)
-    printed = Printing(job_seconds=20.0)
+    printed = ArtifactPrinter(job_seconds=20.0)
     printed.begin(2.0)
     clock.thread_time, clock.perf_counter = (lambda: worked), (lambda: elapsed)
     assert printed.once(Memo[str](), object(), lambda: "text") == ("text" if prints else None)
@@ -30,7 +30,7 @@ def test_waiting_for_a_core_does_not_count_while_the_job_may_go_on(
 def test_at_the_end_of_a_job_there_is_still_time_to_print(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = SimpleNamespace(thread_time=lambda: 0.0, perf_counter=lambda: 0.0)
     monkeypatch.setattr(printing, "time", clock)
-    printed = Printing(job_seconds=20.0)
+    printed = ArtifactPrinter(job_seconds=20.0)
     clock.perf_counter = lambda: 21.0
     printed.begin(2.0)
     assert printed.once(Memo[str](), object(), lambda: "text") == "text"

@@ -12,7 +12,7 @@ import pytest
 
 from app.protocol import Failed, Message, Request
 from app.recorder.tracing import _by_ranges, trace_program
-from app.traces import MAX_EVENTS, Trace, Traced
+from app.traces import MAX_EVENTS, Trace, TracedProgram
 from compiler import te
 from compiler.te.definition.tensor import Tensor
 from compiler.te.program import write_program
@@ -22,7 +22,7 @@ from compiler.te.scheduling.schedule import Schedule
 def traced(schedule: Schedule, args: list[Tensor]) -> Trace:
     """Return the trace of a schedule."""
     [message] = sent(write_program(schedule, args, "llvm", "main"))
-    assert isinstance(message, Traced), message
+    assert isinstance(message, TracedProgram), message
     return message.trace
 
 
@@ -116,7 +116,7 @@ def row_sums(extent: int) -> tuple[Schedule, list[Tensor]]:
 @pytest.mark.parametrize("extent", [2, 4096])
 def test_threads_that_share_memory_take_turns_at_barriers(program: Callable[..., Any], extent: int) -> None:
     [message] = sent(write_program(*program(extent), "cuda", "main"))
-    assert isinstance(message, Traced), message
+    assert isinstance(message, TracedProgram), message
     trace = message.trace
     assert (trace.small, trace.complete) == (extent > 2, True)
     assert "take turns at barriers" in trace.size

@@ -11,7 +11,7 @@ import pytest
 from app.artifacts import Answer, Measurement, Mode, Options, OwnKernel
 from app.built_files import BuiltFile, FileSubject, read_part
 from app.jobs.assembly import assemble
-from app.protocol import Failed, Measured, Message, Recorded, Request, Snapshot
+from app.protocol import Failed, Measured, Message, RecordedFunction, Request, Snapshot
 from app.recorder.gpus.kernel_scripts import ENDING
 from app.recorder.units.block_text import write_blocks
 from app.sandbox import Limits, Outcome, Sandbox, Tier
@@ -104,7 +104,7 @@ def test_a_ladder_is_recorded_and_measured_in_another_process(strongest: Sandbox
     assert answer.problems == []
     assert outcome.status == "ok"
     assert not any(isinstance(message, Measured) for message in messages)
-    [recorded] = [message for message in messages if isinstance(message, Recorded)]
+    [recorded] = [message for message in messages if isinstance(message, RecordedFunction)]
     assert (recorded.name, recorded.reason) == ("matmul", "")
     rows = measured(strongest, recorded.program)
     assert {"numpy", "peak", "prefix", "bandwidth"} == {row.kind for row in rows}

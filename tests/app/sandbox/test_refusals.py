@@ -29,7 +29,7 @@ from app.sandbox import (
     zygote,
 )
 from app.sandbox.groups import ControlGroup
-from app.sandbox.job import CONSOLE_BYTES, Ends, SandboxedJob
+from app.sandbox.job import CONSOLE_BYTES, JobStreams, SandboxedJob
 from app.sandbox.readable import PROJECT
 from app.sandbox.tier import FileAccess
 from tests.app.sandbox.conftest import HANDLERS
@@ -156,7 +156,9 @@ def test_a_zygote_that_is_killed_with_an_unread_interrupt_ends_its_job() -> None
     reading, writing = os.pipe()
     console = os.memfd_create("console")
     os.ftruncate(console, CONSOLE_BYTES)
-    job = SandboxedJob(lambda: pytest.fail("it is gone"), Limits(), Ends(FileIO(reading), FileIO(console), status))
+    job = SandboxedJob(
+        lambda: pytest.fail("it is gone"), Limits(), JobStreams(FileIO(reading), FileIO(console), status)
+    )
     job.interrupt()
     theirs.close()
     os.close(writing)

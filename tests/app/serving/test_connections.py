@@ -13,7 +13,7 @@ from flask import Flask, Response, request
 from app import create_app
 from app.config import Config
 from app.serving.bounds import Bounds
-from app.serving.front import Front, Served
+from app.serving.gateway import Gateway, RequestCaller
 from app.serving.replies import Reply
 from app.serving.server import Server
 from tests.app.runners import ScriptedRunner
@@ -117,14 +117,14 @@ def test_so_many_proxies_are_believed_as_are_configured(
     app = create_app({"DATA_DIR": tmp_path, "PROXIES": proxies}, runner)
     app.add_url_rule("/who", view_func=lambda: str(request.remote_addr))
     seen: list[str] = []
-    handle = Front.handle
+    handle = Gateway.handle
 
-    async def note(self: Front, environ: dict[str, object], client: str, caller: Served) -> Reply:
+    async def note(self: Gateway, environ: dict[str, object], client: str, caller: RequestCaller) -> Reply:
         seen.append(client)
         return await handle(self, environ, client, caller)
 
     with pytest.MonkeyPatch.context() as patch, served(app) as server, Client(server) as client:
-        patch.setattr(Front, "handle", note)
+        patch.setattr(Gateway, "handle", note)
         answered = client.send("GET /who HTTP/1.1", "Host: localhost", *headers).read()
     assert answered.body.decode() == address
     assert seen == [address], "what is counted is what the application sees"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from app.artifacts import Options
-from app.protocol import Failed, Message, Recorded, Request
+from app.protocol import Failed, Message, RecordedFunction, Request
 from app.recorder.gpus import webgpu_graph
 from app.recorder.measuring.random_inputs import in_range, random_arrays
 from app.recorder.session import Session
@@ -28,10 +28,10 @@ lib = relay.build(mod, target="webgpu", params={"w": np.arange(12, dtype="float3
 WEIGHTS = np.arange(12, dtype="float32").reshape(3, 4) - 5
 
 
-def recorded(script: str) -> Recorded:
+def recorded(script: str) -> RecordedFunction:
     messages: list[Message] = []
     Session(Request(mode="record", script=script, options=Options()), messages.append, guarded=False).run()
-    return [message for message in messages if isinstance(message, Recorded)][-1]
+    return [message for message in messages if isinstance(message, RecordedFunction)][-1]
 
 
 def test_a_model_is_recorded_with_its_weights_and_prepared() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from app.artifacts import Options
-from app.protocol import Failed, Measured, Message, Recorded, Request
+from app.protocol import Failed, Measured, Message, RecordedFunction, Request
 from app.recorder.measuring.containment import NotContained, check_contained
 from app.recorder.units.block_text import read_blocks, write_blocks
 from compiler.ir.error import TVMError
@@ -128,8 +128,8 @@ def test_a_parameter_with_strides_is_refused() -> None:
         check("A[0, 0] = T.float32(1)", head)
 
 
-def recorded(script: str) -> Recorded:
-    return next(message for message in messages(script, "record") if isinstance(message, Recorded))
+def recorded(script: str) -> RecordedFunction:
+    return next(message for message in messages(script, "record") if isinstance(message, RecordedFunction))
 
 
 def measured(program: str, prefixes: bool) -> list[Message]:
@@ -137,7 +137,7 @@ def measured(program: str, prefixes: bool) -> list[Message]:
 
 
 def test_a_schedule_is_measured_without_its_script() -> None:
-    ladder = next(message for message in messages(SCHEDULED, "ladder") if isinstance(message, Recorded))
+    ladder = next(message for message in messages(SCHEDULED, "ladder") if isinstance(message, RecordedFunction))
     assert ladder.reason == ""
     rows = [event.measurement for event in measured(ladder.program, True) if isinstance(event, Measured)]
     rungs = [row for row in rows if row.kind == "prefix"]
@@ -165,7 +165,7 @@ def test_what_is_not_contained_is_measured_by_the_script_with_the_reason() -> No
         "A[vi, vk] * B[vk, vj]", "A[vi, vk + 1] * B[vk, vj + 1]"
     )
     sent = messages(script, "ladder")
-    text = next(message for message in sent if isinstance(message, Recorded))
+    text = next(message for message in sent if isinstance(message, RecordedFunction))
     assert (text.program, "is not proven" in text.reason) == ("", True)
     assert any(isinstance(message, Measured) for message in sent)
 

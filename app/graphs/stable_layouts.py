@@ -24,7 +24,7 @@ STRAIGHT = 12.0
 """Maximum horizontal distance in pixels of the ends of an edge without bends."""
 
 
-class StillLayouts:
+class StableLayouts:
     """The layouts of the steps of a union.
 
     Parameters
@@ -68,7 +68,7 @@ class StillLayouts:
         return self._union.slots[step]
 
 
-def still_layouts(drawings: Sequence[Drawing]) -> list[StillLayouts]:
+def stable_layouts(drawings: Sequence[Drawing]) -> list[StableLayouts]:
     """Return the layouts of a graph's steps, one per union, in order of the steps.
 
     Parameters
@@ -78,7 +78,7 @@ def still_layouts(drawings: Sequence[Drawing]) -> list[StillLayouts]:
     """
     layouts = []
     for union in unite(drawings):
-        layouts.append(StillLayouts(union, drawings[: len(union.slots)]))
+        layouts.append(StableLayouts(union, drawings[: len(union.slots)]))
         drawings = drawings[len(union.slots) :]
     return layouts
 

@@ -17,11 +17,11 @@ from app.jobs.callers import Caller, calling
 from app.jobs.clients import network_of
 from app.memory import Budget, Memory
 from app.serving.bounds import Bounds
-from app.serving.connection import SLICE, Connection, Gone
+from app.serving.connection import SLICE, ClientDisconnected, Connection
 from app.serving.environ import client_reader
 from app.serving.replies import Reply, reply_of
 from app.serving.threads import Threads
-from app.serving.turns import Shares, Turns
+from app.serving.turns import ClientQuota, Turns
 from app.spool import Spool
 from app.web.bodies import body_rules
 from app.web.streams import Stream
@@ -33,18 +33,18 @@ HEALTH = "/healthz"
 """The path whose requests have a turn of their own."""
 
 
-class Served(Caller):
+class RequestCaller(Caller):
     """A client whose request a thread works on: while that waits for a job, the turn is another's.
 
     Parameters
     ----------
     turns : Turns
         Where the request has its turn from.
-    waiting : Shares
+    waiting : ClientQuota
         Requests that wait for jobs.
     """
 
-    def __init__(self, client: str, turns: Turns, waiting: Shares) -> None:
+    def __init__(self, client: str, turns: Turns, waiting: ClientQuota) -> None:
         super().__init__()
         self._client = client
         self._turns = turns
@@ -73,7 +73,7 @@ class Served(Caller):
             asyncio.run_coroutine_threadsafe(self._turns.take(self._client), self._loop).result()
 
 
-class Front:
+class Gateway:
     """The application as connections see it, and the accounts of its clients.
 
     Parameters
@@ -93,8 +93,8 @@ class Front:
         self._spooled = Budget("bodies on their way", bounds.spooled_bytes)
         self._turns = Turns(bounds.working, bounds.working_per_client)
         self._health = Turns(1, 1)
-        self._waiting = Shares(bounds.waiting, bounds.waiting_per_client)
-        self._streams = Shares(bounds.streams, bounds.streams_per_client)
+        self._waiting = ClientQuota(bounds.waiting, bounds.waiting_per_client)
+        self._streams = ClientQuota(bounds.streams, bounds.streams_per_client)
         self._connections: dict[Connection, str] = {}
         self._per_client: Counter[str] = Counter()
         self._opened: Counter[str] = Counter()
@@ -168,18 +168,18 @@ class Front:
         """Return a place for a body of a client's."""
         return Spool(self._spooled.claim(0, client), self.bounds.memory_bytes)
 
-    def caller(self, environ: WSGIEnvironment, client: str) -> Served:
+    def caller(self, environ: WSGIEnvironment, client: str) -> RequestCaller:
         """Return the caller that a request is handled for."""
-        return Served(client, self._turns_of(environ), self._waiting)
+        return RequestCaller(client, self._turns_of(environ), self._waiting)
 
-    async def handle(self, environ: WSGIEnvironment, client: str, caller: Served) -> Reply:
+    async def handle(self, environ: WSGIEnvironment, client: str, caller: RequestCaller) -> Reply:
         """Return the application's response to a complete request.
 
         Raises
         ------
         Busy
             The client has too much in progress.
-        Gone
+        ClientDisconnected
             The client went before its turn came.
         """
         turns = self._turns_of(environ)
@@ -202,7 +202,7 @@ class Front:
         with caller.cancelling(place.cancel):
             await asyncio.wait([place])
         if place.cancelled():
-            raise Gone
+            raise ClientDisconnected
 
     def _work(self, environ: WSGIEnvironment, client: str, caller: Caller) -> Reply:
         spool = self.spool(client)
