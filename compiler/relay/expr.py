@@ -27,8 +27,8 @@ from compiler.ir.printing.format import Annotation, format_of, text_of
 from compiler.ir.types import InferredTypes, Type
 from compiler.relay.expr_arithmetic import ExprArithmetic, apply
 from compiler.relay.graph_node import graph_node, mint_here
-from compiler.relay.placed import Placed
 from compiler.relay.ty import TensorType, as_type
+from compiler.relay.virtual_device_mixin import VirtualDeviceMixin
 from compiler.runtime.arrays.ndarray import NDArray, array, numpy_dtype
 
 __all__ = [
@@ -61,7 +61,7 @@ ExprLike: TypeAlias = "RelayExpr | TupleWrapper | TensorLike"
 
 
 @node
-class Expr(ExprArithmetic, Placed, RelayExpr):
+class Expr(ExprArithmetic, VirtualDeviceMixin, RelayExpr):
     """Base of the expressions of a graph.
 
     Operators of Python (``+ - * / < <= > >=`` and unary ``-``) make calls of the operators of graphs; the other

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from compiler.target.virtual_device import VirtualDevice, as_virtual_device
 
-__all__ = ["Placed"]
+__all__ = ["VirtualDeviceMixin"]
 
-_DEVICES: dict[Placed, VirtualDevice] = {}
+_DEVICES: dict[VirtualDeviceMixin, VirtualDevice] = {}
 """By node: a node itself does not change."""
 
 
-class Placed:
+class VirtualDeviceMixin:
     """Base of expressions, which have a device."""
 
     __slots__ = ()

@@ -117,7 +117,7 @@ class _Axis:
         return [_cell(str(self.position), colour, self.identity), _cell(text, "white", "itervar")]
 
 
-class _Drawn:
+class _ScheduleNames:
     """The stages of a schedule with the names that they and their loops have in a drawing.
 
     Loops that only count from zero what their axis counts from elsewhere are drawn as that axis.
@@ -224,7 +224,7 @@ def _ports(stage: Stage) -> Html:
 
 
 def _schedule_tree(schedule: Schedule) -> Iterator[str]:
-    drawn = _Drawn(schedule)
+    drawn = _ScheduleNames(schedule)
     yield "graph [rankdir=BT]"
     yield from _legend()
     for number, stage in enumerate(drawn.stages):
@@ -244,7 +244,7 @@ def _body(op: ComputeOp | ExternOp) -> str:
     return "<br/>".join(escape(part) for part in parts)
 
 
-def _attached_to(drawn: _Drawn, stage: Stage) -> str:
+def _attached_to(drawn: _ScheduleNames, stage: Stage) -> str:
     owner, loop = stage.attach_stage, stage.attach_ivar
     if stage.attach_type is not AttachType.SCOPE or owner is None or loop is None:
         return f"ROOT {attributes({'color': '#000000'})}"
@@ -254,7 +254,7 @@ def _attached_to(drawn: _Drawn, stage: Stage) -> str:
 
 
 def _relations(schedule: Schedule) -> Iterator[str]:
-    drawn = _Drawn(schedule)
+    drawn = _ScheduleNames(schedule)
     yield "graph [rankdir=TB]"
     yield from _legend()
     for number, stage in enumerate(drawn.stages):
@@ -264,7 +264,7 @@ def _relations(schedule: Schedule) -> Iterator[str]:
         yield "}"
 
 
-def _relations_of(drawn: _Drawn, number: int, stage: Stage) -> Iterator[str]:
+def _relations_of(drawn: _ScheduleNames, number: int, stage: Stage) -> Iterator[str]:
     axes = [drawn.axis(stage, axis) for axis in drawn.axes(stage)]
     if not axes:
         yield f"{quoted(f'{stage.op.name}_placeholder')} [style=invis]"
@@ -274,7 +274,7 @@ def _relations_of(drawn: _Drawn, number: int, stage: Stage) -> Iterator[str]:
         yield from _relation(drawn, f"{type(relation).__name__}_Relation_{number}_{index}", relation)
 
 
-def _relation(drawn: _Drawn, identity: str, relation: Relation) -> Iterator[str]:
+def _relation(drawn: _ScheduleNames, identity: str, relation: Relation) -> Iterator[str]:
     ports = {
         getattr(relation, field.name): _PORTS.get(field.name, field.name.capitalize())
         for field in fields(relation)

@@ -157,7 +157,7 @@ class Partition(ExprMutator):
 
     def _call(self, number: int, group: Group) -> Call:
         params = {e: Var(f"FunctionVar_{number}_{i}", e.checked_type_) for i, e in enumerate(group.inputs)}
-        body = _Inside(params).visit(group.root)
+        body = _BodyRebuilder(params).visit(group.root)
         names = "".join(f"{name}_" for name in _part_names(group.inside))
         attrs = DictAttrs({"PartitionedFromPattern": names, **self._attrs})
         function = Function(tuple(params.values()), body, group.root.checked_type_, (), attrs)
@@ -180,7 +180,7 @@ def _part_names(parts: Sequence[GraphExpr]) -> Iterator[str]:
                 yield type(part).__name__
 
 
-class _Inside(ExprMutator):
+class _BodyRebuilder(ExprMutator):
     """Rebuilds what is inside of a group around its parameters."""
 
     def __init__(self, params: Mapping[GraphExpr, Var]) -> None:

@@ -44,7 +44,7 @@ class _Binder(NamedTuple):
     variables: tuple[Var, ...]
 
 
-class _Numbered(NamedTuple):
+class _NumberedOperand(NamedTuple):
     """Where the condition of an ``if``, or what a match looks at, gets its number: before what is in the branches."""
 
     operand: GraphExpr
@@ -126,7 +126,7 @@ class Plan:
 
     def _place(self, part: GraphExpr) -> None:
         """Place an expression whose users are placed, and record the uses of its operands."""
-        if isinstance(part, (LetLine, _Binder, _Numbered, *ATOMS)):
+        if isinstance(part, (LetLine, _Binder, _NumberedOperand, *ATOMS)):
             return
         use = self._uses[part]
         inner = use.block
@@ -165,7 +165,7 @@ class Plan:
             self.blocks[part].lines.append(part)
         elif isinstance(part, _Binder):
             self.variables.extend(part.variables)
-        elif isinstance(part, _Numbered):
+        elif isinstance(part, _NumberedOperand):
             self._number(part.operand)
         elif isinstance(part, Constant):
             self.constants.append(part)
@@ -206,9 +206,9 @@ def _parts(expr: GraphExpr) -> tuple[Any, ...]:
         case Let():
             return (_Binder((expr.var,)), expr.value, LetLine(expr), expr.body)
         case If():
-            return (expr.cond, _Numbered(expr.cond), expr.true_branch, expr.false_branch)
+            return (expr.cond, _NumberedOperand(expr.cond), expr.true_branch, expr.false_branch)
         case Match():
             cases = [p for c in expr.clauses for p in (_Binder(tuple(bound_in_pattern(c.lhs))), c.rhs)]
-            return (expr.data, _Numbered(expr.data), *cases)
+            return (expr.data, _NumberedOperand(expr.data), *cases)
         case _:
             return operands(expr)

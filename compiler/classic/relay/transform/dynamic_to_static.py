@@ -50,10 +50,10 @@ class DynamicToStatic(FunctionPass, opt_level=2):
         return super().apply(typed, ctx)
 
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
-        return _Static(mod).function(func)
+        return _StaticRewriter(mod).function(func)
 
 
-class _Static:
+class _StaticRewriter:
     def __init__(self, mod: IRModule) -> None:
         self._mod = mod
         self._new: dict[GraphExpr, Any] = {}

@@ -44,10 +44,10 @@ class LazyGradientInit(FunctionPass, opt_level=2):
 
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
         bound = {let.var: let.value for let in post_order(func) if isinstance(let, Let)}
-        return _LeaveOut(bound).rewrite_function(func)
+        return _NeutralElementFolder(bound).rewrite_function(func)
 
 
-class _LeaveOut(GraphMutator):
+class _NeutralElementFolder(GraphMutator):
     def __init__(self, bound: Mapping[Var, RelayExpr]) -> None:
         super().__init__()
         self._bound = bound

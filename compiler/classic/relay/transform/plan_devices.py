@@ -59,10 +59,10 @@ class PlanDevices(ModulePass, required=("InferType",)):
         older = isinstance(config, Device)
         if isinstance(config, Device):
             config = CompilationConfig((), None, config.device_type)
-        mod = infer_module(_over_functions(mod, lambda: _Fixing()))
+        mod = infer_module(_over_functions(mod, lambda: _DeviceFixer()))
         domains = DeviceDomains(mod, config)
         domains.default_to(config.default_primitive_virtual_device)
-        return infer_module(_over_functions(mod, lambda: _Capturing(domains, older)))
+        return infer_module(_over_functions(mod, lambda: _DeviceAnnotator(domains, older)))
 
 
 def _over_functions(mod: IRModule, mutator: Any) -> IRModule:
@@ -70,7 +70,7 @@ def _over_functions(mod: IRModule, mutator: Any) -> IRModule:
     return mod.with_functions(functions)
 
 
-class _Fixing(GraphMutator):
+class _DeviceFixer(GraphMutator):
     """Fixes results of functions and values of variables that are on a device; takes elements before ``on_device``."""
 
     def visit_function(self, fn: Function) -> RelayExpr:
@@ -102,7 +102,7 @@ def _fixed(expr: GraphExpr) -> GraphExpr:
     return rebuild(expr, attrs=OnDeviceAttrs(**{**expr.attrs, "constrain_result": True}))
 
 
-class _Capturing(GraphMutator):
+class _DeviceAnnotator(GraphMutator):
     """Writes down what is known of devices: attributes of functions, ``on_device`` and ``device_copy``."""
 
     def __init__(self, domains: DeviceDomains, older: bool) -> None:

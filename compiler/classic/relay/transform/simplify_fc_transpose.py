@@ -39,14 +39,14 @@ class SimplifyFCTranspose(FunctionPass, required=("InferType",)):
     target_weight_name: Sequence[str]
 
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
-        body = _Transposed(frozenset(self.target_weight_name)).rewrite(func.body)
+        body = _WeightTransposer(frozenset(self.target_weight_name)).rewrite(func.body)
         used = free_vars(body)
         stay = [param for param in func.params if param in used]
         added = [var for var in used if var not in stay]
         return rebuild(func, params=(*stay, *added), body=body)
 
 
-class _Transposed(GraphMutator):
+class _WeightTransposer(GraphMutator):
     def __init__(self, names: frozenset[str]) -> None:
         super().__init__()
         self._names = names

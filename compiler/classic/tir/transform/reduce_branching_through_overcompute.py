@@ -53,8 +53,8 @@ class ReduceBranchingThroughOvercompute(PrimFuncPass, configurable=True):
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
         body = _SameBranches().visit(func.body)
         if self.configured(ctx).use_dataflow_analysis:
-            body = _Harmless(BufferValues(Analyzer())).visit(body)
-            body = _Overwritten().visit(body)
+            body = _NoOpConditionRemover(BufferValues(Analyzer())).visit(body)
+            body = _OverwriteConditionRemover().visit(body)
         return func.with_body(body)
 
 
@@ -70,7 +70,7 @@ class _SameBranches(StmtExprMutator):
         return rebuild(n, then_case=then, else_case=other)
 
 
-class _Harmless(StatementFollower):
+class _NoOpConditionRemover(StatementFollower):
     """Drops conditions of stores of what is there already."""
 
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
@@ -108,7 +108,7 @@ class _Harmless(StatementFollower):
         return inside and same
 
 
-class _Overwritten(DeadStores):
+class _OverwriteConditionRemover(DeadStores):
     """Drops conditions of stores to what is stored again before it is read; the stores themselves stay."""
 
     def __init__(self) -> None:

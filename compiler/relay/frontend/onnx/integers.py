@@ -23,7 +23,7 @@ _LARGEST_SUM = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Dequantized:
+class DequantizedTensor:
     """What a tensor of real numbers was made of; the scale and the zero point are one number, or one for each slice."""
 
     values: RelayExpr
@@ -32,7 +32,7 @@ class Dequantized:
     axis: int
 
 
-_DEQUANTIZED: ContextVar[dict[RelayExpr, Dequantized] | None] = ContextVar("_DEQUANTIZED", default=None)
+_DEQUANTIZED: ContextVar[dict[RelayExpr, DequantizedTensor] | None] = ContextVar("_DEQUANTIZED", default=None)
 
 
 @contextmanager
@@ -45,7 +45,7 @@ def remembering_integers() -> Iterator[None]:
         _DEQUANTIZED.reset(token)
 
 
-def remember(real: RelayExpr, made_of: Dequantized) -> None:
+def remember(real: RelayExpr, made_of: DequantizedTensor) -> None:
     """Note what a tensor of real numbers is made of, if it is of bytes."""
     notes = _DEQUANTIZED.get()
     if notes is not None and dtype_of(made_of.values) in _BYTES and dtype_of(real) == "float32":

@@ -16,7 +16,7 @@ from compiler.relay.frontend.pytorch.tensors import constant, ops, settled_value
 from compiler.relay.frontend.pytorch.values import TorchValue
 from compiler.relay.frontend.shared.errors import ConversionError
 
-__all__ = ["Quantized", "keeping_scales", "on_real_numbers", "quantized", "real", "scales_of", "with_scales"]
+__all__ = ["QuantizedTensor", "keeping_scales", "on_real_numbers", "quantized", "real", "scales_of", "with_scales"]
 
 _DTYPES = {12: "int8", 13: "uint8", 14: "int32", torch.qint8: "int8", torch.quint8: "uint8", torch.qint32: "int32"}
 """PyTorch's quantized types and their codes."""
@@ -29,7 +29,7 @@ _ON_BYTES = frozenset({"aten::dequantize", "aten::int_repr", "aten::size", "aten
 
 
 @dataclass(frozen=True, slots=True)
-class Quantized:
+class QuantizedTensor:
     """The quantization parameters of a tensor."""
 
     scale: float
@@ -42,7 +42,7 @@ class Quantized:
         return constant(self.scale, "float32"), constant(self.zero, "int32")
 
 
-_SCALES: ContextVar[dict[RelayExpr, Quantized] | None] = ContextVar("_SCALES", default=None)
+_SCALES: ContextVar[dict[RelayExpr, QuantizedTensor] | None] = ContextVar("_SCALES", default=None)
 
 
 @contextmanager
@@ -55,7 +55,7 @@ def keeping_scales() -> Iterator[None]:
         _SCALES.reset(token)
 
 
-def scales_of(x: object) -> Quantized | None:
+def scales_of(x: object) -> QuantizedTensor | None:
     """Return the quantization parameters of a tensor; None if it is not quantized."""
     return (_SCALES.get() or {}).get(x) if isinstance(x, RelayExpr) else None
 
@@ -68,7 +68,7 @@ def real(x: RelayExpr) -> RelayExpr:
     return ops.qnn.dequantize(x, *q.parameters)
 
 
-def with_scales(x: RelayExpr, q: Quantized) -> RelayExpr:
+def with_scales(x: RelayExpr, q: QuantizedTensor) -> RelayExpr:
     """Associate a tensor with quantization parameters."""
     notes = _SCALES.get()
     assert notes is not None
@@ -81,7 +81,7 @@ def quantized(x: RelayExpr, scale: float, zero: int, dtype: int | str) -> RelayE
     name = dtype if isinstance(dtype, str) else _DTYPES.get(dtype, "")
     if not name:
         raise ConversionError(f"data type {dtype} is not supported for quantized tensors")
-    q = Quantized(float(scale), int(zero), name)
+    q = QuantizedTensor(float(scale), int(zero), name)
     return with_scales(ops.qnn.quantize(x, *q.parameters, out_dtype=name), q)
 
 
@@ -92,7 +92,7 @@ def on_real_numbers(kind: str, arguments: Sequence[Argument], convert: Convert) 
         return settled_value(apply(convert, arguments))
     scale, zero = _OF_THEIR_OWN.get(kind, (first.scale, first.zero))
     made_real = [dataclasses.replace(a, value=_as_real(a.value)) for a in arguments]
-    return _as_bytes(settled_value(apply(convert, made_real)), Quantized(scale, zero, first.dtype))
+    return _as_bytes(settled_value(apply(convert, made_real)), QuantizedTensor(scale, zero, first.dtype))
 
 
 def _flat(arguments: Sequence[TorchValue]) -> Iterator[TorchValue]:
@@ -106,7 +106,7 @@ def _as_real(argument: TorchValue) -> TorchValue:
     return real(argument) if isinstance(argument, RelayExpr) and scales_of(argument) is not None else argument
 
 
-def _as_bytes(result: TorchValue, q: Quantized) -> TorchValue:
+def _as_bytes(result: TorchValue, q: QuantizedTensor) -> TorchValue:
     if isinstance(result, (list, tuple)):
         return type(result)(_as_bytes(item, q) for item in result)
     is_real = isinstance(result, RelayExpr) and result.checked_type.dtype == "float32"

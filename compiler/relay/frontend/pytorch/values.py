@@ -12,7 +12,7 @@ from compiler.relay.frontend.shared.errors import ConversionError
 if TYPE_CHECKING:
     import torch
 
-    from compiler.relay.frontend.pytorch.converters.attention import Nested
+    from compiler.relay.frontend.pytorch.converters.attention import NestedTensor
     from compiler.relay.frontend.pytorch.weights import PackedWeight
 
 __all__ = [
@@ -42,7 +42,7 @@ DType: TypeAlias = "int | str | torch.dtype"
 """TorchScript's code of a data type, its name, or PyTorch's object: ``ScalarType``."""
 
 TorchValue: TypeAlias = (
-    "RelayExpr | float | str | Sequence[TorchValue] | dict[TorchKey, TorchValue] | PackedWeight | Nested | None"
+    "RelayExpr | float | str | Sequence[TorchValue] | dict[TorchKey, TorchValue] | PackedWeight | NestedTensor | None"
 )
 """Whatever a node takes and returns, beside objects of PyTorch itself."""
 

@@ -14,10 +14,10 @@ from compiler.relay.expr import Call, GraphExpr, Tuple, expect
 from compiler.relay.function import Function
 from compiler.relay.operator import op_name
 
-__all__ = ["Argument", "ForwardRewrite", "Marked", "Rule", "check_constant", "marked", "plain"]
+__all__ = ["Argument", "ForwardRewrite", "MarkedExpr", "Rule", "check_constant", "marked", "plain"]
 
 
-class Marked(ABC):
+class MarkedExpr(ABC):
     """An expression with what a pass knows of it."""
 
     @abstractmethod
@@ -25,14 +25,14 @@ class Marked(ABC):
         pass
 
 
-Argument: TypeAlias = "GraphExpr | Marked | list[Argument]"
+Argument: TypeAlias = "GraphExpr | MarkedExpr | list[Argument]"
 """What a rule gets of an argument: of a tuple, a list of what its fields have become."""
 
 
 class Rule(Protocol):
     """What becomes of the call of an operator."""
 
-    def __call__(self, call: Call, args: Sequence[Argument], /) -> GraphExpr | Marked | None:
+    def __call__(self, call: Call, args: Sequence[Argument], /) -> GraphExpr | MarkedExpr | None:
         """Return an expression or a marked one; None if the call stays what it is."""
 
 
@@ -41,7 +41,7 @@ class ForwardRewrite:
 
     def __init__(self, rules: Mapping[str, Rule]) -> None:
         self._rules = rules
-        self._new: dict[GraphExpr, GraphExpr | Marked] = {}
+        self._new: dict[GraphExpr, GraphExpr | MarkedExpr] = {}
 
     def apply(self, func: Function) -> Function:
         for part in post_order(func.body):
@@ -49,7 +49,7 @@ class ForwardRewrite:
                 self._new[part] = self._rewritten(part)
         return rebuild(func, body=_plain(self._new[func.body]), ret_type=None)
 
-    def _rewritten(self, part: GraphExpr) -> GraphExpr | Marked:
+    def _rewritten(self, part: GraphExpr) -> GraphExpr | MarkedExpr:
         rule = self._rules.get(op_name(part))
         if rule is not None and isinstance(part, Call):
             result = rule(part, [self._argument(arg) for arg in part.args])
@@ -63,18 +63,18 @@ class ForwardRewrite:
         return [self._new[field] for field in arg.fields] if isinstance(arg, Tuple) else self._new[arg]
 
 
-def _plain(value: GraphExpr | Marked) -> GraphExpr:
-    return value.realize() if isinstance(value, Marked) else value
+def _plain(value: GraphExpr | MarkedExpr) -> GraphExpr:
+    return value.realize() if isinstance(value, MarkedExpr) else value
 
 
 def marked(value: object) -> bool:
     """Return whether something is known of an argument, or of one of a tuple's fields."""
-    return any(map(marked, value)) if isinstance(value, list) else isinstance(value, Marked)
+    return any(map(marked, value)) if isinstance(value, list) else isinstance(value, MarkedExpr)
 
 
 def plain(value: Argument) -> RelayExpr:
     """Return the expression of an argument that is no tuple, with nothing known of it."""
-    return expect(RelayExpr, value.realize() if isinstance(value, Marked) else value)
+    return expect(RelayExpr, value.realize() if isinstance(value, MarkedExpr) else value)
 
 
 def check_constant(expr: GraphExpr) -> bool:

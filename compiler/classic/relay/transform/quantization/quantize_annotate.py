@@ -11,7 +11,7 @@ from typing import Any
 from compiler.classic.relay.transform.quantization.forward_rewrite import (
     Argument,
     ForwardRewrite,
-    Marked,
+    MarkedExpr,
     Rule,
     check_constant,
     marked,
@@ -47,7 +47,7 @@ INPUT, WEIGHT, ACTIVATION = QAnnotateKind.INPUT, QAnnotateKind.WEIGHT, QAnnotate
 
 
 @dataclass(frozen=True)
-class QAnnotateExpr(Marked):
+class QAnnotateExpr(MarkedExpr):
     """An expression that is quantized."""
 
     expr: RelayExpr
@@ -86,7 +86,7 @@ class QuantizeAnnotate(FunctionPass, opt_level=1):
     """
 
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
-        notes = _Notes()
+        notes = _QuantizationState()
         rules: dict[str, Rule] = {name: partial(rule, notes) for name, rule in _RULES.items()}
         rules |= {name: _of_program(rule) for name, (_, rule) in _REGISTERED.items()}
         token = _NOTES.set(notes)
@@ -102,7 +102,7 @@ def annotate() -> QuantizeAnnotate:
     return QuantizeAnnotate()
 
 
-class _Notes:
+class _QuantizationState:
     """What was quantized so far, and which operators are left out."""
 
     def __init__(self) -> None:
@@ -147,7 +147,7 @@ def _call(call: Call, args: Sequence[RelayExpr], kind: QAnnotateKind) -> QAnnota
     return QAnnotateExpr(Call(call.op, tuple(args), call.attrs), kind)
 
 
-def _weighted(notes: _Notes, call: Call, args: Sequence[Argument]) -> QAnnotateExpr | None:
+def _weighted(notes: _QuantizationState, call: Call, args: Sequence[Argument]) -> QAnnotateExpr | None:
     """A convolution or a dense layer: the second argument is a weight."""
     data, weight = args
     if notes.skips(call):
@@ -157,17 +157,17 @@ def _weighted(notes: _Notes, call: Call, args: Sequence[Argument]) -> QAnnotateE
     return _call(call, [plain(data), notes.quantized(weight, WEIGHT)], ACTIVATION)
 
 
-def _batch_matmul(notes: _Notes, call: Call, args: Sequence[Argument]) -> QAnnotateExpr | None:
+def _batch_matmul(notes: _QuantizationState, call: Call, args: Sequence[Argument]) -> QAnnotateExpr | None:
     return None if notes.skips(call) else _call(call, [notes.as_input(arg) for arg in args], ACTIVATION)
 
 
-def _product(notes: _Notes, call: Call, args: Sequence[Argument]) -> QAnnotateExpr | None:
+def _product(notes: _QuantizationState, call: Call, args: Sequence[Argument]) -> QAnnotateExpr | None:
     if notes.skips(call) or not any(map(marked, args)):
         return None
     return _call(call, [notes.as_input(arg) for arg in args], ACTIVATION)
 
 
-def _sum(notes: _Notes, call: Call, args: Sequence[Argument]) -> QAnnotateExpr | None:
+def _sum(notes: _QuantizationState, call: Call, args: Sequence[Argument]) -> QAnnotateExpr | None:
     lhs, rhs = args
     if notes.skips(call) or not any(map(marked, args)):
         return None
@@ -178,21 +178,21 @@ def _sum(notes: _Notes, call: Call, args: Sequence[Argument]) -> QAnnotateExpr |
     return _call(call, [plain(lhs), plain(rhs)], ACTIVATION)
 
 
-def _same_kind(notes: _Notes, call: Call, args: Sequence[Argument]) -> QAnnotateExpr | None:
+def _same_kind(notes: _QuantizationState, call: Call, args: Sequence[Argument]) -> QAnnotateExpr | None:
     kind = _kind(args[0])
     if notes.skips(call) or kind is None:
         return None
     return _call(call, [plain(arg) for arg in args], kind)
 
 
-def _as_input(notes: _Notes, call: Call, args: Sequence[Argument]) -> QAnnotateExpr | None:
+def _as_input(notes: _QuantizationState, call: Call, args: Sequence[Argument]) -> QAnnotateExpr | None:
     """An operator whose argument is quantized as an input, and whose result is one."""
     if notes.skips(call) or not marked(args[0]):
         return None
     return _call(call, [notes.as_input(args[0])], INPUT)
 
 
-def _last(notes: _Notes, call: Call, args: Sequence[Argument]) -> Call | None:
+def _last(notes: _QuantizationState, call: Call, args: Sequence[Argument]) -> Call | None:
     """A global average: nothing after it is quantized."""
     if notes.skips(call) or not marked(args[0]):
         return None
@@ -200,7 +200,7 @@ def _last(notes: _Notes, call: Call, args: Sequence[Argument]) -> Call | None:
     return Call(call.op, (plain(args[0]),), call.attrs)
 
 
-def _concatenation(notes: _Notes, call: Call, args: Sequence[Argument]) -> QAnnotateExpr | None:
+def _concatenation(notes: _QuantizationState, call: Call, args: Sequence[Argument]) -> QAnnotateExpr | None:
     fields = args[0]
     if not isinstance(fields, list):
         raise ArgumentError("QuantizeAnnotate: concatenate must be called with a tuple of tensors")
@@ -210,7 +210,7 @@ def _concatenation(notes: _Notes, call: Call, args: Sequence[Argument]) -> QAnno
     return _call(call, [Tuple(tuple(quantized))], ACTIVATION)
 
 
-_RULES: dict[str, Callable[[_Notes, Call, Sequence[Argument]], RelayExpr | Marked | None]] = {
+_RULES: dict[str, Callable[[_QuantizationState, Call, Sequence[Argument]], RelayExpr | MarkedExpr | None]] = {
     "nn.conv1d": _weighted,
     "nn.conv2d": _weighted,
     "nn.dense": _weighted,
@@ -243,7 +243,7 @@ AnnotateRule = Callable[[Call, Sequence[Any], None], Any]
 
 _REGISTERED: dict[str, tuple[int, AnnotateRule]] = {}
 """The rules of programs by operator, each with its priority."""
-_NOTES: ContextVar[_Notes | None] = ContextVar("_NOTES", default=None)
+_NOTES: ContextVar[_QuantizationState | None] = ContextVar("_NOTES", default=None)
 
 
 def _of_program(rule: AnnotateRule) -> Rule:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from compiler.classic.relay.transform.quantization.forward_rewrite import (
     Argument,
     ForwardRewrite,
-    Marked,
+    MarkedExpr,
     Rule,
     check_constant,
     marked,
@@ -27,7 +27,7 @@ __all__ = ["QPartitionExpr", "QuantizePartition", "partition"]
 
 
 @dataclass(frozen=True)
-class QPartitionExpr(Marked):
+class QPartitionExpr(MarkedExpr):
     """The result of a quantized part, which goes over to the next as what ``dtype_input`` holds."""
 
     expr: RelayExpr

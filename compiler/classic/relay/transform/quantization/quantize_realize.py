@@ -6,7 +6,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from compiler.classic.relay.transform.quantization.forward_rewrite import Argument, ForwardRewrite, Marked, Rule, plain
+from compiler.classic.relay.transform.quantization.forward_rewrite import (
+    Argument,
+    ForwardRewrite,
+    MarkedExpr,
+    Rule,
+    plain,
+)
 from compiler.classic.relay.transform.quantization.quantize_annotate import SIMULATED
 from compiler.classic.relay.transform.quantization.quantize_config import QAnnotateKind, current_qconfig
 from compiler.ir.expr import RelayExpr
@@ -24,7 +30,7 @@ __all__ = ["QRealizeIntExpr", "QuantizeRealize", "realize"]
 
 
 @dataclass(frozen=True)
-class QRealizeIntExpr(Marked):
+class QRealizeIntExpr(MarkedExpr):
     """A quantized value: so many steps, of type ``dtype``, of a scale."""
 
     data: RelayExpr
@@ -207,7 +213,7 @@ def _clip(call: Call, args: Sequence[Argument]) -> QRealizeIntExpr | None:
     return QRealizeIntExpr(call_op("clip", value.data, a_min=low, a_max=high), value.dom_scale, value.dtype)
 
 
-def _hint(call: Call, args: Sequence[Argument]) -> RelayExpr | Marked:
+def _hint(call: Call, args: Sequence[Argument]) -> RelayExpr | MarkedExpr:
     """A hint is followed where the data is quantized, and means nothing elsewhere."""
     value, dtype = args[0], CastHintAttrs.of(call).dtype
     if not isinstance(value, QRealizeIntExpr):

@@ -7,7 +7,7 @@ import numpy as np
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.onnx.converters.matmul import matmul
 from compiler.relay.frontend.onnx.converters.windows import conv
-from compiler.relay.frontend.onnx.integers import Dequantized, along, centred, remember
+from compiler.relay.frontend.onnx.integers import DequantizedTensor, along, centred, remember
 from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.reader import dtype_name
 from compiler.relay.frontend.onnx.registry import converter
@@ -49,7 +49,7 @@ def _dequantize_linear(node: Node) -> RelayExpr:
     dtype = dtype_name(chosen, "output_dtype") if chosen else dtype_of(scale)
     real = ops.multiply(cast(wide, dtype), cast(along(scale, x, axis, block), dtype))
     if not block:
-        remember(real, Dequantized(x, scale, zero, axis))
+        remember(real, DequantizedTensor(x, scale, zero, axis))
     return real
 
 

@@ -91,7 +91,7 @@ def _taken(mask: RelayExpr, mask_type: int | None) -> RelayExpr:
 
 
 @dataclass(frozen=True, slots=True)
-class Nested:
+class NestedTensor:
     """A nested tensor, whose sequences are of several lengths: as a tensor, with what belongs to it.
 
     ``padded`` is (batch, length, width), where what is past the end of a sequence may be anything; ``kept`` is (batch,
@@ -103,14 +103,14 @@ class Nested:
 
 
 @converter("_nested_tensor_from_mask")
-def _nested_from_mask(t: RelayExpr, mask: RelayExpr, mask_check: bool = True) -> Nested:
+def _nested_from_mask(t: RelayExpr, mask: RelayExpr, mask_check: bool = True) -> NestedTensor:
     """Nest sequences; the mask keeps the beginning of each, which PyTorch checks and an imported model does not."""
-    return Nested(t, cast(mask, "bool"))
+    return NestedTensor(t, cast(mask, "bool"))
 
 
 @converter("to_padded_tensor")
-def _to_padded(nested: Nested, padding: float, output_size: Ints | None = None) -> RelayExpr:
-    if not isinstance(nested, Nested):
+def _to_padded(nested: NestedTensor, padding: float, output_size: Ints | None = None) -> RelayExpr:
+    if not isinstance(nested, NestedTensor):
         raise ConversionError("only a nested tensor that a mask made can be padded")
     shape = static_shape(nested.padded)
     if output_size is not None and extents(output_size) != list(shape):
@@ -134,11 +134,12 @@ def _encoder_layer(src: RelayExpr, embed_dim: int, num_heads: int, qkv_weight: R
                    proj_weight: RelayExpr, proj_bias: RelayExpr, use_gelu: bool, norm_first: bool, eps: float,
                    norm_weight_1: RelayExpr, norm_bias_1: RelayExpr, norm_weight_2: RelayExpr, norm_bias_2: RelayExpr,
                    ffn_weight_1: RelayExpr, ffn_bias_1: RelayExpr, ffn_weight_2: RelayExpr, ffn_bias_2: RelayExpr,
-                   mask: RelayExpr | None = None, mask_type: int | None = None) -> Nested | RelayExpr:  # fmt: skip
+                   mask: RelayExpr | None = None,
+                   mask_type: int | None = None) -> NestedTensor | RelayExpr:  # fmt: skip
     """Convert a transformer encoder layer."""
-    if isinstance(src, Nested):
+    if isinstance(src, NestedTensor):
         mask, mask_type = ops.logical_not(src.kept), _KEYS_OF_A_BATCH
-    x = src.padded if isinstance(src, Nested) else src
+    x = src.padded if isinstance(src, NestedTensor) else src
 
     def attend(x: RelayExpr) -> RelayExpr:
         weights = (qkv_weight, qkv_bias, proj_weight, proj_bias)
@@ -161,4 +162,4 @@ def _encoder_layer(src: RelayExpr, embed_dim: int, num_heads: int, qkv_weight: R
     else:
         x = first(ops.add(x, attend(x)))
         x = second(ops.add(x, feed(x)))
-    return Nested(x, src.kept) if isinstance(src, Nested) else x
+    return NestedTensor(x, src.kept) if isinstance(src, NestedTensor) else x

@@ -8,7 +8,7 @@ import numpy as np
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.pytorch.converters.matmul import linear
-from compiler.relay.frontend.pytorch.quantization import Quantized, quantized, real, scales_of, with_scales
+from compiler.relay.frontend.pytorch.quantization import QuantizedTensor, quantized, real, scales_of, with_scales
 from compiler.relay.frontend.pytorch.registry import Convert, converter, converters, find
 from compiler.relay.frontend.pytorch.tensors import constant, dims_of, number, ops, rank_of, repeated, reshape
 from compiler.relay.frontend.pytorch.values import Scalar, TorchValue, as_expr
@@ -32,7 +32,7 @@ def _int_repr(x: RelayExpr) -> RelayExpr:
     return x
 
 
-def _units(x: RelayExpr) -> Quantized:
+def _units(x: RelayExpr) -> QuantizedTensor:
     q = scales_of(x)
     if q is None:
         raise ConversionError("its input must be quantized")
@@ -40,13 +40,13 @@ def _units(x: RelayExpr) -> Quantized:
 
 
 def _requantized(
-    total: RelayExpr, q: Quantized, weight: PackedWeight, scale: float, zero: int, relu: bool, axis: int
+    total: RelayExpr, q: QuantizedTensor, weight: PackedWeight, scale: float, zero: int, relu: bool, axis: int
 ) -> RelayExpr:
     """Add a bias to accumulators, and requantize them to the scale of the result."""
     units = (np.float32(q.scale) * weight.scales).astype("float32")
     if weight.bias is not None:
         total = ops.nn.bias_add(total, constant(np.rint(weight.bias / units).astype("int32")), axis=axis)
-    out = Quantized(float(scale), int(zero), q.dtype)
+    out = QuantizedTensor(float(scale), int(zero), q.dtype)
     given = units[0] if (units == units[0]).all() else units
     y = ops.qnn.requantize(
         total,
@@ -155,7 +155,7 @@ def _mul_scalar(qa: RelayExpr, other: float) -> RelayExpr:
     q = _units(qa)
     if other <= 0:
         raise ConversionError(f"a product with {other} is not supported, only with positive numbers")
-    return with_scales(ops.copy(qa), Quantized(q.scale * other, q.zero, q.dtype))
+    return with_scales(ops.copy(qa), QuantizedTensor(q.scale * other, q.zero, q.dtype))
 
 
 @converter("quantized::add_scalar")
