@@ -32,20 +32,25 @@ class Recipe:
 
     Attributes
     ----------
-    files : mapping of str to (str, str)
-        The line after which to insert, empty for a new file, and the text, by path.
+    edits : list of (str, str, str)
+        A path, the line after which to insert, empty for a new file, and the text.
     trial : str
         The program that uses what was added.
     """
 
     title: str
-    files: dict[str, tuple[str, str]]
+    edits: list[tuple[str, str, str]]
     trial: str
+
+    @property
+    def files(self) -> list[str]:
+        """The files that it takes, each once."""
+        return list(dict.fromkeys(path for path, _, _ in self.edits))
 
     def follow(self, folder: Path) -> subprocess.CompletedProcess[str]:
         """Follow the recipe in a copy of the project and run its trial."""
         shutil.copytree(ROOT / "compiler", folder / "compiler", ignore=shutil.ignore_patterns("__pycache__"))
-        for name, (line, text) in self.files.items():
+        for name, line, text in self.edits:
             path = folder / name
             if line:
                 before, at, after = path.read_text().partition(f"{line}\n")
@@ -74,19 +79,19 @@ def read_recipe(title: str, body: str) -> Recipe:
     ValueError
         If a code block is neither a file nor the trial, or the trial is missing.
     """
-    files: dict[str, tuple[str, str]] = {}
+    edits: list[tuple[str, str, str]] = []
     trial = ""
     for block in _BLOCK.findall(body):
         first, _, rest = block.partition("\n")
         if match := _FILE.fullmatch(first.strip()):
-            files[match[1]] = (match[2] or "", rest)
+            edits.append((match[1], match[2] or "", rest))
         elif first.startswith("# Try it"):
             trial = block
         else:
             raise ValueError(f"{title}: what is the block that begins with {first!r}?")
-    if not files or not trial:
+    if not edits or not trial:
         raise ValueError(f"{title}: a recipe needs a file to write and a block that begins with '# Try it'")
-    return Recipe(title, files, trial)
+    return Recipe(title, edits, trial)
 
 
 def main() -> None:
