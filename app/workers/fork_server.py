@@ -25,6 +25,7 @@ from app.workers.frames import MAX_RESULT, Channel, of_process_ids
 from app.workers.process import serve
 from app.workers.rendering import EMPTY, perform
 from app.workers.tasks import RenderPage, RenderPanes
+from compiler.runtime.llvm import binding, has_llvm
 
 PAGE = resource.getpagesize()
 MAX_MESSAGE = 32
@@ -65,6 +66,8 @@ def main() -> None:
 
 def warm_up() -> None:
     """Import modules, compile templates and fill caches before forking."""
+    if has_llvm():
+        _ = binding.llvm_version_info  # loads LLVM's library, which no worker may read
     perform(RenderPage("", Options(), compiled=False), [])
     perform(RenderPanes(View(), Options()), [EMPTY])
     for language in LANGUAGES:
