@@ -33,9 +33,10 @@ FORGING = (
     """
 import json, os, time
 import numpy as np
-import app.recorder.measuring.ladder, app.recorder.measuring.measure, app.recorder.scripts.policy,
-app.recorder.measuring.program_measurement from app.sandbox import wire import compiler.runtime.timing.measurement,
-compiler.target.cpu.peak
+import app.recorder.measuring.ladder, app.recorder.measuring.measure, app.recorder.scripts.policy
+import app.recorder.measuring.program_measurement
+from app.sandbox import wire
+import compiler.runtime.timing.measurement, compiler.target.cpu.peak
 
 clock = iter(range(1 << 30))
 time.perf_counter = time.time = time.monotonic = lambda: next(clock) * 1e-12
