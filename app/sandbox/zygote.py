@@ -314,13 +314,14 @@ def _go_first_when_memory_runs_out() -> None:
 def main() -> NoReturn:
     """Start up, report the result to the server, and serve."""
     control = int(sys.argv[1])
+    settings = wire.decode_settings(sys.argv[2].encode())
+    members = [os.dup(file) if file == CONTROL else file for file in settings.members]  # a number that is taken below
     if control != CONTROL:
         os.dup2(control, CONTROL, inheritable=False)
         os.close(control)
-    settings = wire.decode_settings(sys.argv[2].encode())
     signal.signal(handler.INTERRUPT, signal.SIG_IGN)  # also for children before their script
     try:
-        _join(settings.members)
+        _join(members)
         _go_first_when_memory_runs_out()
         _enter_namespaces(settings.mechanisms)
         zygote = Zygote(settings)

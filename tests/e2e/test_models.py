@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.steps import settled, violations
 
-DATA = Path(__file__).parent.parent / "compiler" / "relay" / "frontend" / "data"
+DATA = Path(__file__).parent.parent / "compiler" / "classic" / "frontend" / "data"
 FORMATS = ("model.pb", "model.zip", "model.tflite", "model.pt", "model.pt2", "model.keras", "model.h5")
 OPERATORS = {"zip": "nn.dense", "tflite": "qnn.conv2d"}
 
