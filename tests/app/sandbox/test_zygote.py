@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -31,6 +32,25 @@ syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)  # as a process has it that was star
 print(probe.outcome(probe.try_processes))
 """
 """Prints why there is no process namespace for nobody; Python itself may lie where only root may read it."""
+LOW_NUMBERS = f"""
+import os, sys
+from types import SimpleNamespace
+from app.sandbox import Tier
+from app.sandbox.client import ZygoteProcess
+from app.sandbox.zygote import CONTROL
+
+os.dup2(os.open(os.devnull, os.O_RDONLY), CONTROL)  # no socket gets that number
+
+def open_members():
+    os.dup2(os.open(sys.argv[1], os.O_WRONLY), CONTROL)
+    return [CONTROL]
+
+group = SimpleNamespace(open_members=open_members)
+process = ZygoteProcess("{HANDLERS}:run_script", ["json"], ["{TESTS}"], Tier(), 0, group)
+process.wait_until_booted()
+process.close()
+"""
+"""Starts a zygote whose control group is a file, with the number that its control socket will have."""
 THE_SERVERS = {"flask", "werkzeug", "sqlalchemy", "sqlite3", "h11", "jinja2", "ssl"}
 
 
@@ -96,6 +116,13 @@ def test_a_sandbox_is_closed_while_a_zygote_starts() -> None:
     sandbox = Sandbox(f"{HANDLERS}:run_script", tier=Tier(), preload=["json"], readable=[TESTS], pool=3)
     sandbox.close()
     assert all(not os.path.exists(f"/proc/{pid}") for pid in sandbox.zygotes)
+
+
+def test_a_zygote_joins_a_group_whose_descriptor_has_the_number_of_its_control_socket(tmp_path: Path) -> None:
+    group = tmp_path / "cgroup.procs"
+    group.touch()
+    subprocess.run([sys.executable, "-c", LOW_NUMBERS, group], cwd=PROJECT, check=True)
+    assert group.read_text() == "0"
 
 
 def test_a_zygote_that_was_stopped_is_replaced() -> None:
