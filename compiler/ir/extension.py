@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import importlib
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from compiler.ir.error import unknown_name
 
-__all__ = ["ExtensionPoint", "complete", "extension_point", "lazy_package", "load", "places", "public_module"]
+__all__ = ["ExtensionPoint", "complete", "extension_point", "lazy_package", "load", "offer", "places", "public_module"]
 
 Loader = Callable[[], object]
 
@@ -135,6 +135,12 @@ def places(modules: Mapping[str, str], definitions: Mapping[str, Mapping[str, st
         for name in names.split()
     }
     return {**modules, **attributes}
+
+
+def offer(point: str, names: Iterable[str], definitions: Mapping[str, object]) -> None:
+    """Add names to a public module of a lower layer, each looked up in ``definitions`` when it is used."""
+    for name in names:
+        extension_point(point).add(name, partial(definitions.__getitem__, name))
 
 
 def load(place: str) -> object:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from compiler.classic.relay.program_op import ProgramOp
 from compiler.ir.attrs import Attrs
 from compiler.ir.error import ArgumentError
-from compiler.ir.extension import extension_point, public_module
+from compiler.ir.extension import offer, public_module
 from compiler.ir.op import Op, add_op, register_op_attr, registered_ops
 from compiler.ir.types import Type
 from compiler.relay.op_strategy import OpImplementation, OpSpecialization, OpStrategy, ScheduleMaker
@@ -217,5 +216,4 @@ def register_reduce_schedule(op_name: str, level: int = 10) -> Any:
 if not typing.TYPE_CHECKING:  # a type checker knows all names, and refuses others
     __getattr__, __dir__ = public_module("tvm.relay.op.op", __all__)
 
-for _name in __all__:
-    extension_point("tvm.relay.op").add(_name, partial(globals().__getitem__, _name))
+offer("tvm.relay.op", __all__, globals())

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 
 from compiler.arith import Analyzer
 from compiler.ir.error import ScheduleError, UnavailableError, expected
 from compiler.ir.expr.primexpr import IterVar, PrimExpr, ProducerLoad, Range, Var, const, is_const_int
-from compiler.ir.extension import extension_point
+from compiler.ir.extension import offer
 from compiler.ir.functor import Visitor
 from compiler.runtime.container import Array, Map
 from compiler.te.definition.dataflow import post_dfs_order
@@ -242,5 +241,4 @@ def _check_schedule(name: str, schedule: object) -> None:
         expected(name, "schedule", "a schedule", schedule)
 
 
-for _name in __all__:
-    extension_point("tvm.te.schedule").add(_name, partial(globals().__getitem__, _name))
+offer("tvm.te.schedule", __all__, globals())
