@@ -6,7 +6,7 @@ import os
 import sys
 import tarfile
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TextIO
 
 import numpy as np
@@ -169,7 +169,8 @@ class TVMCResult:
 
     def save(self, output_path: str | os.PathLike[str]) -> None:
         """Write the outputs to a file of NumPy."""
-        np.savez(os.fspath(output_path), allow_pickle=True, **self.outputs)
+        write: Callable[..., None] = np.savez  # an output may have any name, that of an option of it too
+        write(os.fspath(output_path), **self.outputs)
 
     def __str__(self) -> str:
         lines = [f"Output Names:\n {list(self.outputs)}"]
