@@ -57,6 +57,8 @@ def optimised(text: str, target: Target) -> binding.ModuleRef:
     if not _is_valid(module):
         module = parse(text)
         optimise(module, target, straight_lines=False)
+        if not _is_valid(module):
+            raise BuildError("build: LLVM's optimiser makes invalid code of this program; try another opt_level")
     return module
 
 
