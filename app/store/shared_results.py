@@ -49,10 +49,10 @@ class SharedResults:
         try:
             return self._system.cat_file(f"{self._root}/{name}")
         except FileNotFoundError:
-            pass
+            return None
         except Exception as error:  # each kind of store raises its own exceptions
             self._pause(error)
-        return None
+            return None
 
     def write(self, objects: Mapping[str, bytes]) -> None:
         """Write objects asynchronously in another thread, replacing existing ones."""

@@ -14,6 +14,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -84,12 +85,10 @@ def verdicts(check: Any, programs: Sequence[tuple[int, str]], limit: float) -> I
         process.start()
         there.close()
         received = 0
-        try:
+        with suppress(EOFError):  # the process has ended; the program that it was checking is judged below
             while received < len(part) and here.poll(20 * limit + 60):
                 yield here.recv()
                 received += 1
-        except EOFError:
-            pass
         if received < len(part):
             yield Verdict(*part[received], *_end(process))
             received += 1

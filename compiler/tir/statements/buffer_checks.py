@@ -36,8 +36,7 @@ def check_predicate(access: str, masked: tuple[str, str], predicate: PrimExpr, l
 
 
 def index_lanes(access: str, buffer: Buffer, indices: tuple[PrimExpr, ...]) -> int:
-    """Check the indices of an access and return how many elements they name, as :mod:`compiler.ir.expr.lanes` counts.
-    """
+    """Check the indices of an access and return how many elements they name, as :mod:`~compiler.ir.expr.lanes` does."""
     check_rank(buffer, indices)
     if not indices:
         return 1
