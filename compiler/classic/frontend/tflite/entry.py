@@ -37,7 +37,9 @@ def from_tflite(
     Returns
     -------
     mod : IRModule
-        The parameters of ``main`` are the inputs, followed by the weights.
+        The parameters of ``main`` are the inputs, then the variables that a run assigns, then the weights.  What such a
+        variable holds after a run comes behind the model's outputs, in the same order: it is what the next run takes.
+        The function ``initial_states`` of the module returns what the first run takes, as a tuple.
     params : dict of str to NDArray
         The weights by their parameter names in ``main``.
 

@@ -22,18 +22,19 @@ from compiler.classic.frontend.tflite.reader import (
     reading,
 )
 from compiler.classic.frontend.tflite.registry import Convert, find, find_quantized, moves_elements, passes_on
-from compiler.classic.frontend.tflite.variables import Variables
+from compiler.classic.frontend.tflite.variables import Variables, unused
 from compiler.ir.error import ArgumentError, TVMError, show
 from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.origin import Span, derived_from
-from compiler.relay.expr import Constant, Var
+from compiler.relay.expr import Constant, Tuple, Var
 from compiler.relay.frontend.shared.errors import ModelError, UnsupportedOperatorError, naming_node
 from compiler.relay.frontend.shared.folding import constant, keeping, settle
 from compiler.relay.frontend.shared.parameters import is_weight, module_of
 from compiler.relay.frontend.shared.tensors import bounded
 from compiler.relay.frontend.span_filling import mint_layer, name_parameter
-from compiler.relay.inference import infer_expr
+from compiler.relay.function import Function
+from compiler.relay.inference import infer_expr, infer_module
 from compiler.relay.ty import TensorType
 from compiler.runtime.arrays.ndarray import NDArray
 
@@ -50,23 +51,28 @@ def convert_model(
     _check_operators(graphs)
     graph = graphs[0]
     inputs = _inputs(graph, shapes, dtypes)
-    program = _Program(graphs, span)
     names: dict[Constant, str] = {}
     taken = {variable.name_hint for variable in inputs.values()}
+    program = _Program(graphs, span, taken)
     for i, value in program.constants(0).items():
         if i not in inputs and graph.tensors[i].data is not None and is_weight(value):
-            names[value] = _unused(graph.tensors[i].name or f"tensor{i}", taken)
+            names[value] = unused(graph.tensors[i].name or f"tensor{i}", taken)
     with keeping(frozenset(names)), reading():
         outputs = program.run(0, [inputs[i] for i in graph.inputs])
-    return module_of(list(inputs.values()), outputs, names)
+    return _with_states(program.variables, list(inputs.values()), outputs, names)
 
 
-def _unused(name: str, taken: set[str]) -> str:
-    number, unused = 1, name
-    while unused in taken:
-        number, unused = number + 1, f"{name}.{number}"
-    taken.add(unused)
-    return unused
+def _with_states(
+    variables: Variables, inputs: list[Var], outputs: list[RelayExpr], names: Mapping[Constant, str]
+) -> tuple[IRModule, dict[str, NDArray]]:
+    """Build the module of a model whose variables persist."""
+    states = variables.states
+    after = [*outputs, *(variables.values[number] for number in states)]
+    mod, params = module_of([*inputs, *states.values()], after, names)
+    if states:
+        first = Function((), Tuple(tuple(variables.initial_state(i) for i in states)))
+        mod["initial_states"] = infer_module(IRModule({"main": first}))["main"]
+    return mod, params
 
 
 def _check_operators(graphs: Sequence[Subgraph]) -> None:
@@ -133,12 +139,12 @@ def _value(graph: Subgraph, values: Mapping[int, Any], number: int) -> Any:
 class _Program:
     """The subgraphs of a model."""
 
-    def __init__(self, graphs: Sequence[Subgraph], span: Span) -> None:
+    def __init__(self, graphs: Sequence[Subgraph], span: Span, taken: set[str]) -> None:
         self._graphs = graphs
         self._span = span
         self._constants: dict[int, dict[int, Any]] = {}
         self._running: list[int] = []
-        self._variables = Variables()
+        self.variables = Variables(graphs, taken)
 
     def constants(self, number: int) -> dict[int, Any]:
         """Return the constants of a graph by tensor number, shared by all iterations of a loop."""
@@ -179,7 +185,7 @@ class _Program:
             inputs = [_value(graph, values, i) for i in operation.inputs]
             tensors = [graph.tensors[i] if i >= 0 else None for i in operation.inputs]
             outputs = [graph.tensors[i] for i in operation.outputs]
-            results = _results(Node(operation, inputs, outputs, tensors, self.run, self._variables), convert)
+            results = _results(Node(operation, inputs, outputs, tensors, self.run, self.variables), convert)
             if len(results) < len(operation.outputs):
                 raise ModelError(f"it has {len(results)} results, but the model names {len(operation.outputs)}")
             for number, result in zip(operation.outputs, results, strict=False):

@@ -19,7 +19,8 @@ def _if(node: Node) -> list[RelayExpr]:
     value = known(condition)
     if value is not None:
         return node.run(branches[0 if value.item() else 1], arguments)
-    return if_else(condition, *fitting([partial(node.run, branch, arguments) for branch in branches]))
+    with node.variables.conditional():
+        return if_else(condition, *fitting([partial(node.run, branch, arguments) for branch in branches]))
 
 
 @graph_runner("WHILE", "STABLEHLO_WHILE")
@@ -32,8 +33,9 @@ def _while(node: Node) -> list[RelayExpr]:
     def turn(state: Sequence[RelayExpr]) -> list[RelayExpr]:
         return node.run(body, state)
 
-    after = unroll_loop(node.inputs, goes_on, turn)
-    return list(after) if after is not None else while_loop(node.inputs, goes_on, turn)
+    with node.variables.conditional():
+        after = unroll_loop(node.inputs, goes_on, turn)
+        return list(after) if after is not None else while_loop(node.inputs, goes_on, turn)
 
 
 @graph_runner("CALL")
