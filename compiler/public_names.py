@@ -8,17 +8,13 @@ from __future__ import annotations
 __all__ = ["COMPLETED_BY", "DEFINITIONS", "MODULES"]
 
 MODULES = {
-    "tvm._ffi": "compiler.runtime.modules.ffi",
     "tvm.arith": "compiler.arith",
     "tvm.autotvm": "compiler.autotvm",
     "tvm.autotvm.env": "compiler.autotvm.env",
-    "tvm.autotvm.tophub": "compiler.autotvm.tophub",
-    "tvm.autotvm.utils": "compiler.autotvm.utils",
     "tvm.driver": "compiler.driver",
     "tvm.error": "compiler.ir.error",
     "tvm.instrument": "compiler.ir.instrument",
     "tvm.ir": "compiler.ir",
-    "tvm.ir.analysis": "compiler.ir.analysis",
     "tvm.nd": "compiler.runtime.arrays.ndarray",
     "tvm.parser": "compiler.relay.parser",
     "tvm.relay": "compiler.relay",
@@ -28,17 +24,9 @@ MODULES = {
     "tvm.relay.transform": "compiler.relay.transform",
     "tvm.runtime": "compiler.runtime",
     "tvm.runtime.container": "compiler.runtime.container",
-    "tvm.runtime.executor": "compiler.runtime.graph.executor",
-    "tvm.runtime.name_transforms": "compiler.runtime.name_transforms",
-    "tvm.runtime.object": "compiler.runtime.object",
     "tvm.runtime.packed_func": "compiler.runtime.modules.packed_func",
-    "tvm.runtime.profiler_vm": "compiler.runtime.timing.profiler_vm",
-    "tvm.runtime.profiling": "compiler.runtime.timing.profiling",
-    "tvm.runtime.support": "compiler.runtime.support",
     "tvm.script": "compiler.tir.script",
-    "tvm.support": "compiler.runtime.support",
     "tvm.target": "compiler.target",
-    "tvm.target.x86": "compiler.target.x86",
     "tvm.te": "compiler.te",
     "tvm.tir": "compiler.tir",
     "tvm.tir.ir_builder": "compiler.tir.ir_builder",
@@ -73,9 +61,7 @@ DEFINITIONS = {
     "compiler.runtime.device": {
         "tvm tvm.nd tvm.runtime": ("Device cl cpu cuda device ext_dev hexagon metal mtl opencl rocm vpi vulkan webgpu")
     },
-    "compiler.runtime.modules.ffi": {"tvm": "register_extension register_object"},
     "compiler.runtime.modules.library": {"tvm.runtime": "load_static_library"},
-    "compiler.runtime.object": {"tvm.runtime": "ObjectGeneric ObjectTypes convert_to_object"},
     "compiler.runtime.modules.packed_func": {
         "tvm": "convert get_global_func register_func",
         "tvm.runtime": "PackedFunc convert",
@@ -83,13 +69,6 @@ DEFINITIONS = {
     "compiler.runtime.arrays.params": {
         "tvm.relay": "load_param_dict save_param_dict",
         "tvm.runtime": "load_param_dict_from_file save_param_dict_to_file",
-    },
-    "compiler.runtime.timing.report": {"tvm.runtime": "Report"},
-    "compiler.target.global_info": {"tvm.ir": "DummyGlobalInfo GlobalInfo VDevice"},
-    "compiler.target.memory_pools": {
-        "tvm tvm.ir": (
-            "ConstantMemoryPools ConstantPoolInfo PoolInfo PoolInfoProperties WorkspaceMemoryPools WorkspacePoolInfo"
-        )
     },
     "compiler.tir.layout.index_map": {"tvm.tir": "IndexMap"},
     "compiler.tir.expressions.intrin_registry": {"tvm.tir": "TensorIntrin"},

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from compiler.classic.runtime import debug_executor
 from compiler.ir.extension import public_module
-from compiler.runtime.graph import debug_executor
 
 __all__ = ["debug_executor"]
 

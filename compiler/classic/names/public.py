@@ -16,7 +16,8 @@ STANDARD_MODULES = {
 
 MODULES = {
     **OLDER_MODULES,
-    "tvm._ffi.base": "compiler.runtime.modules.ffi_base",
+    "tvm._ffi": "compiler.classic.runtime.ffi",
+    "tvm._ffi.base": "compiler.classic.runtime.ffi_base",
     "tvm._ffi.registry": "compiler.runtime.modules.packed_func",
     "tvm._ffi.runtime_ctypes": "compiler.runtime.arrays.c_types",
     "tvm.arith._ffi_api": "compiler.classic.arith.ffi_api",
@@ -33,6 +34,7 @@ MODULES = {
     "tvm.autotvm.measure.measure_methods": "compiler.classic.autotvm.measure_methods",
     "tvm.autotvm.record": "compiler.autotvm.task.record",
     "tvm.autotvm.task.relay_integration": "compiler.classic.autotvm.extraction",
+    "tvm.autotvm.tophub": "compiler.classic.autotvm.tophub",
     "tvm.autotvm.tuner": "compiler.classic.autotvm.tuner",
     "tvm.autotvm.tuner.callback": "compiler.classic.autotvm.callback",
     "tvm.autotvm.tuner.ga_tuner": "compiler.classic.autotvm.tuner",
@@ -40,10 +42,11 @@ MODULES = {
     "tvm.autotvm.tuner.model_based_tuner": "compiler.classic.autotvm.model_based_tuner",
     "tvm.autotvm.tuner.tuner": "compiler.classic.autotvm.tuner",
     "tvm.autotvm.tuner.xgboost_tuner": "compiler.classic.autotvm.model_based_tuner",
+    "tvm.autotvm.utils": "compiler.classic.autotvm.utils",
     "tvm.contrib": "compiler.classic.contrib",
     "tvm.contrib.debugger": "compiler.classic.contrib.debugger",
-    "tvm.contrib.debugger.debug_executor": "compiler.runtime.graph.debug_executor",
-    "tvm.contrib.debugger.debug_result": "compiler.runtime.graph.debug_result",
+    "tvm.contrib.debugger.debug_executor": "compiler.classic.runtime.debug_executor",
+    "tvm.contrib.debugger.debug_result": "compiler.classic.runtime.debug_result",
     "tvm.contrib.graph_executor": "compiler.runtime.graph.graph_module",
     "tvm.contrib.pipeline_executor_build": "compiler.classic.contrib.pipeline_executor",
     "tvm.contrib.relay_viz": "compiler.classic.contrib.relay_viz",
@@ -55,9 +58,10 @@ MODULES = {
     "tvm.ir._ffi_api": "compiler.ir.base",
     "tvm.ir.adt": "compiler.ir",
     "tvm.ir.affine_type": "compiler.ir",
+    "tvm.ir.analysis": "compiler.classic.ir.analysis",
     "tvm.ir.container": "compiler.runtime.container",
-    "tvm.ir.global_info": "compiler.target.global_info",
-    "tvm.ir.memory_pools": "compiler.target.memory_pools",
+    "tvm.ir.global_info": "compiler.classic.target.global_info",
+    "tvm.ir.memory_pools": "compiler.classic.target.memory_pools",
     "tvm.ir.tensor_type": "compiler.ir",
     "tvm.ir.type": "compiler.ir",
     "tvm.ir.type_relation": "compiler.ir",
@@ -111,13 +115,19 @@ MODULES = {
     "tvm.relay.transform.transform": "compiler.relay.transform",
     "tvm.relay.vm": "compiler.driver.relay.vm",
     "tvm.rpc": "compiler.classic.contrib.rpc",
+    "tvm.runtime.executor": "compiler.classic.runtime.executor",
     "tvm.runtime.executor.aot_executor": "compiler.runtime.graph.aot_executor",
     "tvm.runtime.module": "compiler.runtime.modules.module",
+    "tvm.runtime.name_transforms": "compiler.classic.runtime.name_transforms",
     "tvm.runtime.ndarray": "compiler.runtime.arrays.ndarray",
-    "tvm.runtime.object_generic": "compiler.runtime.object",
+    "tvm.runtime.object": "compiler.classic.runtime.object",
+    "tvm.runtime.object_generic": "compiler.classic.runtime.object",
     "tvm.runtime.object_path": "compiler.ir.object_path",
     "tvm.runtime.params": "compiler.runtime.arrays.params",
+    "tvm.runtime.profiler_vm": "compiler.classic.runtime.profiler_vm",
+    "tvm.runtime.profiling": "compiler.classic.runtime.profiling",
     "tvm.runtime.script_printer": "compiler.ir.scriptable",
+    "tvm.runtime.support": "compiler.classic.runtime.support",
     "tvm.script.ir_builder": "compiler.classic.tir.script_builder",
     "tvm.script.ir_builder.ir.frame": "compiler.classic.tir.script_builder.frame",
     "tvm.script.ir_builder.ir.ir": "compiler.classic.tir.script_builder.ir",
@@ -131,9 +141,11 @@ MODULES = {
     "tvm.script.parser.ir": "compiler.tir.script.ir",
     "tvm.script.parser.tir": "compiler.tir.script.tir",
     "tvm.script.printer": "compiler.classic.tir.script_printer",
+    "tvm.support": "compiler.classic.runtime.support",
     "tvm.target.compilation_config": "compiler.target.virtual_device",
     "tvm.target.datatype": "compiler.tir.expressions.datatype",
     "tvm.target.intrin": "compiler.ir",
+    "tvm.target.x86": "compiler.classic.target.x86",
     "tvm.te.hybrid": "compiler.classic.te.hybrid",
     "tvm.te.operation": "compiler.te.definition.operation",
     "tvm.te.schedule": "compiler.te.scheduling.schedule",
@@ -165,7 +177,7 @@ MODULES = {
     "tvm.topi.cpp.vision": "compiler.topi.vision",
     "tvm.topi.cpp.x86": "compiler.topi.x86",
     "tvm.topi.cuda.conv3d_winograd": "compiler.topi.winograd_tiles",
-    "tvm.topi.cuda.tensor_intrin": "compiler.topi.schedules.gpu.tensor_intrin",
+    "tvm.topi.cuda.tensor_intrin": "compiler.classic.topi.gpu_tensor_intrin",
     "tvm.topi.gpu": "compiler.topi.cuda",
     "tvm.topi.nn.utils": "compiler.topi.nn.padding",
     "tvm.topi.scatter": "compiler.topi.arrays.scatter",
@@ -180,6 +192,13 @@ MODULES = {
 """Modules, by their names in TVM."""
 
 DEFINITIONS = {
+    "compiler.classic.runtime.object": {"tvm.runtime": "ObjectGeneric ObjectTypes convert_to_object"},
+    "compiler.classic.runtime.report": {"tvm.runtime": "Report"},
+    "compiler.classic.target.memory_pools": {
+        "tvm tvm.ir": (
+            "ConstantMemoryPools ConstantPoolInfo PoolInfo PoolInfoProperties WorkspaceMemoryPools WorkspacePoolInfo"
+        )
+    },
     "compiler.classic.frontend.keras": {"tvm.relay.frontend": "from_keras"},
     "compiler.classic.frontend.tensorflow": {"tvm.relay.frontend": "from_tensorflow"},
     "compiler.classic.frontend.tflite": {"tvm.relay.frontend": "from_tflite"},
@@ -252,7 +271,7 @@ DEFINITIONS = {
     "compiler.relay.reference": {"tvm.relay.expr": "RefCreate RefRead RefWrite"},
     "compiler.runtime.arrays.data_type": {"tvm.tir.expr": "DataType DataTypeCode"},
     "compiler.runtime.device": {"tvm.runtime.module": "enabled"},
-    "compiler.runtime.modules.ffi": {"tvm._ffi.registry": "register_extension register_object"},
+    "compiler.classic.runtime.ffi": {"tvm tvm._ffi.registry": "register_extension register_object"},
     "compiler.runtime.modules.library": {"tvm.runtime.module": "load_module load_static_library system_lib"},
     "compiler.runtime.parallel.threads": {"tvm.runtime.module": "num_threads"},
     "compiler.target": {
@@ -261,7 +280,10 @@ DEFINITIONS = {
         )
     },
     "compiler.target.codegen": {"tvm.script.tir": "llvm_lookup_intrinsic_id"},
-    "compiler.target.global_info": {"tvm.script.ir": "dummy_global_info=DummyGlobalInfo vdevice=VDevice"},
+    "compiler.classic.target.global_info": {
+        "tvm.ir": "DummyGlobalInfo GlobalInfo VDevice",
+        "tvm.script.ir": "dummy_global_info=DummyGlobalInfo vdevice=VDevice",
+    },
     "compiler.target.target": {"tvm.script.tir": "target=Target"},
     "compiler.target.target_features": {"tvm.target.target": "TargetFeatures"},
     "compiler.te": {
@@ -280,7 +302,7 @@ DEFINITIONS = {
     "compiler.tir.statements.producer_stmt": {"tvm.tir.stmt": "BufferRealize Prefetch ProducerRealize ProducerStore"},
     "compiler.tir.statements.renewal": {"tvm.tir.stmt_functor": "renew_defs"},
     "compiler.tir.schedule": {"tvm.tir.schedule.schedule": "ScheduleError"},
-    "compiler.tir.schedule.facts.out_of_bounds": {"tvm.tir.analysis": "OOBChecker"},
+    "compiler.classic.tir.out_of_bounds": {"tvm.tir.analysis": "OOBChecker"},
     "compiler.topi.nn.convolution.workload": {"tvm.topi.nn": "Workload _get_workload=get_workload"},
     "compiler.topi.utils": {"tvm.autotvm.utils": "get_const_int get_const_tuple"},
 }
@@ -297,6 +319,8 @@ COMPLETED_BY = {
     ),
     "nodes": (
         "compiler.classic.relay.tvm_nodes",
+        "compiler.classic.target.global_info",
+        "compiler.classic.target.memory_pools",
         "compiler.classic.testing.objects",
     ),
     "passes": (

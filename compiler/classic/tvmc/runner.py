@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.classic.runtime.debug_executor import GraphModuleDebug
 from compiler.classic.tvmc.errors import TVMCException
 from compiler.classic.tvmc.model import TVMCPackage, TVMCResult
 from compiler.runtime.arrays.ndarray import ArrayLike, NDArray, array, numpy_dtype
@@ -15,7 +16,6 @@ from compiler.runtime.arrays.params import load_param_dict
 from compiler.runtime.device import Device
 from compiler.runtime.device import device as as_device
 from compiler.runtime.graph.aot_executor import AotLibrary, AotModule
-from compiler.runtime.graph.debug_executor import GraphModuleDebug
 from compiler.runtime.graph.graph_module import GraphModule
 from compiler.runtime.numpy_types import ElementType, NumPyArray
 from compiler.runtime.timing.measurement import BenchmarkResult

@@ -32,7 +32,7 @@ def _installed() -> None:
         ("tvm.testing", "compiler.classic.testing"),
         ("tvm.runtime", "compiler.runtime"),
         ("tvm.nd", "compiler.runtime.arrays.ndarray"),
-        ("tvm._ffi.base", "compiler.runtime.modules.ffi_base"),
+        ("tvm._ffi.base", "compiler.classic.runtime.ffi_base"),
         ("tvm.relay.testing", "compiler.classic.testing.relay"),
         ("tvm.parser", "compiler.relay.parser"),
     ],

@@ -3,7 +3,7 @@
 import pytest
 
 import compiler as tvm
-from compiler.ir.analysis import collect_call_map
+from compiler.classic.ir.analysis import collect_call_map
 from compiler.tir.script import ir as I
 from compiler.tir.script import tir as T
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from compiler.classic.tir.out_of_bounds import OOBChecker
 from compiler.ir.module import IRModule
 from compiler.tir.analysis import find_anchor_block
 from compiler.tir.schedule import ScheduleError
-from compiler.tir.schedule.facts.out_of_bounds import OOBChecker
 from compiler.tir.script import from_source
 
 

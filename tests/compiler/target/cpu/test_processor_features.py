@@ -3,9 +3,9 @@
 import pytest
 
 import compiler as tvm
+from compiler.classic.target.x86 import get_simd_32bit_lanes
 from compiler.target import codegen
 from compiler.target.target import Target
-from compiler.target.x86 import get_simd_32bit_lanes
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from compiler import tir
-from compiler.arith import narrow_predicate
+from compiler.classic.arith import narrow_predicate
 from compiler.ir.expr.primexpr import And, FloorDiv, FloorMod, IntImm, Max, Min, Mul, Not, Or, Range, Select, Var
 from compiler.ir.structural import structural_equal
 from tests.compiler.arith.expressions import CONDITIONS, RANGES, VARIABLES, evaluate, examples, well_typed, written

@@ -8,13 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
+from compiler.classic.runtime.report import Count, Duration, Metric, Percent, Ratio, Report, Row, Value, number_of
 from compiler.ir.error import ArgumentError
 from compiler.ir.extension import public_module
 from compiler.runtime.arrays.ndarray import NDArray
 from compiler.runtime.device import Device
 from compiler.runtime.modules.module import Module
 from compiler.runtime.parallel.threads import num_threads
-from compiler.runtime.timing.report import Count, Duration, Metric, Percent, Ratio, Report, Row, Value, number_of
 
 __all__ = [
     "Count", "DeviceWrapper", "Duration", "Metric", "MetricCollector", "Percent", "Profiler", "Ratio", "Report",

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 
+from compiler.classic.runtime.profiling import MetricCollector, Profiler, argument_shapes
+from compiler.classic.runtime.report import Report
 from compiler.runtime.device import Device
 from compiler.runtime.modules.module import Module
-from compiler.runtime.timing.profiling import MetricCollector, Profiler, argument_shapes
-from compiler.runtime.timing.report import Report
 from compiler.runtime.vm import Argument, Executable, VirtualMachine
 from compiler.runtime.vm.instructions import CallKernel, Frame, Instruction, VMFunction
 

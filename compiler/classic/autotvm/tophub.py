@@ -12,7 +12,7 @@ from os import PathLike
 
 from compiler.autotvm.env import GLOBAL_SCOPE
 from compiler.autotvm.task.history import ApplyHistoryBest
-from compiler.autotvm.utils import EmptyContext
+from compiler.classic.autotvm.utils import EmptyContext
 from compiler.target.target import Target
 
 __all__ = ["ApplyHistoryBest", "EmptyContext", "context"]

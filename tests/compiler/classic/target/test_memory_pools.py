@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.target.global_info import DummyGlobalInfo, GlobalInfo, VDevice
-from compiler.target.memory_pools import PoolInfoProperties, WorkspaceMemoryPools, WorkspacePoolInfo
+from compiler.classic.target.global_info import DummyGlobalInfo, GlobalInfo, VDevice
+from compiler.classic.target.memory_pools import PoolInfoProperties, WorkspaceMemoryPools, WorkspacePoolInfo
 from compiler.target.target import Target
 
 

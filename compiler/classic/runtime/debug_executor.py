@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from compiler.classic.runtime.debug_result import DebugResult
+from compiler.classic.runtime.profiling import MetricCollector, Profiler, argument_shapes
+from compiler.classic.runtime.report import Report
 from compiler.ir.deprecation import renamed_parameter
 from compiler.ir.error import ArgumentError, expected, show
 from compiler.runtime.arrays.ndarray import ArrayLike, NDArray, array
 from compiler.runtime.device import Device
-from compiler.runtime.graph.debug_result import DebugResult
 from compiler.runtime.graph.graph_executor import GraphExecutor
 from compiler.runtime.graph.graph_module import GraphModule
 from compiler.runtime.modules.module import Module
 from compiler.runtime.timing.measurement import BenchmarkResult, Thunk, measure
-from compiler.runtime.timing.profiling import MetricCollector, Profiler, argument_shapes
-from compiler.runtime.timing.report import Report
 
 __all__ = ["GraphModuleDebug", "create"]
 

@@ -12,9 +12,8 @@ import pytest
 
 import compiler as tvm
 from compiler import relay, te
-from compiler.ir.error import ArgumentError
-from compiler.runtime.timing.profiler_vm import VirtualMachineProfiler
-from compiler.runtime.timing.profiling import (
+from compiler.classic.runtime.profiler_vm import VirtualMachineProfiler
+from compiler.classic.runtime.profiling import (
     Count,
     Duration,
     MetricCollector,
@@ -24,6 +23,7 @@ from compiler.runtime.timing.profiling import (
     Report,
     profile_function,
 )
+from compiler.ir.error import ArgumentError
 
 
 def call(name: str, microseconds: float, **more: Ratio) -> dict[str, object]:

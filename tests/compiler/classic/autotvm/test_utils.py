@@ -11,7 +11,8 @@ import pytest
 
 import compiler as tvm
 from compiler import autotvm
-from compiler.autotvm import env, tophub, utils
+from compiler.autotvm import env
+from compiler.classic.autotvm import tophub, utils
 
 
 @pytest.mark.parametrize(

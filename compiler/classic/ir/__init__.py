@@ -1,0 +1,1 @@
+"""Names of TVM's ``ir`` that no module of the core defines."""

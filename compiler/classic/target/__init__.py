@@ -1,0 +1,1 @@
+"""Names of targets and memory that only TVM's programs use."""
