@@ -137,6 +137,7 @@ class Operators:
     meshgrid: Several
     all_class_non_max_suppression: Several
     normal: Several
+    recurrent: Several
     split: Several
     topk: Several
     uniform: Several

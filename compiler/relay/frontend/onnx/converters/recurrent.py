@@ -1,6 +1,7 @@
-"""Recurrent networks, unrolled over time: RNN, GRU, LSTM.
+"""Recurrent networks: RNN, GRU, LSTM.
 
-The input projections of the gates are one product for all steps, which each step slices.
+Layers as they are by default become one operator.  Others, with activations of their own, peepholes, limits or lengths
+of sequences, are unrolled over time; the input projections of the gates are one product, which each step slices.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from compiler.relay.frontend.shared.activations import softplus
 from compiler.relay.frontend.shared.control_flow import while_loop
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, known, ops, rank_of
+from compiler.relay.frontend.shared.recurrent import FUSED_TYPES, recurrent_layer
 from compiler.relay.frontend.shared.tensors import (
     bounded,
     extent_of,
@@ -88,7 +90,13 @@ def _limited(
 
 
 class _Direction(ABC):
-    """One direction of a layer: its weights, and its state as it goes along."""
+    """One direction of a layer: its weights, and its state as it goes along.
+
+    ``order`` tells where the gates of the operator ``nn.recurrent`` stand in the weights.
+    """
+
+    cell: str
+    order: tuple[int, ...]
 
     def __init__(self, node: Node, index: int, gates: int, activations: list[Activation]) -> None:
         (x, w, r), b = node.inputs[:3], node.input(3)
@@ -177,6 +185,8 @@ def _slice(x: RelayExpr, index: int) -> RelayExpr:
 
 
 class _Rnn(_Direction):
+    cell, order = "rnn", (0,)
+
     def states(self) -> list[RelayExpr]:
         return [self.initial(5)]
 
@@ -186,6 +196,8 @@ class _Rnn(_Direction):
 
 
 class _Gru(_Direction):
+    cell, order = "gru", (1, 0, 2)
+
     def __init__(self, node: Node, index: int, gates: int, activations: list[Activation]) -> None:
         super().__init__(node, index, gates, activations)
         sizes = [2 * self.hidden, self.hidden]
@@ -210,6 +222,8 @@ class _Gru(_Direction):
 
 
 class _Lstm(_Direction):
+    cell, order = "lstm", (0, 2, 3, 1)
+
     def states(self) -> list[RelayExpr]:
         return [self.initial(5), self.initial(6)]
 
@@ -265,14 +279,12 @@ def _recurrent(node: Node) -> list[RelayExpr]:
     kind, gates, usual = _KINDS[node.operator]
     lengths, batch_first = _lengths(node), bool(node.attr("layout", 0))
     time = dims_of(node.inputs[0])[1 if batch_first else 0]
-    if isinstance(time, int) and time > MAX_ITERATIONS:
-        raise ConversionError(f"sequences of more than {MAX_ITERATIONS} steps are not unrolled, got {time}")
     direction = node.attr("direction", "forward")
     backwards = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}.get(direction)
     if backwards is None:
         raise ConversionError(f"direction must be forward, reverse or bidirectional, got {direction!r}")
     functions = _activations(node, usual, len(backwards))
-    run = _unrolled if isinstance(time, int) else _looped
+    run = _fused if lengths is None and _is_usual(node, usual) else _unrolled if isinstance(time, int) else _looped
     runs = [run(kind(node, i, gates, functions[i]), lengths, back) for i, back in enumerate(backwards)]
     whole = _joined([outputs for outputs, _ in runs], 1)  # (time, directions, batch, hidden)
     last = [_joined([run[1][i] for run in runs], 0) for i in range(len(runs[0][1]))]
@@ -294,10 +306,44 @@ def _lengths(node: Node) -> RelayExpr | None:
     return None if value is not None and isinstance(time, int) and (value == time).all() else given
 
 
-def _unrolled(direction: _Direction, lengths: RelayExpr | None, backwards: bool) -> tuple[RelayExpr, list[RelayExpr]]:
+def _is_usual(node: Node, usual: Sequence[str]) -> bool:
+    """Return whether a layer is what the operator ``nn.recurrent`` computes."""
+    names = [name.lower() for name in node.attr("activations", list(usual))]
+    expected = [name.lower() for name in usual] * (len(names) // len(usual))
+    is_simple = node.operator == "RNN" and len(set(names)) == 1 and names[0] in ("tanh", "relu")
+    more = node.attr("clip") is not None or node.attr("input_forget", 0) or node.input(7) is not None
+    types = {dtype_of(x) for x in node.inputs if x is not None and x is not node.input(4)}
+    fits = types in [{t} for t in FUSED_TYPES] and node.operator in ("RNN", "GRU", "LSTM")
+    return fits and not more and (is_simple or names == expected)
+
+
+def _fused(direction: _Direction, lengths: RelayExpr | None, backwards: bool) -> tuple[RelayExpr, list[RelayExpr]]:
     """Return the outputs in the order of time, stacked, and the last state."""
+    node = direction.node
+    more: dict[str, dict[str, object]] = {
+        "rnn": {"activation": node.attr("activations", ["tanh"])[0].lower()},
+        "gru": {"linear_before_reset": bool(node.attr("linear_before_reset", 0))},
+    }
+    weights, biases = (direction.w, direction.r), (direction.bias_w, direction.bias_r)
+    whole, *last = recurrent_layer(
+        direction.cell,
+        direction.steps,
+        weights,
+        biases,
+        direction.states(),
+        direction.order,
+        reverse=backwards,
+        **more.get(direction.cell, {}),
+    )
+    return whole, last
+
+
+def _unrolled(direction: _Direction, lengths: RelayExpr | None, backwards: bool) -> tuple[RelayExpr, list[RelayExpr]]:
+    """Do the same with a step behind another."""
     states, part = direction.states(), direction.from_inputs()
     (time,) = static_dims(direction.steps, "the input", [0])
+    if time > MAX_ITERATIONS:
+        raise ConversionError(f"sequences of more than {MAX_ITERATIONS} steps are not unrolled, got {time}")
     outputs: list[RelayExpr] = []
     for t in range(time)[:: -1 if backwards else 1]:
         output, states = _stepped(direction, part, t, states, lengths)

@@ -1,4 +1,4 @@
-"""Recurrent layers and cells, unrolled over time: RNN, GRU, LSTM."""
+"""Recurrent layers and cells: RNN, GRU, LSTM."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from compiler.relay.frontend.pytorch.converters.matmul import linear
 from compiler.relay.frontend.pytorch.registry import Convert, converter
 from compiler.relay.frontend.pytorch.tensors import constant, ops, rank_of, static_shape, transpose, unsqueeze
 from compiler.relay.frontend.shared.errors import ConversionError
-from compiler.relay.frontend.shared.folding import Operators
+from compiler.relay.frontend.shared.folding import Operators, dtype_of
+from compiler.relay.frontend.shared.recurrent import FUSED_TYPES, recurrent_layer
 from compiler.relay.frontend.shared.tensors import split
 
 MAX_STEPS = 1000
@@ -72,35 +73,40 @@ def _layers(step: Step, x: RelayExpr, states: State, params: Sequence[RelayExpr]
         return tuple(ops.squeeze(part, axis=[1]) for part in wide)
     if batch_first:
         x = transpose(x, [1, 0, 2])
-    time, directions = static_shape(x)[0], 2 if bidirectional else 1
-    if time > MAX_STEPS:
-        raise ConversionError(f"sequences of more than {MAX_STEPS} steps are not unrolled, got {time}")
+    directions = 2 if bidirectional else 1
     count = len(params) // (num_layers * directions)
     last: list[State] = []
-    steps = [ops.squeeze(part, axis=[0]) for part in split(x, [1] * time, 0)]
     for layer in range(num_layers):
-        runs = []
+        outputs: list[RelayExpr] = []
         for direction in range(directions):
             place = layer * directions + direction
             state = tuple(ops.take(s, constant(place, "int64"), axis=0) for s in states)
-            runs.append(_run(step, steps, state, params[place * count : (place + 1) * count], direction == 1))
-            last.append(runs[-1][1])
-        steps = [
-            ops.concatenate([run[0][t] for run in runs], 1) if len(runs) > 1 else runs[0][0][t] for t in range(time)
-        ]
-    output = ops.stack(steps, 1 if batch_first else 0)
+            whole, after = _run(step, x, state, params[place * count : (place + 1) * count], direction == 1)
+            outputs.append(whole)
+            last.append(after)
+        x = ops.concatenate(outputs, 2) if len(outputs) > 1 else outputs[0]
+    output = transpose(x, [1, 0, 2]) if batch_first else x
     return output, *(ops.stack([state[i] for state in last], 0) for i in range(len(states)))
 
 
 def _run(
-    step: Step, steps: Sequence[RelayExpr], state: State, weights: Sequence[RelayExpr], backwards: bool
-) -> tuple[list[RelayExpr], State]:
-    """Run a layer; return the outputs in order of time and the final state."""
+    step: Step, x: RelayExpr, state: State, weights: Sequence[RelayExpr], backwards: bool
+) -> tuple[RelayExpr, State]:
+    """Run a layer over ``(time, batch, inputs)``; return the outputs in order of time and the final state."""
+    if dtype_of(x) in FUSED_TYPES and len(weights) in (2, 4):  # without a projection of the output
+        cell, gates, attrs = _OPERATORS[step]
+        biases = weights[2:] or (None, None)
+        whole, *last = recurrent_layer(cell, x, weights[:2], biases, state, range(gates), reverse=backwards, **attrs)
+        return whole, tuple(last)
+    time = static_shape(x)[0]
+    if time > MAX_STEPS:
+        raise ConversionError(f"sequences of more than {MAX_STEPS} steps are not unrolled, got {time}")
+    steps = [ops.squeeze(part, axis=[0]) for part in split(x, [1] * time, 0)]
     outputs: list[RelayExpr] = []
-    for x in reversed(steps) if backwards else steps:
-        state = step(x, state, weights)
+    for given in reversed(steps) if backwards else steps:
+        state = step(given, state, weights)
         outputs.append(state[0])
-    return outputs[::-1] if backwards else outputs, state
+    return ops.stack(outputs[::-1] if backwards else outputs, 0), state
 
 
 @converter("lstm")
@@ -128,7 +134,16 @@ def _cell(step: Step) -> Convert:
     return convert
 
 
-for _name, _step in (("gru", gru_step), ("rnn_tanh", _simple_step(ops.tanh)), ("rnn_relu", _simple_step(ops.nn.relu))):
+_TANH_STEP, _RELU_STEP = _simple_step(ops.tanh), _simple_step(ops.nn.relu)
+_OPERATORS: dict[Step, tuple[str, int, dict[str, object]]] = {
+    lstm_step: ("lstm", 4, {}),
+    gru_step: ("gru", 3, {}),
+    _TANH_STEP: ("rnn", 1, {}),
+    _RELU_STEP: ("rnn", 1, {"activation": "relu"}),
+}
+"""The cell of ``nn.recurrent`` that a step is, its gates and attributes."""
+
+for _name, _step in (("gru", gru_step), ("rnn_tanh", _TANH_STEP), ("rnn_relu", _RELU_STEP)):
     converter(_name)(_single(_step))
     converter(f"{_name}_cell")(_cell(_step))
 converter("lstm_cell")(_cell(lstm_step))

@@ -23,7 +23,32 @@ def _call(function: Any, *arrays: Any, smooth: bool = True, tolerance: float = 1
     return Example(lambda *x: function(*x, **attrs), list(arrays), tolerance=tolerance, smooth=smooth)
 
 
+def _recurrent(cell: str, gates: int, time: int, batch: int, hidden: int, **attrs: Any) -> Example:
+    """Return a layer over a sequence, with what its documentation says of its weights by gates."""
+    blocks = -(-hidden // 16)
+    own, weight = floats(gates, time * batch, hidden), floats(gates, hidden, hidden) / np.float32(np.sqrt(hidden))
+    bias = floats(gates, 1, hidden)
+
+    def stood(x: Any) -> Any:  # (gates, rows, hidden) -> (rows, blocks * gates * 16)
+        padded = np.pad(x, ((0, 0), (0, 0), (0, blocks * 16 - hidden)))
+        spread = padded.reshape(gates, -1, blocks, 16).transpose(1, 2, 0, 3)
+        return spread.reshape(x.shape[1], blocks * gates * 16)
+
+    panels = np.ascontiguousarray(stood(weight).reshape(hidden, blocks, gates * 16).transpose(1, 0, 2))
+    states = [floats(batch, hidden, seed=s) for s in range(2 if cell == "lstm" else 1)]
+    arrays = [stood(own).reshape(time, batch, -1), panels, stood(bias).reshape(-1), *states]
+    return Example(lambda x, w, b, *s: nn.recurrent(x, w, b, list(s), cell=cell, **attrs), arrays, tolerance=1e-4)
+
+
 EXAMPLES: dict[str, list[Example]] = {
+    "nn.recurrent": [
+        _recurrent("lstm", 4, 3, 2, 5),
+        _recurrent("lstm", 4, 2, 7, 19, reverse=True),
+        _recurrent("gru", 3, 3, 1, 16),
+        _recurrent("gru", 3, 2, 3, 6, linear_before_reset=False),
+        _recurrent("rnn", 1, 3, 2, 4),
+        _recurrent("rnn", 1, 2, 5, 6, activation="relu", reverse=True),
+    ],
     "nn.relu": [_call(nn.relu, _X)],
     "nn.softsign": [Example(nn.softsign, [_X], _X / (1 + np.abs(_X)))],
     "nn.leaky_relu": [_call(nn.leaky_relu, _X, alpha=0.1)],
