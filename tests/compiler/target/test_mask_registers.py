@@ -8,7 +8,7 @@ import pytest
 
 import compiler as tvm
 from compiler import te, tir
-from compiler.target.codegen.llvm.selection.mask_registers import without_unsafe_masks
+from compiler.target.codegen.llvm.selection.mask_registers import features_of_safe_masks, with_features
 from compiler.target.target import Target
 
 _CONSTANT = re.compile(r"kxn?or\w\t(%k\d), \1, ")
@@ -80,6 +80,19 @@ attributes #0 = {{ nounwind "target-features"="+avx512vl" }}
 )
 def test_only_functions_that_read_bits_of_masks_do_without_the_feature(use: str, cpu: str, changes: bool) -> None:
     text = MODULE.format(use=use)
-    safe = without_unsafe_masks(text, Target(f"llvm -mtriple=x86_64-linux-gnu -mcpu={cpu}"))
-    assert (safe != text) is changes
-    assert safe.count('"target-features"="-avx512vl"') == changes
+    features = features_of_safe_masks(text, Target(f"llvm -mtriple=x86_64-linux-gnu -mcpu={cpu}"))
+    assert features == ("-avx512vl,-prefer-256-bit" if changes else None)
+
+
+def test_all_functions_are_compiled_for_the_changed_features() -> None:
+    text = with_features(MODULE.format(use="bitcast <8 x i1> %m to i8"), "-avx512vl")
+    assert text.count('"target-features"="-avx512vl"') == 1
+    assert "+avx512vl" not in text
+
+
+def test_vectors_with_masks_are_of_512_bits_where_shorter_ones_have_none() -> None:
+    """Sapphire Rapids prefers 256 bits, in which masks need the instructions that the module does without."""
+    s, args = schedule_of_remainders()
+    built = tvm.build(s, args, "llvm -mcpu=sapphirerapids")
+    assert "-avx512vl,-prefer-256-bit" in built.get_source("ll")
+    assert "zmm" in built.get_source("asm")

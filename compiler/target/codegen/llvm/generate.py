@@ -20,7 +20,7 @@ from compiler.runtime.parallel.threads import openmp
 from compiler.target.codegen.llvm import pipeline
 from compiler.target.codegen.llvm.function import declare_functions, write_function
 from compiler.target.codegen.llvm.imported import with_imported
-from compiler.target.codegen.llvm.selection.mask_registers import without_unsafe_masks
+from compiler.target.codegen.llvm.selection.mask_registers import features_of_safe_masks, with_features
 from compiler.target.codegen.llvm.selection.missing_types import placing_missing_types, require_half_precision
 from compiler.target.codegen.llvm.state import ModuleState
 from compiler.target.codegen.llvm.tracing.debug_locations import DebugLocations
@@ -44,10 +44,13 @@ class GeneratedModule:
         self.emitted = emitted
         self._module = pipeline.optimised(emitted, target)
         self._optimised: str | None = str(self._module)
-        safe = without_unsafe_masks(self._optimised, target)
-        if with_locations or safe is not self._optimised:
+        features = features_of_safe_masks(self._optimised, target)
+        if features is not None:
+            self._optimised = with_features(str(pipeline.optimised(emitted, target, features)), features)
+        if with_locations or features is not None:
             # Parsed once more, so that the assembly has the restored locations and the changed features as well.
-            self._module = pipeline.parse(restore_locations(emitted, safe) if with_locations else safe)
+            text = self._optimised
+            self._module = pipeline.parse(restore_locations(emitted, text) if with_locations else text)
             self._optimised = None
         self._assembly: str | None = None
         self._object: bytes | None = None

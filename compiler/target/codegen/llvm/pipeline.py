@@ -25,9 +25,10 @@ __all__ = [
 _commented: ContextVar[bool] = ContextVar("commented", default=False)
 
 
-def machine_of(target: Target) -> binding.TargetMachine:
-    """Return LLVM's target machine of a target."""
-    return llvm_machine.target_machine(target.triple, target.cpu, target.llvm_features, target.opt_level)
+def machine_of(target: Target, features: str | None = None) -> binding.TargetMachine:
+    """Return LLVM's target machine of a target, or of its processor with other features."""
+    chosen = target.llvm_features if features is None else features
+    return llvm_machine.target_machine(target.triple, target.cpu, chosen, target.opt_level)
 
 
 def data_layout(target: Target) -> str:
@@ -46,17 +47,17 @@ def parse(text: str) -> binding.ModuleRef:
     return module
 
 
-def optimised(text: str, target: Target) -> binding.ModuleRef:
-    """Parse LLVM IR and optimise it.
+def optimised(text: str, target: Target, features: str | None = None) -> binding.ModuleRef:
+    """Parse LLVM IR and optimise it, for other ``features`` than those of the target if they are given.
 
     LLVM 22's vectoriser of straight-line code may put a value behind its use, where sums of a few rows are stored side
     by side; its code generator then ends the process.  Such a module is optimised again without that vectoriser.
     """
     module = parse(text)
-    optimise(module, target)
+    optimise(module, target, features=features)
     if not _is_valid(module):
         module = parse(text)
-        optimise(module, target, straight_lines=False)
+        optimise(module, target, straight_lines=False, features=features)
         if not _is_valid(module):
             raise BuildError("build: LLVM's optimiser makes invalid code of this program; try another opt_level")
     return module
@@ -70,7 +71,9 @@ def _is_valid(module: binding.ModuleRef) -> bool:
     return True
 
 
-def optimise(module: binding.ModuleRef, target: Target, straight_lines: bool = True) -> None:
+def optimise(
+    module: binding.ModuleRef, target: Target, straight_lines: bool = True, features: str | None = None
+) -> None:
     """Optimise a module in place, at the optimisation level of the target; the vectorisers run from level 2.
 
     Parameters
@@ -81,7 +84,7 @@ def optimise(module: binding.ModuleRef, target: Target, straight_lines: bool = T
     options = binding.create_pipeline_tuning_options(speed_level=target.opt_level)
     options.loop_vectorization = target.opt_level >= 2
     options.slp_vectorization = target.opt_level >= 2 and straight_lines
-    builder = binding.create_pass_builder(machine_of(target), options)
+    builder = binding.create_pass_builder(machine_of(target, features), options)
     builder.getModulePassManager().run(module, builder)
 
 
