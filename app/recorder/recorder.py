@@ -143,12 +143,12 @@ class Recorder(Instrument):
 
     # code generation
 
-    def build_begin(self, name: str, module: IRModule, target: Target) -> None:
+    def build_begin(self, name: str, module: IRModule, target: Target, lowered: IRModule) -> None:
         if self._in_graph_build:
             return
-        function = next((f for f in reversed(self.functions) if f.lowered is module), None)
+        function = next((f for f in reversed(self.functions) if f.lowered is lowered), None)
         if function is None or function.built is not None:
-            function = FunctionSubject(name, current_line(), first=module, source=module, lowered=module)
+            function = FunctionSubject(name, current_line(), first=lowered, source=lowered, lowered=lowered)
             self.functions.add(function)
         function.name = name
         function.final = module

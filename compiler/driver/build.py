@@ -25,6 +25,7 @@ from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import AttrStmt, For
 from compiler.tir.statements.stmt_functor import StmtVisitor
 from compiler.tir.transform.legalize.lower_intrin import ApplyIntrinRules, needs_intrin_rules
+from compiler.tir.transform.loops.separate_tails import separate_tails
 from compiler.tir.transform.memory.flatten_buffer import FlattenBuffer
 
 
@@ -71,6 +72,7 @@ def build(
     else:
         module = lower(inputs, args if isinstance(inputs, Schedule) else None, name=name, binds=binds)
     _check(module, chosen)
+    lowered = module
     if any(_has_axis_separators(func) for _, func in module.items() if isinstance(func, PrimFunc)):
         module = FlattenBuffer(separated="none")(module)
     module = lower_custom_types(module, chosen)
@@ -79,14 +81,15 @@ def build(
     module = legalize_narrow_floats(module)
     if any(needs_intrin_rules(func, str(chosen.kind)) for _, func in module.items() if isinstance(func, PrimFunc)):
         module = ApplyIntrinRules(str(chosen.kind))(module)
+    generated = separate_tails(module) if chosen.kind == "llvm" else module
     for instrument in active_instruments():
-        instrument.build_begin(name, module, chosen)
+        instrument.build_begin(name, generated, chosen, lowered)
     built: Module | None = None
     try:
         if chosen.kind in LANGUAGES:
-            built = source_module(source_code(module, chosen.kind), chosen)
+            built = source_module(source_code(generated, chosen.kind), chosen)
         else:
-            built = llvm.runtime_module(llvm.codegen(module, chosen))
+            built = llvm.runtime_module(llvm.codegen(generated, chosen))
     finally:
         for instrument in active_instruments():
             instrument.build_end(built)

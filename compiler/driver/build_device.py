@@ -32,7 +32,7 @@ def is_device(target: Target) -> bool:
 def build_for_device(module: IRModule, target: Target, name: str) -> Module:
     """Build functions that launch threads."""
     for instrument in active_instruments():
-        instrument.build_begin(name, module, target)
+        instrument.build_begin(name, module, target, module)
     built: Module | None = None
     try:
         parts = split_for_device(module, target, packed=False)

@@ -33,6 +33,7 @@ from compiler.target.codegen import llvm
 from compiler.target.cpu.host_check import require_host_can_run
 from compiler.target.target import Target
 from compiler.tir.statements.function import PrimFunc
+from compiler.tir.transform.loops.separate_tails import separate_tails
 
 _MAX_CACHED = 512
 
@@ -215,7 +216,7 @@ class KernelCompiler:
     def _for_cpu(self, module: IRModule) -> tuple[IRModule, Target]:
         """Return what LLVM compiles of a kernel, and for what: of a device's the part of the host, unless emulated."""
         if not is_device(self.target):
-            return legalize_narrow_floats(module, rounds_each=True), self.target
+            return separate_tails(legalize_narrow_floats(module, rounds_each=True)), self.target
         host = self.target.host or Target("llvm")
         if self._is_emulated:
             return legalize_narrow_floats(lower_for_emulation(module, self.target), rounds_each=True), host

@@ -117,8 +117,8 @@ class Instrument(PassInstrument):
     def lower_end(self, module: IRModule | None) -> None:
         """Called when ``lower`` ends; without a module if it fails."""
 
-    def build_begin(self, name: str, module: IRModule, target: Target) -> None:
-        """Called when code generation begins."""
+    def build_begin(self, name: str, module: IRModule, target: Target, lowered: IRModule) -> None:
+        """Called when code generation begins, of a module that was made of one that ``lower`` returned."""
 
     def code_generated(self, form: CodeForm, language: str, text: str, milliseconds: float) -> None:
         """Called when code generation has produced a text in the language ``llvm`` or ``gas``."""

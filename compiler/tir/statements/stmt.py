@@ -246,7 +246,8 @@ class For(Stmt):
     """A loop.
 
     The variable takes the values from ``min`` up to, but without, ``min + extent``; annotations are hints for passes,
-    e.g. ``pragma_unroll_explicit``.
+    e.g. ``pragma_unroll_explicit``.  ``is_lanes`` marks a vectorized loop that became a serial one because of what it
+    contains.
 
     Notes
     -----
@@ -256,6 +257,7 @@ class For(Stmt):
 
     children: ClassVar[tuple[str, ...]] = ("min", "extent", "body")
     defines: ClassVar[tuple[str, ...]] = ("loop_var",)
+    labels: ClassVar[tuple[str, ...]] = ("is_lanes",)
 
     loop_var: Var
     min: PrimExpr
@@ -264,6 +266,7 @@ class For(Stmt):
     body: Stmt
     thread_binding: IterVar | None = None
     annotations: Annotations = field(default_factory=dict)
+    is_lanes: bool = False
 
     Serial: ClassVar[ForKind] = ForKind.SERIAL
     Parallel: ClassVar[ForKind] = ForKind.PARALLEL

@@ -85,7 +85,7 @@ class Log(Instrument):
     def __init__(self) -> None:
         self.entries: list[Any] = []
 
-    def build_begin(self, name: str, module: Any, target: Any) -> None:
+    def build_begin(self, name: str, module: Any, target: Any, lowered: Any) -> None:
         self.entries.append((name, module, str(target)))
 
     def build_end(self, built: Any) -> None:

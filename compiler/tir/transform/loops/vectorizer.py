@@ -260,7 +260,8 @@ class Vectorizer(StmtExprMutator):
         for var, (_, scalar) in reversed(self._lets.items()):
             body = LetStmt(var, scalar, body)
         body = substitute(body, {self._var: lane})
-        return For(lane, self._low, convert(lanes_of_count(self._lanes)).astype(lane.dtype), ForKind.SERIAL, body)
+        lanes = convert(lanes_of_count(self._lanes)).astype(lane.dtype)
+        return For(lane, self._low, lanes, ForKind.SERIAL, body, is_lanes=True)
 
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
         self._refuse_predicate(n)
