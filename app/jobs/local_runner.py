@@ -7,6 +7,7 @@ import sys
 
 from app.config import Config, ConfigurationError
 from app.sandbox import NoSandbox, Runner, SandboxError, Shared, UnsafeLocal
+from compiler.target.cuda_tools.tools import toolkits
 
 log = logging.getLogger(__name__)
 HANDLER = "app.recorder.handler:handle"
@@ -30,6 +31,7 @@ def start_local_runner(config: Config) -> Runner:
                 HANDLER,
                 preload=["app.recorder.handler"],
                 pool=config.pool,
+                readable=[str(folder) for folder in toolkits()],
                 shared=Shared(memory_bytes=config.scripts_memory),
             )
         except NoSandbox as error:

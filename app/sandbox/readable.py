@@ -25,7 +25,8 @@ _LOADERS = ("/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1")
 
 def facts() -> dict[str, str]:
     """Return the variables of this process's environment that say what machine programs find."""
-    return {name: os.environ[name] for name in ("STRATA_SIMULATED_MACHINE",) if name in os.environ}
+    names = ("STRATA_SIMULATED_MACHINE", "CUDA_HOME", "CUDA_PATH")
+    return {name: os.environ[name] for name in names if name in os.environ}
 
 
 def executables(program: str) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import re
 import tempfile
 from dataclasses import dataclass
@@ -10,11 +9,11 @@ from pathlib import Path
 
 from compiler.ir.error import BuildError, expected
 from compiler.target.cuda_tools.listings import PROGRAM, CodeLine, ptx_lines, sass_lines
-from compiler.target.cuda_tools.nvrtc import NvrtcError, compile_program
+from compiler.target.cuda_tools.nvrtc import NvrtcError, compile_program, load_nvrtc
 from compiler.target.cuda_tools.occupancy import Occupancy, occupancy
 from compiler.target.cuda_tools.processors import PROCESSORS
 from compiler.target.cuda_tools.resources import KernelResources, parse_resources
-from compiler.target.cuda_tools.tools import find_tool, include_folder, run_limited
+from compiler.target.cuda_tools.tools import NVRTC, find_tool, include_folders, run_limited
 
 __all__ = [
     "DEFAULT_ARCH",
@@ -107,7 +106,7 @@ def _check_arch(operation: str, arch: str) -> None:
 def translate(source: str, arch: str = DEFAULT_ARCH) -> Translation:
     """Compile CUDA C with NVRTC in this process, for sandboxes that cannot start another one."""
     _check_arch("translate", arch)
-    library = ctypes.CDLL(str(find_tool("lib/libnvrtc.so.*")))
+    library = load_nvrtc(find_tool(NVRTC))
     options = [f"--gpu-architecture={arch}", "--ptxas-options=-v", *_options()]
     try:
         made = compile_program(library, source.encode(), PROGRAM.encode(), options)
@@ -124,7 +123,7 @@ def ptx_of(source: str, arch: str = DEFAULT_ARCH) -> str:
 
 
 def _compile_to_ptx(source: str, arch: str, folder: str) -> None:
-    library = find_tool("lib/libnvrtc.so.*")
+    library = find_tool(NVRTC)
     Path(folder, PROGRAM).write_text(source)
     options = [f"--gpu-architecture={arch.replace('sm', 'compute')}", *_options()]
     done = run_limited([_NVRTC, str(library), PROGRAM, "kernel.ptx", *options], folder)
@@ -134,8 +133,7 @@ def _compile_to_ptx(source: str, arch: str, folder: str) -> None:
 
 def _options() -> list[str]:
     """Return the options of NVRTC that do not depend on the architecture."""
-    headers = include_folder()
-    return ["-lineinfo", "-default-device", *([f"--include-path={headers}"] if headers else [])]
+    return ["-lineinfo", "-default-device", *(f"--include-path={headers}" for headers in include_folders())]
 
 
 def _run(command: list[str], folder: str) -> str:

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["NvrtcError", "NvrtcResult", "compile_program"]
+__all__ = ["NvrtcError", "NvrtcResult", "compile_program", "load_nvrtc"]
 
 
 class NvrtcError(Exception):
@@ -26,6 +26,13 @@ class NvrtcResult(NamedTuple):
     ptx: bytes
     cubin: bytes
     log: str
+
+
+def load_nvrtc(library: Path) -> ctypes.CDLL:
+    """Load NVRTC, after the built-ins beside it, which CUDA 13.0 looks for on the system's search path alone."""
+    for builtins in library.parent.glob("libnvrtc-builtins.so.*"):
+        ctypes.CDLL(str(builtins))
+    return ctypes.CDLL(str(library))
 
 
 def compile_program(library: ctypes.CDLL, source: bytes, name: bytes, options: list[str]) -> NvrtcResult:
@@ -55,7 +62,7 @@ def _read(library: ctypes.CDLL, program: ctypes.c_void_p, what: str) -> bytes:
 def _main(library_path: str, source: str, result: str, *options: str) -> None:
     try:
         made = compile_program(
-            ctypes.CDLL(library_path), Path(source).read_bytes(), Path(source).name.encode(), list(options)
+            load_nvrtc(Path(library_path)), Path(source).read_bytes(), Path(source).name.encode(), list(options)
         )
     except NvrtcError as error:
         sys.exit(str(error))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -12,13 +14,18 @@ from pathlib import Path
 from compiler.ir.error import BuildError, UnavailableError
 from compiler.target.cuda_tools.processors import PROCESSORS
 
-__all__ = ["find_tool", "include_folder", "knows", "missing_tools", "run_limited"]
+__all__ = ["NVRTC", "find_tool", "include_folders", "knows", "missing_tools", "run_limited", "toolkits"]
 
+NVRTC = "lib*/libnvrtc.so.*"
+"""The compiler of CUDA C; it alone makes the machine code of a kernel."""
 _PACKAGES = {
     "bin/ptxas": "nvidia-cuda-nvcc",
     "bin/nvdisasm": "nvidia-cuda-nvdisasm",
-    "lib/libnvrtc.so.*": "nvidia-cuda-nvrtc",
+    NVRTC: "nvidia-cuda-nvrtc",
 }
+_TOOLKITS = ("CUDA_HOME", "CUDA_PATH")
+"""Environment variables that name the directory of a CUDA Toolkit."""
+_TOOLKIT = "/usr/local/cuda"
 _INSTALL = "pip install -e '.[cuda]' installs them"
 _SECONDS = 20
 _BYTES = 4 << 30
@@ -27,10 +34,16 @@ _LIMITED = str(Path(__file__).with_name("limited.py"))
 
 @cache
 def _folders() -> tuple[Path, ...]:
-    """Return the directories of NVIDIA's packages, such as ``nvidia/cu13``, the newest first."""
+    """Return the directories of NVIDIA's packages, such as ``nvidia/cu13``, the newest first, then of its Toolkit."""
     spec = importlib.util.find_spec("nvidia")
     places = [] if spec is None or spec.submodule_search_locations is None else spec.submodule_search_locations
-    return tuple(sorted((folder for place in places for folder in Path(place).glob("cu*")), reverse=True))
+    return (*sorted((folder for place in places for folder in Path(place).glob("cu*")), reverse=True), *toolkits())
+
+
+def toolkits() -> list[Path]:
+    """Return the directories of the CUDA Toolkits of this machine."""
+    named = [*filter(None, map(os.environ.get, _TOOLKITS)), _TOOLKIT]
+    return [Path(folder) for folder in dict.fromkeys(named) if Path(folder, "bin").is_dir()]
 
 
 def find_tool(pattern: str) -> Path:
@@ -43,18 +56,19 @@ def find_tool(pattern: str) -> Path:
     )
 
 
-def missing_tools() -> str:
-    """Return installation instructions for missing tools."""
-    missing = []
-    for pattern, package in _PACKAGES.items():
-        if not any(any(folder.glob(pattern)) for folder in _folders()):
-            missing.append(package)
+def missing_tools(*patterns: str) -> str:
+    """Return installation instructions for those of some tools, by default all, that are missing."""
+    missing = [
+        _PACKAGES[pattern]
+        for pattern in patterns or _PACKAGES
+        if not any(any(folder.glob(pattern)) for folder in _folders())
+    ]
     return f"NVIDIA's compilers ({', '.join(missing)}) are not installed; {_INSTALL}" if missing else ""
 
 
-def include_folder() -> Path | None:
-    """Return the directory of CUDA's headers, such as ``cuda_fp16.h``; None if not installed."""
-    return next((folder / "include" for folder in _folders() if (folder / "include" / "cuda_fp16.h").exists()), None)
+def include_folders() -> list[Path]:
+    """Return the directories of CUDA's headers, such as ``cuda_fp16.h``: a package may leave some to another one."""
+    return [headers for folder in _folders() if (headers := folder / "include").is_dir()]
 
 
 def run_limited(command: Sequence[str], folder: str) -> subprocess.CompletedProcess[str]:
@@ -72,7 +86,7 @@ def run_limited(command: Sequence[str], folder: str) -> subprocess.CompletedProc
 def knows(arch: str) -> bool:
     """Return whether the installed CUDA release supports an architecture."""
     processor = PROCESSORS.get(arch)
-    if processor is None or not _folders():
+    if processor is None or missing_tools(NVRTC):
         return False
-    release = int("".join(filter(str.isdigit, _folders()[0].name)) or 0)
-    return processor.last_release is None or release <= processor.last_release
+    release = re.search(r"\.so\.(\d+)", find_tool(NVRTC).name)
+    return processor.last_release is None or release is None or int(release[1]) <= processor.last_release

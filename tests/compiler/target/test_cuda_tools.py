@@ -3,6 +3,8 @@
 import re
 import shutil
 import subprocess
+from importlib import import_module
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,8 +16,15 @@ from compiler.ir.origin import OriginTable, recording
 from compiler.target.cuda_tools import PROCESSORS, compile_cuda, missing_tools, occupancy, report, tools, translate
 from compiler.target.cuda_tools.listings import ptx_lines, sass_lines
 from compiler.target.cuda_tools.resources import KernelResources, parse_resources
-from compiler.target.cuda_tools.tools import include_folder
+from compiler.target.cuda_tools.nvrtc import load_nvrtc
+from compiler.target.cuda_tools.tools import NVRTC, find_tool, include_folders, knows, toolkits
 from tests.compiler.target.test_kernels import bound, staged
+
+
+
+def _headers():
+    return [folder for folder in include_folders() if (folder / "cuda_fp16.h").exists()]
+
 
 needs_tools = pytest.mark.skipif(bool(missing_tools()), reason=missing_tools() or "none")
 
@@ -106,7 +115,7 @@ def test_kernels_are_saved_as_source_ptx_and_machine_code(tmp_path):
 @needs_tools
 def test_what_is_half_as_wide_needs_the_headers():
     source = build(*bound(lambda x: x + x, dtype="float16"), target="cuda").imported_modules[0]
-    if include_folder() is None:
+    if not _headers():
         pytest.skip("cuda_fp16.h is in nvidia-cuda-runtime")
     assert "#include <cuda_fp16.h>" in source.get_source()
     assert "HADD2" in "\n".join(line.text for line in compile_cuda(source.get_source()).sass)
@@ -134,6 +143,45 @@ def test_without_the_tools_it_is_said_what_to_install(monkeypatch):
     assert "nvidia-cuda-nvcc, nvidia-cuda-nvdisasm, nvidia-cuda-nvrtc" in missing_tools()
     with pytest.raises(UnavailableError, match=r"libnvrtc is in nvidia-cuda-nvrtc, which is missing; pip install"):
         compile_cuda("")
+
+
+@pytest.fixture
+def toolkit(tmp_path, monkeypatch):
+    """A CUDA Toolkit's directory, with nothing but NVRTC and headers, where no package of NVIDIA's is installed."""
+    for name in ("bin/nvcc", "include/crt/mma.h", "lib64/libnvrtc.so.12"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    monkeypatch.setenv("CUDA_HOME", str(tmp_path))
+    monkeypatch.setattr(tools, "_TOOLKIT", str(tmp_path / "none"))
+    monkeypatch.setattr(tools.importlib.util, "find_spec", lambda name: None)
+    tools._folders.cache_clear()
+    yield tmp_path
+    tools._folders.cache_clear()
+
+
+def test_the_tools_of_a_toolkit_serve_as_those_of_the_packages(toolkit):
+    assert toolkits() == [toolkit]
+    assert find_tool(NVRTC) == toolkit / "lib64" / "libnvrtc.so.12"
+    assert include_folders() == [toolkit / "include"]
+    assert "nvidia-cuda-nvrtc" not in missing_tools()
+    assert (knows("sm_70"), knows("sm_90"), knows("sm_1")) == (True, True, False)
+
+
+def test_kernels_are_machine_code_where_there_is_nvrtc_alone(toolkit, monkeypatch):
+    """The driver compiles PTX, but LLVM writes none of tensor cores."""
+    makes_modules = import_module("compiler.target.codegen.source.device_module")
+    monkeypatch.setattr(makes_modules, "translate", lambda text, arch: SimpleNamespace(cubin=arch.encode()))
+    kernels = build(*staged(), target="cuda").imported_modules[0]
+    assert kernels.machine_code("sm_90") == b"sm_90"
+
+
+def test_the_built_ins_of_nvrtc_are_loaded_before_it(tmp_path, monkeypatch):
+    """NVRTC 13.0 asks for them by name alone, and does not look beside itself."""
+    (tmp_path / "libnvrtc-builtins.so.13.0").touch()
+    loaded = []
+    monkeypatch.setattr("ctypes.CDLL", loaded.append)
+    load_nvrtc(tmp_path / "libnvrtc.so.13")
+    assert [path.rsplit("/", 1)[1] for path in loaded] == ["libnvrtc-builtins.so.13.0", "libnvrtc.so.13"]
 
 
 def test_a_log_of_ptxas_is_read():
@@ -197,12 +245,12 @@ int main() {
 """
 
 
-@pytest.mark.skipif(include_folder() is None, reason="needs nvidia-cuda-runtime")
+@pytest.mark.skipif(not _headers(), reason="needs nvidia-cuda-runtime")
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs a C++ compiler")
 def test_occupancy_is_that_of_cudas_own_calculator(tmp_path):
     (tmp_path / "reference.cpp").write_text(_REFERENCE)
     program = str(tmp_path / "reference")
-    command = ["g++", f"-I{include_folder()}", str(tmp_path / "reference.cpp"), "-o", program]
+    command = ["g++", *(f"-I{headers}" for headers in include_folders()), str(tmp_path / "reference.cpp"), "-o", program]
     subprocess.run(command, check=True, capture_output=True)
     cases = [
         (arch, threads, registers, shared)

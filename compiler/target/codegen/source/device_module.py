@@ -11,7 +11,7 @@ from compiler.runtime.modules.launches import FunctionLaunches
 from compiler.target.codegen import llvm
 from compiler.target.codegen.source.generate import SourceCode
 from compiler.target.cuda_tools.compile import DEFAULT_ARCH, ptx_of, sass_of, translate
-from compiler.target.cuda_tools.tools import knows, missing_tools
+from compiler.target.cuda_tools.tools import NVRTC, knows, missing_tools
 from compiler.target.target import Target
 
 __all__ = ["FORMATS", "device_module"]
@@ -40,7 +40,7 @@ def device_module(
 
 def _ptx(text: str, target: Target, kernels: IRModule) -> str:
     """Return the PTX of NVRTC, or of LLVM if NVRTC is not installed."""
-    if missing_tools():
+    if missing_tools(NVRTC):
         return _llvm_ptx(kernels, target.arch)
     return ptx_of(text, target.arch or DEFAULT_ARCH)
 
@@ -51,6 +51,6 @@ def _llvm_ptx(kernels: IRModule, arch: str) -> str:
 
 def _machine_code(text: str, kernels: IRModule, arch: str) -> bytes:
     """Return machine code of NVRTC, or PTX of LLVM for the driver to compile if NVRTC is not installed."""
-    if not missing_tools() and knows(arch):
+    if knows(arch):
         return translate(text, arch).cubin
     return _llvm_ptx(kernels, arch).encode() + b"\0"
