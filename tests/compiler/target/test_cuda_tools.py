@@ -15,11 +15,10 @@ from compiler.ir.instrument import Instrument, instrumented
 from compiler.ir.origin import OriginTable, recording
 from compiler.target.cuda_tools import PROCESSORS, compile_cuda, missing_tools, occupancy, report, tools, translate
 from compiler.target.cuda_tools.listings import ptx_lines, sass_lines
-from compiler.target.cuda_tools.resources import KernelResources, parse_resources
 from compiler.target.cuda_tools.nvrtc import load_nvrtc
+from compiler.target.cuda_tools.resources import KernelResources, parse_resources
 from compiler.target.cuda_tools.tools import NVRTC, find_tool, include_folders, knows, toolkits
 from tests.compiler.target.test_kernels import bound, staged
-
 
 
 def _headers():
@@ -250,7 +249,13 @@ int main() {
 def test_occupancy_is_that_of_cudas_own_calculator(tmp_path):
     (tmp_path / "reference.cpp").write_text(_REFERENCE)
     program = str(tmp_path / "reference")
-    command = ["g++", *(f"-I{headers}" for headers in include_folders()), str(tmp_path / "reference.cpp"), "-o", program]
+    command = [
+        "g++",
+        *(f"-I{headers}" for headers in include_folders()),
+        str(tmp_path / "reference.cpp"),
+        "-o",
+        program,
+    ]
     subprocess.run(command, check=True, capture_output=True)
     cases = [
         (arch, threads, registers, shared)
