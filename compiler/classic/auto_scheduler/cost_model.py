@@ -21,20 +21,22 @@ __all__ = ["RandomModel", "XGBModel"]
 
 
 class RandomModel:
-    """Expects nothing: all schedules are as good as others."""
+    """Expects nothing: all schedules are as good as others.  A policy with a seed sets the ``generator`` of scores."""
+
+    generator = random.Random()
 
     def update(self, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
         """Take notice of measurements."""
 
     def predict(self, task: SearchTask, states: Sequence[State]) -> list[float]:
         """Return scores of schedules, the higher the faster."""
-        return [random.random() for _ in states]
+        return [self.generator.random() for _ in states]
 
 
 class XGBModel(RandomModel):
     """Learns from measurements by boosted trees, a model for each workload.
 
-    Scores are random until ``num_warmup_sample`` schedules were measured.
+    Scores are random until ``num_warmup_sample`` schedules were measured; ``seed`` makes them the same each time.
     """
 
     def __init__(
@@ -45,6 +47,8 @@ class XGBModel(RandomModel):
         model_file: str | None = None,
         adaptive_training: bool = False,
     ) -> None:
+        if seed is not None:
+            self.generator = random.Random(seed)
         self._warmup = num_warmup_sample
         self._speeds: dict[str, dict[State, float]] = {}
 

@@ -11,6 +11,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from compiler.autotvm.task.record import append_lines, whole_lines
 from compiler.classic.auto_scheduler.measure import MeasureInput, MeasureResult
 from compiler.classic.auto_scheduler.sketch import State
 from compiler.classic.auto_scheduler.transform_steps import StepState
@@ -116,7 +117,7 @@ class RecordReader:
 
     def __iter__(self) -> Iterator[Record]:
         with self.filename.open(encoding="utf-8") as file:
-            yield from (decode(line) for line in file if line.strip())
+            yield from map(decode, whole_lines(file))
 
 
 def load_records(filename: str | PathLike[str]) -> Iterator[Record]:
@@ -128,8 +129,7 @@ def save_records(
     filename: str | PathLike[str], inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]
 ) -> None:
     """Append records to a file."""
-    with Path(filename).open("a", encoding="utf-8") as file:
-        file.writelines(encode(*record) + "\n" for record in zip(inputs, results, strict=True))
+    append_lines(filename, (encode(*record) for record in zip(inputs, results, strict=True)))
 
 
 def dump_record_to_string(inp: MeasureInput, res: MeasureResult) -> str:
@@ -145,7 +145,7 @@ def load_record_from_string(record: str) -> Record:
 def distill_record_file(in_file: str | PathLike[str], out_file: str | PathLike[str]) -> None:
     """Write the fastest record of each workload and target to a file."""
     best: dict[tuple[str, str], tuple[float, str]] = {}
-    for line in filter(str.strip, Path(in_file).read_text(encoding="utf-8").splitlines(keepends=True)):
+    for line in whole_lines(Path(in_file).read_text(encoding="utf-8").splitlines(keepends=True)):
         inp, res = decode(line)
         key = (inp.task.workload_key, str(inp.task.target))
         if not res.error_no and (key not in best or mean_cost(res) < best[key][0]):

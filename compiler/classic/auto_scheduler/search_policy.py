@@ -31,8 +31,9 @@ class PreloadMeasuredStates:
 
 
 class SketchPolicy:
-    """Searches the schedules of a task's sketch by evolution; a ``seed`` makes the search the same one each time.
+    """Searches the schedules of a task's sketch by evolution.
 
+    A ``seed`` makes the search the same one each time, as far as it does not depend on measured times.
     ``program_cost_model``, a :class:`RandomModel` by default, expects speeds; ``best_cost`` is in seconds.
 
     References
@@ -55,6 +56,8 @@ class SketchPolicy:
         self.best_cost = float("inf")
         self._model = program_cost_model or RandomModel()
         self._random = random.Random(seed)
+        if seed is not None:
+            self._model.generator = self._random
         self._costs: dict[State, float] = {}
         for preload in init_search_callbacks or ():
             records = [r for r in load_records(preload.filename) if r[0].task.workload_key == task.workload_key]

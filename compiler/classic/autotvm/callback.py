@@ -5,10 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from os import PathLike
-from pathlib import Path
 
 from compiler.autotvm.measure import MeasureInput, MeasureResult
-from compiler.autotvm.task.record import encode
+from compiler.autotvm.task.record import append_lines, encode
 from compiler.classic.autotvm.tuner import Tuner, flops
 
 __all__ = ["Monitor", "log_to_file", "progress_bar"]
@@ -22,9 +21,7 @@ def log_to_file(file_out: str | PathLike[str], protocol: str = "json") -> Callba
     """Return a callback that appends records to a file, as ``json``."""
 
     def write(tuner: Tuner, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
-        with Path(file_out).open("a", encoding="utf-8") as file:
-            for inp, res in zip(inputs, results, strict=True):
-                file.write(encode(inp, res, protocol) + "\n")
+        append_lines(file_out, (encode(inp, res, protocol) for inp, res in zip(inputs, results, strict=True)))
 
     return write
 

@@ -9,6 +9,7 @@ from compiler.autotvm.measure import MeasureResult, Runner
 from compiler.autotvm.task.record import encode, load_from_file, measure_str_key, split_workload
 from compiler.autotvm.task.task import FlopCalculationError, compute_flop
 from compiler.classic.alias import install
+from compiler.classic.autotvm.callback import log_to_file
 from compiler.classic.testing.autotvm import DummyRunner, get_sample_records, get_sample_task
 
 install()
@@ -90,3 +91,15 @@ def test_records_of_each_workload(tmp_path):
     rows = list(load_from_file(f"{log}.000.wkl"))
     assert len(rows) == 4
     assert len({measure_str_key(inp) for inp, _ in rows}) == 3
+
+
+def test_a_record_that_was_cut_off_is_left_out_and_the_next_has_a_line_of_its_own(tmp_path):
+    log = tmp_path / "log"
+    records = list(get_sample_records(3))
+    write = log_to_file(log)
+    write(None, *zip(*records[:2], strict=True))
+    log.write_bytes(log.read_bytes()[:-9])
+    write(None, *zip(*records[2:], strict=True))
+    with pytest.warns(UserWarning, match="line 2 of a log was cut off"):
+        read = list(load_from_file(log))
+    assert [inp.config.index for inp, _ in read] == [records[at][0].config.index for at in (0, 2)]

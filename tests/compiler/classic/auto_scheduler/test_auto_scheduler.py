@@ -231,3 +231,33 @@ def test_keys_of_workloads_tell_data_types_apart():
 
     assert str(doubled("int8")) == str(doubled("float32"))
     assert doubled("int8").workload_key() != doubled("float32").workload_key()
+
+
+@pytest.mark.parametrize("model", [auto_scheduler.RandomModel, auto_scheduler.XGBModel])
+def test_a_search_with_a_seed_chooses_the_same_schedules_each_time(model):
+    task = auto_scheduler.SearchTask(func=scheduled_product, args=(64, 64, 64), target="llvm")
+
+    def chosen(seed):
+        policy = auto_scheduler.SketchPolicy(task, model(), seed=seed)
+        return policy.evolutionary_search(policy.sample_initial_population(), 8)
+
+    assert chosen(7) == chosen(7)
+    assert chosen(7) != chosen(8)
+
+
+def test_a_record_that_was_cut_off_is_left_out_and_the_next_has_a_line_of_its_own(tmp_path):
+    log = tmp_path / "records.json"
+    task = auto_scheduler.SearchTask(func=scheduled_product, args=(4, 4, 4), target="llvm")
+    states = [task.compute_dag.sketch.sample(random.Random(seed)) for seed in range(3)]
+    inputs = [auto_scheduler.MeasureInput(task, state) for state in states]
+    results = [auto_scheduler.MeasureResult((0.1,), 0, "", 0.2, 0.3) for _ in states]
+    auto_scheduler.save_records(log, inputs[:2], results[:2])
+    log.write_bytes(log.read_bytes()[:-9])
+    with pytest.warns(UserWarning, match="line 2 of a log was cut off"):
+        assert [inp.state for inp, _ in auto_scheduler.load_records(log)] == states[:1]
+    auto_scheduler.save_records(log, inputs[2:], results[2:])
+    with pytest.warns(UserWarning, match="line 2 of a log was cut off"):
+        assert [inp.state for inp, _ in auto_scheduler.load_records(log)] == [states[0], states[2]]
+    log.write_text("no record\n")
+    with pytest.raises(ArgumentError, match="this line is not a record"):
+        list(auto_scheduler.load_records(log))
