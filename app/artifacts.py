@@ -417,6 +417,9 @@ class Measurement(Struct, frozen=True, kw_only=True):
     """Median, in seconds."""
     spread: float = 0.0
     """Interquartile range, in seconds."""
+    disturbed: bool = False
+    """Whether other programs kept the only thread waiting for more than a tenth of the time; the times are then those
+    of the processor, not the clock."""
     repeats: int = 1
     number: int = 1
     """Calls per repeat."""

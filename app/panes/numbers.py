@@ -90,7 +90,7 @@ def how_measured(measurement: Measurement) -> str:
     """Format the conditions of a measurement; empty for an estimate, whose note has them."""
     if measurement.estimated:
         return ""
-    threads = count(measurement.threads, "thread")
+    threads = count(measurement.threads, "thread") + (", disturbed: processor time" if measurement.disturbed else "")
     if measurement.repeats < 2:
         return f"single run of {count(measurement.number, 'call')}, {threads}"
     where = f" on {measurement.host}" if measurement.host else ""

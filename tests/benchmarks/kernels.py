@@ -2,14 +2,14 @@
 
     python -m tests.benchmarks.kernels [NAME …]
 
-One thread, CPU time, the best of several turns.  Convolutions are compiled as they are written (``NCHW``) and in the
-layout that AlterOpLayout chooses for this machine; every kernel ends in a relu, as it would in a model.
+One thread, processor time where other programs disturb it, the best of several turns.  Convolutions are compiled as
+they are written (``NCHW``) and in the layout that AlterOpLayout chooses for this machine; every kernel ends in a relu,
+as it would in a model.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,8 @@ import compiler as tvm
 from compiler import relay, te
 from compiler.relay.inference import infer_expr
 from compiler.runtime.parallel.threads import set_num_threads
+from compiler.runtime.timing.clock import is_disturbed
+from compiler.runtime.timing.measurement import measure
 from compiler.target.cpu.peak import measure_peak
 from compiler.tir.layout.data_layout import layout
 
@@ -71,8 +73,8 @@ def packed(call: Any) -> Any:
     return again
 
 
-def seconds(call: Any) -> float:
-    """Return the CPU time of one run of a layer and a relu."""
+def seconds(call: Any) -> list[float]:
+    """Return the time of one run of a layer and a relu: of the processor, where other programs disturb it."""
     types = [a.checked_type for a in call.args]
     inputs = [te.placeholder(t.concrete_shape, t.dtype, name=f"x{i}") for i, t in enumerate(types)]
     with tvm.target.Target(TARGET) as target:
@@ -81,17 +83,7 @@ def seconds(call: Any) -> float:
         kernel = tvm.build(call.op.schedule(call.attrs, [relu], target), [*inputs, relu], target=target)
     rng = np.random.default_rng(0)
     args = [tvm.nd.array(rng.standard_normal(t.concrete_shape, "float32")) for t in (*types, call.checked_type)]
-    kernel(*args)
-    started = time.process_time()
-    kernel(*args)
-    calls = max(1, int(2e-3 / max(time.process_time() - started, 1e-6)))
-    best = float("inf")
-    for _ in range(TURNS):
-        started = time.process_time()
-        for _ in range(calls):
-            kernel(*args)
-        best = min(best, (time.process_time() - started) / calls)
-    return best
+    return measure(lambda: kernel(*args), 1, TURNS, 2e-3)[1]
 
 
 def main() -> None:
@@ -108,8 +100,10 @@ def main() -> None:
         infer_expr(call)
         line = f"{name:24}"
         for each in (call, packed(call)):
-            rate = operations / seconds(each) / 1e9 if each is not None else 0
-            line += f"{rate:12.1f}{100 * rate / peak:11.0f}" if rate else ""
+            if each is not None:
+                times = seconds(each)
+                rate = operations / min(times) / 1e9
+                line += f"{rate:12.1f}{100 * rate / peak:11.0f}{' disturbed' if is_disturbed(times) else ''}"
         print(line)
 
 

@@ -26,6 +26,7 @@ from compiler.classic import alias
 from compiler.runtime.arrays.ndarray import array, empty
 from compiler.runtime.modules.native_code import host_cpu
 from compiler.runtime.parallel.threads import set_num_threads
+from compiler.runtime.timing.clock import Duration, disturbed_words, stopwatch
 from compiler.target.cpu.peak import measure_peak
 
 SCRIPT = Path(__file__).parents[2] / "app" / "gallery" / "05_matmul_packed.py"
@@ -46,18 +47,18 @@ def gallery_matmul() -> Any:
         return runpy.run_path(str(SCRIPT))["matmul"]
 
 
-def turn(call: Callable[[], object]) -> float:
-    """Return the seconds of one call, the median of a turn."""
+def turn(call: Callable[[], object]) -> Duration:
+    """Return the time of one call, the median of a turn."""
     time.sleep(PAUSE)
     warm = time.perf_counter() + WARM_UP
     while time.perf_counter() < warm:
         call()
     seconds = []
     for _ in range(CALLS):
-        started = time.perf_counter()
+        elapsed = stopwatch()
         call()
-        seconds.append(time.perf_counter() - started)
-    return statistics.median(seconds)
+        seconds.append(elapsed())
+    return statistics.median_low(seconds)
 
 
 def compare(matmul: Any, threads: int, rounds: int) -> None:
@@ -73,7 +74,8 @@ def compare(matmul: Any, threads: int, rounds: int) -> None:
     numpy, ours = (OPERATIONS / statistics.median(times) / 1e9 for times in zip(*pairs, strict=True))
     low, ratio, high = statistics.quantiles((n / o for n, o in pairs), n=4, method="inclusive")
     peak = measure_peak("float32", threads)
-    print(f"{threads:7} {peak:9.1f} {numpy:9.1f} {ours:9.1f} {ratio:9.3f} {low:9.3f} {high:9.3f}")
+    words = disturbed_words(seconds for pair in pairs for seconds in pair)
+    print(f"{threads:7} {peak:9.1f} {numpy:9.1f} {ours:9.1f} {ratio:9.3f} {low:9.3f} {high:9.3f} {words}")
 
 
 def main() -> None:

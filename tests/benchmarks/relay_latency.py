@@ -2,17 +2,16 @@
 
     python -m tests.benchmarks.relay_latency [MODEL ...] [--rounds N] [--quantized static|operators|dynamic]
 
-The two take turns, and the median of each one's CPU time is printed: with one thread that is the wall time of a free
-core, whatever else the machine does.  Results are compared as well: rtol 1e-3, atol 1e-4; of models that onnxruntime
-has quantised to 8 bits by a twentieth of their range, as roundings differ and add up, and with onnxruntime's layers as
-they stand in the file: fused ones saturate sums of two products at 16 bits on CPUs without VNNI.
+The two take turns, and the median of each one's time is printed: processor time where other programs disturb it.
+Results are compared as well: rtol 1e-3, atol 1e-4; of models that onnxruntime has quantised to 8 bits by a twentieth of
+their range, as roundings differ and add up, and with onnxruntime's layers as they stand in the file: fused ones
+saturate sums of two products at 16 bits on CPUs without VNNI.
 """
 
 from __future__ import annotations
 
 import argparse
 import statistics
-import time
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -30,6 +29,7 @@ from compiler.driver.relay import vm
 from compiler.driver.relay.build import build
 from compiler.ir.transform import PassContext
 from compiler.runtime.parallel.threads import set_num_threads
+from compiler.runtime.timing.clock import Duration, disturbed_words, stopwatch
 from tests import models
 
 TARGET = "llvm -mcpu=native"
@@ -97,16 +97,18 @@ def quantized(model: Any, inputs: dict[str, Any], how: str) -> Any:
         return onnx.load(after)
 
 
-def turns(first: Callable[[], Any], second: Callable[[], Any], rounds: int) -> tuple[float, float]:
-    """Return the median CPU milliseconds of each."""
-    times: tuple[list[float], list[float]] = ([], [])
+def turns(
+    first: Callable[[], Any], second: Callable[[], Any], rounds: int
+) -> tuple[list[Duration], list[Duration]]:
+    """Return the times of each."""
+    times: tuple[list[Duration], list[Duration]] = ([], [])
     for _ in range(rounds):
-        for run, milliseconds in zip((first, second), times, strict=True):
+        for run, taken in zip((first, second), times, strict=True):
             run()  # the caches are this one's again
-            started = time.process_time()
+            elapsed = stopwatch()
             run()
-            milliseconds.append((time.process_time() - started) * 1e3)
-    return statistics.median(times[0]), statistics.median(times[1])
+            taken.append(elapsed())
+    return times
 
 
 def _agree(a: Any, b: Any, is_quantized: bool) -> bool:
@@ -126,9 +128,10 @@ def row(name: str, rounds: int, how: str = "") -> str:
     run()
     expected = theirs(model, inputs, is_optimized=not how)()
     same = all(_agree(a, b, bool(how)) for a, b in zip(results(), expected, strict=True))
-    mine, other = turns(run, reference, rounds)
-    verdict = "same" if same else "OTHER"
-    return f"{name:12}{mine:12.2f}{other:14.2f}{mine / other:8.2f}{flops / mine / 1e6:10.1f}  {verdict}"
+    times = turns(run, reference, rounds)
+    mine, other = (statistics.median(taken) * 1e3 for taken in times)
+    verdict, words = "same" if same else "OTHER", disturbed_words([*times[0], *times[1]])
+    return f"{name:12}{mine:12.2f}{other:14.2f}{mine / other:8.2f}{flops / mine / 1e6:10.1f}  {verdict} {words}"
 
 
 def main() -> None:
@@ -141,7 +144,7 @@ def main() -> None:
     parser.add_argument("--quantized", default="", choices=("static", "operators", "dynamic"))
     given = parser.parse_args()
     set_num_threads(1)
-    print(f"{'CPU ms':12}{'here':>12}{'onnxruntime':>14}{'ratio':>8}{'GFLOP/s':>10}  results")
+    print(f"{'ms':12}{'here':>12}{'onnxruntime':>14}{'ratio':>8}{'GFLOP/s':>10}  results")
     for name in given.models:
         print(row(name, given.rounds, given.quantized), flush=True)
 

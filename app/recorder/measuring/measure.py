@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import statistics
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from compiler.runtime.timing.clock import Duration, is_disturbed, stopwatch
 
 RUNG_SECONDS = 1.0
 """The time limit of a measurement, including the first call; slower kernels are called once."""
@@ -23,13 +24,18 @@ Array = np.ndarray[Any, Any]
 class Timing:
     """Seconds per call, one value per repeat of ``number`` calls."""
 
-    seconds: list[float]
+    seconds: Sequence[float]
     number: int
 
     @property
     def median(self) -> float:
         """The median, in seconds."""
-        return statistics.median(self.seconds)
+        return float(statistics.median(self.seconds))
+
+    @property
+    def is_disturbed(self) -> bool:
+        """Whether other programs kept the thread from running for more than a tenth of the time."""
+        return is_disturbed(self.seconds)
 
     @property
     def spread(self) -> float:
@@ -40,11 +46,17 @@ class Timing:
         return high - low
 
 
-def time_call(call: Callable[[], object]) -> float:
-    """Time one call, in seconds."""
-    started = time.perf_counter()
-    call()
-    return time.perf_counter() - started
+def time_call(call: Callable[[], object]) -> Duration:
+    """Time one call."""
+    return _time(call, 1)
+
+
+def _time(call: Callable[[], object], number: int) -> Duration:
+    """Return the time of one of several calls."""
+    elapsed = stopwatch()
+    for _ in range(number):
+        call()
+    return elapsed().per(number)
 
 
 def time_calls(call: Callable[[], object], first: float | None = None) -> Timing:
@@ -61,13 +73,7 @@ def time_calls(call: Callable[[], object], first: float | None = None) -> Timing
     repeats = min(MAX_REPEATS, int((RUNG_SECONDS - first) / max(first * number, 1e-7)))
     if repeats < 2:
         return Timing([first], 1)
-    seconds = []
-    for _ in range(repeats):
-        started = time.perf_counter()
-        for _ in range(number):
-            call()
-        seconds.append((time.perf_counter() - started) / number)
-    return Timing(seconds, number)
+    return Timing([_time(call, number) for _ in range(repeats)], number)
 
 
 def time_in_turns(
@@ -91,10 +97,7 @@ def time_in_turns(
     seconds: tuple[list[float], list[float]] = ([], [])
     for _ in range(repeats):
         for call, number, into in zip(calls, numbers, seconds, strict=True):
-            started = time.perf_counter()
-            for _ in range(number):
-                call()
-            into.append((time.perf_counter() - started) / number)
+            into.append(_time(call, number))
     return Timing(seconds[0], numbers[0]), Timing(seconds[1], numbers[1])
 
 

@@ -27,6 +27,7 @@ from compiler.ir import dtype as dt
 from compiler.ir.instrument import Instrument, uninstrumented
 from compiler.runtime.arrays.ndarray import NDArray, numpy_dtype
 from compiler.runtime.graph.graph_executor import GraphExecutor
+from compiler.runtime.timing.clock import stopwatch
 from compiler.te.definition.flops import schedule_flops
 from compiler.te.scheduling.schedule import Schedule
 
@@ -158,9 +159,9 @@ class CallPolicy(Instrument):
     def _time_once(self, callee: Callee, name: str, args: Sequence[Any]) -> float:
         watched = nullcontext() if isinstance(callee, GraphExecutor) else self._watched(current_line())
         with uninstrumented(), watched:
-            started = time.perf_counter()
+            elapsed = stopwatch()
             callee.get_function(name)(*args)
-            return time.perf_counter() - started
+            return elapsed()
 
     def measured(self, callee: Callee, name: str, number: int, seconds: list[float]) -> None:
         if self._mode == "run":
@@ -174,6 +175,7 @@ class CallPolicy(Instrument):
             kind="kernel",
             seconds=timing.median,
             spread=timing.spread,
+            disturbed=timing.is_disturbed,
             repeats=len(timing.seconds),
             number=timing.number,
             threads=self._threads,

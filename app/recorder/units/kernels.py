@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 
 import numpy as np
 
+from app.recorder.measuring.measure import time_call
 from app.recorder.recorder import Recorder
 from app.recorder.units.subjects import GraphSubject
 from compiler.driver.build import build
@@ -112,7 +113,5 @@ def _time(thunk: Callable[[], object]) -> float:
     thunk()
     taken = []
     for _ in range(REPEATS):
-        started = time.perf_counter()
-        thunk()
-        taken.append(time.perf_counter() - started)
+        taken.append(time_call(thunk))
     return float(np.median(taken))

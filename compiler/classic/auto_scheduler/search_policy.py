@@ -10,6 +10,7 @@ from compiler.classic.auto_scheduler.cost_model import RandomModel
 from compiler.classic.auto_scheduler.measure import MeasureInput, MeasureResult, TuningOptions, measure
 from compiler.classic.auto_scheduler.record import load_records, mean_cost
 from compiler.classic.auto_scheduler.sketch import State
+from compiler.runtime.timing.clock import is_disturbed
 
 if TYPE_CHECKING:
     from compiler.classic.auto_scheduler.search_task import SearchTask
@@ -85,9 +86,10 @@ class SketchPolicy:
             callback.callback(inputs, results)
         if min(self.verbose, tuning_options.verbose) and inputs:
             failed = sum(bool(res.error_no) for res in results)
+            disturbed = sum(is_disturbed(res.costs) for res in results)
             print(
                 f"{self.task.desc or 'search'}: {len(self._costs)} measured, {failed} of {len(inputs)} failed, "
-                f"best {self.best_cost * 1e3:.4f} ms"
+                f"{f'{disturbed} disturbed, ' if disturbed else ''}best {self.best_cost * 1e3:.4f} ms"
             )
         return len(inputs)
 

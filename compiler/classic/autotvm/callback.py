@@ -9,6 +9,7 @@ from os import PathLike
 from compiler.autotvm.measure import MeasureInput, MeasureResult
 from compiler.autotvm.task.record import append_lines, encode
 from compiler.classic.autotvm.tuner import Tuner, flops
+from compiler.runtime.timing.clock import is_disturbed
 
 __all__ = ["Monitor", "log_to_file", "progress_bar"]
 
@@ -27,18 +28,20 @@ def log_to_file(file_out: str | PathLike[str], protocol: str = "json") -> Callba
 
 
 def progress_bar(total: int, prefix: str = "", si_prefix: str = "G") -> Callback:
-    """Return a callback that prints how far a tuner is, and its best candidate's speed.
+    """Return a callback that prints how far a tuner is, its best candidate's speed, and disturbed measurements.
 
     The unit of the speed has a prefix: none, ``k``, ``M``, ``G`` or ``T``.
     """
     unit = _PREFIXES[si_prefix]
-    done = 0
+    done = disturbed = 0
 
     def show(tuner: Tuner, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
-        nonlocal done
+        nonlocal done, disturbed
         done += len(inputs)
+        disturbed += sum(is_disturbed(c for c in res.costs if isinstance(c, float)) for res in results)
+        words = f" | {disturbed} disturbed" if disturbed else ""
         best = tuner.best_flops / unit
-        sys.stdout.write(f"{prefix} Best: {best:7.2f} {si_prefix}FLOPS | Progress: ({done}/{total})\n")
+        sys.stdout.write(f"{prefix} Best: {best:7.2f} {si_prefix}FLOPS | Progress: ({done}/{total}){words}\n")
 
     return show
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from compiler.ir.instrument import Instrument, active_instruments, first_answer, uninstrumented
+from compiler.runtime.timing.clock import disturbed_words, is_disturbed, stopwatch
 
 if TYPE_CHECKING:
     from compiler.ir.instrument.interface import Callee
@@ -24,9 +25,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkResult:
-    """Times of a measured function."""
+    """Times of a measured function; where its thread was interrupted they are :class:`Duration` of processor time."""
 
     results: Sequence[float]
+
+    @property
+    def is_disturbed(self) -> bool:
+        """Whether the thread waited for a processor for more than a tenth of the time, in most measurements."""
+        return is_disturbed(self.results)
 
     @property
     def mean(self) -> float:
@@ -59,7 +65,8 @@ class BenchmarkResult:
         names = ("mean", "median", "max", "min", "std")
         head = " ".join(f"{name + ' (ms)':^12}" for name in names)
         row = " ".join(f"{getattr(self, name) * 1e3:^12.4f}" for name in names)
-        return f"Execution time summary:\n {head}\n {row}"
+        words = disturbed_words(self.results)
+        return f"Execution time summary:\n {head}\n {row}" + (f"\n {words}" if words else "")
 
 
 def call_instrumented(
@@ -98,12 +105,12 @@ def measure(run: Thunk, number: int, repeat: int, min_seconds: float) -> tuple[i
     results: list[float] = []
     for _ in range(repeat):
         while True:
-            started = time.perf_counter()
+            elapsed_since = stopwatch()
             for _ in range(number):
                 run()
-            elapsed = time.perf_counter() - started
+            elapsed = elapsed_since()
             if elapsed >= min_seconds:
                 break
             number = max(number + 1, math.ceil(number * min(min_seconds / max(elapsed, 1e-9), 10.0) * 1.1))
-        results.append(elapsed / number)
+        results.append(elapsed.per(number))
     return number, results

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from compiler.ir.error import ArgumentError
 from compiler.runtime.numpy_types import NumPyArray
+from compiler.runtime.timing.clock import Duration, time_together
 from compiler.tir.access_trace.cache import CacheLevel
 
 __all__ = ["Bandwidth", "measure_bandwidth"]
@@ -26,7 +26,7 @@ TRIPS = 3
 class Bandwidth:
     """A measured bandwidth, and the bytes that were transferred between the caches and memory."""
 
-    seconds: float
+    seconds: Duration
     bytes: int
 
     @property
@@ -51,19 +51,6 @@ def measure_bandwidth(threads: int = 1, caches: Sequence[CacheLevel] = ()) -> Ba
     return Bandwidth(best, TRIPS * 8 * part * threads)
 
 
-def _copied(pairs: Sequence[tuple[NumPyArray, NumPyArray]]) -> float:
-    """Return the time in seconds that the threads take to copy their arrays."""
-    gate = threading.Barrier(len(pairs) + 1)
-
-    def work(source: NumPyArray, copy: NumPyArray) -> None:
-        gate.wait()
-        np.copyto(copy, source)
-
-    workers = [threading.Thread(target=work, args=pair) for pair in pairs]
-    for worker in workers:
-        worker.start()
-    gate.wait()
-    started = time.perf_counter()
-    for worker in workers:
-        worker.join()
-    return time.perf_counter() - started
+def _copied(pairs: Sequence[tuple[NumPyArray, NumPyArray]]) -> Duration:
+    """Return the time that the threads take to copy their arrays."""
+    return time_together([partial(np.copyto, copy, source) for source, copy in pairs])

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-import time
 from collections.abc import Callable
 from functools import cache
 from typing import TypeAlias
 
 from compiler.runtime.modules.native_code import ObjectCode
+from compiler.runtime.timing.clock import stopwatch
 from compiler.target.codegen.llvm import pipeline
 from compiler.target.target import Target
 
@@ -69,6 +69,6 @@ def measure_frequency() -> float | None:
 
 
 def _timed(run: Run) -> float:
-    started = time.perf_counter()
+    elapsed = stopwatch()
     run(ROUNDS)
-    return time.perf_counter() - started
+    return elapsed()

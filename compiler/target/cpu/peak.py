@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import threading
-import time
 from collections.abc import Callable
 from functools import cache
 from typing import TypeAlias
@@ -13,6 +11,7 @@ from llvmlite import ir
 
 from compiler.ir.error import ArgumentError
 from compiler.runtime.modules.native_code import ObjectCode
+from compiler.runtime.timing.clock import Duration, time_together
 from compiler.target.codegen.llvm import pipeline
 from compiler.target.codegen.llvm.types import I32, I64, POINTER, VOID, constant, register_type
 from compiler.target.target import Target
@@ -69,28 +68,24 @@ def measure_peak(dtype: str = "float32", threads: int = 1) -> float:
         raise ArgumentError(f"measure_peak: dtype must be one of {', '.join(_BITS)}, got {dtype!r}")
     if threads < 1:
         raise ArgumentError(f"measure_peak: threads must be positive, got {threads}")
+    operations, best = fastest_run(dtype, threads)
+    return operations / best / 1e9
+
+
+def fastest_run(dtype: str, threads: int) -> tuple[int, Duration]:
+    """Return the operations of a run of multiply-adds, and the time of the fastest one."""
     _, run, operations = _kernel(dtype)
     rounds = 1 << 16
     elapsed = _timed(run, rounds, 1)
     rounds = max(1 << 16, int(rounds * _SECONDS / max(elapsed, 1e-6)))
-    best = min(_timed(run, rounds, threads) for _ in range(_REPEATS))
-    return operations * rounds * threads / best / 1e9
+    return operations * rounds * threads, min(_timed(run, rounds, threads) for _ in range(_REPEATS))
 
 
-def _timed(run: Run, rounds: int, threads: int) -> float:
-    """Return the time in seconds that the threads take, each running all iterations."""
-    gate = threading.Barrier(threads + 1)
+def _timed(run: Run, rounds: int, threads: int) -> Duration:
+    """Return the time that the threads take, each running all iterations."""
 
     def work() -> None:
         memory = (ctypes.c_char * 4096)()
-        gate.wait()
         run(ctypes.addressof(memory), rounds)
 
-    workers = [threading.Thread(target=work) for _ in range(threads)]
-    for worker in workers:
-        worker.start()
-    gate.wait()
-    started = time.perf_counter()
-    for worker in workers:
-        worker.join()
-    return time.perf_counter() - started
+    return time_together([work] * threads)

@@ -162,6 +162,8 @@ def test_durations_have_three_digits(seconds: float, text: str) -> None:
 def test_a_measurement_says_how_it_was_taken() -> None:
     m = Measurement(name="k", kind="kernel", seconds=0.01, spread=0.001, repeats=20, threads=2)
     assert how_measured(m) == "median of 20, ± 5.0%, 2 threads"
+    busy = Measurement(name="k", kind="kernel", seconds=0.01, spread=0.001, repeats=20, disturbed=True)
+    assert how_measured(busy) == "median of 20, ± 5.0%, 1 thread, disturbed: processor time"
     once = Measurement(name="k", kind="kernel", seconds=0.01, number=3)
     assert how_measured(once) == "single run of 3 calls, 1 thread"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,6 +10,7 @@ import pytest
 from app.recorder.measuring import measure
 from app.recorder.measuring.measure import MAX_REPEATS, RUNG_SECONDS, Timing, compare, time_calls
 from app.recorder.measuring.random_inputs import random_arrays
+from compiler.runtime.timing.clock import Duration
 
 
 def test_rounding_of_another_summation_order_is_accepted() -> None:
@@ -67,6 +68,13 @@ def test_timing_says_how_it_was_taken() -> None:
     assert timing.spread >= 0
 
 
+def test_timing_says_that_it_was_disturbed() -> None:
+    busy, quiet = Duration(3.0, 1.0), Duration(1.0)
+    assert Timing([busy, quiet, busy], 1).is_disturbed
+    assert not Timing([busy, quiet, quiet], 1).is_disturbed
+    assert type(Timing([busy], 1).median) is float, "messages have no other numbers"
+
+
 def test_one_sample_has_no_spread() -> None:
     assert Timing([0.5], 1).spread == 0.0
 
@@ -81,7 +89,7 @@ def test_a_rung_has_a_bounded_time_however_slow_its_kernel(
         nonlocal now
         now += seconds
 
-    monkeypatch.setattr(measure, "time", SimpleNamespace(perf_counter=lambda: now))
+    monkeypatch.setattr(measure, "stopwatch", lambda: partial(lambda began: Duration(now - began), now))
     timing = time_calls(call)
     assert len(timing.seconds) == repeats <= MAX_REPEATS
     assert timing.median == pytest.approx(seconds)
