@@ -6,12 +6,14 @@ instructions, not that of memory.
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -65,6 +67,16 @@ class Throughput:
     cycles: float
     ports: tuple[Port, ...]
     bottleneck: str
+    usages: tuple[tuple[int, str, float], ...] = ()
+    """How many cycles an iteration each instruction keeps a port busy."""
+
+    def busiest(self, instructions: Collection[int]) -> float:
+        """Return the cycles an iteration that some of the instructions take at least: those of their busiest port."""
+        busy: dict[str, float] = {}
+        for at, port, cycles in self.usages:
+            if at in instructions:
+                busy[port] = busy.get(port, 0.0) + cycles
+        return max(busy.values(), default=0.0)
 
 
 class _Usage(msgspec.Struct):
@@ -100,9 +112,9 @@ class _Report(msgspec.Struct):
 
 
 def find_llvm_mca() -> str:
-    """Return the path of ``llvm-mca``."""
-    beside = Path(sys.executable).parent
-    path = shutil.which("llvm-mca", path=str(beside)) or shutil.which("llvm-mca")
+    """Return the path of ``llvm-mca``: beside this Python, in its packages, or on the search path."""
+    own = (Path(sys.executable).parent, Path(sysconfig.get_path("platlib"), "llvm", "bin"))
+    path = shutil.which("llvm-mca", path=os.pathsep.join(map(str, own))) or shutil.which("llvm-mca")
     if path is None:
         raise UnavailableError(INSTALL)
     return path
@@ -185,7 +197,9 @@ def _read(text: str, asked: str) -> Throughput:
     dispatch = region.summary.micro_operations / ITERATIONS / region.summary.width
     bottleneck = _bottleneck(cycles, dispatch, region.summary.width, ports)
     cpu = report.target.cpu
-    return Throughput(cpu, asked or cpu, len(region.instructions), cycles, tuple(ports), bottleneck)
+    names = report.target.resources
+    usages = tuple((u.instruction, f"{u.resource} {names[u.resource]}", u.cycles) for u in region.pressure.usages)
+    return Throughput(cpu, asked or cpu, len(region.instructions), cycles, tuple(ports), bottleneck, usages)
 
 
 def _numbered(match: re.Match[str]) -> str:

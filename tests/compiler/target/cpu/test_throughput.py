@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from compiler.ir.error import BuildError, UnavailableError
@@ -98,6 +100,23 @@ def test_what_is_no_assembly_or_no_processor_is_refused(tool: str) -> None:
         analyse_loop(["this is not an instruction"], TRIPLE, "haswell")
     with pytest.raises(BuildError, match="no model of abacus or a similar x86-64 processor"):
         analyse_loop(["addq $8, %rax"], TRIPLE, "abacus")
+
+
+def test_the_work_alone_takes_as_long_as_its_busiest_port(tool: str) -> None:
+    lines = [f"vfmadd231ps %ymm0, %ymm1, %ymm{register}" for register in range(2, 14)]
+    mixed = analyse_loop([*lines, *["vpermps %ymm0, %ymm1, %ymm15"] * 20], TRIPLE, "haswell")
+    assert mixed.cycles == pytest.approx(20, abs=0.5)  # one port permutes
+    assert mixed.busiest(range(12)) == pytest.approx(6, abs=0.5)
+    assert mixed.busiest(range(12, 32)) == pytest.approx(20, abs=0.5)
+
+
+def test_the_tool_is_found_in_the_packages_of_this_python(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    tool = tmp_path / "llvm" / "bin" / "llvm-mca"
+    tool.parent.mkdir(parents=True)
+    tool.touch(0o755)
+    monkeypatch.setattr(throughput.sysconfig, "get_path", lambda name: str(tmp_path))
+    monkeypatch.setattr(throughput.sys, "executable", str(tmp_path / "python"))
+    assert find_llvm_mca() == str(tool)
 
 
 def test_a_missing_tool_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
