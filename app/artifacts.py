@@ -7,6 +7,7 @@ child, and for the JSON schema of the API description.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from typing import Annotated, Literal, NamedTuple
 
 import msgspec
@@ -119,13 +120,16 @@ class Listing(Struct, frozen=True, kw_only=True):
     """Statistics for the pane's title, e.g. ``{"instructions": 268, "vector bits": 512, "fma": 64, "spills": 0}``."""
     loop_summary: dict[str, int | float | str] = {}
     """Statistics of the hot loop, if only that is shown."""
+    findings: list[Annotated[str, Meta(max_length=200)]] = []
+    """What is wrong with the hot loop for the target, e.g. ``"spills: 8 moves of vectors to and from the stack"``."""
     linked: float = 0.0
     """Fraction of non-blank lines with at least one origin."""
 
 
 def listing_key(listing: Listing) -> str:
     """Return the content hash that is a listing's key; servers verify the keys that children send."""
-    content = [listing.level, listing.name, listing.language, listing.lines, listing.summary, listing.loop_summary]
+    told = [listing.summary, listing.loop_summary, listing.findings]
+    content = [listing.level, listing.name, listing.language, listing.lines, *told]
     return hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:24]
 
 
@@ -136,6 +140,7 @@ def make_listing(
     lines: list[Line],
     summary: dict[str, int | float | str],
     loop_summary: dict[str, int | float | str] | None = None,
+    findings: Sequence[str] = (),
 ) -> Listing:
     """Create a listing with its content hash and the share of linked lines."""
     substantial = [line for line in lines if line.text.strip()]
@@ -148,6 +153,7 @@ def make_listing(
         lines=lines,
         summary=summary,
         loop_summary=loop_summary or {},
+        findings=list(findings),
         linked=round(linked, 4),
     )
     return msgspec.structs.replace(listing, key=listing_key(listing))

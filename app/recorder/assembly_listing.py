@@ -10,6 +10,8 @@ from app.recorder.listings import FinalListing, Place, linked
 from compiler.target.assembly_summary import assembly_summary, is_spill
 from compiler.target.control_flow import control_flow, hot_loop
 from compiler.target.instruction_kinds import architecture_of
+from compiler.target.loop_facts import findings, loop_facts
+from compiler.target.target import Target
 
 _LOC = re.compile(r"^\s*\.loc\s+\d+\s+(\d+)(?:\s+(\d+))?")
 _LABEL = re.compile(r"^([.\w$]+):")
@@ -27,6 +29,7 @@ def from_assembly(
     final: FinalListing | None,
     summary: dict[str, int | float | str],
     filters: Collection[AssemblyFilter] = (),
+    target: Target | None = None,
 ) -> Listing:
     """Create the listing of assembly, with links from its ``.loc`` directives, which are then removed.
 
@@ -40,6 +43,8 @@ def from_assembly(
         Statistics for the title.
     filters : collection of str
         What is shown besides instructions, constants and jump targets, and what is hidden.
+    target : Target, optional
+        What it is for, by which its hot loop is judged.
     """
     lines = list(_lines(_before_debug_sections(text.splitlines()), final, filters))
     loop_summary: dict[str, int | float | str] = {}
@@ -50,7 +55,15 @@ def from_assembly(
         lines = loop or [Line("# nothing loops here: all of it is shown"), *lines]
     if "unspilled" in filters:
         lines = _without_spills(lines, architecture_of(text))
-    return make_listing("asm", name, "gas", lines, summary, loop_summary)
+    return make_listing("asm", name, "gas", lines, summary, loop_summary, _findings(text, target))
+
+
+def _findings(text: str, target: Target | None) -> list[str]:
+    """Return what is wrong with the hot loop of an assembly."""
+    facts = loop_facts(text, target) if target is not None else None
+    if target is None or facts is None:
+        return []
+    return [f"{finding.kind}: {finding.words}" for finding in findings(facts, target)]
 
 
 def _lines(body: list[str], final: FinalListing | None, filters: Collection[AssemblyFilter]) -> Iterator[Line]:

@@ -172,7 +172,7 @@ class Completion:
             if function.final is None:
                 continue
             try:
-                with self._recorder.assembling(function, machine.name):
+                with self._recorder.assembling(function, machine):
                     codegen(function.final, machine.target)
             except TVMError as error:
                 self._note(f"no assembly for {machine.name}: {error}")

@@ -30,6 +30,7 @@ from compiler.ir.printing.text import TextBuilder
 from compiler.ir.transform import PassInfo
 from compiler.runtime.modules.module import Module
 from compiler.runtime.vm import Executable
+from compiler.target.assembly_targets import AssemblyTarget
 from compiler.target.target import Target
 from compiler.te.scheduling.schedule import Schedule
 from compiler.tir.schedule.schedule import Schedule as TIRSchedule
@@ -71,7 +72,7 @@ class Recorder(Instrument):
         self._graph: GraphSubject | None = None
         self._in_graph_build = False
         self._is_explorers_build = False
-        self._machine: str | None = None
+        self._machine: AssemblyTarget | None = None
         self._running: list[_RunningPass] = []
 
     # programs, schedules and lowering
@@ -159,9 +160,10 @@ class Recorder(Instrument):
         if self._function is None:
             return
         if self._machine is None:
-            self._function.codes.append(CodeRecord(form, text, milliseconds))
+            self._function.codes.append(CodeRecord(form, text, milliseconds, target=self._function.target))
         elif form == "assembly":
-            self._function.codes.append(CodeRecord(self._machine, text, milliseconds))
+            machine = self._machine
+            self._function.codes.append(CodeRecord(machine.name, text, milliseconds, target=machine.target))
 
     def source_generated(self, language: str, listing: TextBuilder, milliseconds: float) -> None:
         if self._function is not None and self._machine is None:
@@ -178,7 +180,7 @@ class Recorder(Instrument):
             self._function = None
 
     @contextmanager
-    def assembling(self, function: FunctionSubject, machine: str) -> Iterator[None]:
+    def assembling(self, function: FunctionSubject, machine: AssemblyTarget) -> Iterator[None]:
         """Keep the assembly that is made meanwhile, and nothing else, as that of ``function`` for another machine."""
         self._function, self._machine = function, machine
         try:

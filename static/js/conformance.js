@@ -69,7 +69,7 @@ function draw() {
     element("th", { scope: "row" }, element("button", { type: "button", class: "link open", title: "Show the assembly for it" }, nameOf(row.machine))),
     element("td", {}, `O${row.level}`),
     element("td", { class: "result" }),
-    ...["instructions", "vectors", "fma", "spills"].map((name) => element("td", { "data-fact": name })),
+    ...["instructions", "vectors", "fma", "spills", "findings"].map((name) => element("td", { "data-fact": name })),
     element("td", {}, element("button", { type: "button", class: "icon small remove", "aria-label": `Remove ${nameOf(row.machine)}, O${row.level}` }, "✕")))));
 }
 
@@ -136,7 +136,7 @@ function say(line, words, failed = false) {
   const result = $(".result", line);
   result.replaceChildren(words);
   line.classList.toggle("wrong", failed);
-  for (const cell of $$("[data-fact]", line)) cell.textContent = "";
+  for (const cell of $$("[data-fact]", line)) [cell.textContent, cell.title] = ["", ""];
 }
 
 function show({ machine }, line, answer) {
@@ -149,19 +149,26 @@ function show({ machine }, line, answer) {
     if (where) $(".result", line).append(" at ", where);
     return undefined;
   }
-  const facts = factsOf(answer, machine);
+  const listed = listingsOf(answer, machine);
+  const facts = listed.map(({ summary }) => summary);
   if (!facts.length) return say(line, "no code: no function was built for a CPU", true);
   const sum = (name) => facts.reduce((total, fact) => total + (fact[name] ?? 0), 0);
   const bits = Math.max(...facts.map((fact) => fact["vector bits"] ?? 0));
   say(line, problems.length ? `✓ ${counted(problems.length, "warning")}` : "✓ compiles");
   const shown = { instructions: sum("instructions").toLocaleString("en"), vectors: bits ? `${bits}-bit` : "scalar", fma: sum("fma"), spills: sum("spills") };
   for (const cell of $$("[data-fact]", line)) cell.textContent = shown[cell.dataset.fact];
+  // A narrow column has the kinds only; which loop has how many is said where one points.
+  const found = listed.flatMap(({ name, findings = [] }) => findings.map((words) => `${name}: ${words}`));
+  const kinds = new Set(listed.flatMap(({ findings = [] }) => findings.map((words) => words.split(":")[0])));
+  const last = $('[data-fact="findings"]', line);
+  last.textContent = [...kinds].join(", ");
+  last.title = found.join("\n");
   return undefined;
 }
 
-/** What is known of the assembly of each function: that of this machine comes first, then that of the one asked for. */
-function factsOf({ units = [], listings = {} }, machine) {
+/** The assembly of each function: that of this machine comes first, then that of the one asked for. */
+function listingsOf({ units = [], listings = {} }, machine) {
   const steps = units.map((unit) => (unit.steps ?? []).filter(({ group }) => group === "assembly"));
   const own = steps.map((listed) => (machine === HOST ? listed[0] : listed[1])).filter(Boolean);
-  return own.map(({ listing }) => listings[listing]?.summary).filter(Boolean);
+  return own.map(({ listing }) => listings[listing]).filter((listing) => listing?.summary);
 }

@@ -35,6 +35,12 @@ def test_each_row_says_what_becomes_of_the_script_and_opens_its_assembly(
     page.get_by_role("button", name="cortex-a53 (aarch64)", exact=True).click()
     expect(page.locator("#body-asm")).to_contain_text("fmla")
     expect(page.locator("#facts-asm")).to_contain_text(f"{other} instructions")
+    found = page.locator("#conformance [data-fact=findings]").last
+    expect(found).to_have_text("")
+    write(page, MATMUL.replace("s[C].reorder(i, jo, k, ji)\ns[C].vectorize(ji)\n", ""))
+    page.click("#conformance-compile")
+    expect(found).to_have_text("narrow")
+    expect(found).to_have_attribute("title", "matmul: narrow: it computes with scalars, the target has 128 bits")
     write(page, MATMUL.replace("factor=16", "factor=0"))
     page.click("#conformance-compile")
     expect(results).to_have_text(["✗ ArgumentError at line 12", "✗ ArgumentError at line 12"])

@@ -253,7 +253,7 @@ class FunctionUnits:
                 return from_builder(code.printed, name, {}, "llvm", code.form)
             if code.form in LLVM_STEPS:
                 return from_llvm(code.text, name, final)
-            return from_assembly(code.text, name, final, assembly_summary(code.text), self._filters)
+            return from_assembly(code.text, name, final, assembly_summary(code.text), self._filters, code.target)
 
         listing = self._printing.once(self._codes, code, make)
         return self._printing.keep(listing) if listing is not None else None

@@ -62,6 +62,8 @@ class CodeRecord:
     text: str
     milliseconds: float
     printed: TextBuilder | None = None
+    target: Target | None = None
+    """What an assembly is for."""
 
 
 @dataclass(slots=True)
