@@ -97,9 +97,7 @@ def quantized(model: Any, inputs: dict[str, Any], how: str) -> Any:
         return onnx.load(after)
 
 
-def turns(
-    first: Callable[[], Any], second: Callable[[], Any], rounds: int
-) -> tuple[list[Duration], list[Duration]]:
+def turns(first: Callable[[], Any], second: Callable[[], Any], rounds: int) -> tuple[list[Duration], list[Duration]]:
     """Return the times of each."""
     times: tuple[list[Duration], list[Duration]] = ([], [])
     for _ in range(rounds):

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-PROGRAM = '''
+PROGRAM = """
 import json
 import sys
 from importlib.abc import MetaPathFinder
@@ -74,7 +74,7 @@ print(json.dumps({
         refusal(lambda: tvm.target.Target("llvm").cpu),
     ],
 }))
-'''
+"""
 
 
 @cache

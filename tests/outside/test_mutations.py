@@ -8,7 +8,7 @@ from tests.outside.mutations.mutants import mutated
 from tests.outside.mutations.rooms import ROOMS, Room
 from tests.outside.mutations.survey import Limits, Survey, survey
 
-CODE = '''
+CODE = """
 def positive(n):
     if n <= 0:
         raise ValueError("not positive")
@@ -45,9 +45,9 @@ def is_digit(n) -> bool:
 def spoilt(n):
     if n:
         raise NotImplementedError
-'''
+"""
 
-TESTS = '''
+TESTS = """
 import subprocess, sys
 import pytest
 from limits.code import countdown, half, is_digit, positive, small
@@ -80,7 +80,7 @@ def test_digits():
 
 def test_that_fails_anyway():
     assert half(2) == 2
-'''
+"""
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ from compiler.relay.transform.fuse_ops import FuseOps
 from compiler.relay.transform.infer_type import InferType
 from compiler.relay.transform.layout.alter_op_layout import AlterOpLayout
 from compiler.relay.transform.layout.legalize import Legalize
+from compiler.relay.transform.quantize.byte_products import MultiplyBytes
 from compiler.relay.transform.quantize.qnn import CanonicalizeQnn
 from compiler.relay.transform.quantize.widen_half_precision import WidenHalfPrecision
 from compiler.relay.transform.rewriter import op_name
@@ -52,7 +53,7 @@ def optimization_passes(target: Target) -> list[Pass]:
     1      Legalize (of quantised operators)
     2      FoldConstant
     3      EliminateCommonSubexpr, FoldScaleAxis, CanonicalizeCast,
-           CanonicalizeOps, AlterOpLayout
+           CanonicalizeOps, MultiplyBytes, AlterOpLayout
     4      CombineParallelConv2D, -Dense and -BatchMatmul, FastMath
     =====  =====================================================================
     """
@@ -73,6 +74,7 @@ def optimization_passes(target: Target) -> list[Pass]:
         SimplifyExpr(in_build=True),
         CanonicalizeCast(),
         CanonicalizeOps(),
+        MultiplyBytes(),
         AlterOpLayout(target),
         SimplifyExpr(in_build=True),
         FastMath(),

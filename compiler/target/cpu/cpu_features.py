@@ -1,4 +1,4 @@
-"""Detection of x86 CPU features by compiling with LLVM."""
+"""Detection of CPU features by compiling with LLVM."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cache
 
 from compiler.target.llvm_machine import emitted_for
 
-__all__ = ["converts_halves", "has_sse41", "int16_vector_bits"]
+__all__ = ["byte_product_bits", "converts_halves", "has_sse41", "int16_vector_bits"]
 
 _FLOOR = """
 declare float @llvm.floor.f32(float)
@@ -24,6 +24,16 @@ define void @squares(ptr %a) {
   ret void
 }
 """
+_BYTE_PRODUCTS = """
+define i32 @sum(<{n} x i8> %a, <{n} x i8> %b) {{
+  %x = {first} <{n} x i8> %a to <{n} x i32>
+  %y = {second} <{n} x i8> %b to <{n} x i32>
+  %products = mul <{n} x i32> %x, %y
+  %sum = call i32 @llvm.vector.reduce.add.v{n}i32(<{n} x i32> %products)
+  ret i32 %sum
+}}
+"""
+_WIDENING = {"uint8": "zext", "int8": "sext"}
 _HALF = """
 define half @narrow(float %x) {
   %y = fptrunc float %x to half
@@ -66,3 +76,20 @@ def int16_vector_bits(triple: str, cpu: str, features: str) -> int:
         return 0
     registers = re.findall(r"pmullw\s.*%([xyz])mm", emitted_for(_INT16_SQUARES, triple, cpu, features))
     return max((_REGISTER_BITS[r] for r in registers), default=0)
+
+
+@cache
+def byte_product_bits(triple: str, cpu: str, features: str, first: str, second: str) -> tuple[int, ...]:
+    """Return the widths in bits of the vectors of bytes whose products LLVM adds in fours, the widest first.
+
+    ``first`` and ``second``, ``uint8`` or ``int8``, are the factors' data types.  The instructions are x86's
+    ``vpdpbusd`` (AVX512-VNNI, AVX-VNNI), and ``sdot``, ``udot`` and ``usdot`` on AArch64.
+    """
+    if not triple.startswith(("x86_64", "i686", "aarch64", "arm64")):
+        return ()
+    widening = {"first": _WIDENING[first], "second": _WIDENING[second]}
+    programs = (_BYTE_PRODUCTS.format(n=bits // 8, **widening) for bits in _REGISTER_BITS.values())
+    text = "\n".join(emitted_for(program, triple, cpu, features) for program in programs)
+    if re.search(r"\s(usdot|sdot|udot)\s", text):
+        return (128,)
+    return tuple(sorted({_REGISTER_BITS[r] for r in re.findall(r"vpdpbusd\s.*%([xyz])mm", text)}, reverse=True))

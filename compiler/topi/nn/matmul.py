@@ -20,7 +20,7 @@ from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr.primexpr import IntImm, PrimExpr, Var
 from compiler.te.definition.tensor import Tensor
 from compiler.topi.compute import PanelProduct, compute, computes_by_threads
-from compiler.topi.nn.pair_sums import products_per_step, step_sum
+from compiler.topi.nn.product_sums import products_per_step, step_sum
 from compiler.topi.operands import Extent, Index, constant, dims, is_one
 from compiler.topi.tag import Tag
 
@@ -29,6 +29,8 @@ __all__ = ["batch_matmul", "dense", "dense_pack", "matmul"]
 FEW_ROWS = 32
 """From so many rows on, panels pay."""
 _WIDTH = 16
+_OF_BYTES = 4
+"""Products of bytes that stand side by side."""
 
 Element: TypeAlias = Callable[..., PrimExpr]
 
@@ -105,7 +107,9 @@ class _Product:
         count = -(-columns // width)
         is_cut = columns % width != 0
         products = products_per_step(self.depth, self.dtypes, self.out_dtype)
-        panels = self._packed(columns, count, width, "int16" if products > 1 else self.out_dtype)
+        group = products if products == _OF_BYTES else 1
+        dtype = self.out_dtype if products == 1 else self.dtypes[1] if group > 1 else "int16"
+        panels = self._packed(columns, count, width, dtype, group)
         k = te.reduce_axis((0, self.depth // products), name="k")
 
         def element(*at: Var) -> PrimExpr:
@@ -113,7 +117,8 @@ class _Product:
             own = () if self.is_shared else tuple(o)
 
             def term(r: PrimExpr) -> PrimExpr:
-                return self._wide(self.left(*o, i, r)) * self._wide(panels(*own, j // width, r, j % width))
+                place = (r // group, j % width, r % group) if group > 1 else (r, j % width)
+                return self._wide(self.left(*o, i, r)) * self._wide(panels(*own, j // width, *place))
 
             return te.sum(step_sum(k.var, products, term), axis=k)
 
@@ -125,22 +130,28 @@ class _Product:
         shape = (*self.outer, self.rows, columns)
         return compute(shape, lambda *i: padded(*i), name="product_cut", tag=Tag.ELEMWISE, varargs_names=self.names)
 
-    def _packed(self, columns: int, count: int, width: int, dtype: str) -> Tensor:
-        """Return the columns in panels ``(outer…, panel, k, lane)``, zeros after the last one."""
+    def _packed(self, columns: int, count: int, width: int, dtype: str, group: int) -> Tensor:
+        """Return the columns in panels ``(outer…, panel, k, lane)``, zeros after the last one.
+
+        With a ``group`` of several ``k`` side by side they are ``(outer…, panel, k / group, lane, group)``.
+        """
         common = () if self.is_shared else self.outer
         is_cut = columns % width != 0
 
         def packed(*at: Var) -> PrimExpr:
-            *o, p, k, lane = at
+            *o, p, k, lane = at[: len(common) + 3]
             first: list[Index] = [*[0] * (len(self.outer) - len(o)), *o]
             column = p * width + lane
-            value = self.right(*first, k, column).astype(dtype)
+            value = self.right(*first, k if group == 1 else k * group + at[-1], column).astype(dtype)
             return te.if_then_else(column < columns, value, tir.const(0, value.dtype)) if is_cut else value
 
         # Where columns are neighbours in memory already, they are read where they are.
-        tag = Tag.PANELS if self.is_depth_contiguous or is_cut else Tag.ELEMWISE
-        names = [*[f"b{d}" for d in range(len(common))], "p", "k", "l"]
-        return compute((*common, count, self.depth, width), packed, name="panels", tag=tag, varargs_names=names)
+        tag = Tag.PANELS if self.is_depth_contiguous or is_cut or group > 1 else Tag.ELEMWISE
+        names = [*[f"b{d}" for d in range(len(common))], "p", "k", "l", "s"]
+        shape = (*common, count, self.depth, width)
+        if group > 1:
+            shape = (*common, count, self.depth // group, width, group)
+        return compute(shape, packed, name="panels", tag=tag, varargs_names=names[: len(shape)])
 
 
 def matmul(
@@ -226,27 +237,31 @@ def _vector_product(data: Tensor, weight: Tensor, out_dtype: str) -> Tensor:
 
 
 def dense_pack(data: Tensor, weight: Tensor, bias: Tensor | None = None, out_dtype: str | None = None) -> Tensor:
-    """Return ``data`` times a weight whose columns stand in panels, plus a bias ``(N,)``.
+    """Return ``data``, ``(…, K)``, times a weight whose columns stand in panels, plus a bias ``(N,)``.
 
-    The weight is ``(N / n, K, n)``; with pairs of rows side by side, for narrow integers, ``(N / n, K / 2, n, 2)``.
+    The weight is ``(N / n, K, n)``; with ``g`` rows side by side, for narrow integers, ``(N / n, K / g, n, g)``.
     Products are summed in ``out_dtype``, that of ``data`` by default.
     """
-    depth = dims(data)[1]
-    panels, _, lanes, *pair = dims(weight)
+    *rows, depth = dims(data)
+    panels, _, lanes, *group = dims(weight)
     width = constant(lanes, "dense_pack")
+    size = constant(group[0], "dense_pack") if group else 1
     dtype = out_dtype or data.dtype
     products = products_per_step(depth, (data.dtype, weight.dtype), dtype)
     k = te.reduce_axis((0, depth // products), name="k")
 
-    def element(i: Var, j: Var) -> PrimExpr:
+    def element(*at: Var) -> PrimExpr:
+        *i, j = at
+
         def term(r: PrimExpr) -> PrimExpr:
-            place = (r // 2, j % width, r % 2) if pair else (r, j % width)
-            return data(i, r).astype(dtype) * weight(j // width, *place).astype(dtype)
+            place = (r // size, j % width, r % size) if group else (r, j % width)
+            return data(*i, r).astype(dtype) * weight(j // width, *place).astype(dtype)
 
         return te.sum(step_sum(k.var, products, term), axis=k)
 
-    shape, attrs = (dims(data)[0], panels * width), PanelProduct(width, is_shared=True, is_cut=False)
-    product = compute(shape, element, name="product", tag=Tag.MATMUL_PANELS, attrs=attrs)
+    attrs = PanelProduct(width, is_shared=True, is_cut=False)
+    names = [*[f"b{d}" for d in range(len(rows) - 1)], "i", "j"]
+    product = compute((*rows, panels * width), element, "product", Tag.MATMUL_PANELS, attrs, names)
     return _with_bias(product, bias, dtype)
 
 

@@ -14,7 +14,7 @@ from compiler.relay.operator import call_op
 from compiler.relay.ty import TensorType
 from compiler.target.target import Target
 from compiler.te.definition.tensor import Tensor
-from compiler.topi.nn.pair_sums import has_pair_products
+from compiler.topi.nn.product_sums import has_pair_products
 from compiler.topi.schedules.kit import tile_lanes
 
 _NARROW = 4

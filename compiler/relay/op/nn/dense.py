@@ -13,7 +13,6 @@ from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Constant, Expr
 from compiler.relay.op.common import check_same_extent
-from compiler.relay.op.layout_rules import fixed_layouts
 from compiler.relay.op.nn.dense_alter_op import PANEL, pack_dense
 from compiler.relay.op.type_relations import broadcast_dims, tensor
 from compiler.relay.op_registry import public_function, register
@@ -30,14 +29,15 @@ from compiler.relay.operator import (
 from compiler.relay.ty import Dim, TensorType
 from compiler.target.target import Target
 from compiler.te.definition.tensor import Tensor
-from compiler.tir.layout.data_layout import layout
+from compiler.tir.layout.data_layout import Layout, layout
 from compiler.topi.nn.matmul import batch_matmul as topi_batch_matmul
 from compiler.topi.nn.matmul import dense as topi_dense
 from compiler.topi.nn.matmul import dense_pack as topi_dense_pack
 from compiler.topi.nn.matmul import matmul as topi_matmul
-from compiler.topi.nn.pair_sums import has_pair_products, products_per_step
+from compiler.topi.nn.product_sums import has_pair_products, products_per_step
 from compiler.topi.schedules.x86.matmul import schedule_matmul
 
+_OUTER_AXES = "ABDEFGHIJKLM"
 _UNITS = optional(INT)
 _UNITS_DOC = "Number of output columns, where the weight has no type."
 _DTYPE_DOC = "Data type of the sums and of the result; that of the data if it is empty."
@@ -133,16 +133,24 @@ def _pack_dense(call: Call, types: Sequence[TensorType], target: Target) -> Call
     A single row reads each element of the weight once, in whatever order.
     """
     data, weight = types[:2]
-    rows, units = data.dims[0], weight.dims[0]
-    if target.kind != "llvm" or len(data.dims) != 2 or not isinstance(call.args[1], Constant):
+    if target.kind != "llvm" or not isinstance(call.args[1], Constant) or weight.dims[0] % PANEL:
         return None
     out_dtype = call.attrs.get_str("out_dtype")
-    if products_per_step(data.dims[1], (data.dtype, weight.dtype), out_dtype) > 1:
-        in_pairs = has_pair_products(target)
-        return pack_dense(call.attrs, call.args, out_dtype, in_pairs) if units % PANEL == 0 else None
-    if rows == 1 or units % PANEL or data.dtype != "float32":
+    group = products_per_step(data.dims[-1], (data.dtype, weight.dtype), out_dtype)
+    if group == 1 and (data.dtype != "float32" or all(d == 1 for d in data.dims[:-1])):
         return None
-    return pack_dense(call.attrs, call.args, out_dtype)
+    return pack_dense(call.attrs, call.args, out_dtype, group if group != 2 or has_pair_products(target) else 1)
+
+
+def _dense_layout(
+    attrs: DenseAttrs, new_in: InLayouts | None, old_in: InLayouts, types: Types
+) -> InferCorrectLayoutOutput:
+    return InferCorrectLayoutOutput([_of_rows(types), layout("NC")], [_of_rows(types)], attrs)
+
+
+def _of_rows(types: Types) -> Layout:
+    """Return the layout of data, ``NC`` after a letter for each further axis."""
+    return layout(_OUTER_AXES[: max(len(tensor(types[0], "data").dims) - 2, 0)] + "NC")
 
 
 dense = register(
@@ -159,7 +167,7 @@ dense = register(
     reference=_dense_reference,
     gradient=_dense_gradient,
     alter_layout=_pack_dense,
-    layout=fixed_layouts(("NC", "NC"), ("NC",)),
+    layout=_dense_layout,
 )
 
 
@@ -167,8 +175,8 @@ dense = register(
 
 
 def _pack_relation(types: Types, attrs: DensePackAttrs) -> Type:
-    """``(rows, units)``, of data type ``out_dtype``."""
-    data, weight = tensor(types[0], "data", 2), tensor(types[1], "weight")
+    """``(…, units)``, of data type ``out_dtype``."""
+    data, weight = _at_least(tensor(types[0], "data"), 2, "data"), tensor(types[1], "weight")
     try:
         w = layout(attrs.weight_layout).extents(weight.dims)
     except ArgumentError as exc:
@@ -177,7 +185,7 @@ def _pack_relation(types: Types, attrs: DensePackAttrs) -> Type:
     check_same_extent(data.dims[-1], w[depth], f"the last axis of data and the weight along {depth}")
     if attrs.units is not None:
         check_same_extent(attrs.units, w["N"], "units and the weight along N")
-    return TensorType((data.dims[0], w["N"]), _out_dtype(attrs, data))
+    return TensorType((*data.dims[:-1], w["N"]), _out_dtype(attrs, data))
 
 
 def _pack_compute(attrs: DensePackAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
@@ -194,13 +202,13 @@ def _pack_layout(
     attrs: DensePackAttrs, new_in: InLayouts | None, old_in: InLayouts, types: Types
 ) -> InferCorrectLayoutOutput:
     """The weight stands in the panels that the attributes name."""
-    return InferCorrectLayoutOutput([layout("NC"), layout(attrs.weight_layout)], [layout("NC")], attrs)
+    return InferCorrectLayoutOutput([_of_rows(types), layout(attrs.weight_layout)], [_of_rows(types)], attrs)
 
 
 contrib_dense_pack = register(
     "nn.contrib_dense_pack",
     doc="Multiply rows by a weight whose units are in panels.",
-    inputs={"data": "Rows, ``(rows, in)``.", "weight": "The weight in panels, such as ``(units / 16, in, 16)``."},
+    inputs={"data": "Rows, ``(…, in)``.", "weight": "The weight in panels, such as ``(units / 16, in, 16)``."},
     attrs=DensePackAttrs,
     relation=_pack_relation,
     pattern=OpPattern.OUT_ELEMWISE_FUSABLE,

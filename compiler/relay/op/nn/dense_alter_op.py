@@ -13,20 +13,25 @@ from compiler.relay.operator import call_op
 from compiler.relay.ty import TensorType
 from compiler.te.definition.tensor import Tensor
 
-__all__ = ["PANEL"]
+__all__ = ["PANEL", "pack_dense", "panel_layout"]
 
 PANEL = 16
 """Columns of a weight that stand together."""
 
 
-def pack_dense(attrs: Attrs, inputs: Sequence[RelayExpr], out_dtype: str, in_pairs: bool = False) -> Call:
-    """Return a dense layer that takes its weight in panels; ``in_pairs`` if two inputs of a unit stand side by side."""
+def pack_dense(attrs: Attrs, inputs: Sequence[RelayExpr], out_dtype: str, group: int = 1) -> Call:
+    """Return a dense layer that takes its weight in panels, with ``group`` inputs of a unit side by side."""
     values = {
         "units": attrs["units"],
         "out_dtype": out_dtype,
-        "weight_layout": f"NC{PANEL}n2c" if in_pairs else f"NC{PANEL}n",
+        "weight_layout": panel_layout(group),
     }
     return call_op("nn.contrib_dense_pack", *inputs, **values)
+
+
+def panel_layout(group: int) -> str:
+    """Return the layout of a weight in panels, with ``group`` inputs of a unit side by side."""
+    return f"NC{PANEL}n{group}c" if group > 1 else f"NC{PANEL}n"
 
 
 def _alter_dense_layout(

@@ -21,7 +21,7 @@ from compiler.relay.operator import Array, call_op, op_name
 from compiler.relay.ty import TensorType
 from compiler.target.cpu.cpu_features import has_sse41
 from compiler.target.target import Target
-from compiler.topi.nn.pair_sums import has_pair_products
+from compiler.topi.nn.product_sums import has_pair_products
 
 LegalizeRule = Callable[[Any, Sequence[RelayExpr], Sequence[Type]], RelayExpr | None]
 

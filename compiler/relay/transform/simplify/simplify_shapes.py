@@ -17,6 +17,8 @@ __all__ = ["BUILD_SHAPE_RULES", "SHAPE_RULES"]
 
 _NAMED_RESHAPES = ("contrib_reverse_reshape", "reshape")
 """Those that name the extents of their result."""
+_MANY_ROWS = 32
+"""Rows of a matrix from which on a product is as fast for several such matrices as for one of all rows."""
 
 
 def _source(call: Call, operators: tuple[str, ...]) -> RelayExpr:
@@ -44,6 +46,22 @@ def _undone_reshape(call: Call) -> RelayExpr | None:
 
 def _no_reshape(call: Call) -> RelayExpr | None:
     return call.args[0] if static_type(call) is not None and type_of(call.args[0]) == type_of(call) else None
+
+
+def _reshaped_rows(call: Call) -> RelayExpr | None:
+    """A dense layer takes rows in any number of axes: what computes with its result can be fused with it then."""
+    product, t = inner_call(call, "nn.dense"), static_type(call)
+    if product is None or t is None:
+        return None
+    rows = product.args[0]
+    source = _source(rows, RESHAPES) if isinstance(rows, Call) else rows
+    before = static_type(source)
+    if before is None or source is rows or before.dims[:-1] != t.dims[:-1]:
+        return None
+    *outer, count, _ = before.concrete_shape
+    if prod(outer) > 1 and count < _MANY_ROWS:
+        return None
+    return of_same_type(call, call_op("nn.dense", source, product.args[1], **product.attrs))
 
 
 def _axes(call: Call, rank: int) -> tuple[int, ...]:
@@ -164,6 +182,7 @@ BUILD_SHAPE_RULES: tuple[Rule, ...] = (
     *(Rule(n, f"{n}(reshape(x)) = x, where the shape is that of x", _undone_reshape) for n in RESHAPES),
     # Not for expand_dims, which can be fused into what broadcasts its result.
     *(Rule(n, f"{n}(squeeze(x)) = reshape(x)", _reshape_of(RESHAPES)) for n in RESHAPES[1:]),
+    Rule("reshape", "reshape(dense(reshape(x), w)) = dense(x, w), where rows of x stay such", _reshaped_rows),
     Rule("transpose", "transpose(x) = reshape(x), where only extents of 1 move", _transpose_of_ones),
     Rule("layout_transform", "transform(x) = reshape(x), where only extents of 1 move", _layout_of_ones),
     Rule("broadcast_to", "broadcast_to(x, shape of x) = x", _no_reshape),

@@ -49,6 +49,7 @@ from compiler.ir.op import Op
 from compiler.target.codegen.llvm.indices import Indices
 from compiler.target.codegen.llvm.intrinsics import INTRINSICS
 from compiler.target.codegen.llvm.memory import Memory, flat_index
+from compiler.target.codegen.llvm.selection.byte_products import byte_product
 from compiler.target.codegen.llvm.selection.division import (
     floor_div,
     floor_mask,
@@ -116,9 +117,8 @@ class Expressions(Functor):
     # arithmetic
 
     def visit_Add(self, n: Add) -> ir.Value:
-        pairs = pair_product(self, n) if dt.lanes(n.dtype) > 1 else None
-        if pairs is not None:
-            return pairs
+        if dt.lanes(n.dtype) > 1 and (products := byte_product(self, n) or pair_product(self, n)) is not None:
+            return products
         return self._arithmetic(n, self.state.builder.add, self.state.builder.fadd)
 
     def visit_Sub(self, n: Sub) -> ir.Value:

@@ -7,7 +7,7 @@ from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.te.definition.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.nn.convolution.conv import ConvSpec, group_channel, moved, pad_spatial, window_extent
-from compiler.topi.nn.pair_sums import missing_products, products_per_step, step_sum
+from compiler.topi.nn.product_sums import missing_products, products_per_step, step_sum
 from compiler.topi.operands import Extent, dims
 from compiler.topi.tag import Tag
 

@@ -17,7 +17,7 @@ from compiler.ir.expr.primexpr import IntImm
 from compiler.target.target import Target
 from compiler.te import Schedule, Tensor
 from compiler.topi.compute import RowVectors
-from compiler.topi.nn.pair_sums import NARROW
+from compiler.topi.nn.product_sums import NARROW
 from compiler.topi.schedules.anchor import Group, find_anchor, tiled_group
 from compiler.topi.schedules.choice import choose
 from compiler.topi.schedules.kit import (

@@ -19,6 +19,7 @@ PASSES = [cls for cls in registered_passes() if cls.__module__.startswith(compil
 WITHOUT_TEXT = {
     "ManifestAlloc": "shapes are constants, which texts keep in a table",
     "MergeComposite": "takes patterns, which are objects",
+    "MultiplyBytes": "weights are constants, which texts keep in a table",
     "PlanDevices": "takes a device, which is an object",
 }
 

@@ -8,7 +8,7 @@ all operands.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from llvmlite import ir
 
@@ -21,7 +21,7 @@ from compiler.target.codegen.llvm.types import I16, I32, lane_mask
 from compiler.target.cpu.cpu_features import int16_vector_bits
 from compiler.tir.statements.buffer import BufferLoad
 
-__all__ = ["pair_product"]
+__all__ = ["Factors", "factors", "joined", "pair_product", "row"]
 
 _NARROW = ("int16", "int8", "uint8")
 _INTRINSICS = {
@@ -49,7 +49,7 @@ def pair_product(emitter: Emitter, n: Add) -> ir.Value | None:
     left = _interleaved(emitter, first[0], second[0], part)
     right = _interleaved(emitter, first[1], second[1], part)
     products = [_multiply_add(emitter, left(i), right(i), part) for i in range(0, lanes, part)]
-    value = _joined(emitter, products)
+    value = joined(emitter, products)
     return value if rest is None else emitter.state.builder.add(emitter.visit(rest), value)
 
 
@@ -58,31 +58,31 @@ Factors = tuple[PrimExpr, PrimExpr]
 
 def _terms(n: Add) -> tuple[PrimExpr | None, Factors, Factors] | None:
     """Split a sum into the addend, if any, and the 16-bit factors of the two products."""
-    last = _factors(n.b)
+    last = factors(n.b)
     if last is None:
         return None
-    if (first := _factors(n.a)) is not None:
+    if (first := factors(n.a)) is not None:
         return None, first, last
     if isinstance(n.a, Add):
         for rest, product in ((n.a.a, n.a.b), (n.a.b, n.a.a)):
-            if (first := _factors(product)) is not None:
+            if (first := factors(product)) is not None:
                 return rest, first, last
     return None
 
 
-def _factors(product: PrimExpr) -> Factors | None:
-    """Return the factors of a product before their conversion to 32 bits."""
+def factors(product: PrimExpr, dtypes: Sequence[str] = _NARROW) -> Factors | None:
+    """Return the factors of a product before their conversion to 32 bits, if they are of some data types."""
     if not isinstance(product, Mul):
         return None
-    a, b = _narrow(product.a), _narrow(product.b)
+    a, b = _narrow(product.a, dtypes), _narrow(product.b, dtypes)
     return None if a is None or b is None else (a, b)
 
 
-def _narrow(factor: PrimExpr) -> PrimExpr | None:
+def _narrow(factor: PrimExpr, dtypes: Sequence[str]) -> PrimExpr | None:
     """Return a factor before its conversion to 32 bits; a scalar if it is a broadcast."""
     is_same = isinstance(factor, Broadcast)
     wide = factor.value if isinstance(factor, Broadcast) else factor
-    if not isinstance(wide, Cast) or dt.element(wide.value.dtype) not in _NARROW:
+    if not isinstance(wide, Cast) or dt.element(wide.value.dtype) not in dtypes:
         return None
     if is_same and dt.lanes(wide.dtype) > 1:
         return None
@@ -93,8 +93,9 @@ def _narrow(factor: PrimExpr) -> PrimExpr | None:
 def _interleaved(emitter: Emitter, first: PrimExpr, second: PrimExpr, part: int) -> Callable[[int], ir.Value]:
     """Return what gives the pairs of ``part`` lanes from some lane on."""
     builder = emitter.state.builder
-    if (row := _row_of_pairs(first, second, emitter.state.definitions)) is not None:
-        lanes = emitter.convert(emitter.visit(row), row.dtype, dt.with_lanes("int16", dt.lanes(row.dtype)))
+    load = row((first, second), emitter.state.definitions)
+    if load is not None and dt.lanes(first.dtype) > 1:
+        lanes = emitter.convert(emitter.visit(load), load.dtype, dt.with_lanes("int16", dt.lanes(load.dtype)))
         return lambda start: builder.shuffle_vector(lanes, lanes, lane_mask(list(range(2 * start, 2 * (start + part)))))
     a, b = (
         emitter.convert(emitter.visit(e), e.dtype, dt.with_lanes("int16", dt.lanes(e.dtype))) for e in (first, second)
@@ -114,19 +115,32 @@ def _interleaved(emitter: Emitter, first: PrimExpr, second: PrimExpr, part: int)
     return pairs
 
 
-def _row_of_pairs(first: PrimExpr, second: PrimExpr, definitions: Mapping[Var, PrimExpr]) -> BufferLoad | None:
-    """Return a single load of all pairs if they are contiguous in memory, as in the layout ``OIHW4i8o2i``."""
-    if not (isinstance(first, BufferLoad) and isinstance(second, BufferLoad)) or first.buffer is not second.buffer:
+def row(parts: Sequence[PrimExpr], definitions: Mapping[Var, PrimExpr]) -> BufferLoad | None:
+    """Return one load of what several loads read in turn if it is contiguous in memory, as in ``OIHW4i8o2i``.
+
+    For example ``w[8 * k : … : 4]`` to ``w[8 * k + 3 : … : 4]`` are ``w[8 * k : …]``; ``x[k]`` to ``x[k + 3]`` are
+    ``x[k : k + 4]``.
+    """
+    loads = [e for e in parts if isinstance(e, BufferLoad) and len(e.indices) == 1 and e.predicate is None]
+    buffer = loads[0].buffer if len(loads) == len(parts) else None
+    if buffer is None or dt.is_vector(buffer.dtype) or any(each.buffer is not buffer for each in loads):
         return None
-    if len(first.indices) != 1 or first.predicate is not None or second.predicate is not None:
+    bases = [_base(each.indices[0], len(parts)) for each in loads]
+    first = bases[0]
+    if first is None:
         return None
-    a, b = first.indices[0], second.indices[0]
-    if not (isinstance(a, Ramp) and isinstance(b, Ramp) and is_const_int(a.stride, 2) and is_const_int(b.stride, 2)):
-        return None
-    # Common subexpressions hide how the bases are computed: both may be variables.
-    if not Analyzer().can_prove_equal(substitute(b.base - a.base, definitions), 1):
-        return None
-    return BufferLoad(first.buffer, (Ramp(a.base, const(1, a.base.dtype), 2 * dt.lanes(first.dtype)),))
+    for place, base in enumerate(bases[1:], start=1):
+        # Common subexpressions hide how the bases are computed: both may be variables.
+        if base is None or not Analyzer().can_prove_equal(substitute(base - first, definitions), place):
+            return None
+    return BufferLoad(buffer, (Ramp(first, const(1, first.dtype), len(parts) * dt.lanes(loads[0].dtype)),))
+
+
+def _base(index: PrimExpr, stride: int) -> PrimExpr | None:
+    """Return the first of indices that are ``stride`` apart, or the only one."""
+    if isinstance(index, Ramp):
+        return index.base if is_const_int(index.stride, stride) else None
+    return index if dt.lanes(index.dtype) == 1 else None
 
 
 def _multiply_add(emitter: Emitter, a: ir.Value, b: ir.Value, part: int) -> ir.Value:
@@ -135,7 +149,7 @@ def _multiply_add(emitter: Emitter, a: ir.Value, b: ir.Value, part: int) -> ir.V
     return emitter.state.builder.call(function, [a, b])
 
 
-def _joined(emitter: Emitter, parts: list[ir.Value]) -> ir.Value:
+def joined(emitter: Emitter, parts: list[ir.Value]) -> ir.Value:
     """Concatenate vectors."""
     while len(parts) > 1:
         mask = lane_mask(list(range(2 * parts[0].type.count)))

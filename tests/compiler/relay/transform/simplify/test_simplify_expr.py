@@ -33,6 +33,11 @@ def quadratic(a: float, b: float, c: float, dtype: str = "float32") -> Any:
     return number(a, dtype) * (u * u) + number(b, dtype) * u * v + number(c, dtype) * (v * v)
 
 
+def dense(*shape: int) -> Any:
+    """A dense layer of five units, of the rows of all outer axes."""
+    return relay.nn.dense(relay.reshape(x(*shape), (-1, shape[-1])), relay.var("w", shape=(5, shape[-1])))
+
+
 FIRES: list[tuple[Any, str]] = [
     (quadratic(1, 2, 1), "multiply(add(u, v), add(u, v))"),
     (quadratic(1, 5, 6), "multiply(add(u, multiply(v, 3.0)), add(u, multiply(v, 2.0)))"),
@@ -126,6 +131,8 @@ IN_BUILDS: list[tuple[Any, str]] = [
     (relay.add(relay.const(np.zeros((3, 1), "float32")), x()), "x"),
     (relay.subtract(x(), relay.const(np.zeros(4, "float32"))), "x"),
     (relay.divide(x(), relay.const(np.ones(4, "float32"))), "x"),
+    (relay.reshape(dense(1, 6, 4), (1, 6, 5)), "nn.dense(x, w)"),
+    (relay.reshape(dense(2, 40, 4), (2, 40, 5)), "nn.dense(x, w)"),
     (relay.transpose(x(1, 3, 4), (1, 0, 2)), "reshape(x)"),
     (relay.layout_transform(x(1, 8, 1, 1), "NCHW", "NHWC"), "reshape(x)"),
     (relay.broadcast_to(x(), (2, 3, 4)), "x"),

@@ -1,8 +1,8 @@
-"""Sums of products of narrow integers, two products per step.
+"""Sums of products of narrow integers, two or four products per step.
 
-CPUs multiply 16-bit integers in pairs and add both products to a sum of 32 bits in one instruction or two, such as
-x86's ``pmaddwd`` and ``vpdpwssd``.  A definition that adds two products in each step of its reduction lets code
-generation use them.
+CPUs multiply 16-bit integers in pairs, or bytes in fours, and add the products to a sum of 32 bits in one instruction
+or two, such as x86's ``pmaddwd``, ``vpdpwssd`` and ``vpdpbusd``, and AArch64's ``sdot``.  A definition that adds as
+many products in each step of its reduction lets code generation use them.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from compiler.ir.expr.primexpr import PrimExpr
-from compiler.target.cpu.cpu_features import int16_vector_bits
+from compiler.target.cpu.cpu_features import byte_product_bits, int16_vector_bits
 from compiler.target.target import Target
 from compiler.topi.compute import computes_by_threads
 from compiler.topi.operands import Extent
 
-__all__ = ["NARROW", "has_pair_products", "missing_products", "products_per_step", "step_sum"]
+__all__ = ["NARROW", "has_byte_products", "has_pair_products", "missing_products", "products_per_step", "step_sum"]
 
 NARROW = ("int16", "int8", "uint8")
 """Data types whose values int16 holds."""
@@ -26,13 +26,22 @@ def has_pair_products(target: Target) -> bool:
     return target.kind == "llvm" and int16_vector_bits(target.triple, target.cpu, target.llvm_features) > 0
 
 
+def has_byte_products(target: Target | None, first: str, second: str) -> bool:
+    """Return whether a target multiplies bytes of these data types, in this order or the other, in fours."""
+    if target is None or target.kind != "llvm" or not {first, second} <= {"int8", "uint8"}:
+        return False
+    return bool(byte_product_bits(target.triple, target.cpu, target.llvm_features, *sorted((first, second))[::-1]))
+
+
 def products_per_step(extent: Extent, dtypes: Sequence[str], out_dtype: str) -> int:
     """Return how many of the ``extent`` products of a sum each step of it adds.
 
-    They are 2 for an even number of products of narrow integers that are summed in 32 bits on a CPU, else 1.
+    On a CPU they are 4 for products of bytes that the current target multiplies in fours, and 2 for other narrow
+    integers, if they are summed in 32 bits and the extent is a multiple; else 1.
     """
-    is_even = isinstance(extent, int) and extent % 2 == 0
-    return 2 if is_even and _come_in_pairs(dtypes, out_dtype) else 1
+    if not isinstance(extent, int) or extent % 2 or not _come_in_pairs(dtypes, out_dtype):
+        return 1
+    return 4 if extent % 4 == 0 and has_byte_products(Target.current(), *dtypes) else 2
 
 
 def missing_products(extent: Extent, dtypes: Sequence[str], out_dtype: str) -> int:

@@ -1,0 +1,94 @@
+"""Dense layers of bytes: bit for bit what 64-bit integers say, by the instruction that each CPU has for them."""
+
+from __future__ import annotations
+
+import random
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import compiler as tvm
+from compiler import relay
+from compiler.classic.contrib import graph_executor
+from tests.machines import require
+
+CPUS = ("cascadelake", "sapphirerapids", "alderlake", "skylake-avx512", "haswell", "x86-64")
+ARM = "llvm -mtriple=aarch64-unknown-linux-gnu -mcpu="
+Array = NDArray[Any]
+
+
+def _layer(rows: tuple[int, ...], weight: Array, dtype: str, zero: int | None, wide: str) -> tvm.IRModule:
+    """Return a dense layer of bytes; their zero point is an input if it is None, and none at all if ``wide`` is empty.
+
+    Three axes are reshaped to a matrix, and back after the product.
+    """
+    x, z = relay.var("x", shape=rows, dtype=dtype), relay.var("z", shape=(), dtype=dtype)
+    data = x
+    if wide:
+        point = relay.cast(z, wide) if zero is None else relay.const(zero, wide)
+        data = relay.subtract(relay.cast(x, wide), point)
+    if len(rows) > 2:
+        data = relay.reshape(data, (-1, rows[-1]))
+    out = relay.nn.dense(data, relay.const(weight.astype(wide or "int8")), out_dtype="int32")
+    if len(rows) > 2:
+        out = relay.reshape(out, (*rows[:-1], weight.shape[0]))
+    inputs = [x, z] if wide and zero is None else [x]
+    return tvm.IRModule.from_expr(relay.Function(inputs, relay.multiply(out, relay.const(3, "int32"))))
+
+
+def _built(mod: tvm.IRModule, target: str) -> Any:
+    with tvm.transform.PassContext(opt_level=3):
+        return relay.build(mod, target)
+
+
+@pytest.mark.parametrize("seed", range(18))
+def test_dense_layers_of_bytes_are_exact(seed: int) -> None:
+    draw, rng = random.Random(seed), np.random.default_rng(seed)
+    cpu = CPUS[seed % len(CPUS)]
+    require(f"llvm -mcpu={cpu}")
+    units, depth = draw.randint(1, 70), draw.randint(1, 90)
+    rows = draw.choice([(draw.randint(1, 40), depth), (1, draw.randint(1, 40), depth), (3, 33, depth)])
+    dtype, wide = draw.choice(["uint8", "int8"]), draw.choice(["int16", "int32", "int16", ""])
+    info = np.iinfo(dtype)
+    zero = None if draw.random() < 0.4 else draw.choice([0, info.min, info.max, draw.randint(info.min, info.max)])
+    weight = rng.choice([-128, 127], (units, depth)) if seed % 3 == 0 else rng.integers(-128, 128, (units, depth))
+    lib = _built(_layer(rows, weight, dtype, zero, wide), f"llvm -mcpu={cpu}")
+    run = graph_executor.GraphModule(lib["default"](tvm.cpu(0)))
+    for values in (rng.integers(info.min, info.max + 1, rows), rng.choice([info.min, info.max], rows)):
+        point = 0 if not wide else draw.randint(info.min, info.max) if zero is None else zero
+        inputs: dict[str, Array] = {"x": values.astype(dtype)}
+        if wide and zero is None:
+            inputs["z"] = np.asarray(point, dtype)
+        run.run(**inputs)
+        expected = 3 * ((values.astype("int64") - point) @ weight.astype("int64").T)
+        np.testing.assert_array_equal(run.get_output(0).numpy(), expected)
+
+
+@pytest.mark.parametrize(
+    ("target", "instruction"),
+    [
+        *((f"llvm -mcpu={cpu}", "vpdpbusd") for cpu in ("cascadelake", "icelake-server", "znver4", "alderlake")),
+        *((f"llvm -mcpu={cpu}", "vpmaddwd") for cpu in ("skylake-avx512", "haswell")),
+        *((f"{ARM}{cpu}", "usdot" if cpu == "neoverse-v1" else "sdot") for cpu in ("neoverse-n1", "neoverse-v1")),
+    ],
+)
+def test_instruction_of_each_cpu(target: str, instruction: str) -> None:
+    mod = _layer((16, 64), np.ones((50, 64), "int8"), "uint8", 3, "int16")
+    assembly = _built(mod, target).get_lib().get_source("asm")
+    assert re.search(rf"\s{instruction}\s", assembly)
+    assert "vpinsrb" not in assembly
+
+
+def test_weights_that_are_no_bytes_are_multiplied_in_pairs() -> None:
+    weight = np.full((16, 8), 200)
+    lib = _built(_layer((4, 8), weight, "uint8", 3, "int16"), "llvm -mcpu=cascadelake")
+    assert "vpdpbusd" not in lib.get_lib().get_source("asm")
+
+
+@pytest.mark.parametrize("zero", [300, -129])
+def test_zero_points_that_are_no_bytes_stay(zero: int) -> None:
+    lib = _built(_layer((4, 8), np.ones((16, 8)), "uint8", zero, "int16"), "llvm -mcpu=cascadelake")
+    assert "vpdpbusd" not in lib.get_lib().get_source("asm")
