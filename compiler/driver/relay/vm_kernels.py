@@ -6,7 +6,8 @@ come again get machine code of their own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -27,12 +28,13 @@ from compiler.relay.function import Function
 from compiler.relay.inference import infer_module
 from compiler.relay.operator import operator_of
 from compiler.relay.ty import TensorType, TupleType, tensor_types
-from compiler.runtime.arrays.ndarray import ArrayType, NDArray, array, name_to_numpy
+from compiler.runtime.arrays.ndarray import ArrayType, NDArray, copied, name_to_numpy
 from compiler.runtime.modules.module import Module
 from compiler.runtime.modules.packed_func import register_func
 from compiler.runtime.modules.reference_call import Arrays
 from compiler.runtime.vm import Kernel
 from compiler.runtime.vm.instructions import RESHAPE_TENSOR
+from compiler.runtime.vm.plans import MachineCode
 from compiler.runtime.vm.values import ADT, Value
 from compiler.target.target import Target
 
@@ -87,7 +89,8 @@ def _only_reshapes(function: Function) -> bool:
 class _StaticKernel:
     def __init__(self, lib: Module, name: str, constants: list[NDArray], function: Function) -> None:
         self._name = name
-        self._call = lib.get_function(name).direct_call()
+        self._function = lib.get_function(name)
+        self._call = self._function.direct_call()
         self._constants = constants
         self._group = function
         self._result = function.body.checked_type
@@ -96,14 +99,14 @@ class _StaticKernel:
 
     def __call__(self, args: Sequence[Value]) -> Value:
         outputs = [array_type.empty() for array_type in self._types]
-        inputs: list[NDArray] = []
-        for arg in args:
-            if isinstance(arg, NDArray):
-                inputs.append(arg)
-            else:
-                inputs += _arrays(arg)
-        self._call([*inputs, *self._constants, *outputs])
+        self._call([*_inputs(args), *self._constants, *outputs])
         return outputs[0] if self._is_single else arranged(self._result, iter(outputs))
+
+    def machine_code(self, args: Sequence[Value]) -> MachineCode | None:
+        """Return what is called; None if arguments do not fit, or more is to be done."""
+        outputs = [array_type.empty() for array_type in self._types]
+        fits = self._function.takes_directly([*_inputs(args), *self._constants, *outputs])
+        return MachineCode(self._function, self._constants) if fits else None
 
     @property
     def hash(self) -> str:
@@ -144,6 +147,11 @@ class _DynamicKernel:
                 self._seen.add(forms)
         return kernel(args)
 
+    def machine_code(self, args: Sequence[Value]) -> MachineCode | None:
+        """Return what is called; None if these shapes have no machine code, or none yet."""
+        kernel = self._compiled.get(tuple([_form(a) for a in args]))
+        return kernel.machine_code(args) if isinstance(kernel, _StaticKernel) else None
+
     def _specialised(self, types: Sequence[Any]) -> Kernel:
         """Return machine code for arguments of these types; NumPy where even they do not tell the result's shape."""
         with uninstrumented():
@@ -155,11 +163,14 @@ class _DynamicKernel:
             lib = KernelModule([named], self._target)
             return static_kernel(lib, named.name, named.kernel.lowered.constants, function)
 
+    @cached_property
+    def _references(self) -> list[tuple[RelayExpr, Callable[[Mapping[RelayExpr, Any]], object]]]:
+        return [(expr, _reference(expr)) for expr in self._order if expr not in self._function.params]
+
     def _by_numpy(self, args: Sequence[Value]) -> Value:
         values: dict[RelayExpr, object] = {p: _numpy(a) for p, a in zip(self._function.params, args, strict=True)}
-        for expr in self._order:
-            if expr not in values:
-                values[expr] = _reference(expr, values)
+        for expr, compute in self._references:
+            values[expr] = compute(values)
         return _machine(values[self._function.body])
 
     @property
@@ -207,31 +218,49 @@ def _type_of(value: Value) -> Type:
     return TensorType(array.shape, array.dtype)
 
 
-def _reference(expr: RelayExpr, values: Mapping[RelayExpr, Any]) -> object:
+def _reference(expr: RelayExpr) -> Callable[[Mapping[RelayExpr, Any]], object]:
+    """Return what computes an expression from the values of its operands."""
     match expr:
         case Call():
-            op = operator_of(expr)
-            if op.reference is None:
-                raise ArgumentError(f"{op.name}: this operator can be neither compiled nor computed by NumPy")
-            args = [values[a] for a in expr.args]
-            name_to_numpy(expr.attrs.values())
-            try:
-                return op.reference(expr.attrs, *args)
-            except ValueError as exc:  # shapes that only the values know do not fit each other
-                raise ArgumentError(f"vm: {op.name}: {exc}") from exc
+            return _reference_call(expr)
         case Constant():
-            return expr.value
+            return lambda values: expr.value
         case Tuple():
-            return tuple(values[f] for f in expr.fields)
+            return lambda values: tuple([values[f] for f in expr.fields])
         case TupleGetItem():
-            return values[expr.tuple_value][expr.index]
+            return lambda values: values[expr.tuple_value][expr.index]
         case _:
             raise ArgumentError(f"vm: a kernel is made of operators and tuples, got {type(expr).__name__}")
+
+
+def _reference_call(call: Call) -> Callable[[Mapping[RelayExpr, Any]], object]:
+    op, attrs, args = operator_of(call), call.attrs, call.args
+
+    def compute(values: Mapping[RelayExpr, Any]) -> object:
+        if op.reference is None:
+            raise ArgumentError(f"{op.name}: this operator can be neither compiled nor computed by NumPy")
+        try:
+            return op.reference(attrs, *[values[a] for a in args])
+        except ValueError as exc:  # shapes that only the values know do not fit each other
+            raise ArgumentError(f"vm: {op.name}: {exc}") from exc
+
+    name_to_numpy(attrs.values())
+    return compute
 
 
 def _array(value: Value) -> NDArray:
     assert isinstance(value, NDArray), "kernels compute with arrays and tuples of arrays"
     return value
+
+
+def _inputs(args: Sequence[Value]) -> list[NDArray]:
+    inputs: list[NDArray] = []
+    for arg in args:
+        if isinstance(arg, NDArray):
+            inputs.append(arg)
+        else:
+            inputs += _arrays(arg)
+    return inputs
 
 
 def _arrays(value: Value) -> list[NDArray]:
@@ -252,4 +281,4 @@ def _numpy(value: Value) -> Arrays:
 def _machine(value: object) -> Value:
     if isinstance(value, (tuple, list)):
         return ADT(0, [_machine(part) for part in value])
-    return array(np.asarray(value))
+    return copied(np.asarray(value))

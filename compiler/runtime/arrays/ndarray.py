@@ -77,7 +77,7 @@ def aligned_empty(shape: tuple[int, ...], dtype: str) -> NumPyArray:
 def _aligned_memory(size: int) -> tuple[NumPyArray, int, int]:
     """Return memory, and the place and address in it at which ``size`` aligned bytes begin."""
     memory = np.empty(size + ALIGNMENT, np.uint8)
-    address = memory.__array_interface__["data"][0]
+    address = ctypes.addressof(ctypes.c_char.from_buffer(memory.data))  # a quarter of the time of __array_interface__
     start = -address % ALIGNMENT
     return memory, start, address + start
 
@@ -290,6 +290,17 @@ class ArrayType:
         made._memory = np.ndarray(self._memory_shape, self._element, memory, start)
         made.shape, made.dtype, made.device, made.address = self._shape, self._dtype, self._device, address
         return made
+
+
+def copied(values: NumPyArray) -> NDArray:
+    """Return a new array with the elements of one of scalars, as :func:`array` does, in less time."""
+    room = -(-max(values.nbytes, 1) // ALIGNMENT) * ALIGNMENT
+    memory, start, address = _aligned_memory(room) if room > _PIECE else _slab.cut(room)
+    made = NDArray.__new__(NDArray)
+    made._memory = np.ndarray(values.shape, values.dtype, memory, start)
+    made._memory[...] = values
+    made.shape, made.dtype, made.device, made.address = values.shape, tvm_dtype(values.dtype), cpu(), address
+    return made
 
 
 @renamed_parameter("ctx", "device")

@@ -61,7 +61,7 @@ class Function:
             else:
                 status = entry(*values)
             if status:
-                raise self._failure(status)
+                raise self.failure(status)
             return None if result is None else result.value()
 
         return run
@@ -76,6 +76,25 @@ class Function:
         if expected is None or self.signature.returns or self._module.imported_functions():
             return self._checked_call
         return partial(self._run_directly, expected)
+
+    def takes_directly(self, arrays: Sequence[NDArray]) -> bool:
+        """Return whether :attr:`entry` may be called with the addresses of arrays, and the number of threads if any."""
+        expected = self._binder.static_arrays()
+        return (
+            expected is not None
+            and not self.signature.returns
+            and not self._module.imported_functions()
+            and len(arrays) == len(expected)
+            and all(
+                a.shape == shape and a.dtype == dtype and not a.address & unaligned
+                for a, (shape, dtype, unaligned) in zip(arrays, expected, strict=True)
+            )
+        )
+
+    @property
+    def entry(self) -> Callable[..., int]:
+        """The machine code; it returns 0, or the number of a failure."""
+        return self._native()
 
     def _checked_call(self, arrays: Sequence[NDArray]) -> None:
         self.prepare(tuple(arrays))()
@@ -93,13 +112,13 @@ class Function:
             values.append(num_threads())
         status = (self._entry or self._native())(*values)
         if status:
-            raise self._failure(status)
+            raise self.failure(status)
 
     def device_seconds(self, args: tuple[object, ...], number: int, repeat: int) -> list[float] | None:
         """Measure seconds per call by the clock of the device; None on the CPU, which the host's clock measures."""
         return None
 
-    def _failure(self, status: int) -> BaseException:
+    def failure(self, status: int) -> BaseException:
         """Return the exception of a Python callback, or of a failed assertion."""
         return take_failure() or TVMError(f"{self.name}: {self.signature.messages[status - 1]}")
 

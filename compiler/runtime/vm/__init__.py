@@ -21,6 +21,7 @@ from compiler.runtime.timing.measurement import BenchmarkResult, benchmark, call
 from compiler.runtime.timing.time_evaluator import Timed
 from compiler.runtime.vm.executable import Executable, Kernel
 from compiler.runtime.vm.instructions import Frame, VMFunction
+from compiler.runtime.vm.plans import Stretch, stretches
 from compiler.runtime.vm.values import ADT, Closure, Value
 
 __all__ = ["ADT", "Closure", "Executable", "Kernel", "VMFunction", "VirtualMachine"]
@@ -35,7 +36,8 @@ Argument = ArrayLike | ADT | Closure
 class VirtualMachine(Timed):
     """Runs an executable, or a module that holds one, as ``relay.vm.compile`` returns it.
 
-    Memory is not planned: ``memory_cfg`` (``naive`` or ``pooled``, for all devices or for each) changes nothing.
+    Kernels for shapes that come again are called one behind the other, with memory that was allocated before.
+    ``memory_cfg`` (``naive`` or ``pooled``, for all devices or for each) changes nothing.
     """
 
     NAIVE_ALLOCATOR = 1
@@ -56,6 +58,7 @@ class VirtualMachine(Timed):
         self._result: Value | None = None
         self._inputs: dict[str, dict[int, Value]] = {}
         self._outputs: list[Any] = []
+        self._prepared: dict[int, tuple[VMFunction, list[Stretch | None]]] = {}
 
     # calls from outside
 
@@ -216,14 +219,23 @@ class VirtualMachine(Timed):
         try:
             while frames:
                 frame = frames[-1]
-                instructions = frame.function.instructions
+                instructions, prepared = frame.function.instructions, self._stretches(frame.function)
                 while frames and frames[-1] is frame:
+                    stretch = prepared[frame.at]
+                    if stretch is not None and stretch.run(self, frame):
+                        continue
                     instruction = instructions[frame.at]
                     frame.at += 1
                     instruction.execute(self, frame)
         finally:
             self._frames = outer
         return self._result
+
+    def _stretches(self, function: VMFunction) -> list[Stretch | None]:
+        found = self._prepared.get(id(function))
+        if found is None:
+            found = self._prepared[id(function)] = function, stretches(function)
+        return found[1]
 
     def enter(self, function: int, args: tuple[Value, ...], target: int, last: bool = False) -> None:
         """Begin a call, whose result is for the caller's register ``target``.

@@ -6,7 +6,7 @@ A frame's ``at`` is already the next instruction when one is executed; jumps cha
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from compiler.ir.error import TVMError
 from compiler.runtime.arrays.ndarray import NDArray
@@ -44,9 +44,16 @@ class Frame:
 
 @dataclass(slots=True)
 class Instruction:
-    """Base of instructions; ``target`` is the register of the result."""
+    """Base of instructions: ``target`` is the register of the result, ``reads`` names the fields with other ones."""
+
+    reads: ClassVar[tuple[str, ...]] = ()
 
     target: int
+
+    def registers_read(self) -> list[int]:
+        """Return the registers that the instruction reads."""
+        values = [getattr(self, name) for name in self.reads]
+        return [register for value in values for register in (value if isinstance(value, tuple) else (value,))]
 
     def execute(self, machine: VirtualMachine, frame: Frame) -> None:
         """Do what the instruction is for."""
@@ -67,6 +74,7 @@ class LoadConstant(Instruction):
 class Move(Instruction):
     """Another register's value."""
 
+    reads: ClassVar[tuple[str, ...]] = ("source",)
     source: int
 
     def execute(self, machine: VirtualMachine, frame: Frame) -> None:
@@ -77,6 +85,7 @@ class Move(Instruction):
 class ReshapeTensor(Instruction):
     """A tensor in another shape, which shares its elements."""
 
+    reads: ClassVar[tuple[str, ...]] = ("source",)
     source: int
     shape: tuple[int, ...]
 
@@ -89,6 +98,7 @@ class ReshapeTensor(Instruction):
 class CallKernel(Instruction):
     """The result of a kernel; several are a tuple."""
 
+    reads: ClassVar[tuple[str, ...]] = ("args",)
     kernel: int
     args: tuple[int, ...]
 
@@ -102,6 +112,7 @@ class CallKernel(Instruction):
 class CallFunction(Instruction):
     """The result of a function of the executable; ``last`` if the caller only returns it."""
 
+    reads: ClassVar[tuple[str, ...]] = ("args",)
     function: int
     args: tuple[int, ...]
     last: bool = False
@@ -115,6 +126,7 @@ class CallFunction(Instruction):
 class CallClosure(Instruction):
     """The result of a function that is a value; ``last`` if the caller only returns it."""
 
+    reads: ClassVar[tuple[str, ...]] = ("closure", "args")
     closure: int
     args: tuple[int, ...]
     last: bool = False
@@ -130,6 +142,7 @@ class CallClosure(Instruction):
 class MakeClosure(Instruction):
     """A function with captured values; it may capture itself."""
 
+    reads: ClassVar[tuple[str, ...]] = ("captured",)
     function: int
     captured: tuple[int, ...]
 
@@ -143,6 +156,7 @@ class MakeClosure(Instruction):
 class MakeADT(Instruction):
     """A tuple, or a value of a data type."""
 
+    reads: ClassVar[tuple[str, ...]] = ("fields",)
     tag: int
     name: str
     fields: tuple[int, ...]
@@ -156,6 +170,7 @@ class MakeADT(Instruction):
 class GetField(Instruction):
     """A field of a tuple or of a value of a data type."""
 
+    reads: ClassVar[tuple[str, ...]] = ("source",)
     source: int
     index: int
 
@@ -167,6 +182,7 @@ class GetField(Instruction):
 class MakeRef(Instruction):
     """A new cell."""
 
+    reads: ClassVar[tuple[str, ...]] = ("source",)
     source: int
 
     def execute(self, machine: VirtualMachine, frame: Frame) -> None:
@@ -177,6 +193,7 @@ class MakeRef(Instruction):
 class ReadRef(Instruction):
     """The value in a cell."""
 
+    reads: ClassVar[tuple[str, ...]] = ("source",)
     source: int
 
     def execute(self, machine: VirtualMachine, frame: Frame) -> None:
@@ -187,6 +204,7 @@ class ReadRef(Instruction):
 class WriteRef(Instruction):
     """Puts a value into a cell; the result is the empty tuple."""
 
+    reads: ClassVar[tuple[str, ...]] = ("ref", "source")
     ref: int
     source: int
 
@@ -209,6 +227,7 @@ class Jump(Instruction):
 class JumpUnless(Instruction):
     """Goes on at another instruction if a scalar is false."""
 
+    reads: ClassVar[tuple[str, ...]] = ("condition",)
     condition: int
     to: int
 
@@ -222,6 +241,7 @@ class JumpUnless(Instruction):
 class JumpUnlessTag(Instruction):
     """Goes on at another instruction if a value was made by another constructor."""
 
+    reads: ClassVar[tuple[str, ...]] = ("source",)
     source: int
     tag: int
     to: int
@@ -234,6 +254,8 @@ class JumpUnlessTag(Instruction):
 @dataclass(slots=True)
 class Return(Instruction):
     """Ends the function; the target is the register of its result."""
+
+    reads: ClassVar[tuple[str, ...]] = ("target",)
 
     def execute(self, machine: VirtualMachine, frame: Frame) -> None:
         machine.leave(frame.registers[self.target])
