@@ -9,11 +9,11 @@ from pathlib import Path
 
 from compiler.ir.error import BuildError, expected
 from compiler.target.cuda_tools.listings import PROGRAM, CodeLine, ptx_lines, sass_lines
-from compiler.target.cuda_tools.nvrtc import NvrtcError, compile_program, load_nvrtc
+from compiler.target.cuda_tools.nvrtc import NvrtcError, NvrtcResult, compile_program, load_nvrtc
 from compiler.target.cuda_tools.occupancy import Occupancy, occupancy
 from compiler.target.cuda_tools.processors import PROCESSORS
 from compiler.target.cuda_tools.resources import KernelResources, parse_resources
-from compiler.target.cuda_tools.tools import NVRTC, find_tool, include_folders, run_limited
+from compiler.target.cuda_tools.tools import NVRTC, find_tool, include_folders, release, run_limited
 
 __all__ = [
     "DEFAULT_ARCH",
@@ -23,6 +23,7 @@ __all__ = [
     "KernelReport",
     "Translation",
     "compile_cuda",
+    "cubin_of",
     "ptx_of",
     "report",
     "sass_of",
@@ -104,15 +105,26 @@ def _check_arch(operation: str, arch: str) -> None:
 
 
 def translate(source: str, arch: str = DEFAULT_ARCH) -> Translation:
-    """Compile CUDA C with NVRTC in this process, for sandboxes that cannot start another one."""
-    _check_arch("translate", arch)
-    library = load_nvrtc(find_tool(NVRTC))
-    options = [f"--gpu-architecture={arch}", "--ptxas-options=-v", *_options()]
+    """Compile CUDA C with NVRTC in this process, for sandboxes that cannot start another one.
+
+    The log says what each kernel uses, which NVRTC leaves out where it finds the machine code in a cache.
+    """
+    made = _compiled("translate", source, arch, ["--ptxas-options=-v", *(["--no-cache"] if release() >= 13 else [])])
+    return Translation(made.ptx.decode(errors="replace"), made.cubin, made.log)
+
+
+def cubin_of(source: str, arch: str = DEFAULT_ARCH) -> bytes:
+    """Compile CUDA C to machine code with NVRTC in this process, or take it from NVRTC's cache."""
+    return _compiled("cubin_of", source, arch, []).cubin
+
+
+def _compiled(operation: str, source: str, arch: str, options: list[str]) -> NvrtcResult:
+    _check_arch(operation, arch)
+    options = [f"--gpu-architecture={arch}", *options, *_options()]
     try:
-        made = compile_program(library, source.encode(), PROGRAM.encode(), options)
+        return compile_program(load_nvrtc(find_tool(NVRTC)), source.encode(), PROGRAM.encode(), options)
     except NvrtcError as error:
         raise BuildError(f"NVRTC rejects the program for {arch}: {str(error).strip()[:1000]}") from None
-    return Translation(made.ptx.decode(errors="replace"), made.cubin, made.log)
 
 
 def ptx_of(source: str, arch: str = DEFAULT_ARCH) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from compiler.ir.error import BuildError, UnavailableError
 from compiler.target.cuda_tools.processors import PROCESSORS
 
-__all__ = ["NVRTC", "find_tool", "include_folders", "knows", "missing_tools", "run_limited", "toolkits"]
+__all__ = ["NVRTC", "find_tool", "include_folders", "knows", "missing_tools", "release", "run_limited", "toolkits"]
 
 NVRTC = "lib*/libnvrtc.so.*"
 """The compiler of CUDA C; it alone makes the machine code of a kernel."""
@@ -88,5 +88,10 @@ def knows(arch: str) -> bool:
     processor = PROCESSORS.get(arch)
     if processor is None or missing_tools(NVRTC):
         return False
-    release = re.search(r"\.so\.(\d+)", find_tool(NVRTC).name)
-    return processor.last_release is None or release is None or int(release[1]) <= processor.last_release
+    return processor.last_release is None or release() <= processor.last_release
+
+
+def release() -> int:
+    """Return the release of CUDA that NVRTC is of, e.g. 13."""
+    numbered = re.search(r"\.so\.(\d+)", find_tool(NVRTC).name)
+    return int(numbered[1]) if numbered else 0

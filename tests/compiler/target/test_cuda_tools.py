@@ -4,7 +4,6 @@ import re
 import shutil
 import subprocess
 from importlib import import_module
-from types import SimpleNamespace
 
 import pytest
 
@@ -14,8 +13,9 @@ from compiler.ir.error import ArgumentError, BuildError, UnavailableError
 from compiler.ir.instrument import Instrument, instrumented
 from compiler.ir.origin import OriginTable, recording
 from compiler.target.cuda_tools import PROCESSORS, compile_cuda, missing_tools, occupancy, report, tools, translate
+from compiler.target.cuda_tools.compile import cubin_of
 from compiler.target.cuda_tools.listings import ptx_lines, sass_lines
-from compiler.target.cuda_tools.nvrtc import load_nvrtc
+from compiler.target.cuda_tools.nvrtc import NvrtcResult, load_nvrtc
 from compiler.target.cuda_tools.resources import KernelResources, parse_resources
 from compiler.target.cuda_tools.tools import NVRTC, find_tool, include_folders, knows, toolkits
 from tests.compiler.target.test_kernels import bound, staged
@@ -169,7 +169,7 @@ def test_the_tools_of_a_toolkit_serve_as_those_of_the_packages(toolkit):
 def test_kernels_are_machine_code_where_there_is_nvrtc_alone(toolkit, monkeypatch):
     """The driver compiles PTX, but LLVM writes none of tensor cores."""
     makes_modules = import_module("compiler.target.codegen.source.device_module")
-    monkeypatch.setattr(makes_modules, "translate", lambda text, arch: SimpleNamespace(cubin=arch.encode()))
+    monkeypatch.setattr(makes_modules, "cubin_of", lambda text, arch: arch.encode())
     kernels = build(*staged(), target="cuda").imported_modules[0]
     assert kernels.machine_code("sm_90") == b"sm_90"
 
@@ -181,6 +181,20 @@ def test_the_built_ins_of_nvrtc_are_loaded_before_it(tmp_path, monkeypatch):
     monkeypatch.setattr("ctypes.CDLL", loaded.append)
     load_nvrtc(tmp_path / "libnvrtc.so.13")
     assert [path.rsplit("/", 1)[1] for path in loaded] == ["libnvrtc-builtins.so.13.0", "libnvrtc.so.13"]
+
+
+@pytest.mark.parametrize(("release", "uncached"), [(12, False), (13, True)])
+def test_what_a_kernel_uses_is_told_of_code_that_nvrtc_has_in_its_cache(toolkit, monkeypatch, release, uncached):
+    """Of what it finds there it has no log."""
+    (toolkit / "lib64" / "libnvrtc.so.12").rename(toolkit / "lib64" / f"libnvrtc.so.{release}")
+    asked = []
+    compiles = import_module("compiler.target.cuda_tools.compile")
+    monkeypatch.setattr(compiles, "load_nvrtc", lambda path: None)
+    monkeypatch.setattr(
+        compiles, "compile_program", lambda *given: asked.append(given[3]) or NvrtcResult(b"ptx", b"cubin", "log")
+    )
+    assert (translate("").log, cubin_of("")) == ("log", b"cubin")
+    assert ["--no-cache" in options for options in asked] == [uncached, False]
 
 
 def test_a_log_of_ptxas_is_read():

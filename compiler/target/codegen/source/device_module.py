@@ -10,7 +10,7 @@ from compiler.runtime.modules.device_module import DeviceModule
 from compiler.runtime.modules.launches import FunctionLaunches
 from compiler.target.codegen import llvm
 from compiler.target.codegen.source.generate import SourceCode
-from compiler.target.cuda_tools.compile import DEFAULT_ARCH, ptx_of, sass_of, translate
+from compiler.target.cuda_tools.compile import DEFAULT_ARCH, cubin_of, ptx_of, sass_of
 from compiler.target.cuda_tools.tools import NVRTC, knows, missing_tools
 from compiler.target.target import Target
 
@@ -32,7 +32,7 @@ def device_module(
         sources["ptx"] = lambda: _ptx(code.text, target, kernels)
         sources["sass"] = lambda: sass_of(code.text, arch)
         files["cu"] = lambda: code.text.encode()
-        files["cubin"] = lambda: translate(code.text, arch).cubin
+        files["cubin"] = lambda: cubin_of(code.text, arch)
         machine_code = partial(_machine_code, code.text, kernels)
         return DeviceModule(kind, code.signatures, sources, target, kernels, files, launches, machine_code, arch)
     return DeviceModule(kind, code.signatures, sources, target, kernels, files, launches)
@@ -52,5 +52,5 @@ def _llvm_ptx(kernels: IRModule, arch: str) -> str:
 def _machine_code(text: str, kernels: IRModule, arch: str) -> bytes:
     """Return machine code of NVRTC, or PTX of LLVM for the driver to compile if NVRTC is not installed."""
     if knows(arch):
-        return translate(text, arch).cubin
+        return cubin_of(text, arch)
     return _llvm_ptx(kernels, arch).encode() + b"\0"

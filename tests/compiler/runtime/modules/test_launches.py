@@ -98,18 +98,17 @@ def test_launches_that_only_a_call_knows_are_refused_when_it_comes(tmp_path, mon
 
 @pytest.mark.parametrize(("arch", "code"), [((9, 0), "cubin"), ((9, 3), "cubin"), ((8, 9), "ptx"), ((10, 0), "ptx")])
 def test_machine_code_is_loaded_where_it_runs_and_ptx_elsewhere(arch, code, tmp_path, monkeypatch):
-    monkeypatch.setattr(import_module("compiler.target.codegen.source.device_module"), "translate", lambda *_: _Cubin)
+    monkeypatch.setattr(import_module("compiler.target.codegen.source.device_module"), "cubin_of", lambda *_: _CUBIN)
     _scaled().export_library(str(tmp_path / "scaled.o"))
     api = install(monkeypatch, RecordingApi())
     for name, value in zip(("MAJOR", "MINOR"), arch, strict=True):
         api.attributes[f"COMPUTE_CAPABILITY_{name}"] = value
     load_module(tmp_path / "scaled.o")(*(np.zeros((64, 32), "float32") for _ in range(2)))
     [loaded] = [call[1] for call in api.calls if call[0] == "cuModuleLoadData"]
-    assert loaded == _Cubin.cubin if code == "cubin" else b".entry scaled_kernel" in loaded and loaded[-1:] == b"\0"
+    assert loaded == _CUBIN if code == "cubin" else b".entry scaled_kernel" in loaded and loaded[-1:] == b"\0"
 
 
-class _Cubin:
-    cubin = b"\x7fELF machine code"
+_CUBIN = b"\x7fELF machine code"
 
 
 PLAN = {
