@@ -5,22 +5,33 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from compiler.arith import Analyzer
 from compiler.driver.device_pipeline import split_for_device
 from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError
+from compiler.ir.expr.coercion import const
 from compiler.ir.expr.operations import Call
 from compiler.ir.expr.primexpr import FloatImm, IntImm, PrimExpr, Var
 from compiler.ir.expr.scalars import StringImm
 from compiler.ir.expr.substitute import substitute
 from compiler.ir.module import IRModule
-from compiler.runtime.modules.launches import MAX_LAUNCHES, DeviceMemory, FunctionLaunches, Launch, Launches, NoLaunches
+from compiler.runtime.modules.launches import (
+    MAX_LAUNCHES,
+    DeviceMemory,
+    FunctionLaunches,
+    Launch,
+    Launches,
+    NoLaunches,
+    OpenLaunches,
+)
 from compiler.target.codegen.source import source_code
 from compiler.target.target import Target
 from compiler.tir.analysis.memory import allocation_bytes
 from compiler.tir.expressions.builtin import CALL_PACKED
 from compiler.tir.statements.allocations import pointer_scope
+from compiler.tir.statements.buffer import Buffer
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate, AssertStmt, Evaluate, For, IfThenElse, LetStmt, While
 from compiler.tir.statements.stmt_functor import StmtVisitor
@@ -56,7 +67,7 @@ def host_launches(host: IRModule, kernels: IRModule) -> FunctionLaunches:
         try:
             launches = _launches(func, kernels)
         except LoweringError as error:
-            functions[var.name_hint] = NoLaunches(str(error))
+            functions[var.name_hint] = OpenLaunches(str(error), partial(_called, func, kernels))
             continue
         if launches is not None:
             functions[var.name_hint] = launches
@@ -74,6 +85,13 @@ def _launches(func: PrimFunc, kernels: IRModule) -> Launches | None:
     return Launches(host.memory, host.launches)
 
 
+def _called(func: PrimFunc, kernels: IRModule, args: Sequence[tuple[int, ...] | float]) -> Launches:
+    """Return what a function launches when it is called with arrays of some shapes, and numbers."""
+    host = _Host(func, kernels, args)
+    host.visit(func.body)
+    return Launches(host.memory, [launch for launch in host.launches if all(launch.blocks)])
+
+
 class _KernelCalls(StmtVisitor):
     """Looks for calls of kernels."""
 
@@ -85,20 +103,35 @@ class _KernelCalls(StmtVisitor):
 
 
 class _Host(StmtVisitor):
-    """Follows the host's function, whose sizes are all constant."""
+    """Follows the host's function, whose sizes are all constant, or follow from the arguments of a call."""
 
-    def __init__(self, func: PrimFunc, kernels: IRModule) -> None:
+    def __init__(
+        self, func: PrimFunc, kernels: IRModule, args: Sequence[tuple[int, ...] | float | None] | None = None
+    ) -> None:
         self._kernels = kernels
         self._analyzer = Analyzer()
         self._values: dict[Var, PrimExpr] = {}
         self._positions: dict[Var, int] = {}
         self.memory: list[DeviceMemory] = []
         self.launches: list[Launch] = []
-        for position, param in enumerate(func.params):
-            buffer = func.buffer_map.get(param)
-            if buffer is None:
-                raise LoweringError(f"launch_plan: parameter {param.name!r} is a scalar; only tensors are supported")
+        given = args if args is not None else [None] * len(func.params)
+        for param, arg in zip(func.params, given, strict=True):
+            self._bind(param, func.buffer_map.get(param), arg)
+        buffers = [func.buffer_map[param] for param in func.params if param in func.buffer_map]
+        for position, buffer in enumerate(buffers):
             self._add(buffer.data, buffer.name, buffer.dtype, buffer.shape, position)
+
+    def _bind(self, param: Var, buffer: Buffer | None, arg: tuple[int, ...] | float | None) -> None:
+        """Note the values of variables that an argument determines: its own, or those that are its buffer's extents."""
+        if isinstance(arg, tuple) and buffer is not None:
+            for extent, actual in zip(buffer.shape, arg, strict=False):  # lanes may follow
+                if isinstance(extent, Var):
+                    self._values.setdefault(extent, IntImm(extent.dtype, actual))
+            return
+        if buffer is None and arg is None:
+            raise LoweringError(f"launch_plan: parameter {param.name!r} is a scalar; only tensors are supported")
+        if isinstance(arg, int | float):
+            self._values[param] = const(arg, param.dtype)
 
     def _add(
         self, pointer: Var, name: str, dtype: str, shape: Sequence[PrimExpr], parameter: int | None = None

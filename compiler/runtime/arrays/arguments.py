@@ -39,12 +39,13 @@ def c_type(dtype: str) -> CType:
     return kind
 
 
-_STORED = {"bfloat16": "uint16", "float8_e4m3fn": "uint8", "float8_e5m2": "uint8"}
+STORED = {"bfloat16": "uint16", "float8_e4m3fn": "uint8", "float8_e5m2": "uint8"}
+"""The integers that machine code takes for elements whose type it lacks."""
 
 
 def _is_stored_as(memory: NumPyArray, bits: ElementType) -> bool:
     """Return whether machine code takes an array's elements as integers, for want of their type."""
-    return _STORED.get(str(memory.dtype)) == str(bits)
+    return STORED.get(str(memory.dtype)) == str(bits)
 
 
 class _ArrayParameter:

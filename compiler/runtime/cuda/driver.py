@@ -57,7 +57,7 @@ class CudaDriver:
     def name(self, device: int) -> str:
         """Return what a device is called."""
         name: bytes = self._call("cuDeviceGetName", 256, self._call("cuDeviceGet", device))
-        return name.rstrip(b"\0").decode(errors="replace")
+        return name.partition(b"\0")[0].decode(errors="replace")  # what follows is whatever the memory held
 
     @property
     def version(self) -> int:

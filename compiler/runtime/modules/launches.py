@@ -19,7 +19,7 @@ written so, ``why`` is what a call says.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -36,6 +36,7 @@ __all__ = [
     "Launch",
     "Launches",
     "NoLaunches",
+    "OpenLaunches",
     "decode_launches",
     "encode_launches",
     "require_fitting",
@@ -102,6 +103,16 @@ class NoLaunches:
     """Of a function whose launches are not known before it is called."""
 
     why: str
+
+
+@dataclass(frozen=True, slots=True)
+class OpenLaunches(NoLaunches):
+    """Of a function whose launches follow from a call's sizes and numbers.
+
+    ``of`` returns them for the arguments: the shape of each array, and each number as it is.
+    """
+
+    of: Callable[[tuple[tuple[int, ...] | float, ...]], Launches]
 
 
 FunctionLaunches = Mapping[str, Launches | NoLaunches]

@@ -42,7 +42,7 @@ class RecordingApi:
         self.results = {
             "cuDeviceGetCount": lambda: 1,
             "cuDeviceGet": lambda number: number,
-            "cuDeviceGetName": lambda *_: b"a GPU\0",
+            "cuDeviceGetName": lambda *_: b"a GPU\0\0  \0 ",
             "cuDeviceGetAttribute": lambda which, _: self.attributes[which],
             "cuDeviceTotalMem": lambda _: 80 << 30,
             "cuMemGetInfo": lambda: (60 << 30, 80 << 30),

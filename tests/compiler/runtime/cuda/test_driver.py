@@ -3,6 +3,7 @@
 import ctypes
 from types import SimpleNamespace
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -11,11 +12,11 @@ from compiler.driver.build import build
 from compiler.ir.error import ArgumentError, TVMError, UnavailableError
 from compiler.runtime.arrays.ndarray import array
 from compiler.runtime.cuda.driver import find_driver, why_no_driver
-from compiler.runtime.cuda.execution import CudaExecution
+from compiler.runtime.cuda.execution import CudaExecution, CudaProgram
 from compiler.runtime.device import cuda
 from compiler.runtime.modules.launches import DeviceMemory, Launch, Launches
 from compiler.target.target import Target
-from tests.compiler.runtime.recorded_driver import RecordingApi, install
+from tests.compiler.runtime.recorded_driver import EmulatingApi, RecordingApi, install
 
 
 @pytest.fixture
@@ -32,12 +33,16 @@ PLAN = Launches(
 )
 
 
+def execution(written=(1,)):
+    return CudaExecution(PLAN, CudaProgram(b"code", find_driver()), written)
+
+
 def test_memory_is_lent_kernels_are_launched_in_order_and_results_come_back(api):
     a, b = np.arange(8, dtype="float32"), np.zeros(8, "float32")
-    CudaExecution(PLAN, b"code", find_driver())(a, b)
+    execution()(a, b)
     first = api.names.index("cuMemAlloc")
     assert api.names[first:] == [
-        *["cuMemAlloc"] * 3, *["cuMemcpyHtoD"] * 2, *["cuLaunchKernel"] * 2, "cuCtxSynchronize", *["cuMemcpyDtoH"] * 2,
+        *["cuMemAlloc"] * 3, *["cuMemcpyHtoD"] * 2, *["cuLaunchKernel"] * 2, "cuCtxSynchronize", "cuMemcpyDtoH",
         *["cuMemFree"] * 3,
     ]  # fmt: skip
     pointers = list(api.memory)
@@ -55,7 +60,7 @@ def test_memory_is_lent_kernels_are_launched_in_order_and_results_come_back(api)
 
 def test_events_time_the_launches_and_not_the_copies(api):
     a, b = np.zeros(8, "float32"), np.zeros(8, "float32")
-    seconds = CudaExecution(PLAN, b"code", find_driver()).seconds(a, b, number=4, repeat=2)
+    seconds = execution().seconds(a, b, number=4, repeat=2)
     assert seconds == [5e-3 / 4] * 2
     begin, end = [position for position, name in enumerate(api.names) if name == "cuEventRecord"][:2]
     assert set(api.names[begin + 1 : end]) == {"cuLaunchKernel"}
@@ -64,17 +69,17 @@ def test_events_time_the_launches_and_not_the_copies(api):
 
 
 def test_memory_is_given_back_after_a_failure(api):
-    execution = CudaExecution(PLAN, b"code", find_driver())
+    run = execution()
     api.failing["cuLaunchKernel"] = 2
     with pytest.raises(TVMError, match="cuLaunchKernel: out of memory"):
-        execution(np.zeros(8, "float32"), np.zeros(8, "float32"))
+        run(np.zeros(8, "float32"), np.zeros(8, "float32"))
     assert api.names.count("cuMemFree") == 3
 
 
 @pytest.mark.parametrize("wrong", [np.zeros(7, "float32"), np.zeros(8, "float64"), np.zeros(16, "float32")[::2]])
 def test_arguments_that_do_not_fit_are_refused_before_anything_is_copied(api, wrong):
     with pytest.raises(ArgumentError, match="8 contiguous elements of float32"):
-        CudaExecution(PLAN, b"code", find_driver())(np.zeros(8, "float32"), wrong)
+        execution()(np.zeros(8, "float32"), wrong)
     assert "cuMemAlloc" not in api.names
 
 
@@ -111,6 +116,63 @@ def test_a_built_function_is_launched_with_its_grid(api):
     assert code.startswith(b"\x7fELF") or code.endswith(b"\0")  # NVRTC's machine code, else LLVM's PTX
     times = module.time_evaluator("double", cuda(0), number=2, repeat=3)(a, b)
     assert times.results == [2.5e-3] * 3
+
+
+def scaled(n, *further):
+    A = te.placeholder((n,), name="A")
+    factor = further[0] if further else 2.0
+    B = te.compute((n,), lambda i: A[i] * factor, name="B")
+    s = te.create_schedule(B.op)
+    block, thread = s[B].split(B.op.axis[0], factor=32)
+    s[B].bind(block, te.thread_axis("blockIdx.x"))
+    s[B].bind(thread, te.thread_axis("threadIdx.x"))
+    return s, [A, *further, B]
+
+
+def test_only_what_kernels_write_is_copied_back(api):
+    build(*scaled(64), target="cuda")(np.ones(64, "float32"), np.zeros(64, "float32"))
+    assert (api.names.count("cuMemcpyHtoD"), api.names.count("cuMemcpyDtoH")) == (2, 1)
+
+
+def test_the_launches_of_a_call_follow_from_its_sizes(api):
+    module = build(*scaled(te.var("n")), target="cuda")
+    for n in (70, 64, 70, 0):
+        module(np.ones(n, "float32"), np.zeros(n, "float32"))
+    assert [launch[1:7] for launch in api.launches] == [(blocks, 1, 1, 32, 1, 1) for blocks in (3, 2, 3)]
+    assert [launch[9][0][2:] for launch in api.launches] == [(70,), (64,), (70,)]
+    assert [call[1] for call in api.calls if call[0] == "cuMemAlloc"] == [280] * 2 + [256] * 2 + [280] * 2 + [1] * 2
+    assert api.names.count("cuModuleLoadData") == 1
+
+
+def test_kernels_are_given_the_numbers_of_a_call(api):
+    build(*scaled(64, te.var("x", "float32")), target="cuda")(np.ones(64, "float32"), 1.5, np.zeros(64, "float32"))
+    [launch] = api.launches
+    assert launch[9][0][2:] == (1.5,)
+    assert launch[9][1][2:] == (ctypes.c_float,)
+
+
+def test_results_without_dimensions_come_back(monkeypatch):
+    A = te.placeholder((64,), name="A")
+    k = te.reduce_axis((0, 64), name="k")
+    B = te.compute((), lambda: te.sum(A[k], axis=k), name="B")
+    s = te.create_schedule(B.op)
+    s[B].bind(B.op.reduce_axis[0], te.thread_axis("threadIdx.x"))
+    install(monkeypatch, EmulatingApi(build(s, [A, B], "cuda").imported_modules[0].kernels))
+    result = array(np.zeros((), "float32"))
+    build(s, [A, B], "cuda")(array(np.arange(64, dtype="float32")), result)
+    assert result.numpy() == 64 * 63 / 2
+
+
+def test_bits_are_copied_of_types_that_machine_code_lacks(monkeypatch):
+    A = te.placeholder((64,), "bfloat16", name="A")
+    B = te.compute((64,), lambda i: A[i] + A[i], name="B")
+    s = te.create_schedule(B.op)
+    s[B].bind(B.op.axis[0], te.thread_axis("threadIdx.x"))
+    install(monkeypatch, EmulatingApi(build(s, [A, B], "cuda").imported_modules[0].kernels))
+    numbers = np.arange(64).astype(ml_dtypes.bfloat16)
+    result = np.zeros(64, ml_dtypes.bfloat16)
+    build(s, [A, B], "cuda")(numbers, result)
+    np.testing.assert_array_equal(result.astype("float32"), 2 * np.arange(64))
 
 
 @pytest.mark.parametrize("elements", [1 << 8, 1 << 14])
