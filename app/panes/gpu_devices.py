@@ -106,12 +106,16 @@ class DeviceRow:
 
     @property
     def _roof(self) -> str:
+        least = self.launch.least or self.launch.moved
         if not self.launch.flops:
-            least = duration(self.launch.moved / self.device.bandwidth)
-            return f"At least {least}, to move its bytes at {number(self.device.bandwidth / _GIGA)} GB/s."
-        attainable = self._limit.attainable(intensity(self.launch))
+            shortest = duration(least / self.device.bandwidth)
+            return f"At least {shortest}, to move its bytes at {number(self.device.bandwidth / _GIGA)} GB/s."
+        attainable = self._limit.attainable(self.launch.flops / least) if least else self._limit.flops
+        uncached = self._limit.attainable(intensity(self.launch)) if self.launch.moved else attainable
         limiter = "memory" if attainable < self._limit.flops else "arithmetic"
         bound = f"At most {number(attainable / _TERA)} of {self._rate(self._limit.flops)}, limited by {limiter}."
+        if uncached < attainable:
+            bound += f" Without caches {number(uncached / _TERA)}, limited by memory."
         types = self.launch.matrix_types
         if not types:
             return bound

@@ -46,7 +46,7 @@ def test_what_was_compiled_says_how_many_blocks_a_processor_holds() -> None:
 
 
 def test_without_operations_there_is_no_chart() -> None:
-    moves = row(flops=0.0, moved=2.039e9)
+    moves = row(flops=0.0, moved=9e9, least=2.039e9)
     assert moves.chart is None
     assert moves.sentences[0] == "At least 1 ms, to move its bytes at 2,039 GB/s."
 
@@ -72,12 +72,19 @@ def test_tensor_cores_have_a_roof_of_their_own_beside_that_of_float32() -> None:
     assert plain.lower == []
 
 
+def test_caches_may_serve_what_warps_request_again() -> None:
+    """A kernel on a GPU is faster than its requests let memory be: what bounds it is each byte once."""
+    told = row(flops=1e12, moved=1e12, least=1e10).sentences[0]
+    assert told == "At most 19.5 of 19.5 TFLOP/s, limited by arithmetic. Without caches 2.04, limited by memory."
+    assert row(flops=1e9, moved=1e9, least=1e9).sentences[0] == "At most 2.04 of 19.5 TFLOP/s, limited by memory."
+
+
 def test_a_device_without_tensor_cores_keeps_the_roof_of_float32() -> None:
     told = row("m3", matrix_types="float16 to float32", flops=1e15).sentences[0]
     assert told.endswith("No peak of tensor cores is published for float16 to float32: this is float32's.")
 
 
 def test_memory_limits_tensor_cores_as_it_limits_float32() -> None:
-    fields = {"flops": 1e9, "moved": 1e9}
+    fields = {"flops": 1e9, "moved": 1e9, "least": 1e9}
     one, other = (row(matrix_types=types, **fields).sentences[0].split()[2] for types in ("", "float16 to float32"))
     assert one == other
