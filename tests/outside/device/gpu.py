@@ -20,11 +20,11 @@ EMULATED = False
 Array = np.ndarray[Any, Any]
 
 
-def function(schedule: Any, args: Any = None) -> Any:
+def function(schedule: Any, args: Any = None, target: str = "cuda") -> Any:
     """Return a function whose kernels run on the device."""
     if EMULATED:
-        return emulate(schedule, args, "cuda")
-    built = build(schedule, args, "cuda")
+        return emulate(schedule, args, target)
+    built = build(schedule, args, target)
     assert isinstance(built.get_function(built.entry_name), CudaFunction), "nothing runs on the device"
     return built
 
