@@ -226,7 +226,7 @@ RULES: Mapping[str, tuple[Rule, ...]] = {
     for architecture, rules in (("x86_64", _X86), ("aarch64", _AARCH64), ("riscv64", _RISCV), ("wasm32", _WASM))
 }
 """Rules by architecture, as named by :func:`architecture_of`."""
-_MNEMONIC = re.compile(r"\s+([a-z][\w.]*)")
+_MNEMONIC = re.compile(r"\s+(?:\{\w+\}\s+)?([a-z][\w.]*)")
 
 
 def describe_instruction(mnemonic: str, architecture: str) -> str | None:

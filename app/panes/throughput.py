@@ -15,7 +15,7 @@ from compiler.target.target import Target
 
 __all__ = ["LoopThroughput", "loop_throughput"]
 
-_INSTRUCTION = re.compile(r"\s+[a-z]")
+_INSTRUCTION = re.compile(r"\s+(?:\{\w+\}\s+)?[a-z]")
 MAX_PORTS = 12
 """Ports that are shown, the busiest first."""
 

@@ -19,7 +19,7 @@ _DIRECTIVE = re.compile(r"^\s*\.(?!quad|long|short|byte|zero|ascii|asciz|LCPI)\w
 _DEBUG_DIRECTIVE = re.compile(r"^\s*\.(?:file|loc|cfi_\w+|cv_\w+)\b")
 _OPERAND_LABEL = re.compile(r"[.$]?L[A-Za-z_$]*\d+[_\w]*")
 _COMMENT = re.compile(r"\s*(?:#|//|;)\s.*")
-_INSTRUCTION = re.compile(r"\s+([a-z][\w.]*)\s*(.*)")
+_INSTRUCTION = re.compile(r"\s+(?:\{\w+\}\s+)?([a-z][\w.]*)\s*(.*)")
 _DEBUG_LABEL = re.compile(r"[.$]?L_*(?:func_(?:begin|end)|tmp|debug_|info_|section_)")
 
 

@@ -146,7 +146,7 @@ def _llvm_instruction(block: _Open, text: str, number: int) -> None:
 # Assembly
 
 _LABEL = re.compile(r"([.\w$@]+):")
-_INSTRUCTION = re.compile(r"\s+([a-z][\w.]*)\s*(.*)")
+_INSTRUCTION = re.compile(r"\s+(?:\{\w+\}\s+)?([a-z][\w.]*)\s*(.*)")
 _JUMPS = {
     "x86_64": (re.compile(r"jmp[lq]?"), re.compile(r"j\w+|loopn?e?"), re.compile(r"ret[lq]?|ud2|hlt")),
     "aarch64": (re.compile(r"b"), re.compile(r"b\.\w+|[ct]bn?z"), re.compile(r"ret|br|brk|udf")),

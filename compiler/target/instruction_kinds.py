@@ -17,7 +17,7 @@ KINDS = (
 """Whether a ``move`` is a load or a store depends on its operands."""
 
 _X86 = (
-    (r"vfn?m(add|sub|addsub)\d+[ps][sdh]|vpdpb\w+", "fma"),
+    (r"vfn?m(add|sub|addsub)\d+[ps][sdh]|vpdp\w+|vdpbf16ps", "fma"),
     (r"vbroadcast\w+|vpbroadcast\w+|v?movddup", "load"),
     (r"v?mov[ua]p[sdh]|v?movdq[ua]\d*|v?movs[sdh]|v?mov[dqw]|v?lddqu", "move"),
     (r"v?gather\w+|vpgather\w+", "load"),
@@ -59,7 +59,7 @@ _X86 = (
     (r"lock|xadd\w|cmpxchg\w*|nop\w*|endbr64|data16|cs|ud2|int3|hlt", "other"),
 )
 _AARCH64 = (
-    (r"fml[as]|fn?m(add|sub)|[su]dot|[su]mmla", "fma"),
+    (r"fml[as]|fn?m(add|sub)|(us|[su]|bf)(dot|mmla)", "fma"),
     (r"ld[1-4]r|ldp|ldnp|ld[1-4]|ldr\w*|ldu\w+|ldar\w*", "load"),
     (r"stp|stnp|st[1-4]|str\w*|stu\w+|stlr\w*", "store"),
     (r"dup|movi|mvni|fmov|ins|umov|smov|mov[kzn]?", "move"),

@@ -86,7 +86,7 @@ class _Work:
 
 
 _COMMENT = re.compile(r"\s*(?:#+\s|//).*")
-_INSTRUCTION = re.compile(r"\s+([a-z][\w.]*)(?:\s+(.*))?$")
+_INSTRUCTION = re.compile(r"\s+(?:\{\w+\}\s+)?([a-z][\w.]*)(?:\s+(.*))?$")
 _BITS = {"b": 8, "w": 16, "h": 16, "s": 32, "d": 64, "q": 64}
 
 
@@ -103,7 +103,8 @@ def loop_facts(text: str, target: Target, function: str = "") -> LoopFacts | Non
     architecture = architecture_of(text)
     hot = set(graph.hot_lines)
     first = min(block.first for block in graph.blocks)
-    code = [(at in hot, m[1], (m[2] or "").strip()) for at, m in _instructions(lines, first, max(hot))]
+    instructions = list(_instructions(lines, first, max(hot)))
+    code = [(at in hot, found[1], (found[2] or "").strip()) for at, found in instructions]
     work = list(_work_of(code, architecture, target.vector_bits))
     loop = [(mnemonic, operands) for is_hot, mnemonic, operands in code if is_hot]
     unit, chosen = _chosen(work)
@@ -116,7 +117,7 @@ def loop_facts(text: str, target: Target, function: str = "") -> LoopFacts | Non
     counted = Counter(instruction_kind(mnemonic, architecture) for mnemonic, _ in loop)
     return LoopFacts(
         function=graph.function,
-        lines=tuple(f"\t{mnemonic}\t{operands}" for mnemonic, operands in loop),
+        lines=tuple(found[0].rstrip() for at, found in instructions if at in hot),
         working=tuple(chosen),
         unit=unit,
         work=amount,

@@ -75,6 +75,11 @@ def test_scalars_in_vector_registers_are_no_vectors() -> None:
     assert assembly_summary("\tvbroadcastss\t(%rdi), %ymm0\n\tpxor\t%xmm0, %xmm0\n")["vector bits"] == 256
 
 
+def test_an_instruction_that_says_its_encoding_is_one() -> None:
+    summary = assembly_summary("\t{vex}\tvpdpwssd\t(%rdi), %ymm0, %ymm1\n\tretq\n")
+    assert (summary["instructions"], summary["fma"], summary["loads"], summary["vector bits"]) == (2, 1, 1, 256)
+
+
 def test_kinds() -> None:
     assert instruction_kind("vfmadd231ps", "x86_64") == "fma"
     assert instruction_kind("fmla", "aarch64") == "fma"

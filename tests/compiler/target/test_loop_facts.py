@@ -39,6 +39,7 @@ def loop_of(machine: str, *body: str, before: str = "") -> tuple[LoopFacts, set[
         ("x86", "vpdpbusd %zmm0, %zmm1, %zmm2", 64, 512),
         ("x86", "vpdpwssd %ymm0, %ymm1, %ymm2", 16, 256),
         ("x86", "vpmaddwd %ymm0, %ymm1, %ymm2", 16, 256),
+        ("avx2", "{vex} vpdpbusd (%rdi), %ymm1, %ymm2", 32, 256),
         ("x86", "vdpbf16ps %zmm0, %zmm1, %zmm2", 32, 512),
         ("x86", "vmaxps %zmm0, %zmm1, %zmm2", 16, 512),
         ("x86", "vpmaxub %ymm0, %ymm1, %ymm2", 32, 256),
@@ -119,6 +120,8 @@ def test_comments_are_no_operands_and_immediates_are_kept() -> None:
     assert facts.lines[:2] == ("\tadd\tx0, x0, #16", "\tfmla\tv3.4s, v1.4s, v0.s[0]")
     facts, _ = loop_of("x86", "vmovups (%rdi), %zmm0 # 64-byte Reload", FMA)
     assert facts.lines[0] == "\tvmovups\t(%rdi), %zmm0"
+    facts, _ = loop_of("avx2", "{vex} vpdpbusd (%rdi), %ymm1, %ymm2")
+    assert facts.lines[0] == "\t{vex}\tvpdpbusd (%rdi), %ymm1, %ymm2", "llvm-mca needs it"
 
 
 def test_a_function_without_loops_or_of_another_architecture_has_no_facts() -> None:
