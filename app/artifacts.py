@@ -261,6 +261,8 @@ class Kernel(Struct, frozen=True, kw_only=True):
     """Minimum memory traffic of a call: the size of its arguments and results."""
     seconds: float | None = None
     """Total time of its calls in one run of the model, measured by the process that ran the script."""
+    disturbed: bool = False
+    """As of a :class:`Measurement`."""
     source: Literal["script"] = "script"
     """The origin of the time; see :data:`Source`."""
     origins: list[OriginId] = []
@@ -296,6 +298,8 @@ class ModelRace(Struct, frozen=True, kw_only=True):
     high: float = 0.0
     rounds: int = 0
     threads: int = 1
+    disturbed: bool = False
+    """As of a :class:`Measurement`."""
 
 
 class Step(Struct, frozen=True, kw_only=True):

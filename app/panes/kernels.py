@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from app.artifacts import Kernel, ModelRace, OwnKernel, Unit
-from app.panes.numbers import count, duration
+from app.panes.numbers import DISTURBED, count, duration
 from app.panes.pane import Pane
 from app.panes.selection import Selection
 from app.panes.sources import wording
@@ -108,6 +108,8 @@ class KernelTable:
     def facts(self) -> list[str]:
         """The statistics in the title."""
         hint = f"times {wording('script').label}" if self.measured else self.unit.unmeasured or "Run measures each"
+        if any(kernel.disturbed for kernel in self.unit.kernels):
+            hint += f", some {DISTURBED}"
         return [count(len(self.unit.kernels), "kernel"), *self.unit.memory, *([hint] if self.unit.kernels else [])]
 
     @property
@@ -132,7 +134,7 @@ def race_words(race: ModelRace) -> str:
         (race.original_seconds, race.original_spread), (race.seconds, race.spread)
     ))  # fmt: skip
     quartiles = f"{race.low:.2f} to {race.high:.2f}"
-    by_turns = f"in {count(race.rounds, 'alternating round')}"
+    by_turns = f"in {count(race.rounds, 'alternating round')}" + (f", {DISTURBED}" if race.disturbed else "")
     faster = f"{race.ratio:.2f}× as fast ({quartiles} {by_turns})"
     if race.low <= 1 <= race.high:  # a figure would be taken for one
         faster = f"no difference beyond the noise ({quartiles}× as fast {by_turns})"

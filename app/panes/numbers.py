@@ -86,11 +86,15 @@ def percent(share: float) -> str:
     return f"{share:.0%}"
 
 
+DISTURBED = "disturbed: processor time"
+"""What is said of times of a thread that others kept from running."""
+
+
 def how_measured(measurement: Measurement) -> str:
     """Format the conditions of a measurement; empty for an estimate, whose note has them."""
     if measurement.estimated:
         return ""
-    threads = count(measurement.threads, "thread") + (", disturbed: processor time" if measurement.disturbed else "")
+    threads = count(measurement.threads, "thread") + (f", {DISTURBED}" if measurement.disturbed else "")
     if measurement.repeats < 2:
         return f"single run of {count(measurement.number, 'call')}, {threads}"
     where = f" on {measurement.host}" if measurement.host else ""

@@ -131,8 +131,8 @@ class Completion:
             return
         graph = built[-1]
         if self._mode == "run":
-            graph.kernel_seconds = measure_kernels(graph.built)
-            if not graph.kernel_seconds:
+            graph.kernel_times = measure_kernels(graph.built)
+            if not graph.kernel_times:
                 graph.unmeasured = f"not measured: that takes longer than {MEASURING_SECONDS:g} s"
             graph.race = race_models(graph.built, self._options.threads)
         name = self._options.kernel or (None if len(self._recorder.functions) else hottest_kernel(graph))

@@ -52,6 +52,7 @@ def race_models(built: Built, threads: int) -> ModelRace | None:
         high=ratio.high,
         rounds=len(timing.seconds),
         threads=threads,
+        disturbed=timing.is_disturbed or original_timing.is_disturbed,
     )
 
 

@@ -20,6 +20,7 @@ from compiler.ir.origin import NO_SPAN, OriginTable, recording
 from compiler.relay.analysis import list_op_freqs, memory_traffic
 from compiler.relay.operator import operator_of
 from compiler.relay.printer import astext, relay_text
+from compiler.runtime.timing.clock import is_disturbed
 from compiler.runtime.vm import Executable
 from compiler.te.program import NotExpressible
 from compiler.te.script import write_script
@@ -123,7 +124,8 @@ class GraphUnits:
                 calls=len(groups[name]) if isinstance(graph.built, BuiltGraph) else None,
                 flops=kernel.flops,
                 bytes=kernel.bytes,
-                seconds=graph.kernel_seconds.get(name),
+                seconds=float(sum(graph.kernel_times[name])) if name in graph.kernel_times else None,
+                disturbed=is_disturbed(graph.kernel_times.get(name, ())),
                 origins=sorted(span),
                 layers=layer_names(span),
                 script=kernel_script(kernel, str(graph.target)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections.abc import Callable, Collection
 
@@ -20,6 +21,7 @@ from compiler.relay.function import Function
 from compiler.runtime.device import cpu
 from compiler.runtime.graph import parse_graph
 from compiler.runtime.graph.graph_executor import GraphExecutor
+from compiler.runtime.timing.clock import Duration
 from compiler.runtime.vm import Executable
 
 MEASURING_SECONDS = 3.0
@@ -83,20 +85,20 @@ def why_unmeasured(built: Built) -> str:
     return "not measured: kernels of a device are not launched here" if built.get_lib().imported_modules else ""
 
 
-def measure_kernels(built: Built) -> dict[str, float]:
-    """Measure the time of all calls of each kernel in one run, unless there is not enough time for all."""
+def measure_kernels(built: Built) -> dict[str, list[Duration]]:
+    """Measure each call of each kernel in one run, unless there is not enough time for all."""
     if not isinstance(built, BuiltGraph) or why_unmeasured(built):
         return {}
     until = time.perf_counter() + MEASURING_SECONDS
     with uninstrumented():
         executor = built[built.libmod_name](cpu(0))
         fill_inputs(executor)
-        seconds: dict[str, float] = {}
+        times: dict[str, list[Duration]] = {}
         for name, thunk in executor.thunks():
             if time.perf_counter() > until:
                 return {}  # some of the kernels would look like all of them
-            seconds[name] = seconds.get(name, 0.0) + _time(thunk)
-    return seconds
+            times.setdefault(name, []).append(_time(thunk))
+    return times
 
 
 def fill_inputs(executor: GraphExecutor, params: Collection[str] = ()) -> None:
@@ -108,10 +110,7 @@ def fill_inputs(executor: GraphExecutor, params: Collection[str] = ()) -> None:
             executor.set_input(name, random.random(held.shape).astype(held.dtype))
 
 
-def _time(thunk: Callable[[], object]) -> float:
+def _time(thunk: Callable[[], object]) -> Duration:
     """Return the median time of a call, after a warm-up."""
     thunk()
-    taken = []
-    for _ in range(REPEATS):
-        taken.append(time_call(thunk))
-    return float(np.median(taken))
+    return statistics.median_low(time_call(thunk) for _ in range(REPEATS))

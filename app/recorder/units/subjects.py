@@ -19,6 +19,7 @@ from compiler.ir.module import IRModule
 from compiler.ir.printing.text import TextBuilder
 from compiler.relay.function import Function
 from compiler.runtime.modules.module import Module
+from compiler.runtime.timing.clock import Duration
 from compiler.runtime.vm import Executable
 from compiler.target.codegen.llvm.tracing.pass_trace import PassRun
 from compiler.target.target import Target
@@ -123,7 +124,7 @@ class GraphSubject(Subject):
 
     first: IRModule
     built: BuiltGraph | Executable | None = None
-    kernel_seconds: dict[str, float] = field(default_factory=dict)
+    kernel_times: dict[str, list[Duration]] = field(default_factory=dict)
     """Of each kernel that was measured, all of its calls in one run."""
     unmeasured: str = ""
     """Why no kernel was measured in a run."""

@@ -84,6 +84,8 @@ def test_what_the_noise_hides_is_not_told_as_a_figure() -> None:
     assert "1.10×" not in race_words(race)
     clear = msgspec.structs.replace(race, low=1.05)
     assert "1.10× as fast (1.05 to 1.50 in 2 alternating rounds)" in race_words(clear)
+    busy = msgspec.structs.replace(clear, disturbed=True)
+    assert "1.10× as fast (1.05 to 1.50 in 2 alternating rounds, disturbed: processor time)" in race_words(busy)
 
 
 @pytest.mark.parametrize(
