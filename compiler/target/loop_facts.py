@@ -174,10 +174,9 @@ def _chosen(work: Sequence[_Work | None]) -> tuple[str, list[int]]:
             return "multiply-adds", places[kind]
     if amount("products") and amount("sums"):
         return "multiply-adds", places["products"] if amount("products") <= amount("sums") else places["sums"]
-    arithmetic = [kind for kind in ("multiply-adds", "sums", "products", "maxima", "others") if kind in places]
-    if arithmetic:
-        kind = max(arithmetic, key=amount)
-        return "operations", places[kind]
+    for kinds in (("multiply-adds", "sums", "products", "maxima", "others"), ("comparisons",)):
+        if arithmetic := [kind for kind in kinds if kind in places]:
+            return "operations", places[max(arithmetic, key=amount)]
     return "stores", places.get("stores", [])
 
 
@@ -202,10 +201,10 @@ _X86_DOTS = {
     "vpdpbuud": ("multiply-adds", 4), "vpdpwssd": ("multiply-adds", 2), "vpdpwssds": ("multiply-adds", 2),
     "vdpbf16ps": ("multiply-adds", 2), "vpmaddwd": ("pairs", 2), "pmaddwd": ("pairs", 2),
 }  # fmt: skip
-_X86_FLOAT = re.compile(r"v?(fn?m\w+?\d{3}|mul|add|sub|max|min|div|sqrt)([ps])([sdh])")
+_X86_FLOAT = re.compile(r"v?(fn?m\w+?\d{3}|mul|add|sub|max|min|div|sqrt|cmp\w*?)([ps])([sdh])")
 _X86_INTEGER = re.compile(r"v?p(mul[lh]u?|madd|adds?|addus|subs?|subus|max[su]|min[su])([bwdq])")
 _X86_KINDS = {"fm": "multiply-adds", "fn": "multiply-adds", "mu": "products", "ad": "sums", "su": "sums",
-              "ma": "maxima", "mi": "maxima"}  # fmt: skip
+              "ma": "maxima", "mi": "maxima", "cm": "comparisons"}  # fmt: skip
 
 
 def _x86_work(mnemonic: str, operands: str, vector_bits: int) -> _Work | None:
@@ -237,7 +236,7 @@ _AARCH64_KINDS = (
     (r"bfdot|fdot", "multiply-adds", 2), (r"bfmmla", "multiply-adds", 4),
     (r"fml[as]\w*|fn?m(add|sub)|ml[as]|[su]ml[as]l2?|m(add|sub)|fmad", "multiply-adds", 1),
     (r"f?mul|[su]mull2?|fnmul", "products", 1), (r"f?add|f?sub|[su]addw2?|[su]adalp|[su]addl2?", "sums", 1),
-    (r"f?(max|min)(nm)?|[su](max|min)", "maxima", 1), (r"fdiv|fsqrt", "others", 1),
+    (r"f?(max|min)(nm)?|[su](max|min)", "maxima", 1), (r"fdiv|fsqrt", "others", 1), (r"f?cm\w\w", "comparisons", 1),
 )  # fmt: skip
 
 

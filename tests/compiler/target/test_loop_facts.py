@@ -43,6 +43,7 @@ def loop_of(machine: str, *body: str, before: str = "") -> tuple[LoopFacts, set[
         ("x86", "vdpbf16ps %zmm0, %zmm1, %zmm2", 32, 512),
         ("x86", "vmaxps %zmm0, %zmm1, %zmm2", 16, 512),
         ("x86", "vpmaxub %ymm0, %ymm1, %ymm2", 32, 256),
+        ("x86", "vcmpltps %zmm0, %zmm1, %k1", 16, 512),
         ("x86", "vmovups %ymm0, (%rdi)", 32, 256),
         ("arm", "fmla v0.4s, v1.4s, v2.s[0]", 4, 128),
         ("arm", "sdot v0.4s, v1.16b, v2.4b[0]", 16, 128),
