@@ -47,22 +47,34 @@ import numpy as np
 ${library}import tvm
 from tvm import relay
 from tvm.contrib import graph_executor
+from tvm.runtime import vm
 
 ${lines(JSON.stringify(file))}
 
-with tvm.transform.PassContext(opt_level=3):
-    lib = relay.build(mod, target="llvm -mcpu=native", params=params)
-
-device = tvm.cpu(0)
-executor = graph_executor.GraphModule(lib["default"](device))
+target, device = "llvm -mcpu=native", tvm.cpu(0)
 random = np.random.default_rng(0)
-for variable in mod["main"].params:
-    if variable.name_hint not in params:
-        numbers = random.random([int(extent) for extent in variable.checked_type.shape])
-        executor.set_input(variable.name_hint, numbers.astype(variable.checked_type.dtype))
-executor.run()
-for index in range(executor.get_num_outputs()):
-    print("output", index, executor.get_output(index).shape)
+free = [variable for variable in mod["main"].params if variable.name_hint not in params]
+values = {
+    v.name_hint: random.random([int(extent) for extent in v.checked_type.shape]).astype(v.checked_type.dtype)
+    for v in free
+}
+with tvm.transform.PassContext(opt_level=3):
+    try:
+        lib = relay.build(mod, target, params=params)
+        executor = graph_executor.GraphModule(lib["default"](device))
+        executor.set_input(**values)
+        executor.run()
+        outputs = [executor.get_output(index) for index in range(executor.get_num_outputs())]
+    except tvm.TVMError as error:
+        # Branches, loops and shapes that only the running program knows need the virtual machine.
+        if "needs the virtual machine" not in str(error):
+            raise
+        executor = vm.VirtualMachine(relay.vm.compile(mod, target, params=params), device)
+        executor.set_input("main", **values)
+        executor.run()
+        outputs = executor.get_outputs()
+for index, output in enumerate(outputs):
+    print("output", index, output.shape)
 print(executor.benchmark(device, number=1, repeat=5))
 `;
 }

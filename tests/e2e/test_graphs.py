@@ -248,6 +248,14 @@ def test_a_dropped_model_gets_a_script_and_a_link(explorer: str, open_page: Call
     assert nodes(opened) == nodes(page)
 
 
+def test_a_dropped_model_with_a_loop_runs_on_the_virtual_machine(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer, 1680, 980)
+    attach(page, "model.onnx", models.build("loop", small=True).SerializeToString())
+    expect(page.locator("#state")).to_contain_text("compiled in")
+    expect(page.locator("#pane-console")).to_contain_text("output 0 (4,)")
+    assert nodes(page) != []
+
+
 def test_names_of_layers_stay_readable_beside_the_times(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer, 1280, 800)
     attach(page, "model.onnx", models.build("resnet18", small=True).SerializeToString())
