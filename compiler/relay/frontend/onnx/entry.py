@@ -31,6 +31,7 @@ from compiler.relay.frontend.onnx.reader import (
 )
 from compiler.relay.frontend.shared.errors import ModelError
 from compiler.relay.frontend.shared.folding import constant, keeping
+from compiler.relay.frontend.shared.open_dims import naming_open_dims
 from compiler.relay.frontend.shared.parameters import is_weight, module_of
 from compiler.relay.frontend.span_filling import begin_import
 from compiler.relay.inference import infer_expr
@@ -101,7 +102,8 @@ def from_onnx(
         weights = {t.name: constant(tensor_array(t, t.name in small)) for t in proto.graph.initializer}
         inputs = _inputs(proto.graph, dict(shape or {}), dtype, set(weights))
         kept = {} if freeze_params else {w: name for name, w in weights.items() if is_weight(w)}
-        with keeping(frozenset(kept)), remembering(), remembering_integers(), converting(config):
+        named = naming_open_dims(_open_dims(proto.graph, inputs))
+        with keeping(frozenset(kept)), remembering(), remembering_integers(), converting(config), named:
             outputs = importer.graph(proto.graph, {**weights, **inputs})
         mod, params = module_of(list(inputs.values()), outputs, kept)
         frozen = {name: w.data for name, w in weights.items() if is_weight(w)} if freeze_params else {}
@@ -135,6 +137,18 @@ def _inputs(
     for value in variables.values():
         infer_expr(value)
     return variables
+
+
+def _open_dims(graph: onnx.GraphProto, inputs: Mapping[str, Var]) -> dict[Var, list[tuple[Dim, str]]]:
+    """Return the open extents of inputs, with the keys by which ``shape`` takes them."""
+    found: dict[Var, list[tuple[Dim, str]]] = {}
+    for item in graph.input:
+        if (var := inputs.get(item.name)) is not None and isinstance(var.checked_type, TensorType):
+            declared = item.type.tensor_type.shape.dim
+            names = [d.dim_param or item.name for d in declared] or [item.name] * len(var.checked_type.dims)
+            pairs = zip(var.checked_type.dims, names, strict=True)
+            found[var] = [(dim, repr(name)) for dim, name in pairs if isinstance(dim, AnyDim)]
+    return found
 
 
 def _input(item: onnx.ValueInfoProto, shapes: Mapping[str, object], dtype: str | None, default: str) -> Var:

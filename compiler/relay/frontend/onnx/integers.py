@@ -62,7 +62,7 @@ def along(value: RelayExpr, x: RelayExpr, axis: int, block: int = 0) -> RelayExp
         return reshape(value, [-1 if d == axis % rank_of(x) else 1 for d in range(rank_of(x))])
     if block:
         repeated = ops.repeat(value, block, axis % rank_of(x))
-        extent = static_dims(x, "the input")[axis]
+        (extent,) = static_dims(x, "the input", [axis])
         if dims_of(repeated)[axis] != extent:
             return ops.strided_slice(repeated, [0], [extent], strides=[1], axes=[axis % rank_of(x)])
         return repeated

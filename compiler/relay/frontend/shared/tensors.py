@@ -12,7 +12,8 @@ import numpy as np
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, ops, rank_of, scalar
-from compiler.relay.ty import Dim
+from compiler.relay.frontend.shared.open_dims import asked_for
+from compiler.relay.ty import AnyDim, Dim
 
 __all__ = [
     "MAX_COMPUTED",
@@ -25,6 +26,7 @@ __all__ = [
     "extent_of",
     "is_copied",
     "pad",
+    "places_along",
     "reshape",
     "slice_axis",
     "split",
@@ -54,7 +56,8 @@ def reshape(x: RelayExpr, wanted: Sequence[Extent]) -> RelayExpr:
     if target.count(-1) > 1:
         target = [0 if is_copied(dims, wanted, i) else t for i, t in enumerate(target)]
         if target.count(-1) > 1:
-            raise ConversionError("more than one extent of the shape is unknown while importing; give `shape`")
+            how = asked_for(x, [w for w, t in zip(wanted, target, strict=True) if t == -1 and isinstance(w, AnyDim)])
+            raise ConversionError(f"more than one extent of the shape is unknown while importing; {how}")
         return ops.reshape(x, target)
     if (count := count_of(dims)) >= 0:
         rest = math.prod(t for t in target if t != -1)
@@ -223,8 +226,21 @@ def static_dims(expr: RelayExpr, what: str, axes: Sequence[int] | None = None) -
     if unknown:
         shape = ", ".join(str(d) if isinstance(d, int) else "?" for d in dims)
         which = "the shape" if axes is None else f"dimension {' and '.join(map(str, unknown))}"
-        raise ConversionError(f"{which} of {what} must be known while importing, got ({shape}); give `shape`")
+        how = asked_for(expr, [dims[a] for a in unknown])
+        raise ConversionError(f"{which} of {what} must be known while importing, got ({shape}); {how}")
     return tuple(d for d in (dims[a] for a in wanted) if isinstance(d, int))
+
+
+def places_along(x: RelayExpr, axis: int, rank: int) -> RelayExpr:
+    """Return 0, 1, … for the extent of an axis, along that axis of a tensor of a rank."""
+    extent = dims_of(x)[axis]
+    if isinstance(extent, int):
+        bounded(extent)
+        places: RelayExpr = constant(np.arange(extent))
+    else:
+        places = ops.arange(constant(0, "int64"), extent_of(x, axis), constant(1, "int64"), dtype="int64")
+    at = axis - rank_of(x) if axis >= 0 else axis
+    return ops.reshape(places, [-1 if d == at + rank else 1 for d in range(rank)])
 
 
 def bounded(*extents: float) -> int:

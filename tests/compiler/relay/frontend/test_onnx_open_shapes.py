@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
@@ -137,6 +139,67 @@ def test_transposed_convolution_of_open_shapes(more, executor):
     node = helper.make_node("ConvTranspose", ["x", "w"], ["y"], strides=[2, 3], **more)
     model = _model(node, {"x": (TensorProto.FLOAT, ["b", 3, "y", "x"])}, {"w": _random(3, 4, 3, 4)})
     _compare(model, {"x": _random(2, 3, 4, 5)}, executor)
+
+
+_FLOAT, _INT = TensorProto.FLOAT, TensorProto.INT64
+_OPEN = {
+    "flatten": ("Flatten", {"x": ["b", "c", 3, "x"]}, {}, {"axis": 2}, (2, 4, 3, 5)),
+    "depth": ("DepthToSpace", {"x": ["b", 12, "y", "x"]}, {}, {"blocksize": 2, "mode": "CRD"}, (2, 12, 3, 4)),
+    "space": ("SpaceToDepth", {"x": ["b", 2, "y", "x"]}, {}, {"blocksize": 2}, (2, 2, 6, 4)),
+    "triangle": ("Trilu", {"x": ["b", "t", "t"]}, {"k": np.array(1)}, {"upper": 0}, (2, 4, 4)),
+    "diagonal": ("EyeLike", {"x": ["t", "u"]}, {}, {"k": -1}, (4, 3)),
+    "largest": ("Hardmax", {"x": ["b", "t", 3]}, {}, {"axis": 1}, (2, 4, 3)),
+    "pool": (
+        "MaxPool",
+        {"x": ["b", 3, "y", "x"]},
+        {},
+        {"kernel_shape": [3, 2], "strides": [2, 2], "ceil_mode": 1},
+        None,
+    ),
+    "frames": ("STFT", {"x": ["b", "t", 1]}, {"s": np.array(3), "w": _random(8)}, {}, (2, 20, 1)),
+    "spectrum": ("DFT", {"x": ["b", 8, 1]}, {}, {"axis": 1}, (2, 8, 1)),
+}
+
+
+@pytest.mark.parametrize("name", _OPEN)
+def test_operators_of_open_shapes(name):
+    operator, inputs, weights, attrs, shape = _OPEN[name]
+    node = helper.make_node(operator, [*inputs, *weights], ["y"], **attrs)
+    model = _model(node, {"x": (_FLOAT, inputs["x"])}, weights)
+    _compare(model, {"x": _random(*(shape or (1, 3, 6, 5)))}, "vm")
+
+
+def test_sequences_are_reversed_whatever_their_number():
+    node = helper.make_node("ReverseSequence", ["x", "n"], ["y"])
+    model = _model(node, {"x": (_FLOAT, ["t", "b", 3]), "n": (_INT, ["b"])}, {})
+    _compare(model, {"x": _random(5, 3, 3), "n": np.array([5, 1, 3])}, "vm")
+
+
+@pytest.mark.parametrize("back", [0, 1])
+def test_a_scan_of_open_length(back):
+    state, item = (helper.make_tensor_value_info(name, _FLOAT, [2, 3]) for name in ("state", "item"))
+    nodes = [helper.make_node("Add", ["state", "item"], ["sum"]), helper.make_node("Tanh", ["sum"], ["row"])]
+    results = [helper.make_tensor_value_info(name, _FLOAT, [2, 3]) for name in ("sum", "row")]
+    body = helper.make_graph(nodes, "body", [state, item], results)
+    ways = {"scan_input_directions": [back], "scan_output_directions": [back], "scan_output_axes": [1]}
+    node = helper.make_node("Scan", ["s", "x"], ["last", "rows"], body=body, num_scan_inputs=1, **ways)
+    model = _model(node, {"s": (_FLOAT, [2, 3]), "x": (_FLOAT, ["t", 2, 3])}, {}, ("last", "rows"))
+    _compare(model, {"s": _random(2, 3), "x": _random(4, 2, 3)}, "vm")
+
+
+def test_an_error_asks_for_the_dimensions_that_matter_by_name():
+    inputs = {"x": (_FLOAT, ["batch", "time"]), "z": (_FLOAT, ["batch", 3])}
+    part = helper.make_node("Split", ["x"], ["a", "y"], axis=1)
+    with pytest.raises(ConversionError, match=re.escape("give `shape`: {'time': …}")):
+        from_onnx(_model(part, inputs, {}))
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["p"]), helper.make_node("Concat", ["p", "z"], ["q"], axis=1)]
+    cut = [*nodes, helper.make_node("Split", ["q"], ["a", "y"], axis=0)]
+    with pytest.raises(ConversionError, match=re.escape("give `shape`: {'batch': …")) as info:
+        from_onnx(_model(cut, inputs, {"w": _random(4, 2)}))
+    assert "dimension 0 of the input" in str(info.value)
+    nameless = _model(helper.make_node("Split", ["x"], ["a", "y"], axis=0), {"x": (_FLOAT, [None, 3])}, {})
+    with pytest.raises(ConversionError, match=re.escape("give `shape`: {'x': …}")):
+        from_onnx(nameless)
 
 
 def test_automatic_padding_needs_only_the_extents_that_it_depends_on():

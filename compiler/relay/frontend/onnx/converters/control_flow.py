@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
+
+import numpy as np
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.expr import Call, If, Tuple, TupleGetItem
 from compiler.relay.frontend.onnx.converters.run_time_loop import loop_at_run_time
 from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.registry import converter
-from compiler.relay.frontend.shared.control_flow import fitting
+from compiler.relay.frontend.shared.control_flow import fitting, while_loop
 from compiler.relay.frontend.shared.errors import ConversionError
-from compiler.relay.frontend.shared.folding import constant, known, ops, rank_of, settle, type_of
-from compiler.relay.frontend.shared.tensors import reshape, static_dims, unsqueeze
+from compiler.relay.frontend.shared.folding import constant, dims_of, known, ops, rank_of, settle, type_of
+from compiler.relay.frontend.shared.tensors import extent_of, reshape, static_dims, transpose, unsqueeze
 from compiler.relay.function import Function
 from compiler.relay.ty import AnyDim, TensorType, TupleType, joined_dim
 
@@ -118,7 +121,9 @@ def _scan(node: Node) -> list[RelayExpr]:
     body, count = node.required("body"), node.required("num_scan_inputs")
     states, scanned = list(node.inputs[: len(node.inputs) - count]), list(node.inputs[len(node.inputs) - count :])
     axes = [a % rank_of(x) for a, x in zip(node.attr("scan_input_axes", [0] * count), scanned, strict=True)]
-    turns = {static_dims(x, "a scanned input")[axis] for x, axis in zip(scanned, axes, strict=True)}
+    if not all(isinstance(dims_of(x)[axis], int) for x, axis in zip(scanned, axes, strict=True)):
+        return _scan_at_run_time(node, states, scanned, axes)
+    turns = {static_dims(x, "a scanned input", [axis])[0] for x, axis in zip(scanned, axes, strict=True)}
     if len(turns) != 1:
         raise ConversionError(f"scan inputs must have the same length, got {sorted(turns)}")
     length = turns.pop()
@@ -137,6 +142,42 @@ def _scan(node: Node) -> list[RelayExpr]:
             so_far.append(item)
         states = outputs[: len(states)]
     return [*states, *_scanned_outputs(node, collected)]
+
+
+def _scan_at_run_time(
+    node: Node, states: list[RelayExpr], scanned: list[RelayExpr], axes: list[int]
+) -> list[RelayExpr]:
+    """Convert a scan to a loop of the running program, which knows how many turns there are."""
+    body, back = node.required("body"), node.attr("scan_input_directions", [0] * len(scanned))
+    length = extent_of(scanned[0], axes[0])
+    rows = len(body.output) - len(states)
+
+    def after(at: RelayExpr, before: Sequence[RelayExpr]) -> list[RelayExpr]:
+        places = [ops.subtract(ops.subtract(length, 1), at) if b else at for b in back]
+        now = [ops.take(x, place, axis=axis) for x, place, axis in zip(scanned, places, axes, strict=True)]
+        return node.run(body, [*before, *now])
+
+    def turn(carried: Sequence[RelayExpr]) -> list[RelayExpr]:
+        at, *before = carried
+        outputs = after(at, before[: len(states)])
+        added = zip(before[len(states) :], outputs[len(states) :], strict=True)
+        more = [ops.concatenate([so_far, unsqueeze(item, [0])], axis=0) for so_far, item in added]
+        return [ops.add(at, 1), *outputs[: len(states)], *more]
+
+    sample = [type_of(item) for item in after(constant(0, "int64"), states)[len(states) :]]
+    if not all(t.is_static for t in sample):
+        raise ConversionError("the extents of what a turn adds to the outputs must be known while importing")
+    none = [constant(np.zeros((0, *t.concrete_shape)), t.dtype) for t in sample]
+    first = [constant(0, "int64"), *states, *none]
+    _, *results = while_loop(first, lambda carried: ops.less(carried[0], length), turn)
+    outputs = results[len(results) - rows :] if rows else []
+    reversed_outputs = node.attr("scan_output_directions", [0] * rows)
+    outputs = [ops.reverse(x, axis=0) if b else x for x, b in zip(outputs, reversed_outputs, strict=True)]
+    places = [a % rank_of(x) for a, x in zip(node.attr("scan_output_axes", [0] * rows), outputs, strict=True)]
+    moved = [
+        transpose(x, [*range(1, at + 1), 0, *range(at + 1, rank_of(x))]) for x, at in zip(outputs, places, strict=True)
+    ]
+    return [*results[: len(states)], *moved]
 
 
 def _scanned_outputs(node: Node, collected: list[list[RelayExpr]]) -> list[RelayExpr]:

@@ -12,8 +12,8 @@ from compiler.relay.frontend.onnx.partial import partial_of
 from compiler.relay.frontend.onnx.reader import dtype_name
 from compiler.relay.frontend.onnx.registry import converter
 from compiler.relay.frontend.shared.errors import ConversionError
-from compiler.relay.frontend.shared.folding import FOLD_LIMIT, constant, dtype_of, known, ops, scalar
-from compiler.relay.frontend.shared.tensors import bounded, reshape, static_dims
+from compiler.relay.frontend.shared.folding import FOLD_LIMIT, constant, dims_of, dtype_of, known, ops, scalar
+from compiler.relay.frontend.shared.tensors import cast, places_along, reshape
 
 
 @converter("Constant")
@@ -52,21 +52,23 @@ def _range(node: Node) -> RelayExpr:
 
 @converter("EyeLike")
 def _eye_like(node: Node) -> RelayExpr:
-    rows, columns = static_dims(node.inputs[0], "the input")
-    bounded(rows, columns)
+    x = node.inputs[0]
     dtype = dtype_name(node.attributes["dtype"], "attribute 'dtype'") if "dtype" in node.attributes else None
-    return constant(np.eye(rows, columns, node.attr("k", 0)).astype(dtype or dtype_of(node.inputs[0])))
+    return cast(ops.equal(_diagonals(x), node.attr("k", 0)), dtype or dtype_of(x))
+
+
+def _diagonals(x: RelayExpr) -> RelayExpr:
+    """Return for each element of matrices which diagonal it is on."""
+    return ops.subtract(places_along(x, -1, 2), places_along(x, -2, 2))
 
 
 @converter("Trilu")
 def _trilu(node: Node) -> RelayExpr:
     x = node.inputs[0]
     k = constant(0, "int64") if node.input(1) is None else reshape(node.inputs[1], [])
-    rows, columns = static_dims(x, "the input")[-2:]
-    if 0 in static_dims(x, "the input"):
+    if 0 in dims_of(x):
         return x
-    bounded(rows, columns)
-    diagonals = constant(np.arange(columns) - np.arange(rows)[:, None])
+    diagonals = _diagonals(x)
     kept = ops.greater_equal(diagonals, k) if node.attr("upper", 1) else ops.less_equal(diagonals, k)
     if dtype_of(x) == "bool":
         return ops.logical_and(x, kept)

@@ -15,7 +15,7 @@ from compiler.relay.frontend.onnx.converters.windows import Windows, windows_of
 from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.registry import converter
 from compiler.relay.frontend.shared.errors import ConversionError
-from compiler.relay.frontend.shared.folding import constant, dtype_of, ops, scalar
+from compiler.relay.frontend.shared.folding import constant, dtype_of, ops, rank_of, scalar
 from compiler.relay.frontend.shared.tensors import bounded, cast, expand, reshape, slice_axis, static_dims
 
 
@@ -63,7 +63,7 @@ def _weighted(
 
 def _mapped(x: RelayExpr, at: list[RelayExpr], outside: str) -> RelayExpr:
     if outside.startswith("reflection"):
-        extents = static_dims(x, "the input")[2:]
+        extents = static_dims(x, "the input", range(2, rank_of(x)))
         at = [ops.nearbyint(_reflected(p, e, outside.endswith("corners"))) for p, e in zip(at, extents, strict=True)]
     return pick(x, at, "zeros" if outside == "zeros" else "border")
 

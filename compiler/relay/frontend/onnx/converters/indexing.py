@@ -119,13 +119,7 @@ def _one_hot(node: Node) -> RelayExpr:
 def _reverse_sequence(node: Node) -> RelayExpr:
     x, lengths = node.inputs
     time, batch = node.attr("time_axis", 0), node.attr("batch_axis", 1)
-    dims = static_dims(x, "the input")
-    steps = np.arange(dims[time]).reshape([-1 if d == time else 1 for d in range(len(dims))])
-    ends = ops.reshape(lengths, [-1 if d == batch else 1 for d in range(len(dims))])
-    places = constant(steps.astype(dtype_of(lengths)))
-    backwards = ops.subtract(ops.subtract(ends, 1), places)
-    order = ops.where(ops.less(places, ends), backwards, places)
-    return ops.gather(x, time, expand(order, list(dims)))
+    return ops.reverse_sequence(x, lengths, seq_axis=time, batch_axis=batch)
 
 
 @converter("NonZero")

@@ -99,7 +99,7 @@ def _mean_variance_normalization(node: Node) -> RelayExpr:
 def _det(node: Node) -> RelayExpr:
     """Convert ``Det`` by Laplace expansion, which suits small matrices."""
     x = node.inputs[0]
-    n = static_dims(x, "the input")[-1]
+    (n,) = static_dims(x, "the input", [-1])
     if not 1 <= n <= 5:
         raise ConversionError(f"determinants are supported from 1 x 1 to 5 x 5, got {n} x {n}")
     return _determinant(x, tuple(range(n)), 0, {})

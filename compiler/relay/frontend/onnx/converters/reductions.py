@@ -12,7 +12,7 @@ from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.registry import Convert, converter, converters
 from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, known, ops, rank_of
-from compiler.relay.frontend.shared.tensors import bounded, static_dims
+from compiler.relay.frontend.shared.tensors import places_along, static_dims
 
 _EMPTY = {"sum": 0, "prod": 1, "max": -math.inf, "min": math.inf, "mean": math.nan}
 """The result of each reduction over no elements."""
@@ -56,7 +56,7 @@ def _log_sum_exp(x: RelayExpr, axes: Sequence[int], keepdims: bool) -> RelayExpr
 def _mean(x: RelayExpr, axes: Sequence[int], keepdims: bool) -> RelayExpr:
     if dtype_of(x).startswith("float"):
         return reduce("mean", x, axes, keepdims)
-    return ops.divide(_sum(x, axes, keepdims), math.prod(static_dims(x, "the input")[a] for a in axes))
+    return ops.divide(_sum(x, axes, keepdims), math.prod(static_dims(x, "the input", axes)))
 
 
 Elementwise: TypeAlias = Callable[[RelayExpr], RelayExpr]
@@ -172,11 +172,8 @@ def _hardmax(node: Node) -> RelayExpr:
 
 
 def _hardest(x: RelayExpr, axis: int) -> RelayExpr:
-    rank, extent = rank_of(x), static_dims(x, "the input")[axis]
     where = ops.cast(ops.argmax(x, axis, keepdims=True), "int64")
-    bounded(extent)
-    places = constant(np.arange(extent).reshape([-1 if d == axis % rank else 1 for d in range(rank)]))
-    return ops.cast(ops.equal(where, places), dtype_of(x))
+    return ops.cast(ops.equal(where, places_along(x, axis, rank_of(x))), dtype_of(x))
 
 
 def rows_and_columns(x: RelayExpr, axis: int) -> list[int]:

@@ -52,7 +52,7 @@ def _crop(node: Node) -> RelayExpr:
     if rank_of(x) != 4:
         raise ConversionError(f"the input must have 4 dimensions, got {rank_of(x)}")
     left, top, right, bottom = node.attr("border", [0, 0, 0, 0])
-    height, width = static_dims(x, "the input")[2:]
+    height, width = static_dims(x, "the input", [2, 3])
     size = node.attr("scale")
     ends = [height - bottom, width - right] if size is None else [top + size[0], left + size[1]]
     return ops.strided_slice(x, [top, left], ends, axes=[2, 3])

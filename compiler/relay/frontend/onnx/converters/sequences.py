@@ -106,7 +106,7 @@ def _concat_from_sequence(node: Node) -> RelayExpr:
 def _split_to_sequence(node: Node) -> RelayExpr:
     x = node.inputs[0]
     axis = node.attr("axis", 0) % rank_of(x)
-    extent = static_dims(x, "the input")[axis]
+    (extent,) = static_dims(x, "the input", [axis])
     sizes = _sizes(node, extent)
     parts = split(x, sizes, axis)
     if node.input(1) is None and not node.attr("keepdims", 1):

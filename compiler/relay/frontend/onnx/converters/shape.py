@@ -79,7 +79,16 @@ def _flatten(node: Node) -> RelayExpr:
     left, right = dims[:axis], dims[axis:]
     if axis == 1 and rank_of(x) > 1 and all(isinstance(d, int) for d in right):
         return ops.nn.batch_flatten(x) if rank_of(x) > 2 else x
+    if count_of(left) < 0 and count_of(right) < 0:
+        return _merged(_merged(x, axis, len(right)), 0, axis)
     return reshape(x, [count_of(left), count_of(right)])
+
+
+def _merged(x: RelayExpr, begin: int, count: int) -> RelayExpr:
+    """Make one axis of several."""
+    for _ in range(count - 1):
+        x = ops.reshape(x, [0] * begin + [-3] + [0] * (rank_of(x) - begin - 2))  # -3 makes one of two
+    return x
 
 
 @converter("Transpose")
@@ -122,7 +131,7 @@ def _split(node: Node) -> list[RelayExpr]:
     x, axis = node.inputs[0], node.attr("axis", 0)
     sizes = node.ints_or_attr(1, "split")
     if sizes is None:
-        sizes = _equal_parts(static_dims(x, "the input")[axis], len(node.outputs))
+        sizes = _equal_parts(static_dims(x, "the input", [axis])[0], len(node.outputs))
     return split(x, sizes, axis)
 
 
@@ -241,7 +250,7 @@ def _center_crop_pad(node: Node) -> RelayExpr:
     axes = [a % rank_of(x) for a in node.attr("axes", list(range(rank_of(x))))]
     around = [(0, 0)] * rank_of(x)
     for axis, extent in zip(axes, target, strict=True):
-        missing = extent - static_dims(x, "the input")[axis]
+        missing = extent - static_dims(x, "the input", [axis])[0]
         before = missing // 2 if missing >= 0 else -(-missing // 2)
         around[axis] = (before, missing - before)
     return pad(x, around)
@@ -250,20 +259,14 @@ def _center_crop_pad(node: Node) -> RelayExpr:
 @converter("DepthToSpace")
 def _depth_to_space(node: Node) -> RelayExpr:
     x, block = node.inputs[0], node.required("blocksize")
-    n, c, h, w = static_dims(x, "the input")
-    inner = c // (block * block)
-    if node.attr("mode", "DCR") == "DCR":
-        apart, order = (n, block, block, inner, h, w), (0, 3, 4, 1, 5, 2)
-    else:
-        apart, order = (n, inner, block, block, h, w), (0, 1, 4, 2, 5, 3)
-    moved = ops.transpose(ops.reshape(x, apart), axes=order)
-    return ops.reshape(moved, (n, inner, h * block, w * block))
+    return ops.nn.depth_to_space(x, block, layout="NCHW", mode=node.attr("mode", "DCR"))
 
 
 @converter("SpaceToDepth")
 def _space_to_depth(node: Node) -> RelayExpr:
     x, block = node.inputs[0], node.required("blocksize")
+    if node.attr("mode", "DCR") != "CRD":
+        return ops.nn.space_to_depth(x, block, layout="NCHW")
     n, c, h, w = static_dims(x, "the input")
     apart = ops.reshape(x, (n, c, h // block, block, w // block, block))
-    order = (0, 1, 3, 5, 2, 4) if node.attr("mode", "DCR") == "CRD" else (0, 3, 5, 1, 2, 4)
-    return ops.reshape(ops.transpose(apart, axes=order), (n, c * block * block, h // block, w // block))
+    return ops.reshape(ops.transpose(apart, axes=(0, 1, 3, 5, 2, 4)), (n, c * block * block, h // block, w // block))

@@ -12,8 +12,17 @@ from compiler.relay.frontend.onnx.converters.matmul import matmul
 from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.reader import dtype_name
 from compiler.relay.frontend.onnx.registry import converter, converters
-from compiler.relay.frontend.shared.folding import Array, constant, dtype_of, ops, rank_of
-from compiler.relay.frontend.shared.tensors import bounded, cast, pad, slice_axis, static_dims, transpose, unsqueeze
+from compiler.relay.frontend.shared.folding import Array, constant, dims_of, dtype_of, ops, rank_of
+from compiler.relay.frontend.shared.tensors import (
+    bounded,
+    cast,
+    extent_of,
+    pad,
+    slice_axis,
+    static_dims,
+    transpose,
+    unsqueeze,
+)
 
 
 def _fourier(size: int, bins: int, inverse: bool) -> tuple[Array, Array]:
@@ -27,7 +36,7 @@ def dft(x: RelayExpr, axis: int, length: int | None, onesided: bool, inverse: bo
     """Transform an axis of numbers whose last axis is (real,) or (real, imaginary)."""
     rank = rank_of(x)
     axis %= rank
-    extent, parts = static_dims(x, "the input")[axis], static_dims(x, "the input")[-1]
+    extent, parts = static_dims(x, "the input", [axis, -1])
     size = extent if length is None else length
     size = extent if onesided and inverse else size
     if size != extent:
@@ -89,6 +98,18 @@ def _dft(node: Node, axis: int) -> RelayExpr:
     return cast(dft(cast(x, "float64"), axis, length[0] if length else None, onesided, inverse), dtype_of(x))
 
 
+def _places_of_frames(signal: RelayExpr, length: int, step: int) -> RelayExpr:
+    """Return where the elements of the frames are in axis 1 of a signal, (frames, length)."""
+    extent = dims_of(signal)[1]
+    if isinstance(extent, int):
+        frames = (extent - length) // step + 1
+        bounded(frames, length)
+        return constant(np.arange(frames)[:, None] * step + np.arange(length))
+    last = ops.subtract(extent_of(signal, 1), length - 1)
+    begins = ops.arange(constant(0, "int64"), last, constant(step, "int64"), dtype="int64")
+    return ops.add(unsqueeze(begins, [1]), constant(np.arange(length)))
+
+
 @converter("STFT")
 def _stft(node: Node) -> RelayExpr:
     signal, window = node.inputs[0], node.input(2)
@@ -97,11 +118,7 @@ def _stft(node: Node) -> RelayExpr:
     step = (node.ints(1, "frame_step") or [1])[0]
     given = node.ints(3, "frame_length")
     length = given[0] if given else static_dims(node.inputs[2], "the window")[0]
-    extent = static_dims(signal, "the signal")[1]
-    frames = (extent - length) // step + 1
-    bounded(frames, length)
-    places = np.arange(frames)[:, None] * step + np.arange(length)
-    cut = ops.take(signal, constant(places), axis=1)  # (batch, frames, length, parts)
+    cut = ops.take(signal, _places_of_frames(signal, length, step), axis=1)  # (batch, frames, length, parts)
     if window is not None:
         cut = ops.multiply(cut, ops.reshape(window, (1, 1, length, 1)))
     return dft(cut, 2, None, bool(node.attr("onesided", 1)), False)

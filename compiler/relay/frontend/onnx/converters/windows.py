@@ -178,8 +178,10 @@ def pool(node: Node, kind: str, x: RelayExpr, w: Windows, **more: object) -> Rel
     )
     if not ceil:
         return pooled
-    for axis, extent in enumerate(static_dims(x, "the input")[2:]):
-        count = static_dims(pooled, "the result")[axis + 2]
+    for axis in range(len(w.kernel)):
+        if w.strides[axis] - 1 + w.after[axis] < w.reach[axis]:
+            continue  # it begins in the image, whatever its extent
+        (extent,), (count,) = (static_dims(part, "the input", [axis + 2]) for part in (x, pooled))
         if (count - 1) * w.strides[axis] >= extent + w.before[axis]:
             pooled = slice_axis(pooled, axis + 2, 0, count - 1)
     return pooled

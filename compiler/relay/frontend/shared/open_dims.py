@@ -1,0 +1,37 @@
+"""Names of the extents that a model leaves open, for errors to ask for those that matter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from compiler.ir.expr import RelayExpr
+from compiler.relay.analysis import free_vars
+from compiler.relay.expr import Var
+from compiler.relay.ty import AnyDim, Dim
+
+__all__ = ["asked_for", "naming_open_dims"]
+
+_NAMES: ContextVar[Mapping[Var, Sequence[tuple[Dim, str]]] | None] = ContextVar("_NAMES", default=None)
+
+
+@contextmanager
+def naming_open_dims(names: Mapping[Var, Sequence[tuple[Dim, str]]]) -> Iterator[None]:
+    """Within it the open extents of inputs have names; the extent of no name is asked for with its input's shape."""
+    token = _NAMES.set(names)
+    try:
+        yield
+    finally:
+        _NAMES.reset(token)
+
+
+def asked_for(expr: RelayExpr, dims: Sequence[Dim]) -> str:
+    """Return how to give open extents of an expression: those of inputs that they are, or else that it depends on."""
+    names = _NAMES.get() or {}
+    of_dims = {id(dim): name for pairs in names.values() for dim, name in pairs}
+    wanted = [of_dims.get(id(dim)) for dim in dims if isinstance(dim, AnyDim)]
+    if None in wanted:
+        wanted = [name for var in free_vars(expr) for _, name in names.get(var, ())]
+    given = ", ".join(f"{name}: …" for name in dict.fromkeys(wanted))
+    return f"give `shape`: {{{given}}}" if given else "give `shape`"
