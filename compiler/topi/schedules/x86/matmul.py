@@ -37,6 +37,9 @@ _PANEL_COUNTS = (4, 3, 6, 5, 2, 1)
 _MAX_TILE_ROWS = 8
 _MAX_TUNED_ROWS = 16
 _DOT_TILE = 4
+_LONG_EPILOGUE = 6
+"""Steps of a group from which on those after the product are computed for a row of a tile at once: the vectors of a row
+do not wait for each other, and the code of all rows would not fit into the instruction cache."""
 
 
 def schedule_matmul(attrs: object, outputs: Sequence[Tensor], target: Target) -> Schedule:
@@ -57,10 +60,13 @@ def _panels(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target) -> Sch
     jo, ji = s.split(j, factor=count * product.width)
     io, ii = s.split(i, factor=rows)
     s.reorder(*([jo, *outer] if product.is_shared else [*outer, jo]), io, ii, ji)
-    jv, jl = s.split(ji, factor=product.width)
-    s.unroll(ii)
-    s.unroll(jv)
-    s.vectorize(jl)
+    if len(group.computations) > _LONG_EPILOGUE and not product.is_cut:
+        s.vectorize(ji)
+    else:
+        jv, jl = s.split(ji, factor=product.width)
+        s.unroll(ii)
+        s.unroll(jv)
+        s.vectorize(jl)
     partition_partial_tile(s, i, io, rows)
     if product.is_cut:
         s.pragma(jo, "loop_partition_hint")
