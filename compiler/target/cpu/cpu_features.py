@@ -7,13 +7,20 @@ from functools import cache
 
 from compiler.target.llvm_machine import emitted_for
 
-__all__ = ["byte_product_bits", "converts_halves", "has_sse41", "int16_vector_bits"]
+__all__ = ["byte_product_bits", "converts_halves", "has_fused_multiply_add", "has_sse41", "int16_vector_bits"]
 
 _FLOOR = """
 declare float @llvm.floor.f32(float)
 define float @down(float %x) {
   %y = call float @llvm.floor.f32(float %x)
   ret float %y
+}
+"""
+_FUSED = """
+declare float @llvm.fma.f32(float, float, float)
+define float @fused(float %x, float %y, float %z) {
+  %sum = call float @llvm.fma.f32(float %x, float %y, float %z)
+  ret float %sum
 }
 """
 _INT16_SQUARES = """
@@ -52,6 +59,12 @@ def has_sse41(triple: str, cpu: str, features: str) -> bool:
     if not triple.startswith(("x86_64", "i686")):
         return False
     return "roundss" in emitted_for(_FLOOR, triple, cpu, features)
+
+
+@cache
+def has_fused_multiply_add(triple: str, cpu: str, features: str) -> bool:
+    """Return whether a CPU multiplies and adds with one rounding, rather than by a function of a library."""
+    return re.search(r"\sv?fn?madd", emitted_for(_FUSED, triple, cpu, features)) is not None
 
 
 @cache

@@ -15,6 +15,7 @@ from compiler.ir.op import Op
 from compiler.ir.origin import user_place
 from compiler.target.codegen.llvm.argument_stacks import call_packed_lowered, stack_alloca, struct_get, struct_set
 from compiler.target.codegen.llvm.packed_calls import call_packed, call_traced, text_constant
+from compiler.target.codegen.llvm.selection.constant_quotients import constant_quotient
 from compiler.target.codegen.llvm.selection.speculation import is_speculatable
 from compiler.target.codegen.llvm.selection.vector_math import VECTOR_FUNCTIONS, Lanes
 from compiler.target.codegen.llvm.state import Emitter
@@ -87,6 +88,16 @@ def _libm(name: str) -> Handler:
         return e.state.lanewise(function, values, scalar)
 
     return partial(_in_single, compute)
+
+
+def _to_integer(name: str) -> Handler:
+    """Round to the nearest integer."""
+
+    def handler(e: Emitter, n: Call) -> ir.Value:
+        quotient = constant_quotient(e, n.args[0])
+        return _llvm(name)(e, n) if quotient is None else e.state.call_intrinsic(name, [quotient])
+
+    return handler
 
 
 _LARGEST_PRODUCT = 4
@@ -390,8 +401,6 @@ _LLVM = (
     "floor",
     "ceil",
     "trunc",
-    "round",
-    "nearbyint",
     "fabs",
     "fma",
     "copysign",
@@ -428,6 +437,7 @@ def _active_lanes(e: Emitter, n: Call) -> ir.Value:
 
 INTRINSICS: dict[str, Handler] = {
     **{f"tir.{name}": _llvm(f"llvm.{name}") for name in _LLVM},
+    **{f"tir.{name}": _to_integer(f"llvm.{name}") for name in ("round", "nearbyint")},
     **{f"tir.{name}": _libm(name) for name in _LIBM},
     **{name: _vector(name) for name in VECTOR_FUNCTIONS},
     "tir.pow": _pow,
