@@ -136,7 +136,9 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "models", nargs="*", default=["resnet18", "mobilenetv2", "bert", "gpt", "lstm", "gru", "loop", "boxes"]
+        "models",
+        nargs="*",
+        default=["resnet18", "mobilenetv2", "bert", "gpt", "lstm", "gru", "loop", "boxes", "experts"],
     )
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--quantized", default="", choices=("static", "operators", "dynamic"))

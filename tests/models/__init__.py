@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tests.models.control import shrinking, suppressing
+from tests.models.control import routing, shrinking, suppressing
 from tests.models.networks import convolutional, gated, mobile, recurrent, residual
 from tests.models.transformers import decoder, encoder
 
@@ -21,10 +21,11 @@ MODELS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "gru": (gated, {"length": 5, "inputs": 8, "hidden": 16}),
     "loop": (shrinking, {"size": 4, "factor": 0.5}),
     "boxes": (suppressing, {"boxes": 20, "classes": 2, "limit": 5}),
+    "experts": (routing, {"tokens": 5, "width": 8, "hidden": 12, "experts": 3}),
     "lenet": (convolutional, {}),
 }
 """Builders by name, with the sizes of the small variant."""
-BY_MACHINE = ("loop", "boxes")
+BY_MACHINE = ("loop", "boxes", "experts")
 """The models whose control flow or shapes need the virtual machine."""
 
 

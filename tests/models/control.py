@@ -1,4 +1,4 @@
-"""Models that the virtual machine runs: a loop that ends by its values, the boxes of a detector."""
+"""Models that the virtual machine runs: what ends, or how much there is of it, depends on values."""
 
 from __future__ import annotations
 
@@ -34,3 +34,23 @@ def suppressing(boxes: int = 1000, classes: int = 4, limit: int = 100) -> Any:
     limits = w.constant([limit], "int64"), w.constant([0.5]), w.constant([0.3])
     chosen = w.node("NonMaxSuppression", w.node("Sigmoid", places), scores, *limits)
     return w.model("suppressing", w.node("Cast", chosen, to=TensorProto.FLOAT), ["chosen", 3])
+
+
+def routing(tokens: int = 16, width: int = 64, hidden: int = 128, experts: int = 4, each: int = 2) -> Any:
+    """Let the best experts of each token compute it: a mixture of experts, as loops over these are exported."""
+    w = Writer(13)
+    x = w.input("data", [tokens, width], TensorProto.FLOAT)
+    shares = w.node("Softmax", w.node("MatMul", x, w.weight(width, experts)), axis=-1)
+    best, which = w.node("TopK", shares, w.constant([each], "int64"), outputs=2)
+    total = w.node("Mul", x, w.constant(0.0))
+    for expert in range(experts):
+        places = w.node(
+            "Transpose", w.node("NonZero", w.node("Equal", which, w.constant(expert, "int64"))), perm=[1, 0]
+        )
+        rows = w.node("Slice", places, *(w.constant([n], "int64") for n in (0, 1, 1)))
+        chosen = w.node("Gather", x, w.node("Squeeze", rows, w.constant([1], "int64")))
+        inner = w.node("MatMul", chosen, w.weight(width, hidden))
+        mixed = w.node("MatMul", w.node("Mul", inner, w.node("Sigmoid", inner)), w.weight(hidden, width))
+        weights = w.node("Unsqueeze", w.node("GatherND", best, places), w.constant([1], "int64"))
+        total = w.node("ScatterND", total, rows, w.node("Mul", mixed, weights), reduction="add")
+    return w.model("routing", total, [tokens, width])

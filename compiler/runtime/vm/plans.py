@@ -79,26 +79,49 @@ def stretches(function: vm.VMFunction) -> list[Stretch | None]:
     """Return, for each instruction of a function, the stretch that begins there."""
     instructions = function.instructions
     found: list[Stretch | None] = [None] * len(instructions)
+    escaping = _escaping(function)
     targets = {i.to for i in instructions if isinstance(i, (vm.Jump, vm.JumpUnless, vm.JumpUnlessTag))}
     begin = 0
     for at in range(len(instructions) + 1):
         is_end = at == len(instructions) or not isinstance(instructions[at], _PREPARED)
         if is_end or at in targets:
-            _enter(found, function, begin, at)
+            _enter(found, function, begin, at, escaping)
             begin = at + 1 if is_end else at
     return found
 
 
-def _enter(found: list[Stretch | None], function: vm.VMFunction, begin: int, end: int) -> None:
+def _enter(
+    found: list[Stretch | None], function: vm.VMFunction, begin: int, end: int, escaping: frozenset[int]
+) -> None:
     if any(isinstance(i, vm.CallKernel) for i in function.instructions[begin:end]):
-        found[begin] = Stretch(found, function, begin, end)
+        found[begin] = Stretch(found, function, begin, end, escaping)
+
+
+def _escaping(function: vm.VMFunction) -> frozenset[int]:
+    """Return the registers whose values others may have when the function runs again.
+
+    All, if it calls others, and so perhaps itself.
+    """
+    instructions = function.instructions
+    if any(isinstance(i, (vm.CallFunction, vm.CallClosure)) for i in instructions):
+        return frozenset(range(function.registers))
+    found: set[int] = set()
+    for instruction in reversed(instructions):  # registers are written before they are read
+        passes_on = isinstance(instruction, (vm.Move, vm.ReshapeTensor, vm.MakeADT, vm.GetField))
+        is_kernel = isinstance(instruction, (vm.CallKernel, vm.JumpUnless, vm.JumpUnlessTag))
+        if not is_kernel and (not passes_on or instruction.target in found):
+            found.update(instruction.registers_read())
+    return frozenset(found)
 
 
 class Stretch:
     """Instructions from ``begin`` up to, and without, ``end``; ``found`` has all stretches of the function."""
 
-    def __init__(self, found: list[Stretch | None], function: vm.VMFunction, begin: int, end: int) -> None:
+    def __init__(
+        self, found: list[Stretch | None], function: vm.VMFunction, begin: int, end: int, escaping: frozenset[int]
+    ) -> None:
         self._found, self._function, self._begin, self._end = found, function, begin, end
+        self._escaping = escaping
         self._plans: dict[_Shapes, _Plan] = {}
         self._visits: dict[_Shapes, int] = {}
         written: set[int] = set()
@@ -154,14 +177,14 @@ class Stretch:
             frame.at = at + 1
             instruction.execute(machine, frame)
             notes.add(instruction, frame.registers[instruction.target], code)
-        self._plans[key] = notes.plan(self._results)
+        self._plans[key] = notes.plan(self._results, self._escaping)
         return True
 
     def _split(self, at: int) -> None:
         """Let the stretch end before an instruction that the machine must execute, and another begin behind it."""
         self._found[self._begin] = None
-        _enter(self._found, self._function, self._begin, at)
-        _enter(self._found, self._function, at + 1, self._end)
+        _enter(self._found, self._function, self._begin, at, self._escaping)
+        _enter(self._found, self._function, at + 1, self._end, self._escaping)
 
 
 def _describe(value: object, arrays: list[NDArray], shapes: list[object]) -> bool:
@@ -230,10 +253,13 @@ class _Notes:
         self._steps.append((code.function, tuple(numbers)))
         return made
 
-    def plan(self, results: Sequence[int]) -> _Plan:
-        """Return what the instructions do, and how the values of ``results``, which others read, are made."""
+    def plan(self, results: Sequence[int], escaping: frozenset[int]) -> _Plan:
+        """Return what the instructions do, and how the values of ``results``, which others read, are made.
+
+        What does not escape has the same memory in every run.
+        """
         forms = {register: self._forms[register] for register in results}
-        used = {place.number for form in forms.values() for place in _places(form)}
+        used = {place.number for register in escaping & forms.keys() for place in _places(forms[register])}
         large = {number for number in self._results if self._memory[number].nbytes > _MAX_KEPT}
         fresh = sorted(self._results & (used | large))
         return _Plan(self._memory, self._given, fresh, self._steps, forms)
@@ -305,15 +331,22 @@ def _step(
 
 def _maker(form: _Form, where: Mapping[int, int], fixed: Mapping[int, NDArray]) -> Callable[[list[NDArray]], Value]:
     """Return what makes a value of the arrays that a run is given and makes."""
+    if all(place.number in fixed for place in _places(form)):
+        constant = _value(form, fixed)
+        return lambda arrays: constant
     if isinstance(form, _Parts):
         makers = [_maker(part, where, fixed) for part in form.fields]
         tag, name = form.tag, form.name
         return lambda arrays: ADT(tag, [make(arrays) for make in makers], name)
-    if form.number in fixed:
-        constant = _reshaped(fixed[form.number], form.shape)
-        return lambda arrays: constant
     at, shape = where[form.number], form.shape
     return lambda arrays: _reshaped(arrays[at], shape)
+
+
+def _value(form: _Form, fixed: Mapping[int, NDArray]) -> Value:
+    """Return a value whose arrays are the same in every run."""
+    if isinstance(form, _Parts):
+        return ADT(form.tag, [_value(part, fixed) for part in form.fields], form.name)
+    return _reshaped(fixed[form.number], form.shape)
 
 
 def _reshaped(array: NDArray, shape: tuple[int, ...] | None) -> NDArray:

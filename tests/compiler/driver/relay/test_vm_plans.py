@@ -16,7 +16,7 @@ RUNS = 6
 
 
 def machine_of(function: Any) -> tuple[Any, Any]:
-    mod = tvm.IRModule.from_expr(function)
+    mod = function if isinstance(function, tvm.IRModule) else tvm.IRModule.from_expr(function)
     return vm.VirtualMachine(vm.compile(mod, "llvm"), tvm.cpu(0)), relay.create_executor("debug", mod=mod).evaluate()
 
 
@@ -46,10 +46,40 @@ def choosing() -> Any:
     return relay.Function([x, y], relay.Tuple([relay.TupleGetItem(both, 1), relay.TupleGetItem(both, 0)]))
 
 
-@pytest.mark.parametrize("make", [selecting, choosing])
+def calling() -> Any:
+    """One function called twice, whose results are used together."""
+    mod = tvm.IRModule()
+    f, a = relay.GlobalVar("f"), relay.var("a", shape=(3, 4))
+    rows = relay.squeeze(relay.argwhere(relay.greater(relay.sum(a, axis=1), relay.const(0.0))), axis=[1])
+    sums = relay.sum(relay.take(relay.tanh(a), rows, axis=0), axis=0)
+    mod[f] = relay.Function([a], relay.Tuple([relay.exp(sums), relay.nn.relu(sums)]))
+    x, y = relay.var("x", shape=(3, 4)), relay.var("y", shape=(3, 4))
+    one, other = (relay.Call(f, [v]) for v in (x, y))
+    parts = [relay.TupleGetItem(call, i) for call in (one, other) for i in (0, 1)]
+    mod["main"] = relay.Function([x, y], relay.Tuple(parts))
+    return mod
+
+
+def recursive() -> Any:
+    """A function that reads what it computed before it called itself."""
+    mod = tvm.IRModule()
+    f, n, a = relay.GlobalVar("f"), relay.var("n", shape=(), dtype="int32"), relay.var("a", shape=(3,))
+    own = relay.var("own")
+    again = relay.Call(f, [relay.subtract(n, relay.const(1)), own])
+    body = relay.Let(own, relay.tanh(relay.add(a, relay.const(1.0))), relay.add(again, own))
+    returned = relay.TensorType((3,))
+    mod[f] = relay.Function([n, a], relay.If(relay.greater(n, relay.const(0)), body, relay.exp(a)), returned)
+    x = relay.var("x", shape=(3,))
+    mod["main"] = relay.Function([x], relay.Call(f, [relay.const(5), x]))
+    return mod
+
+
+@pytest.mark.parametrize("make", [selecting, choosing, calling, recursive])
 def test_values_change_and_results_stay(make: Any) -> None:
-    machine, reference = machine_of(make())
-    shapes = [[d.value for d in p.type_annotation.shape] for p in make().params]
+    made = make()
+    machine, reference = machine_of(made)
+    params = (made["main"] if isinstance(made, tvm.IRModule) else made).params
+    shapes = [[d.value for d in p.type_annotation.shape] for p in params]
     runs = [[floats(*shape, seed=10 * turn + i) for i, shape in enumerate(shapes)] for turn in (0, 1, 2)] * RUNS
     results = [machine.run(*run) for run in runs]
     for run, result in zip(runs, results, strict=True):  # only now: later runs have written nothing into them
