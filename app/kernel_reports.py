@@ -92,6 +92,8 @@ class KernelLaunch(Struct, frozen=True, kw_only=True):
     """Bytes that must be moved: each of the arguments once."""
     matrix_types: Annotated[str, Meta(max_length=80)] = ""
     """What most of its operations multiply and add up where tensor cores do them, e.g. ``float16 to float32``."""
+    dynamic_bytes: int = 0
+    """Shared memory of a block whose size the launch says, not the program."""
     resident_blocks: int = 0
     """Blocks that a processor holds at once, as registers, shared memory and threads allow; 0 if unknown."""
 

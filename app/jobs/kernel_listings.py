@@ -42,7 +42,9 @@ def _with_code(
     if source is None or kernels is None or not kernels.code.ptx:
         return unit
     program, code = kernels.program, kernels.code
-    made = report(program.source, program.arch, code.ptx, code.log, kernels.sass)
+    launches = unit.device.launches if unit.device is not None else []
+    dynamic = {launch.name: launch.dynamic_bytes for launch in launches}
+    made = report(program.source, program.arch, code.ptx, code.log, kernels.sass, dynamic)
     times = (code.milliseconds, kernels.sass_milliseconds)
     steps = list(unit.steps)
     for text, milliseconds in zip(compiled_listings(made, source), times, strict=False):

@@ -11,8 +11,10 @@ from app.kernel_reports import KernelLaunch, KernelReport, MemoryAccess, WarpSte
 from app.recorder.gpus.device_code import DeviceCode
 from app.recorder.gpus.kernel_checks import check_kernels
 from app.recorder.units.subjects import FunctionSubject
+from compiler.driver.launch_plan import shared_bytes
 from compiler.ir.expr.primexpr import IntImm
 from compiler.ir.instrument import uninstrumented
+from compiler.ir.module import IRModule
 from compiler.ir.origin import user_line
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.warp_access import KernelAccesses, Walkthrough, WarpAccess, explain_kernels, walk_through
@@ -35,7 +37,7 @@ def report_kernels(function: FunctionSubject, code: DeviceCode, mode: Mode) -> K
         shapes = _shapes(function)
         checks = check_kernels(function, code.kind, flops, mode)
     return KernelReport(
-        launches=[_launch(kernel) for kernel in kernels],
+        launches=[_launch(kernel, _dynamic_bytes(code.kernels, kernel.name)) for kernel in kernels],
         accesses=[_access(kernel, access, shapes) for kernel, access in accesses[:MAX_ACCESSES]],
         emulated=checks.emulated,
         error=checks.error,
@@ -46,7 +48,12 @@ def report_kernels(function: FunctionSubject, code: DeviceCode, mode: Mode) -> K
     )
 
 
-def _launch(kernel: KernelAccesses) -> KernelLaunch:
+def _dynamic_bytes(kernels: IRModule, name: str) -> int:
+    kernel = kernels[name]
+    return shared_bytes(kernel, "shared.dyn") if isinstance(kernel, PrimFunc) else 0
+
+
+def _launch(kernel: KernelAccesses, dynamic_bytes: int) -> KernelLaunch:
     return KernelLaunch(
         name=kernel.name,
         blocks=kernel.blocks,
@@ -55,6 +62,7 @@ def _launch(kernel: KernelAccesses) -> KernelLaunch:
         moved=kernel.moved,
         least=kernel.least,
         matrix_types=_matrix_types(kernel),
+        dynamic_bytes=dynamic_bytes,
     )
 
 

@@ -129,7 +129,7 @@ class GraphExecutor(Executor):
     """Runs functions with the graph executor, which calls kernels in a fixed order."""
 
     def _compile(self, module: IRModule) -> Callable[..., object]:
-        lib = build_graph(module, build_target(self.target))
+        lib = build_graph(module, build_target(self.target, devices=True))
         return _model_runner(module, GraphModule(lib["default"](self.device)))
 
 

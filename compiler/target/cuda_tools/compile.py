@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from compiler.ir.error import BuildError, expected
@@ -94,9 +95,18 @@ def _assemble(source: str, arch: str, folder: str) -> tuple[str, str]:
     return ptx, _run(["bin/ptxas", "-v", "-lineinfo", f"-arch={arch}", "kernel.ptx", "-o", "kernel.cubin"], folder)
 
 
-def report(source: str, arch: str, ptx: str, log: str, sass: str = "") -> CudaReport:
-    """Parse the outputs of the compilers."""
-    return CudaReport(arch, ptx_lines(ptx), sass_lines(sass), _kernels(source, arch, parse_resources(log)))
+def report(
+    source: str, arch: str, ptx: str, log: str, sass: str = "", dynamic: Mapping[str, int] | None = None
+) -> CudaReport:
+    """Parse the outputs of the compilers.
+
+    ``dynamic`` are the bytes of shared memory whose size the launch of a kernel says, by its name.
+    """
+    resources = {
+        name: replace(used, shared_bytes=used.shared_bytes + (dynamic or {}).get(name, 0))
+        for name, used in parse_resources(log).items()
+    }
+    return CudaReport(arch, ptx_lines(ptx), sass_lines(sass), _kernels(source, arch, resources))
 
 
 def _check_arch(operation: str, arch: str) -> None:

@@ -212,6 +212,14 @@ def test_a_log_of_ptxas_is_read():
     }
 
 
+def test_shared_memory_whose_size_the_launch_says_counts_for_occupancy():
+    source = "__global__ void __launch_bounds__(64) f() {}"
+    log = "Compiling entry function 'f' for 'sm_90'\nUsed 32 registers, 1024 bytes smem"
+    (alone,), (more,) = (report(source, "sm_90", "", log, dynamic=each).kernels for each in (None, {"f": 64 << 10}))
+    assert (alone.resources.shared_bytes, more.resources.shared_bytes) == (1024, 65 << 10)
+    assert (alone.occupancy.blocks, more.occupancy.blocks) == (32, 3)
+
+
 def test_lines_of_inlined_functions_lead_to_where_they_are_called():
     ptx = (
         "\t.loc\t1 3 5, function_name $L__info_string0, inlined_at 1 9 7\n\tadd.s32 %r1, %r2, %r3;\n"

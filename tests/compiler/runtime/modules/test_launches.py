@@ -79,6 +79,15 @@ def test_a_loaded_model_launches_its_kernels(tmp_path, monkeypatch):
     assert [call[:7] for call in api.launches[:half]] == [call[:7] for call in api.launches[half:]]
 
 
+def test_create_executor_launches_kernels(monkeypatch):
+    x = relay.var("x", shape=(2, 8))
+    mod = tvm.IRModule.from_expr(relay.Function([x], relay.nn.softmax(x)))
+    install(monkeypatch, EmulatingApi(relay.build(mod, "cuda").get_lib().imported_modules[0].kernels))
+    data = np.random.default_rng(0).random((2, 8), "float32")
+    result = relay.create_executor("graph", mod=mod, device=tvm.cuda(0), target="cuda").evaluate()(data)
+    np.testing.assert_allclose(result.numpy(), np.exp(data) / np.exp(data).sum(1, keepdims=True), rtol=1e-5)
+
+
 def _scaled(shape=(64, 32)):
     a = te.placeholder(shape, name="A")
     b = te.compute(shape, lambda i, j: a[i, j] * 2.0, name="B")
