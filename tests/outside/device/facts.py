@@ -88,7 +88,7 @@ def _device() -> Record:
         "COMPUTE_MODE",
     )
     return {
-        "name": device.device_name,
+        "device": device.device_name,
         "compute": device.compute_version,
         "target": str(tvm.target.Target.from_device(device)),
         "CUDA": device.api_version,

@@ -22,15 +22,18 @@ SIZES: dict[str, dict[str, Any]] = {"bert": {"layers": 4, "width": 512, "heads":
 
 
 def residual() -> Iterator[Case]:
-    """Yield ResNet-18."""
+    """Yield convolutional networks."""
     yield "resnet18, small", partial(_case, "resnet18", small=True)
     yield "resnet18", partial(_case, "resnet18")
+    yield "mobilenetv2", partial(_case, "mobilenetv2")
 
 
 def bert() -> Iterator[Case]:
-    """Yield a transformer's encoder."""
+    """Yield transformers."""
     yield "bert, small", partial(_case, "bert", small=True)
     yield "bert", partial(_case, "bert")
+    yield "gpt, small", partial(_case, "gpt", small=True)
+    yield "gru, small", partial(_case, "gru", small=True)
 
 
 def quantised() -> Iterator[Case]:

@@ -14,7 +14,7 @@ def page(known: Mapping[str, Any]) -> str:
     facts = {case["name"]: case for case in known.get("facts", {}).get("cases", ())}
     device, host = facts.get("device", {}), facts.get("host", {})
     lines = [
-        f"# On {device.get('name', 'no device')}",
+        f"# On {device.get('device', 'no device')}",
         "",
         f"Driver's CUDA {device.get('CUDA')}, compute capability {device.get('compute')}; {device.get('nvidia-smi')}.",
         f"Host: {host.get('processor')}, {host.get('cores')} cores, Python {host.get('python')}; packages: "

@@ -63,15 +63,19 @@ def _held(built: Any) -> list[Record]:
     source, driver = built.imported_modules[0].get_source(), find_driver()
     arch = driver.architecture(0)
     made = translate(source, arch)
-    predicted = {kernel.name: kernel for kernel in report(source, arch, made.ptx, made.log).kernels}
-    program = driver.load(made.cubin)
     [plan] = built.imported_modules[0].launches().values()
+    dynamic = {launch.kernel: launch.dynamic_bytes for launch in plan.launches}
+    compiled = report(source, arch, made.ptx, made.log, dynamic=dynamic)
+    predicted = {kernel.name: kernel for kernel in compiled.kernels}
+    program = driver.load(made.cubin)
     rows = []
     for launch in plan.launches:
         kernel = driver.kernel(program, launch.kernel)
         threads = launch.threads[0] * launch.threads[1] * launch.threads[2]
-        blocks = driver._call("cuOccupancyMaxActiveBlocksPerMultiprocessor", kernel, threads, launch.dynamic_bytes)
         attribute = driver._api.CUfunction_attribute
+        limit = attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        driver._call("cuFuncSetAttribute", kernel, limit, launch.dynamic_bytes)
+        blocks = driver._call("cuOccupancyMaxActiveBlocksPerMultiprocessor", kernel, threads, launch.dynamic_bytes)
         registers = driver._call("cuFuncGetAttribute", attribute.CU_FUNC_ATTRIBUTE_NUM_REGS, kernel)
         told = predicted[launch.kernel]
         rows.append({
