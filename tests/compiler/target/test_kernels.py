@@ -312,3 +312,19 @@ def test_pointers_to_bool_in_opencl() -> None:
     source = tvm.build(s, [a, b], "opencl").imported_modules[0].get_source()
     assert "__global const char* restrict A, __global char* restrict B" in source
     assert "bool*" not in source
+
+
+@pytest.mark.parametrize(("kind", "narrow", "wide"), [
+    ("cuda", "(-2147483647 - 1)", "-2147483648LL"), ("opencl", "INT_MIN", "-2147483648L"),
+    ("metal", "INT_MIN", "-2147483648L"), ("c", "INT32_MIN", "-2147483648LL"),
+])  # fmt: skip
+def test_the_least_int32_is_a_number_of_its_own_type(kind: str, narrow: str, wide: str) -> None:
+    """As one of int64 it has a literal; without the suffix, ``max`` of it and another int64 is ambiguous."""
+    for dtype, text in (("int32", narrow), ("int64", wide)):
+        zero, least = tir.const(0, dtype), tir.const(-(1 << 31), dtype)
+        schedule, args = bound(lambda x, zero=zero, least=least: tir.Select(x > zero, x, least), dtype=dtype)
+        if kind == "c":
+            schedule = te.create_schedule(args[-1].op)
+        module = build(schedule, args, kind)
+        [*kernels] = module.imported_modules
+        assert text in (kernels or [module])[0].get_source()

@@ -145,7 +145,8 @@ class Expressions(Functor):
             self.out.write("true" if n.value else "false")
             return
         text = str(n.value) + self.language.suffixes.get(n.dtype, "")
-        text = self.language.literals.get(str(n.value), text)
+        if n.value == dt.int_range(n.dtype)[0]:  # the same number of a wider type has a literal
+            text = self.language.literals.get(str(n.value), text)
         self.out.write(f"({text})" if n.value < 0 and level else text)
 
     def visit_FloatImm(self, n: FloatImm, level: int) -> None:
