@@ -12,11 +12,18 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 
 from compiler.ir.expr import RelayExpr
+from compiler.ir.node import rebuild
+from compiler.relay.expr import Constant
 from compiler.relay.frontend.shared.folding import dims_of, dtype_of, ops, rank_of
 from compiler.relay.frontend.shared.tensors import cast, reshape, static_dims
+from compiler.relay.op.qnn.arithmetic import is_same
+from compiler.relay.operator import call_of
 from compiler.relay.ty import Dim
 
 _BYTES = ("int8", "uint8")
+_MOVES = ("reshape", "transpose", "squeeze", "expand_dims")
+"""Operators that only move elements."""
+_SMALLEST_SCALE = 1e-30
 _LARGEST_PRODUCT = 255 * 255
 """Of two bytes less their zero points."""
 _LARGEST_SUM = 2**31 - 1
@@ -50,6 +57,30 @@ def remember(real: RelayExpr, made_of: DequantizedTensor) -> None:
     notes = _DEQUANTIZED.get()
     if notes is not None and dtype_of(made_of.values) in _BYTES and dtype_of(real) == "float32":
         notes[real] = made_of
+
+
+def integers_of(real: RelayExpr, scale: RelayExpr, zero: RelayExpr | None, dtype: str) -> RelayExpr | None:
+    """Return the bytes that quantising gives back: those that a tensor was made of by the same scale and zero point.
+
+    The tensor may have been moved since.  ``(q - z) * s / s`` is within a thousandth of ``q - z``, where nothing over-
+    or underflows.
+    """
+    moves = []
+    while (move := call_of(real, *_MOVES)) is not None:
+        moves.append(move)
+        real = move.args[0]
+    made = (_DEQUANTIZED.get() or {}).get(real)
+    if made is None or dtype_of(made.values) != dtype or not (_is_one(made.scale) and _is_one(scale)):
+        return None
+    if not isinstance(scale, Constant) or not _SMALLEST_SCALE <= float(scale.value.item()) <= 1 / _SMALLEST_SCALE:
+        return None
+    zeros = [each for each in (made.zero, zero) if each is not None]
+    if not is_same(made.scale, scale) or len(zeros) == 1 or (zeros and not is_same(*zeros)):
+        return None
+    values = made.values
+    for move in reversed(moves):
+        values = rebuild(move, args=(values,))
+    return values
 
 
 def along(value: RelayExpr, x: RelayExpr, axis: int, block: int = 0) -> RelayExpr:

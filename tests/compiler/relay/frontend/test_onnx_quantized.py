@@ -86,6 +86,37 @@ def test_scales_along_what_is_summed_stay_real() -> None:
     np.testing.assert_allclose(_here(model, x), _onnxruntime(model, x), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("scale", "again", "zero", "is_same"),
+    [
+        (0.03, 0.03, 131, True),
+        (0.1, 0.1, 131, True),
+        (1e-29, 1e-29, 131, True),
+        (0.03, np.nextafter(np.float32(0.03), np.float32(1)), 131, False),
+        (0.03, 0.03, 130, False),
+        (1e-44, 1e-44, 131, False),
+    ],
+)
+def test_quantising_as_before_gives_back_the_bytes(scale: float, again: float, zero: int, is_same: bool) -> None:
+    x = np.arange(256, dtype="uint8").reshape(2, 8, 16)
+    constants = {
+        "s": np.array(scale, "float32"),
+        "t": np.array(again, "float32"),
+        "z": np.array(131, "uint8"),
+        "v": np.array(zero, "uint8"),
+        "shape": np.array([16, 16]),
+    }
+    nodes = [
+        helper.make_node("DequantizeLinear", ["x", "s", "z"], ["a"]),
+        helper.make_node("Transpose", ["a"], ["b"], perm=[2, 0, 1]),
+        helper.make_node("Reshape", ["b", "shape"], ["c"]),
+        helper.make_node("QuantizeLinear", ["c", "t", "v"], ["y"]),
+    ]
+    model = _model(nodes, x, "uint8", constants)
+    assert ("nearbyint" not in relay.frontend.from_onnx(model, freeze_params=True)[0].astext()) == is_same
+    np.testing.assert_array_equal(_here(model, x), _onnxruntime(model, x))
+
+
 @pytest.mark.parametrize("operator", ["MatMulInteger", "ConvInteger"])
 def test_sums_of_extreme_bytes(operator: str) -> None:
     """By NumPy: without VNNI, ONNX Runtime adds pairs of products in sixteen bits, which overflow."""

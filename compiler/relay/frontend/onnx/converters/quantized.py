@@ -7,7 +7,7 @@ import numpy as np
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.onnx.converters.matmul import matmul
 from compiler.relay.frontend.onnx.converters.windows import conv
-from compiler.relay.frontend.onnx.integers import DequantizedTensor, along, centred, remember
+from compiler.relay.frontend.onnx.integers import DequantizedTensor, along, centred, integers_of, remember
 from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.reader import dtype_name
 from compiler.relay.frontend.onnx.registry import converter
@@ -33,6 +33,9 @@ def _quantize_linear(node: Node) -> RelayExpr:
     dtype = dtype_of(zero) if zero is not None else dtype_name(chosen, "output_dtype") if chosen else "uint8"
     if dtype.startswith(("float", "bfloat")):
         raise ConversionError(f"quantising to {dtype} is not supported")
+    known = integers_of(x, scale, zero, dtype)
+    if known is not None:
+        return known
     wide = cast(x, "float32")
     zero = None if zero is None else along(zero, x, axis, block)
     return quantize(wide, along(scale, x, axis, block), zero, dtype)
