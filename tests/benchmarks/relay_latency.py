@@ -1,6 +1,6 @@
 """Latency of models, one thread, beside onnxruntime in the same run.
 
-    python -m tests.benchmarks.relay_latency [MODEL ...] [--rounds N] [--quantized static|operators|dynamic]
+    python -m tests.benchmarks.relay_latency [MODEL …] [--rounds N] [--quantized static|operators|dynamic] [--mcpu CPU]
 
 The two take turns, and the median of each one's time is printed: processor time where other programs disturb it.
 Results are compared as well: rtol 1e-3, atol 1e-4; of models that onnxruntime has quantised to 8 bits by a twentieth of
@@ -32,19 +32,17 @@ from compiler.runtime.parallel.threads import set_num_threads
 from compiler.runtime.timing.clock import Duration, disturbed_words, stopwatch
 from tests import models
 
-TARGET = "llvm -mcpu=native"
-
 
 def ours(
-    model: Any, inputs: dict[str, Any], by_machine: bool
+    model: Any, inputs: dict[str, Any], by_machine: bool, target: str
 ) -> tuple[Callable[[], Any], Callable[[], list[Any]], int]:
     """Return what runs a model here, what its results are, and the floating-point operations of a run if known."""
     shapes = {key: value.shape for key, value in inputs.items()}
     mod, params = relay.frontend.from_onnx(model, shapes, freeze_params=True)
     with PassContext(opt_level=3):
         if by_machine:
-            return (*_by_machine(vm.compile(mod, TARGET, params=params), inputs), 0)
-        lib = build(mod, TARGET, params=params)
+            return (*_by_machine(vm.compile(mod, target, params=params), inputs), 0)
+        lib = build(mod, target, params=params)
     module = graph_executor.GraphModule(lib["default"](tvm.cpu(0)))
     module.set_input(None, None, **inputs)
     names = [name for name, _ in module.module.thunks()]
@@ -115,13 +113,13 @@ def _agree(a: Any, b: Any, is_quantized: bool) -> bool:
     return np.allclose(a, b, 1e-3, 1e-4)
 
 
-def row(name: str, rounds: int, how: str = "") -> str:
+def row(name: str, rounds: int, how: str = "", cpu: str = "native") -> str:
     """Return the line of one model."""
     model = models.build(name)
     inputs = models.inputs_of(model)
     if how:
         model = quantized(model, inputs, how)
-    run, results, flops = ours(model, inputs, name in models.BY_MACHINE)
+    run, results, flops = ours(model, inputs, name in models.BY_MACHINE, f"llvm -mcpu={cpu}")
     reference = theirs(model, inputs)
     run()
     expected = theirs(model, inputs, is_optimized=not how)()
@@ -142,11 +140,12 @@ def main() -> None:
     )
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--quantized", default="", choices=("static", "operators", "dynamic"))
+    parser.add_argument("--mcpu", default="native", help="what is compiled for; onnxruntime uses what there is")
     given = parser.parse_args()
     set_num_threads(1)
     print(f"{'ms':12}{'here':>12}{'onnxruntime':>14}{'ratio':>8}{'GFLOP/s':>10}  results")
     for name in given.models:
-        print(row(name, given.rounds, given.quantized), flush=True)
+        print(row(name, given.rounds, given.quantized, given.mcpu), flush=True)
 
 
 if __name__ == "__main__":
