@@ -49,7 +49,7 @@ class Recipe:
 
     def follow(self, folder: Path) -> subprocess.CompletedProcess[str]:
         """Follow the recipe in a copy of the project and run its trial."""
-        shutil.copytree(ROOT / "compiler", folder / "compiler", ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / "compiler", folder / "compiler")  # with its bytecode, for what stays as it is
         for name, line, text in self.edits:
             path = folder / name
             if line:
@@ -62,7 +62,7 @@ class Recipe:
         trial = folder / "trial.py"
         trial.write_text(self.trial)
         command = [sys.executable, str(trial)]
-        environment = {"PYTHONPATH": str(folder), "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
+        environment = {"PYTHONPATH": str(folder), "PATH": "/usr/bin:/bin"}
         return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
 
 
