@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import pickle
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -30,7 +31,22 @@ _SMOOTH = [
 ]
 
 
-@pytest.mark.parametrize("op", OPERATORS.values(), ids=str)
+def each_operator(check: Callable[[RelayOp], None]) -> Callable[[], None]:
+    """Make one test of a check of every operator: a test for each would take longer to begin than to run."""
+
+    def test() -> None:
+        for op in OPERATORS.values():
+            try:
+                check(op)
+            except Exception as exc:
+                exc.add_note(f"operator: {op}")
+                raise
+
+    test.__name__ = check.__name__
+    return test
+
+
+@each_operator
 def test_every_field_is_filled_or_waived(op: RelayOp) -> None:
     missing = {field for field in _FIELDS if not getattr(op, field)}
     if any(name.endswith("layout") for name in op.attributes) and op.layout is None:
@@ -46,7 +62,7 @@ def test_every_operator_with_a_value_has_examples() -> None:
     assert computed - {"fail"} == set(EXAMPLES)  # which is computed, and then raises an error in place of a value
 
 
-@pytest.mark.parametrize("op", OPERATORS.values(), ids=str)
+@each_operator
 def test_everything_is_documented(op: RelayOp) -> None:
     documentation = op.documentation
     assert documentation.summary.endswith((".", "]``."))
@@ -59,7 +75,7 @@ def test_everything_is_documented(op: RelayOp) -> None:
         assert isinstance(attribute.kind, AttrKind)
 
 
-@pytest.mark.parametrize("op", OPERATORS.values(), ids=str)
+@each_operator
 def test_attributes_are_declared_with_types(op: RelayOp) -> None:
     assert issubclass(op.attrs_type, Attrs)
     assert not issubclass(op.attrs_type, DictAttrs)
@@ -71,7 +87,7 @@ def test_attributes_are_declared_with_types(op: RelayOp) -> None:
         assert type(again) is type(attribute.default)
 
 
-@pytest.mark.parametrize("op", OPERATORS.values(), ids=str)
+@each_operator
 def test_the_public_function_follows_from_the_row(op: RelayOp) -> None:
     namespace, _, name = op.name.lower().removeprefix("relay.op.").rpartition(".")
     namespace_module = functools.reduce(getattr, namespace.split("."), relay.op) if namespace else relay.op
