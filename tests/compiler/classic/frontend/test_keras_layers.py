@@ -238,3 +238,11 @@ def test_layer_computes_what_keras_does(name: str, layout: str) -> None:
     assert len(results) == len(expected)
     for result, reference in zip(results, expected, strict=True):
         np.testing.assert_allclose(result.numpy(), turned(reference), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["SimpleRNN", "GRU", "LSTM"])
+def test_a_recurrent_layer_is_one_operator_however_long_it_is(name: str) -> None:
+    model = model_of(Case(lambda x: getattr(layers, name)(4)(x), ((1500, 5),)))
+    text = relay.frontend.from_keras(model)[0].astext()
+    assert text.count("nn.recurrent(") == 1
+    assert text.count("nn.dense(") == 1

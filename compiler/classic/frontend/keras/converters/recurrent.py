@@ -1,4 +1,4 @@
-"""Recurrent layers, unrolled over time."""
+"""Recurrent layers: as one operator where it computes them, otherwise unrolled over time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from compiler.classic.frontend.keras.masks import as_mask
 from compiler.classic.frontend.keras.registry import converter, converters
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.shared.errors import ConversionError
-from compiler.relay.frontend.shared.folding import constant, ops, rank_of
+from compiler.relay.frontend.shared.folding import constant, dtype_of, ops, rank_of
+from compiler.relay.frontend.shared.recurrent import FUSED_TYPES, recurrent_layer
 from compiler.relay.frontend.shared.tensors import bounded, split, static_dims, unsqueeze
 
 __all__ = ["run_steps", "time_steps"]
@@ -47,6 +48,16 @@ def _has_bias(layer: Layer) -> bool:
     return bool(layer.option("use_bias", True))
 
 
+def _biases(layer: Layer) -> list[RelayExpr | None]:
+    """Return what is added to the product of the input, and to that of the state, which only a GRU may have."""
+    if not _has_bias(layer):
+        return [None, None]
+    given = layer.weight("bias")
+    if given.ndim == 1:
+        return [layer.parameter("bias", given), None]
+    return [layer.parameter(name, row) for name, row in zip(("bias", "recurrent_bias"), given, strict=True)]
+
+
 def _simple_step(layer: Layer) -> Step:
     (kernel, recurrent), (_, function) = _kernels(layer), _functions(layer)
     bias = layer.parameter("bias") if _has_bias(layer) else None
@@ -74,10 +85,7 @@ def _gru_step(layer: Layer) -> Step:
     """Compute a step of a GRU; the reset gate applies after or, in the older form, before the product."""
     (gate, function), units = _functions(layer), int(layer.option("units"))
     after = bool(layer.option("reset_after", True))
-    biases: list[RelayExpr | None] = [None, None]
-    if _has_bias(layer):
-        given = layer.weight("bias").reshape(-1, 3 * units)
-        biases = [layer.parameter(name, row) for name, row in zip(("bias", "recurrent_bias"), given, strict=False)]
+    biases = _biases(layer)
     kernel, recurrent = _kernels(layer)
     rows = split(recurrent, [2 * units, units], 0) if not after else []
 
@@ -143,10 +151,40 @@ def _recurrent(layer: Layer) -> list[RelayExpr] | RelayExpr:
     if rank_of(layer.x) != 3:
         raise ConversionError(f"a sequence must have 3 dimensions, got {rank_of(layer.x)}")
     batch, _, width = static_dims(layer.x, "the input")
+    if _is_one_operator(layer):
+        return _fused(layer, batch)
     cell = _cell(layer.view(layer.held("cell")) if layer.kind == "RNN" else layer)
     steps = [ops.reshape(part, [batch, width]) for part in time_steps(layer, layer.x)]
     outputs, last = run_steps(layer, cell.step, steps, _initial(layer, batch, cell.widths), cell.output)
     result = ops.stack(outputs, axis=1) if layer.option("return_sequences", False) else outputs[-1]
+    return [result, *last] if layer.option("return_state", False) else result
+
+
+_OPERATORS = {"SimpleRNN": ("rnn", (0,)), "GRU": ("gru", (1, 0, 2)), "LSTM": ("lstm", (0, 1, 2, 3))}
+"""The cells of ``nn.recurrent``, and where its gates stand in the weights."""
+
+
+def _is_one_operator(layer: Layer) -> bool:
+    """Return whether ``nn.recurrent`` computes a layer."""
+    gate, value = layer.option("recurrent_activation", "sigmoid"), layer.option("activation", "tanh")
+    is_usual = (gate, value) == ("sigmoid", "tanh") or (layer.kind == "SimpleRNN" and value in ("tanh", "relu"))
+    is_masked = as_mask(layer.keywords.get("mask")) is not None
+    return layer.kind in _OPERATORS and is_usual and not is_masked and dtype_of(layer.x) in FUSED_TYPES
+
+
+def _fused(layer: Layer, batch: int) -> list[RelayExpr] | RelayExpr:
+    cell, order = _OPERATORS[layer.kind]
+    state = _initial(layer, batch, (int(layer.option("units")),) * _STEPS[layer.kind][1])
+    more: dict[str, dict[str, object]] = {
+        "rnn": {"activation": layer.option("activation", "tanh")},
+        "gru": {"linear_before_reset": bool(layer.option("reset_after", True))},
+    }
+    backwards = bool(layer.option("go_backwards", False))
+    x = ops.transpose(layer.x, axes=[1, 0, 2])
+    attrs = {"reverse": backwards, **more.get(cell, {})}
+    whole, *last = recurrent_layer(cell, x, _kernels(layer), _biases(layer), state, order, **attrs)
+    outputs = ops.transpose(ops.reverse(whole, axis=0) if backwards else whole, axes=[1, 0, 2])
+    result = outputs if layer.option("return_sequences", False) else last[0]
     return [result, *last] if layer.option("return_state", False) else result
 
 
