@@ -122,7 +122,7 @@ def test_small_whole_powers_are_accurate(exponent: int, dtype: str, wide: str) -
 @pytest.mark.parametrize("cpu", ["x86-64", "haswell", "sapphirerapids", "znver4"])
 def test_a_small_whole_power_is_a_product_of_vectors(cpu: str) -> None:
     def calls(exponent: float) -> bool:
-        a = te.placeholder((64,), "float32", name="a")
+        a = te.placeholder((64,), "float64", name="a")
         b = te.compute(a.shape, lambda i: te.power(a[i] + 1, exponent), name="b")
         s = te.create_schedule(b.op)
         s[b].vectorize(b.op.axis[0])
@@ -167,6 +167,63 @@ def test_vector_functions_at_special_values(name: str, dtype: str) -> None:
         wanted = Op.get("tir." + name).reference(a)  # type: ignore[misc]
     actual = evaluate(lambda x: call(name, x), [a], dtype, 16)
     np.testing.assert_allclose(actual, wanted, rtol=1e-5 if dtype == "float32" else 1e-12, atol=1e-44)
+
+
+def random_singles(count: int) -> Array:
+    """Return numbers whose bits are random: of all magnitudes, infinities and NaNs among them."""
+    return np.random.default_rng(0).integers(0, 1 << 32, count, dtype=np.uint32).view(np.float32)
+
+
+def assert_within_units(actual: Array, wanted: Array, most: float) -> None:
+    """Check single precision against double precision, in units in the last place."""
+    with np.errstate(all="ignore"):
+        rounded = wanted.astype("float32")
+        error = np.abs(actual - wanted) / np.spacing(np.abs(rounded))
+    same = (actual == rounded) | (np.isnan(actual) & np.isnan(rounded))
+    assert error[~same].max(initial=0) <= most
+    assert same[~np.isfinite(rounded)].all()
+
+
+@pytest.mark.parametrize("lanes", [1, 16])
+@pytest.mark.parametrize("name", ["sin", "cos"])
+def test_angles_of_all_magnitudes_are_reduced_exactly(name: str, lanes: int) -> None:
+    near_zeros = np.arange(-64, 64).astype("float32") * np.float32(np.pi / 2)
+    a = np.concatenate([random_singles(4096), near_zeros])
+    with np.errstate(all="ignore"):
+        wanted = getattr(np, name)(a.astype("float64"))
+    assert_within_units(evaluate(lambda x: call(name, x), [a], "float32", lanes), wanted, 1.5)
+
+
+@pytest.mark.parametrize("lanes", [1, 16])
+def test_powers_are_those_of_double_precision(lanes: int) -> None:
+    numbers = [
+        0.0,
+        -0.0,
+        1,
+        -1,
+        2,
+        -2,
+        0.5,
+        -2.5,
+        3,
+        5,
+        16777215,
+        -16777217,
+        3e38,
+        -3e38,
+        1e-45,
+        np.inf,
+        -np.inf,
+        np.nan,
+    ]
+    base, exponent = (grid.ravel() for grid in np.meshgrid(np.float32(numbers), np.float32(numbers)))
+    base = np.concatenate([base, random_singles(4096), np.zeros(-len(base) % 16, "float32")])
+    exponent = np.resize(np.concatenate([exponent, np.linspace(-4, 4, 1021, dtype="float32")]), base.shape)
+    with np.errstate(all="ignore"):
+        wanted = np.power(base.astype("float64"), exponent.astype("float64"))
+    actual = evaluate(lambda x, y: call("pow", x, y), [base, exponent], "float32", lanes)
+    assert_within_units(actual, wanted, 1)
+    np.testing.assert_array_equal(np.signbit(actual)[wanted == 0], np.signbit(wanted)[wanted == 0])
 
 
 @pytest.mark.parametrize("name", sorted(VECTOR_FUNCTIONS))

@@ -17,7 +17,7 @@ from compiler.target.codegen.llvm.argument_stacks import call_packed_lowered, st
 from compiler.target.codegen.llvm.packed_calls import call_packed, call_traced, text_constant
 from compiler.target.codegen.llvm.selection.constant_quotients import constant_quotient
 from compiler.target.codegen.llvm.selection.speculation import is_speculatable
-from compiler.target.codegen.llvm.selection.vector_math import VECTOR_FUNCTIONS, Lanes
+from compiler.target.codegen.llvm.selection.vector_math import VECTOR_FUNCTIONS, Lanes, power
 from compiler.target.codegen.llvm.state import Emitter
 from compiler.target.codegen.llvm.subroutines import call_function, return_value
 from compiler.target.codegen.llvm.types import (
@@ -108,7 +108,7 @@ def _pow(e: Emitter, n: Call) -> ir.Value:
     """Multiply for a small whole exponent; the C library's function takes a hundred times as long per element."""
     exponent = n.args[1].value if isinstance(n.args[1], Broadcast) else n.args[1]
     if not isinstance(exponent, FloatImm) or exponent.value not in range(1, _LARGEST_PRODUCT + 1):
-        return _llvm("llvm.pow")(e, n)
+        return _in_single(lambda e, values: power(Lanes(e.state, values[0].type), *values), e, n)
     count = int(exponent.value)
     return _in_single(lambda e, values: _product(e.state.builder, values[0], count), e, n)
 
@@ -386,8 +386,6 @@ def _has_suffix(name: str) -> bool:
 
 _LLVM = (
     "sqrt",
-    "sin",
-    "cos",
     "tan",
     "asin",
     "acos",

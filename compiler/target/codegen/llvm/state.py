@@ -62,6 +62,7 @@ class ModuleState:
     functions: dict[str, DeclaredFunction] = field(default_factory=dict)
     messages: list[str] = field(default_factory=list)
     imported: list[str] = field(default_factory=list)
+    turns: ir.GlobalVariable | None = None
 
     def declare(self, name: str, result: ir.Type, args: Sequence[ir.Type]) -> ir.Function:
         """Return an external function, declaring it at its first use."""

@@ -7,12 +7,15 @@ place, as measured by the tests.
 
 from __future__ import annotations
 
+import math
+import struct
 from collections.abc import Callable, Sequence
+from functools import cache
 
 from llvmlite import ir
 
 from compiler.target.codegen.llvm.state import FunctionState
-from compiler.target.codegen.llvm.types import constant, lanes_of, scalar_of, with_lanes
+from compiler.target.codegen.llvm.types import I1, I32, POINTER, constant, lanes_of, poison, scalar_of, with_lanes
 
 _CONTRACT = ("contract",)
 
@@ -26,6 +29,7 @@ class Lanes:
         self.double = isinstance(scalar_of(typ), ir.DoubleType)
         self.mantissa = 52 if self.double else 23
         self.bias = 1023 if self.double else 127
+        self.is_gpu = state.shared.target.triple.startswith(("nvptx", "amdgcn"))
         self.integer = with_lanes(ir.IntType(64 if self.double else 32), lanes_of(typ))
 
     def number(self, value: float) -> ir.Value:
@@ -84,6 +88,11 @@ class Lanes:
         builder = self.state.builder
         biased = builder.add(exponent, self.integer_number(self.bias))
         return self.from_bits(builder.shl(biased, self.integer_number(self.mantissa)))
+
+    def sign(self, x: ir.Value) -> ir.Value:
+        """Return the bit of the sign."""
+        smallest = self.integer_number(-(1 << (63 if self.double else 31)))
+        return self.state.builder.and_(self.bits(x), smallest)
 
     def abs(self, x: ir.Value) -> ir.Value:
         """Return the magnitude."""
@@ -305,11 +314,128 @@ _ERFC_Q = (
     5.57535340817727675546e2,
 )
 
+
+def sin(v: Lanes, x: ir.Value) -> ir.Value:
+    """Return the sine of single precision; that of double precision is the C library's."""
+    if v.double or v.is_gpu:
+        return v.state.call_intrinsic("llvm.sin", [x])
+    value = _of_angle(v, x, 0)
+    # This also keeps the sign of zero.
+    return v.where("<", v.abs(x), 2.0**-12, x, v.from_bits(v.state.builder.xor(v.bits(value), v.sign(x))))
+
+
+def cos(v: Lanes, x: ir.Value) -> ir.Value:
+    """Return the cosine of single precision; that of double precision is the C library's."""
+    return v.state.call_intrinsic("llvm.cos", [x]) if v.double or v.is_gpu else _of_angle(v, x, 1)
+
+
+def _of_angle(v: Lanes, x: ir.Value, quarters: int) -> ir.Value:
+    """Return the sine of a magnitude and so many quarters of a turn.
+
+    A number is ``m * 2 ** e`` with a whole ``m``, and its turns are ``m`` times the fraction of ``2 ** e / (2 * pi)``,
+    from a table: whole turns do not matter.  The high parts of fractions have so few bits that the product is exact.
+    """
+    builder, bits = v.state.builder, v.bits(x)
+    wide = Lanes(v.state, with_lanes(ir.DoubleType(), lanes_of(v.type)))
+    exponent = builder.and_(builder.lshr(bits, v.integer_number(23)), v.integer_number(255))
+    mantissa = builder.or_(builder.and_(bits, v.integer_number(0x7FFFFF)), v.integer_number(0x4B000000))
+    m = builder.fpext(v.from_bits(mantissa), wide.type)
+    high, low = (_entry(wide, builder.add(builder.add(exponent, exponent), v.integer_number(i))) for i in (0, 1))
+    turns, rest = builder.fmul(m, high), builder.fmul(m, low)
+    magic = wide.number(1.5 * 2.0**52)
+    turns = builder.fsub(turns, builder.fsub(builder.fadd(turns, magic), magic))
+    count = builder.fadd(builder.fmul(builder.fadd(turns, rest), wide.number(4.0)), magic)
+    quadrant = builder.trunc(wide.bits(count), v.integer)
+    turns = builder.fsub(turns, builder.fmul(builder.fsub(count, magic), wide.number(0.25)))
+    angle = builder.fptrunc(builder.fmul(builder.fadd(turns, rest), wide.number(2 * math.pi)), v.type)
+    square = v.mul(angle, angle)
+    sine = v.add(v.mul(v.mul(v.polynomial(square, _SIN_SINGLE), square), angle), angle)
+    cosine = v.sub(v.mul(v.mul(v.polynomial(square, _COS_SINGLE), square), square), v.mul(v.number(0.5), square))
+    cosine = v.add(cosine, v.number(1.0))
+    quadrant = builder.add(quadrant, v.integer_number(quarters))
+    odd = builder.icmp_signed("!=", builder.and_(quadrant, v.integer_number(1)), v.integer_number(0))
+    sign = builder.shl(builder.and_(quadrant, v.integer_number(2)), v.integer_number(30))
+    return v.from_bits(builder.xor(v.bits(builder.select(odd, cosine, sine)), sign))
+
+
+_SIN_SINGLE = (-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
+_COS_SINGLE = (2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
+_INVERSE_OF_TWO_PI = 0x28BE60DB9391054A7F09D5F47D4D377036D8A5664F10E4107F9458EAF7AEF1586DC91B8E909374B8
+"""``1 / (2 * pi)`` times ``2 ** 320``."""
+
+
+def _entry(v: Lanes, index: ir.Value) -> ir.Value:
+    """Load elements of the table of turns."""
+    module, builder = v.state.shared, v.state.builder
+    if module.turns is None:
+        module.turns = module.constant_bytes(struct.pack("<512d", *_turns()), "turns", 64)
+    double, lanes = ir.DoubleType(), lanes_of(v.type)
+    address = builder.gep(module.turns, [index], inbounds=True, source_etype=double)
+    if lanes == 1:
+        return builder.load(address, align=8, typ=double)
+    address.type = with_lanes(POINTER, lanes)
+    every = constant(with_lanes(I1, lanes), 1)
+    types = [address.type, I32, every.type, v.type]
+    gather = module.intrinsic("llvm.masked.gather", v.type, types, [v.type, address.type])
+    return builder.call(gather, [address, ir.Constant(I32, 8), every, poison(v.type)])
+
+
+@cache
+def _turns() -> list[float]:
+    """Return two parts of the fraction of ``2 ** e / (2 * pi)``, ``e`` from -150 on: the first one has 29 bits."""
+    entries = []
+    for e in range(-150, 105):
+        fraction = (_INVERSE_OF_TWO_PI << (e + 150)) % (1 << 470)  # in units of 2 ** -470
+        bits = max(fraction.bit_length() - 29, 0)
+        high = fraction >> bits << bits
+        entries += [math.ldexp(high >> bits, bits - 470), _scaled(fraction - high)]
+    return [*entries, math.nan, math.nan]  # infinities have no place on the circle
+
+
+def _scaled(units: int) -> float:
+    """Return a number of units of ``2 ** -470``, which has more bits than a float."""
+    bits = max(units.bit_length() - 60, 0)
+    return math.ldexp(units >> bits, bits - 470)
+
+
+def power(v: Lanes, x: ir.Value, y: ir.Value) -> ir.Value:
+    """Return ``x ** y`` of single precision, by logarithm and exponential of double precision."""
+    builder = v.state.builder
+    if v.double:
+        return v.state.call_intrinsic("llvm.pow", [x, y])
+    wide = Lanes(v.state, with_lanes(ir.DoubleType(), lanes_of(v.type)))
+    base, exponent = builder.fpext(v.abs(x), wide.type), builder.fpext(y, wide.type)
+    magnitude = builder.fptrunc(exp(wide, builder.fmul(log(wide, base), exponent)), v.type)
+    # Whole numbers from 2 ** 24 on are even; below, the conversion is exact.
+    size = v.abs(y)
+    count = builder.fptosi(v.where("<", size, 2.0**24, size, 0.0), v.integer)
+    is_whole = builder.or_(
+        builder.fcmp_ordered("==", builder.sitofp(count, v.type), size),
+        builder.fcmp_ordered(">=", size, v.number(2.0**24)),
+    )
+    odd = builder.and_(
+        is_whole, builder.icmp_signed("!=", builder.and_(count, v.integer_number(1)), v.integer_number(0))
+    )
+    negated = builder.select(odd, v.sign(x), v.integer_number(0))
+    result = v.from_bits(builder.xor(v.bits(magnitude), negated))
+    is_root = builder.and_(builder.not_(is_whole), builder.fcmp_ordered("<", x, v.number(0.0)))
+    is_root = builder.and_(is_root, builder.fcmp_ordered(">", x, v.number(-math.inf)))
+    result = builder.select(is_root, v.number(math.nan), result)
+    # 1 ** y and x ** 0 are 1 whatever the other is, and (-1) ** inf.
+    alone = builder.and_(
+        builder.fcmp_ordered("==", x, v.number(-1.0)), builder.fcmp_ordered("==", size, v.number(math.inf))
+    )
+    alone = builder.or_(alone, builder.fcmp_ordered("==", x, v.number(1.0)))
+    return builder.select(builder.or_(alone, builder.fcmp_ordered("==", y, v.number(0.0))), v.number(1.0), result)
+
+
 VECTOR_FUNCTIONS: dict[str, Callable[[Lanes, ir.Value], ir.Value]] = {
     "tir.exp": exp,
     "tir.log": log,
     "tir.tanh": tanh,
     "tir.sigmoid": sigmoid,
     "tir.erf": erf,
+    "tir.sin": sin,
+    "tir.cos": cos,
 }
 """The vector implementations, by operator."""
