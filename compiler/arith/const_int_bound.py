@@ -13,6 +13,10 @@ from typing import ClassVar, NamedTuple
 from compiler.arith.deep_equal import deep_equal
 from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import (
+    GE,
+    GT,
+    LE,
+    LT,
     Add,
     Broadcast,
     Call,
@@ -226,7 +230,7 @@ class ConstIntBoundAnalyzer(Functor):
         return 0, 1
 
     def visit_Select(self, n: Select) -> Interval:
-        return union(self.visit(n.true_value), self.visit(n.false_value))
+        return self._either(n.condition, n.true_value, n.false_value)
 
     def visit_Ramp(self, n: Ramp) -> Interval:
         (a, b), (c, d) = self.visit(n.base), self.visit(n.stride)
@@ -273,7 +277,37 @@ class ConstIntBoundAnalyzer(Functor):
         return type_interval(n.dtype)
 
     def _if_then_else(self, n: Call) -> Interval:
-        return union(self.visit(n.args[1]), self.visit(n.args[2]))
+        return self._either(*n.args)
+
+    def _either(self, condition: PrimExpr, then: PrimExpr, other: PrimExpr) -> Interval:
+        """Return the interval of a choice: a variable that is compared with a number has a shorter range in each part."""
+        if not isinstance(condition, (LT, LE, GT, GE)):
+            return union(self.visit(then), self.visit(other))
+        a, b, strict = condition.a, condition.b, isinstance(condition, (LT, GT))
+        if isinstance(condition, (GT, GE)):
+            a, b = b, a
+        if isinstance(a, Var) and isinstance(b, IntImm):
+            last = b.value - strict
+            return self._within(a, (-UNBOUNDED, last), then, (last + 1, UNBOUNDED), other)
+        if isinstance(b, Var) and isinstance(a, IntImm):
+            first = a.value + strict
+            return self._within(b, (first, UNBOUNDED), then, (-UNBOUNDED, first - 1), other)
+        return union(self.visit(then), self.visit(other))
+
+    def _within(self, var: Var, range_: Interval, then: PrimExpr, rest: Interval, other: PrimExpr) -> Interval:
+        """Return the interval of ``then`` and ``other``, where a variable lies in one range and in the other."""
+        known, memo, found = self.variables.get(var), self.memo, []
+        low, high = self.visit(var)
+        for (least, most), e in ((range_, then), (rest, other)):
+            if max(low, least) <= min(high, most):
+                self.variables[var], self.memo = (max(low, least), min(high, most)), {}
+                found.append(self.visit(e))
+        if known is None:
+            del self.variables[var]
+        else:
+            self.variables[var] = known
+        self.memo = memo
+        return union(found[0], found[-1])
 
 
 class TrustingConstIntBound(ConstIntBoundAnalyzer):

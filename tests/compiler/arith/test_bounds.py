@@ -512,3 +512,31 @@ def test_an_intersection_is_empty_only_where_no_member_is_shared(ends: tuple[int
     assert not any((nothing.has_lower_bound(), nothing.has_upper_bound(), nothing.is_bounded()))
     assert not IntSet.interval(a, pos_inf()).is_bounded()
     assert not IntSet.interval(neg_inf(), b).is_bounded()
+
+
+@pytest.mark.parametrize("kind", [LT, LE, GT, GE])
+@pytest.mark.parametrize("number_first", [False, True])
+@pytest.mark.parametrize("number", [-3, 0, 4, 9, 12])
+def test_a_choice_by_a_variable_is_bounded_by_what_each_part_can_be(
+    kind: type[BinaryOp], number_first: bool, number: int
+) -> None:
+    i, n = Var("i", "int32"), const(number, "int32")
+    analyzer = Analyzer()
+    analyzer.bind(i, Range(0, 10))
+    condition = kind(n, i) if number_first else kind(i, n)
+    compare = {LT: operator.lt, LE: operator.le, GT: operator.gt, GE: operator.ge}[kind]
+    holds = [compare(number, v) if number_first else compare(v, number) for v in range(10)]
+    values = [20 - v if taken else 3 * v for v, taken in zip(range(10), holds, strict=True)]
+    for choice in (tvm.tir.if_then_else(condition, 20 - i, i * 3), tvm.tir.Select(condition, 20 - i, i * 3)):
+        assert analyzer.const_int_bound(choice) == ConstIntBound(min(values), max(values))
+    assert analyzer.const_int_bound(i) == ConstIntBound(0, 9)
+
+
+def test_reflected_indices_need_no_check() -> None:
+    a = tvm.te.placeholder((9,), name="a")
+
+    def reflected(i: PrimExpr) -> PrimExpr:
+        return tvm.tir.if_then_else(i < 2, 2 - i, tvm.tir.if_then_else(i >= 11, 18 - i, i - 2))
+
+    b = tvm.te.compute((13,), lambda i: a[reflected(i)], name="b")
+    assert "0 <=" not in str(tvm.lower(tvm.te.create_schedule(b.op), [a, b]))
