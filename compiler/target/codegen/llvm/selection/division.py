@@ -71,7 +71,7 @@ def floor_div(builder: ir.IRBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
     """Return the floor division of signed integers."""
     divisor, by_zero = _divisor(builder, a, b, signed=True)
     quotient = builder.sdiv(a, divisor)
-    below = _rounds_down(builder, builder.sub(a, builder.mul(quotient, divisor)), divisor)
+    below = _rounds_down(builder, builder.srem(a, divisor), divisor)  # LLVM knows the sign of a remainder
     floor = builder.add(quotient, builder.sext(below, quotient.type))
     return floor if by_zero is None else builder.select(by_zero, constant(a.type, 0), floor)
 
