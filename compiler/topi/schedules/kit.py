@@ -87,10 +87,10 @@ def tile_registers(target: Target) -> int:
 # loops
 
 
-def is_worth_parallel(op: Operation) -> bool:
-    """Return whether an operation is work enough to wake other cores for; one of symbolic extents is."""
+def is_worth_parallel(op: Operation, lanes: int = 1) -> bool:
+    """Return whether an operation, in vectors, is work enough to wake other cores for; one of symbolic extents is."""
     extents = [extent(axis) for axis in op.root_iter_vars]
-    return None in extents or math.prod(e for e in extents if e is not None) >= MIN_PARALLEL_WORK
+    return None in extents or math.prod(e for e in extents if e is not None) >= MIN_PARALLEL_WORK * lanes
 
 
 def parallel(stage: Stage, axes: Sequence[IterVar]) -> None:

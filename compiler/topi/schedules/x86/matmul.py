@@ -21,6 +21,7 @@ from compiler.topi.schedules.kit import (
     divisors,
     even_tile,
     extent,
+    is_worth_parallel,
     parallel,
     partition_partial_tile,
     tile_lanes,
@@ -79,7 +80,8 @@ def _panels(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target) -> Sch
     tile.vectorize(tile_l)
     panels = next((op for op in group.computations if op.tag == Tag.PANELS), None)
     if panels is None:
-        parallel(s, [jo, *outer, io] if product.is_shared else [*outer, jo, io])
+        if is_worth_parallel(anchor, tile_lanes(target, group.tile.dtype)):
+            parallel(s, [jo, *outer, io] if product.is_shared else [*outer, jo, io])
         return group.schedule
     stage = group.schedule[panels]
     stage.compute_at(s, jo)
@@ -137,7 +139,8 @@ def _partial_sums(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target) 
     tile.vectorize(lanes)
     partition_partial_tile(s, i, io, rows)
     partition_partial_tile(s, j, jo, columns)
-    parallel(s, [*outer, jo])
+    if is_worth_parallel(anchor, tile_lanes(target, group.tile.dtype)):
+        parallel(s, [*outer, jo])
     return group.schedule
 
 
