@@ -12,6 +12,7 @@ from compiler.ir.module import IRModule
 from compiler.ir.origin import NO_SPAN, derived_from
 from compiler.ir.transform import PassContext
 from compiler.target.target import Target
+from compiler.te.lowering.reciprocals import multiply_by_reciprocals
 from compiler.te.lowering.to_tir import Argument, Binds, schedule_to_prim_func
 from compiler.te.scheduling.schedule import Schedule
 from compiler.tir.analysis.features import features
@@ -32,6 +33,8 @@ def lower(
 ) -> IRModule:
     """Lower a schedule, function or module through the four phases of :mod:`compiler.driver.pipeline`.
 
+    As in TVM, a schedule's division by a floating-point constant becomes a product with its rounded reciprocal.
+
     Parameters
     ----------
     args : sequence of Tensor, Var or Buffer
@@ -49,11 +52,23 @@ def lower(
     TVMError
         Whatever a pass finds wrong.
     """
+    return lower_program(inp, args, name, binds, simple_mode, divides=False)
+
+
+def lower_program(
+    inp: Schedule | PrimFunc | IRModule,
+    args: Sequence[Argument] | None,
+    name: str,
+    binds: Binds | None = None,
+    simple_mode: bool = False,
+    divides: bool = True,
+) -> IRModule:
+    """Lower as :func:`lower` does; ``divides`` keeps divisions, whose rounding decides what a model's integers are."""
     for instrument in active_instruments():
         instrument.lower_begin(name, inp, args)
     module: IRModule | None = None
     try:
-        module = _lowered(_module(inp, args, name, binds), simple_mode)
+        module = _lowered(_module(inp, args, name, binds, divides), simple_mode)
     finally:
         for instrument in active_instruments():
             instrument.lower_end(module)
@@ -88,7 +103,9 @@ def _is_scheduled_by_blocks(func: PrimFunc) -> bool:
     return contains_block(func.body) or ForKind.THREAD_BINDING in features(func).kinds
 
 
-def _module(inputs: object, args: Sequence[Argument] | None, name: str, binds: Binds | None) -> IRModule:
+def _module(
+    inputs: object, args: Sequence[Argument] | None, name: str, binds: Binds | None, divides: bool
+) -> IRModule:
     if isinstance(inputs, Schedule):
         if args is None:
             raise ArgumentError("lower: args must be given with a schedule: the tensors that become parameters")
@@ -97,6 +114,7 @@ def _module(inputs: object, args: Sequence[Argument] | None, name: str, binds: B
         # The function as such, its signature and attributes, comes from what it is there to compute.
         with derived_from(NO_SPAN.union(*(op.span for op in inputs.outputs))):
             func = schedule_to_prim_func(inputs, args, name, binds)
+            func = func if divides else multiply_by_reciprocals(func)
             return IRModule({name: _assume_no_alias(func)})
     if args is not None:
         raise ArgumentError(f"lower: args may only be given with a schedule, got {type(inputs).__name__}")

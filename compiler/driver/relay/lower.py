@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from compiler import te
-from compiler.driver.lower import lower, lower_custom_types
+from compiler.driver.lower import lower_custom_types, lower_program
 from compiler.driver.relay.groups import element_tensors, evaluation_order
 from compiler.driver.relay.schedule import schedule_group
 from compiler.ir import dtype as dt
@@ -82,7 +82,7 @@ def lower_group(function: Function, name: str, target: Target, instruments: Sequ
     own = first_answer(instrument.kernel_defined(name, function, usual) for instrument in instruments)
     definition = own or usual
     with lowering_to("te", function.span):
-        module = lower(definition.schedule, [*definition.inputs, *definition.outputs], name=name)
+        module = lower_program(definition.schedule, [*definition.inputs, *definition.outputs], name)
         if "gpu" in target.keys:
             module = LaunchSingleThread()(module)
         module = lower_custom_types(module, target)

@@ -170,3 +170,20 @@ def test_parameters_of_a_function_that_is_lowered_alone_are_different_memory() -
     func = te.create_prim_func([A, te.compute((4,), lambda i: A[i] + 1)]).without_attr("tir.noalias")
     assert lower(func)["main"].attrs["tir.noalias"] is True
     assert "tir.noalias" not in lower(IRModule({"main": func}))["main"].attrs
+
+
+@pytest.mark.parametrize(
+    ("divisor", "dtype", "product"),
+    [
+        (3.0, "float32", "a[i] * T.float32(0.33333333333333331)"),
+        (8.0, "float64", "a[i] * T.float64(0.125)"),
+        (1e-40, "float32", "a[i] / "),
+        (4.0, "float16", "a[i] / "),
+    ],
+)
+def test_a_schedule_divides_by_a_constant_by_a_product_where_its_reciprocal_has_all_digits(
+    divisor: float, dtype: str, product: str
+) -> None:
+    a = te.placeholder((4,), dtype, name="a")
+    b = te.compute((4,), lambda i: a[i] / tir.const(divisor, dtype), name="b")
+    assert product in str(lower(te.create_schedule(b.op), [a, b]))
