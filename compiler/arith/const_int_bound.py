@@ -280,7 +280,7 @@ class ConstIntBoundAnalyzer(Functor):
         return self._either(*n.args)
 
     def _either(self, condition: PrimExpr, then: PrimExpr, other: PrimExpr) -> Interval:
-        """Return the interval of a choice: a variable that is compared with a number has a shorter range in each part."""
+        """Return the interval of a choice: each part has a shorter range of the variable compared."""
         if not isinstance(condition, (LT, LE, GT, GE)):
             return union(self.visit(then), self.visit(other))
         a, b, strict = condition.a, condition.b, isinstance(condition, (LT, GT))

@@ -288,14 +288,14 @@ for _n in (96, 100, 112):
     program(f"row sums 300x{_n} by 16", row_sums, 300, _n, 16)
     for _kinds in (("", ""), ("", "vectorize"), ("unroll", "vectorize"), ("unroll", "")):
         program(f"blocks 130x{_n} 8x32 {_kinds[0] or 'serial'} {_kinds[1] or 'serial'}", blocks, 130, _n, 8, 32, _kinds)
-for _size in (100, 128):
+for _size in (56, 100, 128):
     program(f"blur {_size} sliding", blur, _size, True)
     program(f"blur {_size} tiled", blur, _size, False)
     program(f"average pool {_size}", average_pool, 16, _size)
     program(f"pad reflect {_size}", pad_reflect, 4 * _size)
 program("im2col 16x56", im2col, 16, 56)
 program("im2col 3x50", im2col, 3, 50)
-for _k in (48, 64, 96):
+for _k in (48, 64, 96, 128):
     program(f"batched mm NT depth {_k}", products_of_rows, 8, 64, 64, _k)
 program("conv 3x3 NHWC 14x14 8 columns", convolution, 32, 64, 14, 8)
 program("conv 3x3 NHWC 16x16 8 columns", convolution, 32, 64, 16, 8)
@@ -303,3 +303,7 @@ program("conv 3x3 NHWC 14x14 7 columns", convolution, 32, 64, 14, 7)
 program("conv 3x3 NHWC 13x13 7 columns rolled", convolution, 32, 48, 13, 7, False)
 program("softmax 64x1000", softmax, 64, 1000)
 program("blocks 128x96 8x32 serial serial", blocks, 128, 96, 8, 32, ("", ""))
+for _k in (32, 64, 128):
+    program(f"mm 64x64x{_k} default", matmul, 64, 64, _k, None)
+program("mm 64x64x64 float16 default", matmul, 64, 64, 64, None, "float16")
+program("mm 64x64x64 float64 default", matmul, 64, 64, 64, None, "float64")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -49,3 +51,14 @@ def test_the_vectoriser_is_left_out_where_it_fails_only() -> None:
     a = te.placeholder((4,), name="A")
     b = te.compute((4,), lambda i: a[i] + 1.0, name="B")
     assert "<4 x float>" in codegen(lower(te.create_schedule(b.op), [a, b]), target).optimised
+
+
+@pytest.mark.parametrize(("cpu", "vector"), [("haswell", r"vfmadd\w+ps"), ("sapphirerapids", r"vfmadd\w+ps")])
+@pytest.mark.parametrize("depth", [64, 128])
+def test_a_loop_around_a_short_sum_is_vectorised(cpu: str, vector: str, depth: int) -> None:
+    a, b = te.placeholder((32, depth), name="a"), te.placeholder((depth, 32), name="b")
+    k = te.reduce_axis((0, depth), name="k")
+    c = te.compute((32, 32), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="c")
+    assembly = build(te.create_schedule(c.op), [a, b, c], target=f"llvm -mcpu={cpu}").get_source("asm")
+    assert len(re.findall(vector, assembly)) >= depth
+    assert not re.findall(r"vfmadd\w+ss", assembly)

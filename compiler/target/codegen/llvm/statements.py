@@ -8,7 +8,7 @@ from llvmlite import ir
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
-from compiler.ir.expr.primexpr import IntImm, IterVar, Max, Min, PrimExpr, StringImm
+from compiler.ir.expr.primexpr import Add, IntImm, IterVar, Max, Min, Mul, PrimExpr, StringImm
 from compiler.ir.expr.substitute import substitute, uses_var
 from compiler.ir.functor import Functor
 from compiler.ir.memory import ALIGNMENT
@@ -195,7 +195,7 @@ class Statements(Functor):
         following = builder.add(counter, ir.Constant(counter.type, 1), flags=("nsw",))
         counter.add_incoming(following, builder.block)
         back = builder.cbranch(builder.icmp_signed("<", following, end), body, after)
-        if n.kind is ForKind.UNROLLED:
+        if n.kind is ForKind.UNROLLED or _is_short_sum(n):
             back.set_metadata("llvm.loop", _loop_hints(state.shared.module, "llvm.loop.unroll.full"))
         elif _chains_selects(n):
             back.set_metadata("llvm.loop", _loop_hints(state.shared.module, "llvm.loop.unroll.disable"))
@@ -280,6 +280,10 @@ MAX_CHAIN = 8
 """The maximum extent of a running maximum that LLVM may unroll into a chain of dependent selects."""
 
 
+MAX_SHORT_SUM = 128
+"""The maximum extent of a sum that is written out."""
+
+
 def _chains_selects(n: For) -> bool:
     """Whether a loop, including inner ones, computes a running maximum or minimum of floats over many iterations.
 
@@ -297,6 +301,24 @@ def _chains_selects(n: For) -> bool:
         return False  # each iteration updates an element of its own
     extents = [loop.extent.value if isinstance(loop.extent, IntImm) else MAX_CHAIN + 1 for loop in carried]
     return math.prod(extents) > MAX_CHAIN
+
+
+def _is_short_sum(n: For) -> bool:
+    """Whether a loop adds a few floats, one after the other, into one element: it has no vectors.
+
+    Once it is written out, which LLVM does up to about fifty iterations, the loop around it can be vectorised.
+    """
+    store, changing = n.body, {n.loop_var}
+    while isinstance(store, (LetStmt, DeclBuffer)):
+        if isinstance(store, LetStmt) and uses_var(store.value, changing.__contains__):
+            changing.add(store.var)
+        store = store.body
+    if not isinstance(n.extent, IntImm) or n.extent.value > MAX_SHORT_SUM or not isinstance(store, BufferStore):
+        return False
+    value = store.value
+    if not isinstance(value, Add) or not dt.is_float(value.dtype) or uses_var(store.indices, changing.__contains__):
+        return False
+    return isinstance(value.a, BufferLoad) and value.a.buffer is store.buffer and isinstance(value.b, BufferLoad | Mul)
 
 
 def _is_running_choice(store: BufferStore) -> bool:
