@@ -12,7 +12,7 @@ from app.recorder.measuring.measure import time_call
 from app.recorder.recorder import Recorder
 from app.recorder.units.subjects import GraphSubject
 from compiler.driver.build import build
-from compiler.driver.lower import lower
+from compiler.driver.lower import lower_program
 from compiler.driver.relay.build import BuiltGraph
 from compiler.driver.relay.kernels import KernelModule
 from compiler.driver.relay.lower import LoweredKernel, lower_group
@@ -40,7 +40,7 @@ def show_kernel(graph: GraphSubject, name: str, recorder: Recorder) -> bool:
         lower_group(kernel.function, name, graph.target)
     else:
         recorder.schedule_created(kernel.schedule)
-        lower(kernel.schedule, [*kernel.inputs, *kernel.outputs], name=name)
+        lower_program(kernel.schedule, [*kernel.inputs, *kernel.outputs], name)
     # The recorded module itself, so that its code belongs to the same function.
     function = recorder.functions.last
     assert function is not None
