@@ -25,6 +25,7 @@ from compiler.ir.expr.primexpr import (
     Sub,
 )
 from compiler.ir.functor import Visitor
+from compiler.te.definition.extern import ExternOp
 from compiler.te.definition.operation import ComputeOp, domain
 from compiler.te.definition.tensor import Operation
 from compiler.te.scheduling.schedule import Schedule
@@ -90,8 +91,12 @@ def _product(axes: tuple[IterVar, ...]) -> int | None:
 def operation_flops(op: Operation) -> int | None:
     """Return the arithmetic operations of one operation; None if a shape is symbolic.
 
-    Placeholders count nothing; a reduction counts its source and its combiner once for each reduced element.
+    Placeholders count nothing; a reduction counts its source and its combiner once for each reduced element.  What a
+    statement computes is the attribute ``flops`` of its operation, or nothing.
     """
+    if isinstance(op, ExternOp):
+        stated = op.attrs.get("flops", 0)
+        return stated if isinstance(stated, int) else 0
     if not isinstance(op, ComputeOp):
         return 0
     points = _product(op.axis)

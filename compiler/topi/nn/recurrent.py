@@ -81,7 +81,9 @@ def recurrent(
         return layer.ib.get()
 
     shapes = [(time, batch, hidden), *[(batch, hidden)] * len(states)]
-    made = te.extern(shapes, [gates, weight, bias, *states], statement, dtype=[gates.dtype] * len(shapes), name=cell)
+    attrs = {"flops": 2 * time * batch * hidden * hidden * GATES[cell]}  # of the products
+    inputs = [gates, weight, bias, *states]
+    made = te.extern(shapes, inputs, statement, dtype=[gates.dtype] * len(shapes), name=cell, attrs=attrs)
     return [made] if isinstance(made, Tensor) else list(made)
 
 

@@ -55,3 +55,4 @@ def test_rows_of_a_large_batch_go_to_several_cores() -> None:
     kernels = build(tvm.IRModule.from_expr(relay.Function([gates, weight, *others], layer.astuple())), "llvm").kernels
     (kernel,) = kernels.values()
     assert "T.parallel" in str(kernel.prim_func)
+    assert kernel.flops == 2 * 8 * 64 * 128 * 4 * 128
