@@ -301,7 +301,7 @@ def _riscv_work(mnemonic: str, setting: tuple[int, float], vector_bits: int) -> 
 
 _SCALAR_LOADS = {
     "x86_64": re.compile(
-        r"(?:v?movs[sdh]|v?pinsr[bwd]|v?insertps|mov[sz][bw][lqw]|mov[bwl])\s.*\((?!%rsp|%rbp).*\).*, %\w+"
+        r"(?:v?movs[sdh]|v?pinsr[bwd]|v?insertps|mov[sz][bw][lqw]|mov[bwl])\s.*\((?!%rsp\)|%rbp\)).*\).*, %\w+"
     ),
     "aarch64": re.compile(r"(?:ldu?rs?[bh]?)\s+[bhsw]\d+,.*\[(?!sp)|ld1\s+\{ ?v\d+\.[bhsd] ?\}\[\d+\]"),
     "riscv64": re.compile(r"(?:fl[hwd]|l[bhw]u?)\s(?!.*\(sp\))"),
