@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from compiler.runtime.arrays.ndarray import NDArray
 from compiler.runtime.device import Device
 from compiler.runtime.modules.module import Module
 from compiler.runtime.parallel.threads import num_threads
+from compiler.runtime.timing.clock import disturbed_words, stopwatch
 
 __all__ = [
     "Count", "DeviceWrapper", "Duration", "Metric", "MetricCollector", "Percent", "Profiler", "Ratio", "Report",
@@ -54,14 +54,14 @@ class Profiler:
         self.executor = executor
         self.collectors = _collectors(device, collectors)
         self._calls: list[dict[str, Value]] = []
-        self._began = time.perf_counter()
+        self._elapsed = stopwatch()
 
     def measure(self, call: Callable[[], Result], **columns: str) -> Result:
         """Make a call and note how long it took, with columns such as ``Name``; empty ones are left out."""
         started = [(collector, collector.start(self.device)) for collector in self.collectors]
-        began = time.perf_counter()
+        elapsed = stopwatch()
         result = call()
-        microseconds = (time.perf_counter() - began) * 1e6
+        microseconds = float(elapsed()) * 1e6
         collected = [collector.stop(at_start) for collector, at_start in reversed(started)]
         row: dict[str, Value] = {column.replace("_", " "): text for column, text in columns.items() if text}
         row |= {"Duration (us)": Duration(microseconds), "Count": Count(1), "Device": _name(self.device)}
@@ -72,11 +72,15 @@ class Profiler:
 
     def report(self) -> Report:
         """Return what was measured since the profiler was made."""
-        total = (time.perf_counter() - self._began) * 1e6
+        taken = self._elapsed()
+        total = float(taken) * 1e6
         calls = [row | {"Percent": Percent(number_of(row["Duration (us)"]) / total * 100)} for row in self._calls]
         device = _name(self.device)
         overall: Row = {"Name": "Total", "Duration (us)": Duration(total), "Count": Count(1), "Device": device}
-        return Report(calls, {device: overall}, {"Number of threads": Count(num_threads()), "Executor": self.executor})
+        how: dict[str, Value] = {"Number of threads": Count(num_threads()), "Executor": self.executor}
+        if words := disturbed_words([taken]):
+            how["Times"] = words
+        return Report(calls, {device: overall}, how)
 
 
 def _name(device: Device) -> str:

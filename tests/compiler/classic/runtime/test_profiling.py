@@ -12,6 +12,7 @@ import pytest
 
 import compiler as tvm
 from compiler import relay, te
+from compiler.classic.runtime import profiling
 from compiler.classic.runtime.profiler_vm import VirtualMachineProfiler
 from compiler.classic.runtime.profiling import (
     Count,
@@ -24,6 +25,7 @@ from compiler.classic.runtime.profiling import (
     profile_function,
 )
 from compiler.ir.error import ArgumentError
+from compiler.runtime.timing import clock
 
 
 def call(name: str, microseconds: float, **more: Ratio) -> dict[str, object]:
@@ -129,3 +131,12 @@ def test_the_virtual_machine_measures_instructions() -> None:
     assert kernel["Argument Shapes"] == "float32[2, 3]"
     assert len(str(kernel["Hash"])) == 16
     np.testing.assert_array_equal(machine.invoke("main", data).numpy(), before)
+
+
+def test_a_report_says_that_it_was_disturbed(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter([clock.Duration(1.0), clock.Duration(9.0, 3.0)])
+    monkeypatch.setattr(profiling, "stopwatch", lambda: lambda: next(times))
+    profiler = Profiler(tvm.cpu(0), "Graph")
+    profiler.measure(lambda: None, Name="f")
+    configuration = profiler.report().configuration
+    assert configuration["Times"] == "disturbed: processor time, by the clock up to 3 times as long"
