@@ -150,8 +150,8 @@ class Ladder:
         if part is None:
             return None
         _, call = self._loaded(part.module)
-        timing = Timing([time_call(call) * part.times], 1)
-        if timing.median < SLOW_SECONDS:
+        timing = Timing([whole := time_call(call).per(1 / part.times)], 1)
+        if whole.clock < SLOW_SECONDS:
             return None
         estimated = self._measurement("prefix", label, timing, None, step)
         note = f"estimated, not measured: the time of {part.words}, times {part.times:,.4g}"

@@ -59,31 +59,31 @@ def _time(call: Callable[[], object], number: int) -> Duration:
     return elapsed().per(number)
 
 
-def time_calls(call: Callable[[], object], first: float | None = None) -> Timing:
+def time_calls(call: Callable[[], object], first: Duration | None = None) -> Timing:
     """Time a call in repeats that exceed the resolution of the clock.
 
     Parameters
     ----------
-    first : float, optional
+    first : Duration, optional
         The time of a warm-up call; by default one is made.  For a slow kernel, it is the measurement.
     """
     if first is None:
         first = time_call(call)
-    number = max(1, math.ceil(REPEAT_SECONDS / max(first, 1e-7)))
-    repeats = min(MAX_REPEATS, int((RUNG_SECONDS - first) / max(first * number, 1e-7)))
+    number = max(1, math.ceil(REPEAT_SECONDS / max(first.clock, 1e-7)))
+    repeats = min(MAX_REPEATS, int((RUNG_SECONDS - first.clock) / max(first.clock * number, 1e-7)))
     if repeats < 2:
         return Timing([first], 1)
     return Timing([_time(call, number) for _ in range(repeats)], number)
 
 
 def time_in_turns(
-    calls: tuple[Callable[[], object], Callable[[], object]], firsts: tuple[float, float]
+    calls: tuple[Callable[[], object], Callable[[], object]], firsts: tuple[Duration, Duration]
 ) -> tuple[Timing, Timing]:
     """Time two calls alternately, under the same conditions.
 
     Parameters
     ----------
-    firsts : tuple of float
+    firsts : tuple of Duration
         The times of a warm-up call of each.
 
     Returns
@@ -91,8 +91,8 @@ def time_in_turns(
     tuple of Timing
         With the same number of repeats, in pairs.
     """
-    numbers = [max(1, math.ceil(REPEAT_SECONDS / 2 / max(first, 1e-7))) for first in firsts]
-    taken = sum(first * number for first, number in zip(firsts, numbers, strict=True))
+    numbers = [max(1, math.ceil(REPEAT_SECONDS / 2 / max(first.clock, 1e-7))) for first in firsts]
+    taken = sum(first.clock * number for first, number in zip(firsts, numbers, strict=True))
     repeats = max(2, min(MAX_REPEATS, int(2 * RUNG_SECONDS / max(taken, 1e-7))))
     seconds: tuple[list[float], list[float]] = ([], [])
     for _ in range(repeats):

@@ -77,7 +77,7 @@ def fastest_run(dtype: str, threads: int) -> tuple[int, Duration]:
     _, run, operations = _kernel(dtype)
     rounds = 1 << 16
     elapsed = _timed(run, rounds, 1)
-    rounds = max(1 << 16, int(rounds * _SECONDS / max(elapsed, 1e-6)))
+    rounds = max(1 << 16, int(rounds * _SECONDS / max(elapsed.clock, 1e-6)))
     return operations * rounds * threads, min(_timed(run, rounds, threads) for _ in range(_REPEATS))
 
 
