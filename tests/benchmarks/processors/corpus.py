@@ -6,6 +6,7 @@ import ast
 import linecache
 import re
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -175,6 +176,7 @@ def _of_script(text: str) -> Assembly:
     return assembly
 
 
+@cache
 def kernels() -> Mapping[str, Assembly]:
     """Return the kernels by name."""
     folder = Path(app.gallery.__file__).parent
