@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import traceback
@@ -26,13 +27,11 @@ class Wrong(AssertionError):
 
 
 def read(path: Path) -> list[Record]:
-    """Return what is recorded, without a last line that was cut off."""
+    """Return what is recorded, without lines that a kill cut off."""
     found = []
     for line in path.read_text().splitlines() if path.exists() else ():
-        try:
+        with contextlib.suppress(json.JSONDecodeError):
             found.append(json.loads(line))
-        except json.JSONDecodeError:
-            break
     return found
 
 
@@ -50,6 +49,8 @@ def run_cases(cases: Iterator[Case], path: Path) -> None:
             out.write(json.dumps(record) + "\n")
             out.flush()
 
+        if known:
+            out.write("\n")  # behind a line that was cut off
         for name, case in cases:
             if name in known:
                 continue
