@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 import compiler as tvm
 from compiler import te, tir
+from compiler.driver.lower import lower_program
 from compiler.target.codegen.llvm.selection.constant_quotients import reciprocal_parts
 from tests.machines import require
 
@@ -20,13 +21,13 @@ Array = NDArray[Any]
 
 
 def _rounded_quotients(x: Array, divisor: float, cpu: str = CPU) -> tuple[Array, str]:
-    """Return the quotients that a kernel rounds, and its assembly."""
+    """Return the quotients that a kernel rounds, lowered as those of graphs, which keep divisions; its assembly."""
     given = te.placeholder(x.shape, name="x")
     out = te.compute(x.shape, lambda i: te.nearbyint(given[i] / tir.const(divisor, "float32")), name="out")
     schedule = te.create_schedule(out.op)
     _, inner = schedule[out].split(out.op.axis[0], 8)
     schedule[out].vectorize(inner)
-    func = tvm.build(schedule, [given, out], f"llvm -mcpu={cpu}")
+    func = tvm.build(lower_program(schedule, [given, out], "quotients"), target=f"llvm -mcpu={cpu}")
     result = tvm.nd.array(np.zeros(x.shape, "float32"))
     func(tvm.nd.array(x), result)
     return result.numpy(), str(func.get_source("asm"))
