@@ -168,7 +168,7 @@ class _DynamicKernel:
         return [(expr, _reference(expr)) for expr in self._order if expr not in self._function.params]
 
     def _by_numpy(self, args: Sequence[Value]) -> Value:
-        values: dict[RelayExpr, object] = {p: _numpy(a) for p, a in zip(self._function.params, args, strict=True)}
+        values: dict[RelayExpr, object] = dict(zip(self._function.params, map(_numpy, args), strict=True))
         for expr, compute in self._references:
             values[expr] = compute(values)
         return _machine(values[self._function.body])

@@ -270,6 +270,7 @@ class _Slab(threading.local):
 
 
 _slab = _Slab()
+_CPU = cpu()
 
 
 class ArrayType:
@@ -299,7 +300,7 @@ def copied(values: NumPyArray) -> NDArray:
     made = NDArray.__new__(NDArray)
     made._memory = np.ndarray(values.shape, values.dtype, memory, start)
     made._memory[...] = values
-    made.shape, made.dtype, made.device, made.address = values.shape, tvm_dtype(values.dtype), cpu(), address
+    made.shape, made.dtype, made.device, made.address = values.shape, tvm_dtype(values.dtype), _CPU, address
     return made
 
 
