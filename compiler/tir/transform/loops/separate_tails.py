@@ -42,6 +42,8 @@ from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.remove_no_op import RemoveNoOp
 from compiler.tir.transform.simplify import Simplify
 
+MAX_UNROLLED = 32
+"""Iterations of a loop that LLVM writes out, with its guards, so that arrays of that size stay in registers."""
 MAX_STATEMENTS = 512
 """Stores and calls that a loop may have after its iterations without guards were separated."""
 
@@ -205,8 +207,8 @@ class _Cut(StmtMutator):
                 continue
             count = analyzer.simplify(Max(Add(Sub(last, n.min), const(1, last.dtype)), const(0, last.dtype)))
             shorter = analyzer.simplify(binary(Min, extent, count.astype(extent.dtype)))
-            if not isinstance(shorter, IntImm) and (n.is_lanes or _has_loop(guard)):
-                continue  # LLVM would unroll a short loop inside, and make vectors of what lies apart
+            if not isinstance(shorter, IntImm) and (n.is_lanes or _is_short(n) or _has_loop(guard)):
+                continue  # LLVM unrolls a short loop; were one inside, it would make vectors of what lies apart
             extent = shorter
             kept = [e for e in kept if e is not comparison]
         if extent is n.extent:
@@ -325,6 +327,10 @@ def _conjuncts(e: PrimExpr) -> Iterator[PrimExpr]:
         yield from _conjuncts(e.b)
     else:
         yield e
+
+
+def _is_short(n: For) -> bool:
+    return isinstance(n.extent, IntImm) and n.extent.value <= MAX_UNROLLED
 
 
 def _has_loop(n: Stmt) -> bool:

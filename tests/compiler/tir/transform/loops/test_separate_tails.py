@@ -76,17 +76,29 @@ def test_an_innermost_serial_loop_ends_where_its_guard_does() -> None:
     assert_pass(
         both(),
         """
+        for i in range(2):
+            for j in range(48):
+                if i * 48 + j < 56:
+                    C[i * 48 + j] = A[i * 48 + j] + 1
+        """,
+        """
+        for i in range(2):
+            for j in range(56 - T.max(i * 48, 8)):
+                C[i * 48 + j] = A[i * 48 + j] + 1
+        """,
+    )
+
+
+def test_a_short_loop_keeps_its_length_so_that_it_is_written_out() -> None:
+    before = program(
+        """
         for i in range(4):
             for j in range(16):
                 if i * 16 + j < 56:
                     C[i * 16 + j] = A[i * 16 + j] + 1
-        """,
         """
-        for i in range(4):
-            for j in range(56 - T.max(i * 16, 40)):
-                C[i * 16 + j] = A[i * 16 + j] + 1
-        """,
     )
+    assert apply(before, SeparateTails()) is before
 
 
 @pytest.mark.parametrize(
@@ -103,12 +115,12 @@ def test_other_branches_stay(body: str) -> None:
     indented = "\n".join(f"                {line}" for line in body.splitlines())
     before = program(f"""
         for i in range(4):
-            for j in range(16):
+            for j in range(48):
 {indented}
         """)
     after = apply(before, SeparateTails())
     assert len(nodes(after, IfThenElse)) == 1
-    assert sorted(loop.extent.value for loop in nodes(after, For)) == [4, 16]
+    assert sorted(loop.extent.value for loop in nodes(after, For)) == [4, 48]
 
 
 def test_a_guard_that_loops_around_do_not_decide_is_asked_once_for_all_lanes() -> None:
