@@ -13,7 +13,7 @@ from app.artifacts import Options
 from app.machine_code import CUBIN, MachineCode
 from app.protocol import Request
 from app.sandbox import Job, Limits, Outcome, Sandbox
-from compiler.target.cuda_tools.tools import find_tool, missing_tools
+from compiler.target.cuda_tools.tools import find_tool, missing_tools, toolkits
 from tests.app.recorder.gpus.test_device_code import MATMUL
 
 pytestmark = [
@@ -26,7 +26,7 @@ SECONDS = Limits(wall_seconds=60, cpu_seconds=3)
 
 @pytest.fixture(scope="module")
 def recorder() -> Iterator[Sandbox]:
-    with Sandbox("app.recorder.handler:handle") as sandbox:
+    with Sandbox("app.recorder.handler:handle", readable=[str(folder) for folder in toolkits()]) as sandbox:
         yield sandbox
 
 
