@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import runpy
 import sys
+from pathlib import Path
 from types import TracebackType
 
 from compiler.classic import alias
@@ -20,6 +21,7 @@ _USAGE = "usage: python -m compiler SCRIPT [ARGUMENT ...]\n       python -m comp
 _OPTIONS = {"pytest": ("-p", "tvm.testing.plugin")}
 """What modules are given before the user's arguments."""
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_SEARCHED = str(Path(alias.__file__).parents[alias.__name__.count(".")])
 
 
 def main(arguments: list[str]) -> int:
@@ -53,7 +55,7 @@ def main(arguments: list[str]) -> int:
 
 def _let_children_import() -> None:
     """Let Python processes that the program starts import ``tvm`` as well."""
-    paths = [os.path.join(_PACKAGE, "child_path"), os.path.dirname(_PACKAGE.rstrip(os.sep))]
+    paths = [os.path.join(_PACKAGE, "child_path"), _SEARCHED]
     inherited = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path and path not in paths]
     os.environ["PYTHONPATH"] = os.pathsep.join([*paths, *inherited])
 

@@ -8,8 +8,8 @@ from types import ModuleType
 import compiler
 
 ROOT = "tvm"
-OURS = frozenset({ROOT, compiler.__name__})
-"""Packages that define the public API; some functions have the public package as ``__module__``."""
+OURS = (f"{ROOT}.", f"{compiler.__name__}.")
+"""How the full names begin of what is the public API; some functions have the public package as ``__module__``."""
 
 
 def resolve(path: str) -> object | None:
@@ -40,7 +40,7 @@ def public_names(owner: object) -> list[str]:
     """Return the sorted public names of a module or class; empty for other values."""
     if isinstance(owner, ModuleType):
         return sorted(name for name in _module_names(owner) if not name.startswith("_"))
-    if inspect.isclass(owner) and _package_of(owner) in OURS:
+    if inspect.isclass(owner) and _is_ours(owner):
         return sorted(name for name in dir(owner) if not name.startswith(("_", "visit_")) and _is_own(owner, name))
     return []
 
@@ -50,15 +50,15 @@ def _module_names(module: ModuleType) -> list[str]:
     if "__dir__" in vars(module):
         return dir(module)
     listed: list[str] | None = getattr(module, "__all__", None)
-    return [name for name in vars(module) if _package_of(vars(module)[name]) in OURS] if listed is None else listed
+    return [name for name in vars(module) if _is_ours(vars(module)[name])] if listed is None else listed
 
 
 def _is_own(cls: type, name: str) -> bool:
     """Return whether a class has a name from this project, not just from a base class outside of it."""
-    return any(name in vars(base) for base in cls.__mro__ if _package_of(base) in OURS)
+    return any(name in vars(base) for base in cls.__mro__ if _is_ours(base))
 
 
-def _package_of(value: object) -> str:
-    """Return the package that defines a module, class or function; empty for other values."""
+def _is_ours(value: object) -> bool:
+    """Return whether this project defines a module, class or function; no other value is its own."""
     place = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
-    return place.partition(".")[0] if isinstance(place, str) else ""
+    return isinstance(place, str) and f"{place}.".startswith(OURS)

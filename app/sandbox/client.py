@@ -21,7 +21,7 @@ from app.sandbox.groups import ControlGroup, NoGroup, make_group
 from app.sandbox.interface import NoSandbox, SandboxError
 from app.sandbox.job import CONSOLE_BYTES, JobStreams, SandboxedJob
 from app.sandbox.limits import Limits, Shared
-from app.sandbox.readable import PROJECT, facts, python
+from app.sandbox.readable import SEARCHED, facts, python
 from app.sandbox.scratch import Scratch, sweep
 from app.sandbox.tier import CONTROL_GROUP, Mechanism, Tier
 
@@ -163,7 +163,7 @@ def _environment() -> dict[str, str]:
         "OPENBLAS_NUM_THREADS": "1",
         "PATH": os.defpath,
         "PYTHONHASHSEED": "0",
-        "PYTHONPATH": str(PROJECT),
+        "PYTHONPATH": SEARCHED,
         "TORCHINDUCTOR_CACHE_DIR": os.sep,
         **facts(),
     }

@@ -23,7 +23,7 @@ from app.sandbox.files import Files, StoredFile, check_files
 from app.sandbox.handler import EXIT_OUT_OF_MEMORY
 from app.sandbox.interface import Machine, Outcome, Status
 from app.sandbox.limits import Limits
-from app.sandbox.readable import PROJECT, python
+from app.sandbox.readable import SEARCHED, python
 from app.sandbox.scratch import Scratch, sweep
 from app.sandbox.tier import Tier
 
@@ -62,7 +62,7 @@ class LocalJob:
         self._process = subprocess.Popen(
             [*python("app.sandbox.local"), name, str(root)],
             cwd=work,
-            env={**os.environ, "PYTHONPATH": str(PROJECT)},
+            env={**os.environ, "PYTHONPATH": SEARCHED},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=self._console,

@@ -23,7 +23,7 @@ def probe() -> Tier:
     """Return the strongest tier of this host; ``unsafe-local`` if it lacks even seccomp."""
     if sys.platform != "linux":
         return Tier(reasons={Mechanism.SECCOMP: f"{sys.platform} has nothing like it"})
-    environment = {**os.environ, "PYTHONPATH": str(readable.PROJECT)}
+    environment = {**os.environ, "PYTHONPATH": readable.SEARCHED}
     try:
         done = patience.run(readable.python("app.sandbox.probe"), _SECONDS, env=environment)
         done.check_returncode()

@@ -10,6 +10,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[2]
+"""The folder of this project's packages."""
+SEARCHED = str(Path(__file__).resolve().parents[__name__.count(".")])
+"""What must be on ``PYTHONPATH`` for this project's modules: it is above their outermost package."""
 CODE = ("app", "compiler")
 
 _LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache")

@@ -10,17 +10,15 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from pathlib import Path
 
 import msgspec
 
 from app.errors import TooLarge
 from app.patience import Patience
-from app.sandbox.readable import facts
+from app.sandbox.readable import SEARCHED, facts
 from app.workers.fork_server import Settings
 from app.workers.frames import MAX_CALL, Call, Channel, FrameTooLong, Refusal, Result, of_process_ids, of_results
 
-PROJECT = Path(__file__).resolve().parents[2]
 TASK_SECONDS = 20.0
 """Time limit per task, without the time in which the worker waits for a processor."""
 ENVIRONMENT = {
@@ -28,7 +26,7 @@ ENVIRONMENT = {
     "MALLOC_ARENA_MAX": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "PATH": os.defpath,
-    "PYTHONPATH": str(PROJECT),
+    "PYTHONPATH": SEARCHED,
 }
 """The complete environment of workers; that of the server may contain secrets."""
 START_SECONDS = 60.0
@@ -50,7 +48,7 @@ class ForkServer:
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "app.workers.fork_server", str(theirs.fileno()), msgspec.json.encode(settings)],
-                cwd=PROJECT,
+                cwd=SEARCHED,
                 env=ENVIRONMENT | facts(),
                 stdin=subprocess.DEVNULL,
                 pass_fds=(theirs.fileno(),),

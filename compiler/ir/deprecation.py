@@ -13,14 +13,14 @@ __all__ = ["deprecated", "renamed_parameter"]
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_INTERNAL = ("compiler", "importlib")
+_INTERNAL = ("compiler.", "importlib.")
 
 
 @cache
 def deprecated(old: str, new: str) -> None:
     """Warn of an older spelling at the line of the program that uses it, the first time."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in _INTERNAL:
+    while frame.f_back is not None and f"{frame.f_globals.get('__name__')}.".startswith(_INTERNAL):
         frame = frame.f_back
     warnings.warn_explicit(
         f"{old} is deprecated: use {new}",

@@ -10,20 +10,18 @@ import sys
 from collections.abc import Iterator
 from types import BuiltinFunctionType, FunctionType, ModuleType
 
-_COMPARED = frozenset(
-    (
-        "app",
-        "builtins",
-        "compiler",
-        "contextlib",
-        "linecache",
-        "msgspec",
-        "os",
-        "signal",
-        "sys",
-        "threading",
-        "traceback",
-    )
+_COMPARED = (
+    "app.",
+    "builtins.",
+    "compiler.",
+    "contextlib.",
+    "linecache.",
+    "msgspec.",
+    "os.",
+    "signal.",
+    "sys.",
+    "threading.",
+    "traceback.",
 )
 """The packages whose definitions are compared."""
 _DEFINED = (FunctionType, BuiltinFunctionType, type, property, classmethod, staticmethod)
@@ -49,7 +47,7 @@ class Integrity:
 
 def _definitions() -> Iterator[tuple[Place, object]]:
     for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] not in _COMPARED or not isinstance(module, ModuleType):
+        if not f"{name}.".startswith(_COMPARED) or not isinstance(module, ModuleType):
             continue
         for attribute, value in list(vars(module).items()):
             if not isinstance(value, _DEFINED):

@@ -139,7 +139,7 @@ class PopenWorker:
 
     def _start(self) -> None:
         ours, theirs = Pipe()
-        root = str(Path(__file__).parents[3])
+        root = str(Path(__file__).parents[__name__.count(".")])
         paths = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
         command = [sys.executable, "-m", "compiler.classic.contrib.popen_worker", str(theirs.fileno())]
         try:

@@ -33,7 +33,7 @@ def module_of(name: str) -> str:
         if not tail and last in MODULES_OF_PACKAGES.get(head, "").split():
             continue
         tail = f".{last}{tail}"
-    return "compiler" + name.removeprefix("tvm")
+    return f"{public_names.__package__}{name.removeprefix('tvm')}"
 
 
 def note_older(name: str) -> None:

@@ -238,6 +238,6 @@ def _require_copyable(value: object) -> None:
 
 
 def _says_how_it_is_copied(cls: type) -> bool:
-    if cls.__module__ in ("builtins", "numpy") or cls.__module__.partition(".")[0] == "compiler":
+    if cls.__module__ in ("builtins", "numpy") or cls.__module__.startswith("compiler."):
         return cls is not types.GeneratorType
     return any(getattr(cls, name, None) is not getattr(object, name, None) for name in _COPY_METHODS)

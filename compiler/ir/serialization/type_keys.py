@@ -27,7 +27,7 @@ def type_key_of(kind: type) -> str:
     if issubclass(kind, Attrs):
         return attrs_type_key(kind)
     name = kind.__name__
-    package = kind.__module__.split(".")[1]
+    package = kind.__module__.removeprefix("compiler.").partition(".")[0]
     if name in _UNPREFIXED:
         return name
     if package == "ir":

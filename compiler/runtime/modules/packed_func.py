@@ -86,7 +86,7 @@ def convert(value: object) -> object:
         return Map({convert_key(key): convert(item) for key, item in value.items()})
     if isinstance(value, (bool, int, float)) or hasattr(value, "asobject"):
         return as_expr(value)
-    if type(value).__module__.partition(".")[0] == "compiler":
+    if type(value).__module__.startswith("compiler."):
         return value
     if callable(value):
         return PackedFunc(value)

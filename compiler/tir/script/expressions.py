@@ -85,7 +85,7 @@ _BUILTINS = {
 """What programs may use of Python: what computes with values and reaches nothing else."""
 
 
-_PACKAGE = __name__.partition(".")[0]
+_PACKAGE = "compiler."
 _SCRIPT_ROOM = __name__.rpartition(".")[0]
 """The modules ``T`` and ``I``, of which a program sees only what is public."""
 

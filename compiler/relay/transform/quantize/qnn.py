@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import compiler.relay.transform.quantize.qnn_legalizations  # noqa: F401  its rules are what Legalize applies
 from compiler.relay.transform.layout.legalize import Legalize as LegalizeBy
+from compiler.relay.transform.quantize import qnn_legalizations  # noqa: F401  its rules are what Legalize applies
 
 __all__ = ["CanonicalizeOps", "CanonicalizeQnn", "Legalize"]
 
