@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _HOMES = {"create_app": "app.server", "start_runner": "app.runners"}
 
+__version__ = "0.1.0"
+
 __all__ = ["create_app", "start_runner"]
 
 

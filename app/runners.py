@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import compiler
+from app import __version__
 from app.config import Config, ConfigurationError
 from app.jobs.local_runner import start_local_runner
 from app.sandbox import Runner
@@ -43,4 +43,4 @@ def start_cluster(config: Config) -> Runner:
     except ImportError as error:
         message = f"the scheduler {config.scheduler} cannot be used: {error}; pip install -e '.[cluster]'"
         raise ConfigurationError(message) from error
-    return Cluster(config.scheduler, compiler.__version__)
+    return Cluster(config.scheduler, __version__)

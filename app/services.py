@@ -10,7 +10,7 @@ from functools import partial
 from flask import Flask, current_app
 from limits import RateLimitItemPerDay, RateLimitItemPerMinute
 
-import compiler
+from app import __version__
 from app.artifacts import FORMAT, Source
 from app.config import Config
 from app.gallery import Gallery, load_gallery
@@ -113,7 +113,7 @@ def build_services(config: Config, runner: Runner, renderer: Renderer) -> Servic
     compiling = queue(config.compiling, overtime=config.compiling // 2)
     measuring = queue(1, typical_seconds=15.0, quantum_seconds=MEASURING_QUANTUM_SECONDS)
     memory = Memory(config.memory)
-    results = SharedResults(config.store, f"{FORMAT}-{compiler.__version__}") if config.store else None
+    results = SharedResults(config.store, f"{FORMAT}-{__version__}") if config.store else None
     launcher = Launcher(runner, config, _cores(runner, compiling, measuring), workspace_limits)
     incoming = IncomingMessages(memory.incoming, _assembler(renderer))
     programs = RecordedPrograms(launcher, compiling, incoming)
@@ -165,7 +165,7 @@ def _uploads(config: Config) -> Uploads:
 def _links(config: Config, limits: WorkspaceLimits) -> Links:
     return Links(
         config.links_database,
-        compiler.__version__,
+        __version__,
         this_machine().processor,
         content_bytes=limits.content_bytes,
         backups=config.data_dir / "backups",

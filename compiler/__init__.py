@@ -10,7 +10,8 @@ from __future__ import annotations
 from compiler.ir.extension import complete, places, public_module
 from compiler.public_names import COMPLETED_BY, DEFINITIONS, MODULES
 
-__version__ = "0.1.0"
+__version__ = "0.18.0+strata"
+"""The release of TVM whose programs run here, for programs that ask; this project's own is ``app.__version__``."""
 
 complete(places(MODULES, DEFINITIONS), COMPLETED_BY)
 __getattr__, __dir__ = public_module("tvm", ("__version__",))

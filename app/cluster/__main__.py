@@ -12,8 +12,7 @@ import tempfile
 import dask
 from distributed import Worker
 
-import compiler
-from app import logs
+from app import __version__, logs
 from app.cluster import messages, pickles
 from app.cluster.host import Host, become
 from app.cluster.messages import COMPILE, FACTS, MEASURE, Facts
@@ -83,7 +82,7 @@ def make_host(config: Config) -> Host:
         SharedFiles(config.store),
     )
     machine = Machine(host=config.machine or socket.gethostname(), cpu=this_machine().processor)
-    facts = Facts(machine=machine, version=compiler.__version__, tier=runner.tier, compiling=config.compiling)
+    facts = Facts(machine=machine, version=__version__, tier=runner.tier, compiling=config.compiling)
     return Host(runner, uploads, facts)
 
 

@@ -9,7 +9,7 @@ import msgspec
 from flask import Blueprint, Response, current_app, request, url_for
 from msgspec import Meta
 
-import compiler
+from app import __version__
 from app.artifacts import Answer, Workspace
 from app.errors import InvalidBody
 from app.jobs.answers import StoredAnswer
@@ -197,4 +197,4 @@ def stop_ladder(ladder: str) -> Response:
 @operation(answers={200: json_of(dict[str, Any])})
 def openapi() -> Response:
     """Return the OpenAPI description of this API."""
-    return answer_json(describe(current_app._get_current_object(), compiler.__version__))  # type: ignore[attr-defined]
+    return answer_json(describe(current_app._get_current_object(), __version__))  # type: ignore[attr-defined]

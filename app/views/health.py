@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 from flask import Blueprint, Response
 
-import compiler
+from app import __version__
 from app.sandbox import Machine, RemoteRunner
 from app.services import Services, current_services
 from app.views.api import answer_json
@@ -91,7 +91,7 @@ def healthz() -> Response:
     health = Health(
         status="failing" if links == "failing" else status,
         problems=problems,
-        version=compiler.__version__,
+        version=__version__,
         sandbox=Sandboxing(tier=tier.name, mechanisms=tier.active, missing=dict(sorted(tier.reasons.items()))),
         machines=services.runner.machines if isinstance(services.runner, RemoteRunner) else [],
         links=links,

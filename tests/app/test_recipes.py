@@ -160,7 +160,7 @@ def test_a_route_is_described_by_its_view(make_module: Callable[[str, str], Modu
     client = app.test_client()
     assert client.get("/api/about").get_json() == {"version": "0.1.0"}
     described = client.get("/api/openapi.json").get_json()["paths"]["/api/about"]["get"]
-    assert described["summary"] == "Say which version of the compiler answers."
+    assert described["summary"] == "Say which version of the explorer answers."
     assert "About" in json.dumps(described["responses"]["200"])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import compiler
+from app import __version__
 from compiler.runtime.machine import available_cores, this_machine
 from compiler.runtime.parallel.threads import parallel_runtime
 from compiler.target.cpu.caches import machine_caches
@@ -19,7 +19,7 @@ def environment() -> dict[str, str]:
     from llvmlite import binding
 
     return {
-        "strata": compiler.__version__,
+        "strata": __version__,
         "llvm": ".".join(str(part) for part in binding.llvm_version_info),
         "cpu": CPU,
         "cores": str(CORES),
