@@ -2,10 +2,10 @@
 FROM python:3.12-slim AS build
 WORKDIR /strata
 RUN python -m venv /opt/venv
-COPY pyproject.toml README.md ./
+COPY pyproject.toml README.md constraints.txt ./
 COPY app app
 COPY compiler compiler
-RUN /opt/venv/bin/pip install --no-cache-dir -e '.[cluster,postgresql,store]'
+RUN /opt/venv/bin/pip install --no-cache-dir -c constraints.txt -e '.[cluster,postgresql,store]'
 
 FROM python:3.12-slim
 # libgomp1 is the OpenMP runtime that parallel loops run on; llvm has llvm-mca, for the throughput of hot loops.

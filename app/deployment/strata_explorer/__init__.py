@@ -1,0 +1,13 @@
+"""Strata, a compiler explorer for tensor programs.
+
+``strata serve`` starts the page, ``strata run script.py`` runs a program with ``import tvm``.  In a program of one's
+own, ``strata_explorer.install()`` gives ``import tvm`` its meaning.
+"""
+
+from __future__ import annotations
+
+from app import __version__
+from app.notebook import show
+from compiler.classic.alias import install
+
+__all__ = ["__version__", "install", "show"]
