@@ -7,11 +7,12 @@ import atexit
 import logging
 import signal
 import sys
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app import logs
+from app import __version__, logs
 from app.config import PREFIX, Config, ConfigurationError
 from app.runners import start_runner
 from app.store.data_directory import reason
@@ -28,6 +29,7 @@ def parser() -> argparse.ArgumentParser:
         description="Strata, a compiler explorer for tensor programs.",
         epilog=f"Every setting, and some more, can be given in the environment: {names}.",
     )
+    out.add_argument("--version", action="version", version=f"strata {__version__}")
     out.add_argument("--host", help="address to listen on (127.0.0.1)")
     out.add_argument("--port", type=int, help="port to listen on (8000)")
     out.add_argument("--data", dest="data_dir", type=Path, help="directory for the permalinks (~/.local/share/strata)")
@@ -56,10 +58,10 @@ def make_app(config: Config) -> Flask:
         return create_app(config, starting.result(), renderer)
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Read the command line and serve until interrupted."""
     logs.configure()
-    given = {name: value for name, value in vars(parser().parse_args()).items() if value is not None}
+    given = {name: value for name, value in vars(parser().parse_args(arguments)).items() if value is not None}
     try:
         config = Config.read(given)
         print("Strata is starting", file=sys.stderr, flush=True)

@@ -11,6 +11,7 @@ from app.docs.page import Page, read_page
 PAGES = (
     ("start", "README.md", "What Strata is, how to start it, five things to try"),
     ("explorer", "app/GUIDE.md", "What the page can do, sharing, lessons and classes, the HTTP API"),
+    ("shell", "app/shell/README.md", "What the page does, as commands"),
     ("compiler", "compiler/GUIDE.md", "Programs, tvmc, tuning and profiling from the command line"),
     ("models", "compiler/relay/frontend/README.md", "Which operators of which formats can be imported"),
     ("gpus", "compiler/target/README.md", "What is generated for GPUs, and how each language is checked"),

@@ -1,0 +1,185 @@
+"""What each command does."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from app.artifacts import Answer, Measurement, Workspace
+from app.jobs.ladders import Ended, LadderEvent, Queued
+from app.proposals import Place, Proposed, Subject
+from app.protocol import Failed, Measured, MeasuredBy
+from app.shell import shown
+from app.shell.explorer import Explorer, ask
+from app.shell.failures import WRONG_PROGRAM, Failure
+from app.shell.programs import read_program
+from app.store.links import SavedLink, SharedState
+from app.views.api import LadderStarted
+
+
+def compile_(given: argparse.Namespace, explorer: Explorer) -> int:
+    """Print a text of what a script compiles to, or everything as JSON."""
+    workspace = _program(given, given.script)
+    if given.device:
+        workspace = _with(workspace, device=given.device)
+    raw = explorer.send("/api/compile", workspace)
+    answer = msgspec.json.decode(raw, type=Answer)
+    if given.json:
+        sys.stdout.write(raw.decode() + "\n")
+        return _status(answer)
+    failed = shown.print_problems(answer, given.script)
+    if not answer.units:
+        shown.print_console(answer)
+        return WRONG_PROGRAM if failed else _nothing(given.emit)
+    sys.stdout.write(shown.text_of(shown.listing_of(answer, workspace, given.emit, given.function, given.step)))
+    return WRONG_PROGRAM if failed else 0
+
+
+def run(given: argparse.Namespace, explorer: Explorer) -> int:
+    """Run a script in full and print what it writes, then the times of its kernels."""
+    raw = explorer.send("/api/run", _program(given, given.script))
+    answer = msgspec.json.decode(raw, type=Answer)
+    if given.json:
+        sys.stdout.write(raw.decode() + "\n")
+        return _status(answer)
+    shown.print_console(answer)
+    for measured in answer.measurements:
+        print(shown.measurement_line(measured))
+    return WRONG_PROGRAM if shown.print_problems(answer, given.script) else 0
+
+
+def ladder(given: argparse.Namespace, explorer: Explorer) -> int:
+    """Measure a schedule primitive by primitive, beside NumPy and the machine's peak."""
+    measured, failures = [], []
+    for event in _events(explorer, "/api/ladders", _program(given, given.script)):
+        if isinstance(event, Measured):
+            measured.append(event.measurement)
+            if not given.json:
+                print(shown.measurement_line(event.measurement), flush=True)
+        elif isinstance(event, Failed):
+            failures.append(event)
+            print(f"{event.label}: {event.problem.kind}: {event.problem.message}", file=sys.stderr)
+        elif isinstance(event, MeasuredBy) and event.reason:
+            print(f"the script's own process measures: {event.reason}", file=sys.stderr)
+        elif isinstance(event, Queued) and sys.stderr.isatty():
+            print(f"waiting, place {event.place}", file=sys.stderr)
+        elif isinstance(event, Ended) and event.status != "ok":
+            raise Failure(event.message or f"the measurement {event.status}")
+    if given.json:
+        print(msgspec.json.encode({"measurements": measured, "failures": failures}).decode())
+    wrong = any(m.checked == "wrong" for m in measured)
+    return WRONG_PROGRAM if failures or wrong or not measured else 0
+
+
+def diff(given: argparse.Namespace, explorer: Explorer) -> int:
+    """Compare two programs: a text of each, and with ``--time`` their kernels' times."""
+    workspaces = [_program(given, name) for name in (given.before, given.after)]
+    answers = [ask(explorer, "/api/compile", workspace, Answer) for workspace in workspaces]
+    failed = [shown.print_problems(a, n) for a, n in zip(answers, (given.before, given.after), strict=True)]
+    if any(failed):
+        return WRONG_PROGRAM
+    texts = [
+        shown.text_of(shown.listing_of(answer, workspace, given.emit, given.function)).splitlines()
+        for answer, workspace in zip(answers, workspaces, strict=True)
+    ]
+    lines = shown.difference(texts[0], texts[1], (given.before, given.after), sys.stdout.isatty())
+    times = [_fastest(explorer, workspace) for workspace in workspaces] if given.time else []
+    if given.json:
+        print(msgspec.json.encode({"diff": lines, "measurements": times}).decode())
+    else:
+        print("\n".join(lines) if lines else "the texts are equal")
+        for measured in times:
+            print(shown.measurement_line(measured))
+        if len(times) == 2:
+            print(f"the second takes {times[1].seconds / times[0].seconds:.2f} of the first one's time")
+    return 0
+
+
+def propose(given: argparse.Namespace, explorer: Explorer) -> int:
+    """Print which primitives may be applied next to a loop or stage, what they gain, and why others cannot be."""
+    workspace = _program(given, given.script)
+    place = Place(stage=given.stage, loop=given.loop)
+    body = msgspec.to_builtins(workspace) | {"subject": msgspec.to_builtins(Subject(place=place))}
+    raw = explorer.send("/api/proposals", body)
+    proposed = msgspec.json.decode(raw, type=Proposed)
+    if proposed.problem:
+        raise Failure(proposed.problem)
+    if given.json:
+        sys.stdout.write(raw.decode() + "\n")
+        return 0
+    for proposal in proposed.proposals:
+        if proposal.edit is not None:
+            print(f"{proposal.label:<40}  {proposal.edit.text.strip()}")
+            if proposal.gain:
+                print(f"{'':<40}  {proposal.gain}")
+        elif given.all:
+            print(f"{proposal.label:<40}  refused: {proposal.refused}")
+    return 0
+
+
+def link(given: argparse.Namespace, explorer: Explorer) -> int:
+    """Store a script on a server and print its address."""
+    if not explorer.address:
+        raise Failure("link: --server says where the script is kept, e.g. --server https://strata.example", status=2)
+    state = SharedState(workspace=_program(given, given.script))
+    saved = ask(explorer, "/api/links", state, SavedLink)
+    print(json.dumps({"url": f"{explorer.address}/z/{saved.id}", "delete_token": saved.delete_token}) if given.json
+          else f"{explorer.address}/z/{saved.id}")  # fmt: skip
+    return 0
+
+
+def export(given: argparse.Namespace, explorer: Explorer) -> int:
+    """Write a page that needs no server: the script and everything it compiles to."""
+    state = SharedState(workspace=_program(given, given.script))
+    html = explorer.send("/api/export", state)
+    name = given.output or f"{Path(given.script).stem if '/z/' not in given.script else 'strata'}.html"
+    try:
+        Path(name).write_bytes(html)
+    except OSError as error:
+        raise Failure(f"{name} cannot be written: {error.strerror}", status=2) from None
+    print(name)
+    return 0
+
+
+def _program(given: argparse.Namespace, name: str) -> Workspace:
+    return read_program(name, given.file, given.target, given.threads)
+
+
+def _with(workspace: Workspace, **options: object) -> Workspace:
+    changed = msgspec.structs.replace(workspace.options, **options)
+    return msgspec.structs.replace(workspace, options=changed)
+
+
+def _status(answer: Answer) -> int:
+    return WRONG_PROGRAM if any(problem.severity == "error" for problem in answer.problems) else 0
+
+
+def _nothing(emit: str) -> int:
+    raise Failure(shown.EMITTED[emit].empty or "the script makes nothing that could be shown")
+
+
+def _fastest(explorer: Explorer, workspace: Workspace) -> Measurement:
+    """Return the time of the function that a program builds last, measured by a process that never runs the script."""
+    times = []
+    for event in _events(explorer, "/api/measure", workspace):
+        if isinstance(event, Measured) and event.measurement.kind == "kernel":
+            times.append(event.measurement)
+        elif isinstance(event, Failed):
+            raise Failure(f"{event.label}: {event.problem.message}")
+    if not times:
+        raise Failure("the script builds no function that could be measured")
+    return times[-1]
+
+
+def _events(explorer: Explorer, path: str, workspace: Workspace) -> Iterator[LadderEvent]:
+    """Yield the events of a measurement as they come; it is stopped when the reader is."""
+    started = ask(explorer, path, workspace, LadderStarted)
+    decoder = msgspec.json.Decoder(LadderEvent)
+    for line in explorer.lines(started.events):
+        if line.startswith(b"data: "):
+            yield decoder.decode(line[len(b"data: ") :])

@@ -1,0 +1,135 @@
+"""Where commands are carried out: an explorer in this process, or a server."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import urllib.error
+import urllib.request
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Protocol, TypeVar
+
+import msgspec
+
+from app.shell.failures import Failure, Unreachable
+
+T = TypeVar("T")
+SECONDS = 600.0
+"""How long a server may take to answer; measurements wait for their turn."""
+
+
+class Explorer(Protocol):
+    """Answers the requests of the API."""
+
+    address: str
+    """Address of the server; empty for this process."""
+
+    def send(self, path: str, body: object | None) -> bytes:
+        """Return the body of the response to a POST of a value as JSON, or to a GET without one.
+
+        Raises
+        ------
+        Failure
+            With the message of an error response.
+        """
+
+    def lines(self, path: str) -> Iterator[bytes]:
+        """Return the lines of a stream of events, as they come."""
+
+
+def ask(explorer: Explorer, path: str, body: object | None, kind: type[T]) -> T:
+    """Return the response to a request, decoded."""
+    try:
+        return msgspec.json.decode(explorer.send(path, body), type=kind)
+    except msgspec.ValidationError as error:
+        raise Failure(f"{explorer.address or path} answers as another version of Strata does: {error}") from None
+
+
+class Server:
+    """A running server, by its address."""
+
+    def __init__(self, address: str) -> None:
+        if not address.startswith(("http://", "https://")):
+            raise Failure(f"--server: expected an address such as http://127.0.0.1:8000, got {address!r}", status=2)
+        self.address = address.rstrip("/")
+
+    def send(self, path: str, body: object | None) -> bytes:
+        """Return the body of the response."""
+        return b"".join(self._parts(path, body))
+
+    def lines(self, path: str) -> Iterator[bytes]:
+        """Return the lines of the response."""
+        return (line.rstrip(b"\n") for line in self._parts(path, None))
+
+    def _parts(self, path: str, body: object | None) -> Iterator[bytes]:
+        data = None if body is None else msgspec.json.encode(body)
+        request = urllib.request.Request(self.address + path, data, {"Content-Type": "application/json"})
+        try:
+            with urllib.request.urlopen(request, timeout=SECONDS) as response:
+                yield from response
+        except urllib.error.HTTPError as error:
+            raise Failure(_message(error.read(), f"{self.address} answers with status {error.code}")) from None
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "reason", error)
+            raise Unreachable(f"no server answers at {self.address}: {reason}; `strata serve` starts one") from None
+
+
+class _Here:
+    """An explorer in this process, without a network."""
+
+    address = ""
+
+    def __init__(self, folder: str) -> None:
+        from app.config import Config, ConfigurationError
+        from app.server import create_app
+        from app.workers.in_process import InProcess
+
+        settings: dict[str, object] = {"data_dir": folder, "rate_limit": 0, "pool": 1}
+        try:
+            application = create_app(Config.read(settings), renderer=InProcess())
+        except ConfigurationError as error:
+            print(f"strata: the script runs without a sandbox, as Python would run it: {error}", file=sys.stderr)
+            application = create_app(Config.read(settings | {"unsafe_local": True}), renderer=InProcess())
+        self._client = application.test_client()
+
+    def send(self, path: str, body: object | None) -> bytes:
+        """Return the body of the response."""
+        if body is None:
+            response = self._client.get(path)
+        else:
+            response = self._client.post(path, data=msgspec.json.encode(body), content_type="application/json")
+        if response.status_code >= 400:
+            raise Failure(_message(response.data, f"{path} answers with status {response.status_code}"))
+        content: bytes = response.data
+        return content
+
+    def lines(self, path: str) -> Iterator[bytes]:
+        """Return the lines of the response."""
+        return _lines(self._client.get(path, buffered=False).response)
+
+
+@contextmanager
+def here() -> Iterator[Explorer]:
+    """Start an explorer in this process, whose data are gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix="strata-") as folder:
+        yield _Here(folder)
+
+
+def _lines(parts: Iterable[bytes | str]) -> Iterator[bytes]:
+    rest = b""
+    for part in parts:
+        *whole, rest = (rest + (part if isinstance(part, bytes) else part.encode())).split(b"\n")
+        yield from whole
+
+
+def _message(body: bytes, otherwise: str) -> str:
+    """Return the sentence of an error response."""
+    from app.web.error_responses import ErrorBody
+
+    try:
+        error = msgspec.json.decode(body, type=ErrorBody).error
+    except msgspec.MsgspecError:
+        return otherwise
+    expected = f", expected {error.expected}" if error.expected else ""
+    return f"{error.message}{f' ({error.field})' if error.field else ''}{expected}"

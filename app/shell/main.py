@@ -1,0 +1,111 @@
+"""The command line of ``strata``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import nullcontext
+
+from app import __version__
+from app.shell.failures import Failure
+
+EPILOG = """\
+Programs are files, - for standard input, or links such as https://strata.example/z/1a2b3c4d.
+Exit codes: 0; 1 if the program has an error or computes something else; 2 if the command is wrong; 3 if no server
+answers.  --json prints what GET /api/openapi.json describes."""
+
+TEXTS = ("loops", "llvm", "asm", "graph", "kernel", "ptx", "sass")
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    out = argparse.ArgumentParser(
+        prog="strata",
+        description="Strata, a compiler explorer for tensor programs.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    out.add_argument("--version", action="version", version=f"strata {__version__}")
+    commands = out.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands.add_parser("serve", help="serve the page", add_help=False)
+    python = commands.add_parser("python", help="run a program with `import tvm`, as it is, without the explorer")
+    python.add_argument("arguments", nargs=argparse.REMAINDER)
+
+    emitting = _command(commands, "compile", "print the loops, LLVM IR, assembly, … of a script")
+    emitting.add_argument("script")
+    emitting.add_argument("--emit", choices=TEXTS, default="loops", help="what is printed (loops)")
+    emitting.add_argument("--function", default="", help="of which function or graph; the last one by default")
+    emitting.add_argument("--pass", dest="step", default="", help="after which pass or primitive")
+    emitting.add_argument("--device", default="", help="show the code of a device: cuda, opencl, metal, webgpu, …")
+    _command(commands, "run", "run a script in full, and print its output and times").add_argument("script")
+    _command(commands, "ladder", "measure a schedule primitive by primitive").add_argument("script")
+    comparing = _command(commands, "diff", "compare two programs")
+    comparing.add_argument("before")
+    comparing.add_argument("after")
+    comparing.add_argument("--emit", choices=TEXTS, default="loops", help="what is compared (loops)")
+    comparing.add_argument("--function", default="", help="of which function")
+    comparing.add_argument("--time", action="store_true", help="measure both as well")
+    proposing = _command(commands, "propose", "print which primitives may be applied next, and what they should gain")
+    proposing.add_argument("script")
+    proposing.add_argument("--stage", type=int, default=0, help="position of the stage in the schedule (0)")
+    proposing.add_argument("--loop", type=int, help="position of the loop in the stage; the stage itself by default")
+    proposing.add_argument("--all", action="store_true", help="also what cannot be applied, and why")
+    _command(commands, "link", "store a script on a server and print its address").add_argument("script")
+    exporting = _command(commands, "export", "write a page in one file, which needs no server")
+    exporting.add_argument("script")
+    exporting.add_argument("-o", "--output", help="the file (the script's name with .html)")
+    return out
+
+
+def _command(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, text: str
+) -> argparse.ArgumentParser:
+    out = commands.add_parser(name, help=text, description=text.capitalize() + ".")
+    out.add_argument("--server", default=os.environ.get("STRATA_SERVER", ""), help="carry it out there, not here")
+    out.add_argument("--target", default="", help='what "llvm" means, e.g. "llvm -mcpu=haswell"')
+    out.add_argument("--threads", type=int, help="threads of parallel loops")
+    out.add_argument("--file", action="append", default=[], metavar="PATH", help="attach a file, e.g. a model")
+    out.add_argument("--json", action="store_true", help="print JSON")
+    return out
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Carry out a command and return the exit code."""
+    given, rest = parser().parse_known_args(arguments)
+    if given.command == "serve":
+        from app.__main__ import main as serve
+
+        serve(rest)
+        return 0
+    if rest:
+        parser().error(f"unrecognized arguments: {' '.join(rest)}")
+    if given.command == "python":
+        from compiler.__main__ import main as run
+
+        return run(given.arguments)
+    try:
+        return _carry_out(given)
+    except Failure as failure:
+        print(f"strata: {failure}", file=sys.stderr)
+        return failure.status
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads any more, as in `| head`
+        return 0
+
+
+def _carry_out(given: argparse.Namespace) -> int:
+    from app.shell import commands
+    from app.shell.explorer import Server, here
+
+    carried_out = getattr(commands, given.command.replace("compile", "compile_"))
+    with nullcontext(Server(given.server)) if given.server else here() as explorer:
+        code: int = carried_out(given, explorer)
+        return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

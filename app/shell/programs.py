@@ -1,0 +1,81 @@
+"""The programs that commands are given: files, standard input, links."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import msgspec
+
+from app.artifacts import Workspace
+from app.shell.explorer import Server, ask
+from app.shell.failures import WRONG_COMMAND, Failure
+from app.store.links import OpenedLink
+
+MAX_BYTES = 1_000_000
+"""Of a script, as the API accepts it."""
+
+
+def read_program(name: str, files: Sequence[str] = (), target: str = "", threads: int | None = None) -> Workspace:
+    """Return the workspace of a file, of ``-`` for standard input, or of a link such as ``https://…/z/1a2b3c4d``.
+
+    Parameters
+    ----------
+    files
+        Paths of what is attached, under their own names.
+    target
+        The meaning of ``llvm`` where the script does not choose; as in the link, or native, if empty.
+
+    Raises
+    ------
+    Failure
+        If nothing can be read there.
+    """
+    workspace = _linked(name) if name.startswith(("http://", "https://")) else Workspace(script=_script(name))
+    options = workspace.options
+    if target:
+        options = msgspec.structs.replace(options, target=target)
+    if threads is not None:
+        options = msgspec.structs.replace(options, threads=threads)
+    attached = {Path(file).name: _bytes(file) for file in files}
+    whole = msgspec.structs.replace(workspace, files={**workspace.files, **attached}, options=options)
+    try:
+        return msgspec.convert(msgspec.to_builtins(whole), Workspace)
+    except msgspec.ValidationError as error:
+        raise Failure(f"{name}: {error}", WRONG_COMMAND) from None
+
+
+def _script(name: str) -> str:
+    content = sys.stdin.buffer.read(MAX_BYTES + 1) if name == "-" else _bytes(name)
+    shown = "standard input" if name == "-" else name
+    if len(content) > MAX_BYTES:
+        raise Failure(f"{shown} has more than {MAX_BYTES:,} bytes: that is no script", WRONG_COMMAND)
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        raise Failure(f"{shown} is not text: expected a Python script", WRONG_COMMAND) from None
+    if "\0" in text:
+        raise Failure(f"{shown} is not text: expected a Python script", WRONG_COMMAND)
+    return text
+
+
+def _bytes(name: str) -> bytes:
+    try:
+        return Path(name).read_bytes()
+    except IsADirectoryError:
+        raise Failure(f"{name} is a directory: expected a file", WRONG_COMMAND) from None
+    except FileNotFoundError:
+        raise Failure(f"there is no file {name}", WRONG_COMMAND) from None
+    except OSError as error:
+        raise Failure(f"{name} cannot be read: {error.strerror}", WRONG_COMMAND) from None
+
+
+def _linked(address: str) -> Workspace:
+    parts = urlsplit(address)
+    before, _, link = parts.path.rpartition("/z/")
+    if not link or "/" in link:
+        raise Failure(f"{address} is no link to a script: expected https://…/z/1a2b3c4d", WRONG_COMMAND)
+    server = Server(f"{parts.scheme}://{parts.netloc}{before}")
+    return ask(server, f"/api/links/{link}", None, OpenedLink).state.workspace

@@ -1,0 +1,222 @@
+"""``strata compile``, ``run``, ``ladder``, … carried out in this process and on a server."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app import create_app
+from app.jobs.local_runner import HANDLER
+from app.sandbox import UnsafeLocal
+from app.shell import explorer as explorers
+from app.shell.main import TEXTS, main
+from app.shell.shown import EMITTED
+from app.workers.in_process import InProcess
+from tests.app.serving.served import served
+
+SCRIPT = """\
+import tvm
+from tvm import te
+
+A = te.placeholder((64,), name="A")
+B = te.compute((64,), lambda i: A[i] * 2.0, name="B")
+s = te.create_schedule(B.op)
+{schedule}
+f = tvm.build(s, [A, B], "llvm", name="twice")
+print("built")
+"""
+VECTORIZED = "o, i = s[B].split(B.op.axis[0], 8)\ns[B].vectorize(i)"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("data")
+    app = create_app({"DATA_DIR": folder, "RATE_LIMIT": 0}, UnsafeLocal(HANDLER), InProcess())
+    with served(app) as running:
+        yield running.address.removesuffix("/")
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> str:
+    return _write(tmp_path / "plain.py", SCRIPT.format(schedule=""))
+
+
+@pytest.fixture
+def fast(tmp_path: Path) -> str:
+    return _write(tmp_path / "fast.py", SCRIPT.format(schedule=VECTORIZED))
+
+
+def _write(path: Path, text: str) -> str:
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def test_everything_is_carried_out_in_this_process(
+    plain: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STRATA_UNSAFE_LOCAL", "1")
+    assert main(["compile", plain, "--emit", "llvm"]) == 0
+    assert "define" in capsys.readouterr().out
+
+
+def test_loops_assembly_and_the_loops_after_a_pass_are_printed(
+    fast: str, server: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compile", fast, "--server", server]) == 0
+    loops = capsys.readouterr().out
+    assert "T.Broadcast(T.float32(2.0), 8)" in loops
+    assert main(["compile", fast, "--server", server, "--emit", "asm", "--target", "llvm -mcpu=haswell"]) == 0
+    assert "ymm" in capsys.readouterr().out
+    assert main(["compile", fast, "--server", server, "--pass", "StorageFlatten", "--function", "twice"]) == 0
+    assert capsys.readouterr().out != loops
+
+
+def test_json_is_the_apis_answer(fast: str, server: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compile", fast, "--server", server, "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["status"] == "ok"
+    assert [unit["name"] for unit in answer["units"]] == ["twice"]
+
+
+def test_a_run_prints_what_the_script_prints(plain: str, server: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", plain, "--server", server]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == "built"
+
+
+def test_a_ladder_says_of_each_step_whether_its_result_is_right(
+    fast: str, server: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["ladder", fast, "--server", server]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    steps = [line for line in lines if line.startswith(("default", "split", "vectorize"))]
+    assert len(steps) == 3
+    assert all("same result" in line for line in steps)
+    assert main(["ladder", fast, "--server", server, "--json"]) == 0
+    assert [m["step"] for m in json.loads(capsys.readouterr().out)["measurements"] if m["kind"] == "prefix"] == [
+        0,
+        1,
+        2,
+    ]
+
+
+def test_two_programs_are_compared(plain: str, fast: str, server: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["diff", plain, fast, "--server", server, "--time"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"--- {plain}\n+++ {fast}\n")
+    assert "of the first one's time" in out
+    assert main(["diff", plain, plain, "--server", server]) == 0
+    assert capsys.readouterr().out == "the texts are equal\n"
+
+
+def test_what_is_legal_next_is_proposed_with_its_gain(
+    plain: str, server: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["propose", plain, "--server", server, "--loop", "0"]) == 0
+    assert "s[B].vectorize(" in capsys.readouterr().out
+
+
+def test_a_link_leads_back_to_its_script(
+    plain: str, fast: str, server: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["link", fast, "--server", server]) == 0
+    link = capsys.readouterr().out.strip()
+    assert link.startswith(f"{server}/z/")
+    assert main(["diff", fast, link, "--server", server, "--emit", "llvm"]) == 0
+    assert capsys.readouterr().out == "the texts are equal\n"
+
+
+def test_a_page_in_one_file_is_written(
+    plain: str, server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["export", plain, "--server", server]) == 0
+    assert capsys.readouterr().out == "plain.html\n"
+    assert "<html" in (tmp_path / "plain.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("script", "code", "sentence"),
+    [
+        ("from tvm import te\nx = te.placeholder((3,), nme='A')\n", 1, ":2:4: error: TypeError: "),
+        ("print('nothing')\n", 1, "Nothing lowered yet"),
+        ("from tvm import te\nimport sys; sys.exit(3)\n", 1, ""),
+    ],
+)
+def test_errors_of_a_script_are_said_with_its_line(
+    script: str, code: int, sentence: str, server: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = _write(tmp_path / "wrong.py", script)
+    assert main(["compile", name, "--server", server]) == code
+    assert sentence in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["compile", "nothing.py"], "there is no file nothing.py"),
+        (["compile", "."], ". is a directory: expected a file"),
+        (["compile", "image.bin"], "image.bin is not text: expected a Python script"),
+        (["compile", "http://127.0.0.1/other"], "is no link to a script"),
+        (["compile", "image.bin", "--server", "localhost"], "--server: expected an address"),
+    ],
+)
+def test_a_command_that_names_what_is_not_there_is_refused(
+    arguments: list[str], sentence: str, tmp_path: Path, server: str, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "image.bin").write_bytes(b"\x89PNG\x00\xff")
+    monkeypatch.setenv("STRATA_SERVER", server)
+    assert main(arguments) == 2
+    assert sentence in capsys.readouterr().err
+
+
+def test_a_server_that_does_not_answer_is_named(plain: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compile", plain, "--server", "http://127.0.0.1:1"]) == 3
+    assert "no server answers at http://127.0.0.1:1" in capsys.readouterr().err
+
+
+def test_functions_and_passes_that_do_not_exist_are_answered_with_those_that_do(
+    plain: str, server: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compile", plain, "--server", server, "--function", "thrice"]) == 2
+    assert "there are: twice" in capsys.readouterr().err
+    assert main(["compile", plain, "--server", server, "--pass", "Nothing"]) == 2
+    assert "StorageFlatten" in capsys.readouterr().err
+
+
+def test_a_script_is_read_from_standard_input(
+    server: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Input:
+        buffer = io.BytesIO(SCRIPT.format(schedule="").encode())
+
+    monkeypatch.setattr(sys, "stdin", Input)
+    assert main(["compile", "-", "--server", server]) == 0
+    assert "B[i] = A[i]" in capsys.readouterr().out
+
+
+def test_the_command_line_offers_every_text_that_a_pane_shows() -> None:
+    assert set(TEXTS) == set(EMITTED)
+
+
+def test_an_answer_of_another_version_is_no_traceback(
+    plain: str, capsys: pytest.CaptureFixture[str], server: str
+) -> None:
+    class Newer:
+        address = "https://strata.example"
+
+        def send(self, path: str, body: object) -> bytes:
+            return b'{"url": 3}'
+
+        def lines(self, path: str) -> Any:
+            return iter(())
+
+    with pytest.raises(explorers.Failure, match="answers as another version of Strata does"):
+        explorers.ask(Newer(), "/api/links", None, list[int])
