@@ -84,6 +84,7 @@ COMPLETED_BY = {
     "tvm.topi.nn": ("compiler.relay.op",),
     "tvm.topi.vision": ("compiler.relay.op",),
     "autotvm templates": ("compiler.driver.relay.operator_templates",),
+    "differentiation": ("compiler.relay.transform.derivatives.first_order_gradient",),
     "functions": (
         "compiler.runtime.modules.packed_func",
         "compiler.runtime.parallel.pool",

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial, reduce
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.attrs.kinds import BOOL, one_of
 from compiler.ir.expr import RelayExpr
+from compiler.ir.extension import extension_point
 from compiler.ir.types import Type
+from compiler.relay.binding import bind
 from compiler.relay.expr import Call, Tuple, TupleGetItem, Var, const
 from compiler.relay.function import Function
 from compiler.relay.op.common import check_same_extent
@@ -181,17 +183,16 @@ def _for_threads(attrs: RecurrentAttrs, args: Sequence[RelayExpr], types: Sequen
 
 
 def _gradient(call: Call, grad: RelayExpr) -> list[RelayExpr]:
-    """That of the unrolled layer."""
-    from compiler.relay.binding import bind
-    from compiler.relay.transform.derivatives.first_order_gradient import first_order
-
+    """That of the unrolled layer, as the pass over graphs derives it."""
+    first_order = extension_point("differentiation").find("first_order")
+    assert first_order is not None
     types, result = [arg.checked_type for arg in call.args], call.checked_type
     assert isinstance(result, TupleType)
     inputs = [Var(f"x{i}", t) for i, t in enumerate(types)]
     weights = [Var(f"grad{i}", t) for i, t in enumerate(result.fields)]
     parts = zip(_unrolled(RecurrentAttrs.of(call), inputs, types).fields, weights, strict=True)
     total = reduce(partial(call_op, "add"), [call_op("sum", call_op("multiply", *part)) for part in parts])
-    both = first_order(Function((*inputs, *weights), total), None).body
+    both = cast(Callable[..., Function], first_order())(Function((*inputs, *weights), total), None).body
     assert isinstance(both, Tuple)
     grads = [TupleGetItem(grad, i) for i in range(len(weights))]
     bound = bind(both.fields[1], dict(zip((*inputs, *weights), (*call.args, *grads), strict=True)))

@@ -10,6 +10,7 @@ from typing import Any
 
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
+from compiler.ir.extension import extension_point
 from compiler.ir.module import IRModule
 from compiler.ir.origin import derived_from
 from compiler.ir.transform import ModulePass, PassContext
@@ -134,3 +135,6 @@ def _element(expr: RelayExpr, path: tuple[int, ...]) -> RelayExpr:
     for index in path:
         expr = TupleGetItem(expr, index)
     return expr
+
+
+extension_point("differentiation").add("first_order", lambda: first_order)
