@@ -43,7 +43,7 @@ class DeviceRow:
 
     @property
     def chart(self) -> Roofline | None:
-        """The roofline of the device; None if the launch has no operations or accesses."""
+        """The roofline of the device; None if the launch has no operations or accesses, or next to none."""
         launch = self.launch
         if not (launch.flops and launch.moved and launch.least):
             return None
@@ -52,6 +52,8 @@ class DeviceRow:
         rates = [self._filled, lanes.flops, *(device.attainable(at) for at in intensities)]
         across = Scale(min(intensities) / MARGIN, max(intensities) * MARGIN, LEFT, WIDTH - RIGHT)
         up = Scale(min(rates) / _GIGA / MARGIN, device.flops / _GIGA * MARGIN, TOP + HEIGHT, TOP)
+        if not (across.low and up.low):  # a count that no kernel has: its scale would have no end
+            return None
         begin = max(across.low, up.low * _GIGA / device.bandwidth)
         roof = [(at, device.attainable(at)) for at in (begin, device.ridge, across.high)]
         lower = [] if device is lanes else [(at, lanes.flops) for at in (lanes.ridge, across.high)]

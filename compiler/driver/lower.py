@@ -103,9 +103,7 @@ def _is_scheduled_by_blocks(func: PrimFunc) -> bool:
     return contains_block(func.body) or ForKind.THREAD_BINDING in features(func).kinds
 
 
-def _module(
-    inputs: object, args: Sequence[Argument] | None, name: str, binds: Binds | None, divides: bool
-) -> IRModule:
+def _module(inputs: object, args: Sequence[Argument] | None, name: str, binds: Binds | None, divides: bool) -> IRModule:
     if isinstance(inputs, Schedule):
         if args is None:
             raise ArgumentError("lower: args must be given with a schedule: the tensors that become parameters")
