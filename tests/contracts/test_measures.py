@@ -14,7 +14,17 @@ from tests.contracts.measures.executed import calls_of, function_lines
 from tests.contracts.measures.lines import count
 from tests.contracts.measures.sources import PARTS, Source
 
-TOP_LEVEL = {"Dockerfile", "README.md", "app", "compiler", "pyproject.toml", "static", "templates", "tests"}
+TOP_LEVEL = {
+    "Dockerfile",
+    "README.md",
+    "app",
+    "compiler",
+    "constraints.txt",
+    "pyproject.toml",
+    "static",
+    "templates",
+    "tests",
+}
 """All that stands at the top beside dotfiles, a lock file, and what ``.gitignore`` names."""
 
 

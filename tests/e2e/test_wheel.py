@@ -159,7 +159,9 @@ def test_modules_are_renamed_and_nothing_else(source: str, renamed: str, hook: M
     assert hook.renamed(source) == renamed
 
 
-@pytest.mark.parametrize("source", ["import compiler.te", "import app, os", 'f"compiler.{name}"', 'x = "compiler." "te"'])
+@pytest.mark.parametrize(
+    "source", ["import compiler.te", "import app, os", 'f"compiler.{name}"', 'x = "compiler." "te"']
+)
 def test_what_cannot_be_renamed_stops_the_build(source: str, hook: ModuleType) -> None:
     with pytest.raises(ValueError, match="line 1"):
         hook.renamed(source)
