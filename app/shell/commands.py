@@ -160,7 +160,8 @@ def _status(answer: Answer) -> int:
 
 
 def _nothing(emit: str) -> int:
-    raise Failure(shown.EMITTED[emit].empty or "the script makes nothing that could be shown")
+    known = shown.EMITTED.get(emit)
+    raise Failure((known and known.empty) or "the script makes nothing that could be shown")
 
 
 def _fastest(explorer: Explorer, workspace: Workspace) -> Measurement:

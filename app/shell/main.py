@@ -16,8 +16,6 @@ Programs are files, - for standard input, or links such as https://strata.exampl
 Exit codes: 0; 1 if the program has an error or computes something else; 2 if the command is wrong; 3 if no server
 answers.  --json prints what GET /api/openapi.json describes."""
 
-TEXTS = ("loops", "llvm", "asm", "graph", "kernel", "ptx", "sass")
-
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
@@ -35,7 +33,9 @@ def parser() -> argparse.ArgumentParser:
 
     emitting = _command(commands, "compile", "print the loops, LLVM IR, assembly, … of a script")
     emitting.add_argument("script")
-    emitting.add_argument("--emit", choices=TEXTS, default="loops", help="what is printed (loops)")
+    emitting.add_argument(
+        "--emit", default="loops", metavar="PANE", help="the pane whose text is printed: asm, llvm, graph, … (loops)"
+    )
     emitting.add_argument("--function", default="", help="of which function or graph; the last one by default")
     emitting.add_argument("--pass", dest="step", default="", help="after which pass or primitive")
     emitting.add_argument("--device", default="", help="show the code of a device: cuda, opencl, metal, webgpu, …")
@@ -44,7 +44,7 @@ def parser() -> argparse.ArgumentParser:
     comparing = _command(commands, "diff", "compare two programs")
     comparing.add_argument("before")
     comparing.add_argument("after")
-    comparing.add_argument("--emit", choices=TEXTS, default="loops", help="what is compared (loops)")
+    comparing.add_argument("--emit", default="loops", metavar="PANE", help="the pane whose text is compared (loops)")
     comparing.add_argument("--function", default="", help="of which function")
     comparing.add_argument("--time", action="store_true", help="measure both as well")
     proposing = _command(commands, "propose", "print which primitives may be applied next, and what they should gain")

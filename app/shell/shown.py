@@ -34,6 +34,8 @@ def listing_of(answer: Answer, workspace: Workspace, pane: str, function: str = 
     Failure
         If there is no such text, with what there is instead.
     """
+    if pane not in EMITTED:
+        raise Failure(f"--emit: there is no text {pane!r}; there are: {', '.join(EMITTED)}", WRONG_COMMAND)
     position = _position(answer.units, function, EMITTED[pane].group == "graph")
     if step:
         return _after(answer, answer.units[position], pane, step)

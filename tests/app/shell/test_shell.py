@@ -15,8 +15,7 @@ from app import create_app
 from app.jobs.local_runner import HANDLER
 from app.sandbox import UnsafeLocal
 from app.shell import explorer as explorers
-from app.shell.main import TEXTS, main
-from app.shell.shown import EMITTED
+from app.shell.main import main
 from app.workers.in_process import InProcess
 from tests.app.serving.served import served
 
@@ -187,6 +186,8 @@ def test_functions_and_passes_that_do_not_exist_are_answered_with_those_that_do(
 ) -> None:
     assert main(["compile", plain, "--server", server, "--function", "thrice"]) == 2
     assert "there are: twice" in capsys.readouterr().err
+    assert main(["compile", plain, "--server", server, "--emit", "nothing"]) == 2
+    assert "there are: loops, llvm, asm" in capsys.readouterr().err
     assert main(["compile", plain, "--server", server, "--pass", "Nothing"]) == 2
     assert "StorageFlatten" in capsys.readouterr().err
 
@@ -200,10 +201,6 @@ def test_a_script_is_read_from_standard_input(
     monkeypatch.setattr(sys, "stdin", Input)
     assert main(["compile", "-", "--server", server]) == 0
     assert "B[i] = A[i]" in capsys.readouterr().out
-
-
-def test_the_command_line_offers_every_text_that_a_pane_shows() -> None:
-    assert set(TEXTS) == set(EMITTED)
 
 
 def test_an_answer_of_another_version_is_no_traceback(
