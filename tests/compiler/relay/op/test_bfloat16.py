@@ -89,6 +89,8 @@ def _in_bfloat16(example: Example) -> tuple[IRModule, list[Any]]:
 
 
 _WITHOUT = {
+    "random.multinomial": "probabilities are float32 or float64",
+    "nn.contrib_conv2d_winograd_without_weight_transform": "its transformations cancel more digits than bfloat16 has",
     "nn.conv2d_backward_weight": "the reference takes float32 alone",
     "vision.multibox_transform_loc": "the reference takes float32 alone",
     "qnn.quantize": "what is quantized is float32",
