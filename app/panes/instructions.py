@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from compiler.target.instruction_kinds import architecture_of
+from compiler.target.instruction_kinds import INSTRUCTION, architecture_of
 
 Rules = tuple[tuple[str, str], ...]
 Rule = tuple[re.Pattern[str], str]
@@ -226,7 +226,7 @@ RULES: Mapping[str, tuple[Rule, ...]] = {
     for architecture, rules in (("x86_64", _X86), ("aarch64", _AARCH64), ("riscv64", _RISCV), ("wasm32", _WASM))
 }
 """Rules by architecture, as named by :func:`architecture_of`."""
-_MNEMONIC = re.compile(r"\s+(?:\{\w+\}\s+)?([a-z][\w.]*)")
+_MNEMONIC = re.compile(INSTRUCTION)
 
 
 def describe_instruction(mnemonic: str, architecture: str) -> str | None:

@@ -11,11 +11,12 @@ from compiler.ir.error import BuildError, TargetError, UnavailableError
 from compiler.target.assembly_targets import HOST, assembly_target
 from compiler.target.control_flow import control_flow, hot_loop
 from compiler.target.cpu.throughput import Throughput, analyse_loop
+from compiler.target.instruction_kinds import INSTRUCTION
 from compiler.target.target import Target
 
 __all__ = ["LoopThroughput", "loop_throughput"]
 
-_INSTRUCTION = re.compile(r"\s+(?:\{\w+\}\s+)?[a-z]")
+_INSTRUCTION = re.compile(INSTRUCTION)
 MAX_PORTS = 12
 """Ports that are shown, the busiest first."""
 

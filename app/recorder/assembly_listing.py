@@ -9,7 +9,7 @@ from app.artifacts import AssemblyFilter, Line, Listing, make_listing
 from app.recorder.listings import FinalListing, Place, linked
 from compiler.target.assembly_summary import assembly_summary, is_spill
 from compiler.target.control_flow import control_flow, hot_loop
-from compiler.target.instruction_kinds import architecture_of
+from compiler.target.instruction_kinds import INSTRUCTION, architecture_of
 from compiler.target.loop_facts import findings, loop_facts
 from compiler.target.target import Target
 
@@ -19,7 +19,7 @@ _DIRECTIVE = re.compile(r"^\s*\.(?!quad|long|short|byte|zero|ascii|asciz|LCPI)\w
 _DEBUG_DIRECTIVE = re.compile(r"^\s*\.(?:file|loc|cfi_\w+|cv_\w+)\b")
 _OPERAND_LABEL = re.compile(r"[.$]?L[A-Za-z_$]*\d+[_\w]*")
 _COMMENT = re.compile(r"\s*(?:#|//|;)\s.*")
-_INSTRUCTION = re.compile(r"\s+(?:\{\w+\}\s+)?([a-z][\w.]*)\s*(.*)")
+_INSTRUCTION = re.compile(INSTRUCTION + r"\s*(.*)")
 _DEBUG_LABEL = re.compile(r"[.$]?L_*(?:func_(?:begin|end)|tmp|debug_|info_|section_)")
 
 

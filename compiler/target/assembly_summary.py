@@ -6,11 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from compiler.target.instruction_kinds import architecture_of, instruction_kind
+from compiler.target.instruction_kinds import INSTRUCTION, architecture_of, instruction_kind
 
 __all__ = ["assembly_summary", "is_spill"]
 
-_INSTRUCTION = re.compile(r"^\s+(?:\{\w+\}\s+)?([a-z][\w.]*)(?:\s+(.*))?$")
+_INSTRUCTION = re.compile(INSTRUCTION + r"(?:\s+(.*))?$")
 _WIDTHS = {
     "x86_64": ((r"%zmm", 512), (r"%ymm", 256), (r"%xmm", 128)),
     "aarch64": ((r"\bz\d+\.", 256), (r"\bq\d+\b|\bv\d+\.(?:16b|8h|4s|2d)", 128), (r"\bv\d+\.(?:8b|4h|2s)", 64)),

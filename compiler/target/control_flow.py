@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from compiler.target.instruction_kinds import architecture_of
+from compiler.target.instruction_kinds import INSTRUCTION, architecture_of
 
 __all__ = ["Block", "FlowGraph", "Jump", "JumpKind", "control_flow", "hot_loop"]
 
@@ -146,7 +146,7 @@ def _llvm_instruction(block: _Open, text: str, number: int) -> None:
 # Assembly
 
 _LABEL = re.compile(r"([.\w$@]+):")
-_INSTRUCTION = re.compile(r"\s+(?:\{\w+\}\s+)?([a-z][\w.]*)\s*(.*)")
+_INSTRUCTION = re.compile(INSTRUCTION + r"\s*(.*)")
 _JUMPS = {
     "x86_64": (re.compile(r"jmp[lq]?"), re.compile(r"j\w+|loopn?e?"), re.compile(r"ret[lq]?|ud2|hlt")),
     "aarch64": (re.compile(r"b"), re.compile(r"b\.\w+|[ct]bn?z"), re.compile(r"ret|br|brk|udf")),

@@ -8,7 +8,10 @@ from __future__ import annotations
 import re
 from functools import cache
 
-__all__ = ["KINDS", "architecture_of", "instruction_kind"]
+__all__ = ["INSTRUCTION", "KINDS", "architecture_of", "instruction_kind"]
+
+INSTRUCTION = r"\s+(?:\{\w+\}\s+)?([a-z][\w.]*)"
+"""How a line with an instruction begins; the group is the mnemonic, behind an encoding such as ``{vex}``."""
 
 KINDS = (
     "fma", "arithmetic", "load", "store", "move", "compare", "branch", "call", "convert", "shuffle", "logic",

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from compiler.target.assembly_summary import is_spill
 from compiler.target.control_flow import control_flow, hot_loop
-from compiler.target.instruction_kinds import architecture_of, instruction_kind
+from compiler.target.instruction_kinds import INSTRUCTION, architecture_of, instruction_kind
 from compiler.target.target import Target
 
 __all__ = ["Finding", "LoopFacts", "findings", "loop_facts"]
@@ -86,7 +86,7 @@ class _Work:
 
 
 _COMMENT = re.compile(r"\s*(?:#+\s|//).*")
-_INSTRUCTION = re.compile(r"\s+(?:\{\w+\}\s+)?([a-z][\w.]*)(?:\s+(.*))?$")
+_INSTRUCTION = re.compile(INSTRUCTION + r"(?:\s+(.*))?$")
 _BITS = {"b": 8, "w": 16, "h": 16, "s": 32, "d": 64, "q": 64}
 
 
