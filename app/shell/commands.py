@@ -35,7 +35,8 @@ def compile_(given: argparse.Namespace, explorer: Explorer) -> int:
     failed = shown.print_problems(answer, given.script)
     if not answer.units:
         shown.print_console(answer)
-        return WRONG_PROGRAM if failed else _nothing(given.emit)
+        if failed:
+            return WRONG_PROGRAM
     sys.stdout.write(shown.text_of(shown.listing_of(answer, workspace, given.emit, given.function, given.step)))
     return WRONG_PROGRAM if failed else 0
 
@@ -157,11 +158,6 @@ def _with(workspace: Workspace, **options: object) -> Workspace:
 
 def _status(answer: Answer) -> int:
     return WRONG_PROGRAM if any(problem.severity == "error" for problem in answer.problems) else 0
-
-
-def _nothing(emit: str) -> int:
-    known = shown.EMITTED.get(emit)
-    raise Failure((known and known.empty) or "the script makes nothing that could be shown")
 
 
 def _fastest(explorer: Explorer, workspace: Workspace) -> Measurement:

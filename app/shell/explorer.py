@@ -85,7 +85,9 @@ class _Here:
         from app.server import create_app
         from app.workers.in_process import InProcess
 
-        settings: dict[str, object] = {"data_dir": folder, "rate_limit": 0, "pool": 1}
+        # What the environment says of servers is not for this.
+        alone = {"database": "", "store": "", "scheduler": "", "lessons_dir": None, "unsafe_public": False}
+        settings: dict[str, object] = {**alone, "data_dir": folder, "rate_limit": 0, "pool": 1}
         try:
             application = create_app(Config.read(settings), renderer=InProcess())
         except ConfigurationError as error:

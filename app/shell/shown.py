@@ -10,6 +10,7 @@ from typing import TextIO
 from app.artifacts import NOISE, Answer, Listing, Measurement, Problem, Unit, Workspace
 from app.panes.listing_pane import PaneListing
 from app.panes.page import page
+from app.panes.pane import Pane
 from app.panes.selection import View
 from app.panes.table import PANES
 from app.shell.failures import WRONG_COMMAND, Failure
@@ -36,7 +37,7 @@ def listing_of(answer: Answer, workspace: Workspace, pane: str, function: str = 
     """
     if pane not in EMITTED:
         raise Failure(f"--emit: there is no text {pane!r}; there are: {', '.join(EMITTED)}", WRONG_COMMAND)
-    position = _position(answer.units, function, EMITTED[pane].group == "graph")
+    position = _position(answer.units, function, EMITTED[pane])
     if step:
         return _after(answer, answer.units[position], pane, step)
     kind = answer.units[position].kind
@@ -48,14 +49,15 @@ def listing_of(answer: Answer, workspace: Workspace, pane: str, function: str = 
     return answer.listings[content.listing.key]
 
 
-def _position(units: Sequence[Unit], name: str, graph: bool) -> int:
+def _position(units: Sequence[Unit], name: str, pane: Pane) -> int:
+    graph = pane.group == "graph"
     fitting = [i for i, unit in enumerate(units) if (unit.name == name if name else (unit.kind == "graph") == graph)]
     if fitting:
         return fitting[-1]
     if name:
         there = ", ".join(dict.fromkeys(unit.name for unit in units)) or "none"
         raise Failure(f"the script makes no function {name!r}; there are: {there}", WRONG_COMMAND)
-    raise Failure("the script makes no graph" if graph else "the script lowers and builds no function")
+    raise Failure(pane.empty or f"there is no {pane.title}")
 
 
 def _after(answer: Answer, unit: Unit, pane: str, name: str) -> Listing:

@@ -122,7 +122,7 @@ def _imported(source: str) -> set[str]:
             names |= {alias.name.partition(".")[0] for alias in n.names}
         elif isinstance(n, ast.ImportFrom) and n.level == 0 and n.module:
             names.add(n.module.partition(".")[0])
-    return names - {"_typeshed", "shared"}
+    return names - {"_typeshed"}
 
 
 def _normal(requirement: str) -> str:

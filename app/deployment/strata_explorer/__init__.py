@@ -1,6 +1,6 @@
 """Strata, a compiler explorer for tensor programs.
 
-``strata serve`` starts the page, ``strata run script.py`` runs a program with ``import tvm``.  In a program of one's
+``strata serve`` starts the page, ``strata python x.py`` runs a program with ``import tvm``.  In a program of one's
 own, ``strata_explorer.install()`` gives ``import tvm`` its meaning.
 """
 

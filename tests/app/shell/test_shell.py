@@ -160,6 +160,7 @@ def test_errors_of_a_script_are_said_with_its_line(
     [
         (["compile", "nothing.py"], "there is no file nothing.py"),
         (["compile", "."], ". is a directory: expected a file"),
+        (["compile", "long.py"], "long.py has more than 1,000,000 bytes"),
         (["compile", "image.bin"], "image.bin is not text: expected a Python script"),
         (["compile", "http://127.0.0.1/other"], "is no link to a script"),
         (["compile", "image.bin", "--server", "localhost"], "--server: expected an address"),
@@ -170,6 +171,7 @@ def test_a_command_that_names_what_is_not_there_is_refused(
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "long.py").write_bytes(b"#" * 1_000_001)
     (tmp_path / "image.bin").write_bytes(b"\x89PNG\x00\xff")
     monkeypatch.setenv("STRATA_SERVER", server)
     assert main(arguments) == 2
@@ -201,6 +203,28 @@ def test_a_script_is_read_from_standard_input(
     monkeypatch.setattr(sys, "stdin", Input)
     assert main(["compile", "-", "--server", server]) == 0
     assert "B[i] = A[i]" in capsys.readouterr().out
+
+
+def test_attached_files_and_threads_reach_the_script(
+    server: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _write(tmp_path / "words.txt", "from a file")
+    script = _write(tmp_path / "reads.py", "print(open('words.txt').read())\n")
+    assert main(["run", script, "--server", server, "--file", str(tmp_path / "words.txt")]) == 0
+    assert capsys.readouterr().out == "from a file\n"
+    assert main(["compile", script, "--server", server, "--threads", "1000"]) == 2
+    assert "threads" in capsys.readouterr().err
+
+
+def test_settings_of_a_server_in_the_environment_are_not_for_this_process(
+    plain: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STRATA_UNSAFE_LOCAL", "1")
+    monkeypatch.setenv("STRATA_DATABASE", "nothing://")
+    monkeypatch.setenv("STRATA_STORE", "nothing://")
+    monkeypatch.setenv("STRATA_SCHEDULER", "tcp://127.0.0.1:1")
+    assert main(["compile", plain]) == 0
+    assert "B[i]" in capsys.readouterr().out
 
 
 def test_an_answer_of_another_version_is_no_traceback(
