@@ -8,13 +8,13 @@ Nothing is loaded before it is used.
 
 from __future__ import annotations
 
-import importlib
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from compiler.ir.error import unknown_name
+from compiler.ir.late_imports import import_late, importing
 
 __all__ = ["ExtensionPoint", "complete", "extension_point", "lazy_package", "load", "offer", "places", "public_module"]
 
@@ -45,7 +45,7 @@ class ExtensionPoint:
 
     def load_modules(self) -> bool:
         """Import the modules that were not imported yet; return whether there were any."""
-        with self._loading:
+        with importing(), self._loading:
             modules, self._modules = self._modules, []
             for load in modules:
                 load()
@@ -109,11 +109,11 @@ def lazy_package(
 
     def load(attribute: str) -> Any:
         if attribute in module_of:
-            return importlib.import_module(module_of[attribute])
+            return import_late(module_of[attribute])
         home = home_of.get(attribute)
         if home is None:
             return load_added(attribute)
-        return getattr(importlib.import_module(home), attribute)
+        return getattr(import_late(home), attribute)
 
     return load, list_names
 
@@ -146,7 +146,7 @@ def offer(point: str, names: Iterable[str], definitions: Mapping[str, object]) -
 def load(place: str) -> object:
     """Load a module, or the attribute of a module, ``module:attribute``."""
     module, _, attribute = place.partition(":")
-    loaded = importlib.import_module(module)
+    loaded = import_late(module)
     return getattr(loaded, attribute) if attribute else loaded
 
 
