@@ -6,10 +6,11 @@ import json
 import os
 import platform
 from collections.abc import Mapping
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from compiler.ir.lazy_attribute import lazy_attribute
 from compiler.runtime.llvm import binding
 
 __all__ = ["VARIABLE", "Machine", "available_cores", "this_machine"]
@@ -44,12 +45,12 @@ class Machine:
         self.cores = int(stated.get("cores", _usable_cores()))
         self.caches = Path(stated.get("caches", _CACHES))
 
-    @cached_property
+    @lazy_attribute
     def cpu(self) -> str:
         """The name that LLVM gives its processor."""
         return str(self._stated.get("cpu", binding.get_host_cpu_name()))
 
-    @cached_property
+    @lazy_attribute
     def features(self) -> Mapping[str, bool]:
         """Whether it has each feature that LLVM detects, by LLVM's names; none that the processor here lacks."""
         here = {name: bool(present) for name, present in binding.get_host_cpu_features().items()}

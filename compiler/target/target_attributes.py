@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any, ClassVar
 
 from compiler.ir import dtype as dt
+from compiler.ir.lazy_attribute import lazy_attribute
 from compiler.runtime.modules.native_code import host_cpu, host_triple
 from compiler.target.cpu import vector_registers
 from compiler.target.cpu.llvm_cpu import architecture, cpu_and_features
@@ -29,12 +29,12 @@ class TargetAttributes:
     def _text(self, option: str) -> str:
         return str(self.attrs.get(option, ""))
 
-    @cached_property
+    @lazy_attribute
     def triple(self) -> str:
         """LLVM's name for the kind of machine."""
         return self._text("mtriple") or host_triple()
 
-    @cached_property
+    @lazy_attribute
     def _cpu_and_features(self) -> tuple[str, str]:
         return cpu_and_features(self.triple, self.mcpu, self.mattr) if self.kind == "llvm" else ("", "")
 

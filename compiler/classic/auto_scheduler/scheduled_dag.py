@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from functools import cached_property
 
 from compiler.classic.auto_scheduler.sketch import Sketch, State
 from compiler.classic.auto_scheduler.transform_steps import StepState
 from compiler.classic.auto_scheduler.workload import ComputeDAG
+from compiler.ir.lazy_attribute import lazy_attribute
 from compiler.te.definition.tensor import Tensor
 from compiler.te.scheduling.schedule import Schedule
 
@@ -22,7 +22,7 @@ class ScheduledDAG(ComputeDAG):
     They are given by inputs and outputs, by a schedule that has none of its primitives applied, or by a workload's key.
     """
 
-    @cached_property
+    @lazy_attribute
     def sketch(self) -> Sketch:
         """The schedules that are searched."""
         return Sketch(self)

@@ -7,7 +7,6 @@ come again get machine code of their own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,6 +16,7 @@ from compiler.driver.relay.kernels import KernelCompiler, KernelModule
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
 from compiler.ir.instrument import uninstrumented
+from compiler.ir.lazy_attribute import lazy_attribute
 from compiler.ir.module import IRModule
 from compiler.ir.serialization.json_format import load_json, save_json
 from compiler.ir.types import Type
@@ -163,7 +163,7 @@ class _DynamicKernel:
             lib = KernelModule([named], self._target)
             return static_kernel(lib, named.name, named.kernel.lowered.constants, function)
 
-    @cached_property
+    @lazy_attribute
     def _references(self) -> list[tuple[RelayExpr, Callable[[Mapping[RelayExpr, Any]], object]]]:
         return [(expr, _reference(expr)) for expr in self._order if expr not in self._function.params]
 

@@ -9,10 +9,10 @@ import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 
 from compiler.ir.diagnostics import Diagnostic, DiagnosticLevel, Place, PlacedError
 from compiler.ir.error import ArgumentError, show
+from compiler.ir.lazy_attribute import lazy_attribute
 from compiler.ir.origin import Location
 
 __all__ = ["ScriptError", "Source", "without_collections"]
@@ -81,7 +81,7 @@ class Source:
         number = getattr(n, "lineno", 1)
         return self._lines[number - 1] if number <= len(self._lines) else ""
 
-    @cached_property
+    @lazy_attribute
     def _lines(self) -> list[str]:
         return self.text.splitlines()
 

@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -19,6 +20,8 @@ from compiler.classic.contrib import graph_executor
 from compiler.driver.build import build
 from compiler.driver.relay import vm
 from compiler.ir.error import ArgumentError, TVMError
+from compiler.ir.extension import load
+from compiler.ir.lazy_attribute import lazy_attribute
 from compiler.ir.module import IRModule
 from compiler.relay import build as relay_build
 from compiler.runtime.arrays.ndarray import array, empty
@@ -207,6 +210,43 @@ def test_a_child_compiles_although_a_thread_of_the_parent_was_compiling() -> Non
         finally:
             stop.set()
         busy.result(SECONDS)
+
+
+def test_a_fork_waits_for_modules_that_another_thread_imports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = tmp_path / "begun"
+    code = f"import pathlib, time\npathlib.Path({str(begun)!r}).touch()\ntime.sleep(0.5)\nvalue = 3\n"
+    (tmp_path / "slow_module.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    with ThreadPoolExecutor(1) as pool:
+        loading = pool.submit(load, "slow_module:value")
+        while not begun.exists():
+            time.sleep(0.001)
+        assert_child_does(lambda: load("slow_module:value"))
+        assert loading.result(SECONDS) == 3
+
+
+def test_a_child_computes_an_attribute_that_a_thread_of_the_parent_was_computing() -> None:
+    begun, goes_on = threading.Event(), threading.Event()
+
+    class Thing:
+        def __init__(self, waits: bool) -> None:
+            self.waits = waits
+
+        @lazy_attribute
+        def size(self) -> int:
+            if self.waits:
+                begun.set()
+                goes_on.wait(SECONDS)
+            return 3
+
+    with ThreadPoolExecutor(1) as pool:
+        computing = pool.submit(lambda: Thing(waits=True).size)
+        assert begun.wait(SECONDS)
+        try:
+            assert_child_does(lambda: Thing(waits=False).size)
+        finally:
+            goes_on.set()
+        assert computing.result(SECONDS) == 3
 
 
 def test_programs_configure_the_threads_as_with_tvm() -> None:
