@@ -161,7 +161,7 @@ def test_a_text_is_kept_and_compared_with_whatever_comes(explorer: str, open_pag
 
 def test_an_axis_lights_its_own_loop(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
-    write(page, MATMUL.replace("n = 64", "n = 256"))  # shorter sums are written out, without a loop
+    write(page, MATMUL)
     for axis, loop in (("i", "i"), ("j.outer", "j_outer"), ("k", "k")):
         page.locator("#pane-schedule p[data-origins]", has=page.locator(f".axis:text-is('{axis}')")).first.hover()
         expect(page.locator("#body-loops .l.related")).to_have_count(1)
