@@ -21,10 +21,10 @@ from compiler.target.cpu import llvm_cpu
 triple, cpu, as_it_is = sys.argv[1:]
 if as_it_is == "as it is":
     llvm_cpu.spared = lambda architecture, cpu: (cpu, ())
-a = te.placeholder((8, 200), "float32", name="A")
+a = te.placeholder((8, 37), "float32", name="A")
 softmax = topi.nn.softmax(a)
-b = te.placeholder((200, 48), "float32", name="B")
-k = te.reduce_axis((0, 200), name="k")
+b = te.placeholder((37, 48), "float32", name="B")
+k = te.reduce_axis((0, 37), name="k")
 product = te.compute((8, 48), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="product")
 tiled = te.create_schedule(product.op)
 outer, inner = tiled[product].split(product.op.axis[1], 16)

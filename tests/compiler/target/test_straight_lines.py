@@ -62,3 +62,17 @@ def test_a_loop_around_a_short_sum_is_vectorised(cpu: str, vector: str, depth: i
     assembly = build(te.create_schedule(c.op), [a, b, c], target=f"llvm -mcpu={cpu}").get_source("asm")
     assert len(re.findall(vector, assembly)) >= depth
     assert not re.findall(r"vfmadd\w+ss", assembly)
+
+
+@pytest.mark.parametrize("cpu", ["haswell", "sapphirerapids"])
+def test_a_sum_of_vectors_stays_a_loop(cpu: str) -> None:
+    a, b = te.placeholder((64, 64), name="a"), te.placeholder((64, 64), name="b")
+    k = te.reduce_axis((0, 64), name="k")
+    c = te.compute((64, 64), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="c")
+    s = te.create_schedule(c.op)
+    outer, lanes = s[c].split(c.op.axis[1], 16)
+    s[c].reorder(c.op.axis[0], outer, k, lanes)
+    s[c].vectorize(lanes)
+    assembly = build(s, [a, b, c], target=f"llvm -mcpu={cpu}").get_source("asm")
+    assert 0 < len(re.findall(r"vfmadd\w+ps", assembly)) < 64
+    assert "(%rsp)" not in assembly  # nothing is moved out of a loop without having a register

@@ -306,7 +306,8 @@ def _chains_selects(n: For) -> bool:
 def _is_short_sum(n: For) -> bool:
     """Whether a loop adds a few floats, one after the other, into one element: it has no vectors.
 
-    Once it is written out, which LLVM does up to about fifty iterations, the loop around it can be vectorised.
+    Once it is written out, which LLVM does up to about fifty iterations, the loop around it can be vectorised.  A sum of
+    vectors gains nothing, and LLVM then keeps in memory what it moves out of the loop around.
     """
     store, changing = n.body, {n.loop_var}
     while isinstance(store, (LetStmt, DeclBuffer)):
@@ -316,7 +317,9 @@ def _is_short_sum(n: For) -> bool:
     if not isinstance(n.extent, IntImm) or n.extent.value > MAX_SHORT_SUM or not isinstance(store, BufferStore):
         return False
     value = store.value
-    if not isinstance(value, Add) or not dt.is_float(value.dtype) or uses_var(store.indices, changing.__contains__):
+    if not isinstance(value, Add) or not dt.is_float(value.dtype) or dt.lanes(value.dtype) > 1:
+        return False
+    if uses_var(store.indices, changing.__contains__):
         return False
     return isinstance(value.a, BufferLoad) and value.a.buffer is store.buffer and isinstance(value.b, BufferLoad | Mul)
 
