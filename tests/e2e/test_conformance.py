@@ -37,7 +37,8 @@ def test_each_row_says_what_becomes_of_the_script_and_opens_its_assembly(
     expect(page.locator("#facts-asm")).to_contain_text(f"{other} instructions")
     found = page.locator("#conformance [data-fact=findings]").last
     expect(found).to_have_text("")
-    write(page, MATMUL.replace("s[C].reorder(i, jo, k, ji)\ns[C].vectorize(ji)\n", ""))
+    scalar = MATMUL.replace("s[C].reorder(i, jo, k, ji)\ns[C].vectorize(ji)\n", "")
+    write(page, scalar.replace("n = 64", "n = 256"))  # LLVM makes vectors around shorter sums
     page.click("#conformance-compile")
     expect(found).to_have_text("narrow")
     expect(found).to_have_attribute("title", "matmul: narrow: it computes with scalars, the target has 128 bits")

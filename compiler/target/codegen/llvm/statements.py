@@ -306,8 +306,8 @@ def _chains_selects(n: For) -> bool:
 def _is_short_sum(n: For) -> bool:
     """Whether a loop adds a few floats, one after the other, into one element: it has no vectors.
 
-    Once it is written out, which LLVM does up to about fifty iterations, the loop around it can be vectorised.  A sum of
-    vectors gains nothing, and LLVM then keeps in memory what it moves out of the loop around.
+    Once it is written out, which LLVM does up to about fifty iterations, the loop around it can be vectorised.  A sum
+    of vectors gains nothing, and LLVM then keeps in memory what it moves out of the loop around.
     """
     store, changing = n.body, {n.loop_var}
     while isinstance(store, (LetStmt, DeclBuffer)):
