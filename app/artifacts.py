@@ -406,6 +406,8 @@ class Problem(Struct, frozen=True, kw_only=True):
     """The stack frames of the script, innermost last."""
     cut_short: bool = False
     """Whether the script was terminated early; the message says where its results so far are shown."""
+    starved: bool = False
+    """Whether it was, for lack of a processor: another try may come to the end."""
 
 
 MeasurementKind = Literal["kernel", "prefix", "numpy", "peak", "bandwidth"]
@@ -428,8 +430,10 @@ class Measurement(Struct, frozen=True, kw_only=True):
     spread: float = 0.0
     """Interquartile range, in seconds."""
     disturbed: bool = False
-    """Whether other programs kept the only thread waiting for more than a tenth of the time; the times are then those
-    of the processor, not the clock."""
+    """Whether other programs used the processors meanwhile.
+
+    The times of a single thread are then those of the processor, not the clock.
+    """
     repeats: int = 1
     number: int = 1
     """Calls per repeat."""

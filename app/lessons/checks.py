@@ -33,6 +33,8 @@ class Verdict(Struct, frozen=True, kw_only=True):
     passed: bool
     detail: str = ""
     """What the script has."""
+    unsure: bool = False
+    """Whether it failed by a time that was measured while others used the machine."""
 
 
 class CheckBase(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"):
@@ -42,6 +44,8 @@ class CheckBase(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, t
     """The teacher's wording; empty for the default one."""
 
     measuring: ClassVar[Measuring] = ""
+    timed: ClassVar[bool] = False
+    """Whether the outcome depends on measured times."""
 
     @property
     def sentence(self) -> str:
@@ -65,7 +69,8 @@ class CheckBase(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, t
     def verdict(self, evidence: Evidence) -> Verdict:
         """Judge the evidence, and shorten the detail for display."""
         passed, detail = self.judge(evidence)
-        return Verdict(words=self.sentence, passed=passed, detail=detail[:400])
+        unsure = self.timed and not passed and evidence.busy
+        return Verdict(words=self.sentence, passed=passed, detail=detail[:400], unsure=unsure)
 
 
 class Loops(CheckBase, frozen=True, kw_only=True, tag="loops"):
@@ -340,6 +345,8 @@ class SpeedCheck(CheckBase, frozen=True, kw_only=True, tag="faster"):
     times: Annotated[float, Meta(gt=0)]
     than: Reference = "default"
 
+    timed: ClassVar[bool] = True
+
     @property
     def default_words(self) -> str:
         return f"{self.times:g} × as fast as {_REFERENCES[self.than]}"
@@ -362,6 +369,8 @@ class Prediction(CheckBase, frozen=True, kw_only=True, tag="prediction"):
     ask: Words
     of: Quantity
     within: Annotated[float, Meta(gt=1)] = 2.0
+
+    timed: ClassVar[bool] = True
 
     @property
     def default_words(self) -> str:

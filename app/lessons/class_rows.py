@@ -59,6 +59,8 @@ class BoardRow(Struct, frozen=True, kw_only=True):
     milliseconds: float
     times_numpy: float | None = None
     """The speedup over NumPy, if it was measured."""
+    disturbed: bool = False
+    """Whether others used the machine during the measurement."""
 
 
 def _student(name: str, key: bytes) -> ColumnElement[bool]:
@@ -128,13 +130,19 @@ def students(connection: Connection, name: str) -> list[Attendee]:
 
 
 def note_passed(
-    connection: Connection, name: str, key: bytes, step: int, milliseconds: float | None, times_numpy: float | None
+    connection: Connection,
+    name: str,
+    key: bytes,
+    step: int,
+    milliseconds: float | None,
+    times_numpy: float | None,
+    disturbed: bool,
 ) -> bool:
     """Record a passed step with its best time; return whether the leaderboard changes."""
     passed = PASSED_STEPS.c
     row = (passed["class"] == name) & (passed.key == key) & (passed.step == step)
     before = connection.execute(select(passed.milliseconds).where(row)).one_or_none()
-    times = {"milliseconds": milliseconds, "times_numpy": times_numpy}
+    times = {"milliseconds": milliseconds, "times_numpy": times_numpy, "disturbed": int(disturbed)}
     if before is None:
         connection.execute(insert(PASSED_STEPS).values({"class": name, "key": key, "step": step, **times}))
         return milliseconds is not None
@@ -148,13 +156,19 @@ def board(connection: Connection, name: str, length: int) -> list[BoardRow]:
     """Return the leaderboard of a class: at most ``length`` results per step, the fastest first."""
     passed = PASSED_STEPS.c
     results = (
-        select(STUDENTS.c.name, passed.step, passed.milliseconds, passed.times_numpy)
+        select(STUDENTS.c.name, passed.step, passed.milliseconds, passed.times_numpy, passed.disturbed)
         .join(STUDENTS, (STUDENTS.c["class"] == passed["class"]) & (STUDENTS.c.key == passed.key))
         .where((passed["class"] == name) & passed.milliseconds.is_not(None))
         .order_by(passed.step, passed.milliseconds)
         .limit(length)
     )
     return [
-        BoardRow(name=row.name, step=row.step, milliseconds=row.milliseconds, times_numpy=row.times_numpy)
+        BoardRow(
+            name=row.name,
+            step=row.step,
+            milliseconds=row.milliseconds,
+            times_numpy=row.times_numpy,
+            disturbed=bool(row.disturbed),
+        )
         for row in connection.execute(results)
     ]

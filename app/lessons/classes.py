@@ -234,8 +234,15 @@ class LessonClass:
                 _bump_version(connection, self.id)
         self._publish()
 
-    def credit(self, key: str, step: int, seconds: float | None, times_numpy: float | None) -> None:
+    def credit(
+        self, key: str, step: int, seconds: float | None, times_numpy: float | None, disturbed: bool = False
+    ) -> None:
         """Record that a student's step passed on the server, with the time of their kernel.
+
+        Parameters
+        ----------
+        disturbed : bool
+            Whether others used the machine during the measurement.
 
         Raises
         ------
@@ -247,7 +254,7 @@ class LessonClass:
             if class_rows.name_of(connection, self.id, digest) is None:
                 raise NotFound("this student is not in the class", field="student")
             milliseconds = seconds * 1e3 if seconds else None
-            if not class_rows.note_passed(connection, self.id, digest, step, milliseconds, times_numpy):
+            if not class_rows.note_passed(connection, self.id, digest, step, milliseconds, times_numpy, disturbed):
                 return
             _bump_version(connection, self.id)
         self._publish()

@@ -70,6 +70,11 @@ class Evidence:
         own = [m for m in self.measurements if m.kind in ("kernel", "prefix") and not m.estimated]
         return max(reversed(own), key=lambda m: m.step or 0, default=None)
 
+    @property
+    def busy(self) -> bool:
+        """Whether others used the machine while the kernel or what it is compared with was measured."""
+        return any(m.disturbed for m in self.measurements)
+
     def reference(self, kind: str) -> Measurement | None:
         """Return a reference measurement: ``default``, ``numpy`` or ``peak``."""
         if kind == "default":

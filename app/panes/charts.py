@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from app.artifacts import Measurement
-from app.panes.numbers import DIGITS, number
+from app.panes.numbers import DIGITS, exceeds, number
 from app.panes.sources import sources, wording
 
 MIN_PITCH, MAX_PITCH = 34, 92
@@ -32,8 +32,6 @@ LEFT, RIGHT, TOP, BOTTOM = 48, 116, 34, 36
 PLOT_HEIGHT = 128
 ROOM = 760
 """Default width of a chart."""
-EXCEEDING = 1.1
-"""Ratio to the peak beyond which the measurement of the peak must have been disturbed."""
 VALUE_ABOVE, VALUE_HEIGHT, LINE_GAP = 5, 10, 3
 """From a bar up to the base line of its value, the height of that value's letters, and what is free around a line."""
 LABEL_DISTANCE = 13
@@ -338,7 +336,7 @@ def _bars(
                 factor="" if slanted else factor,
                 estimated=m.estimated,
                 title=", ".join(
-                    [m.name, *(["estimated"] if m.estimated else []), *_factor_words(factors), wording(m.source).label]
+                    [m.name, *_caveats(m), *_factor_words(factors), wording(m.source).label]
                 ),
                 slanted=slanted,
                 current=index == len(kernels) - 1,
@@ -348,6 +346,10 @@ def _bars(
             )
         )
     return bars
+
+
+def _caveats(m: Measurement) -> list[str]:
+    return [word for word, holds in (("estimated", m.estimated), ("disturbed", m.disturbed)) if holds]
 
 
 def _clear_of(lines: Sequence[float], y: float) -> float:
@@ -388,9 +390,7 @@ def _line_name(m: Measurement, measurements: Sequence[Measurement]) -> str:
     """Return the name of a rule, noting an exceeded peak, which was measured while other programs ran."""
     if m.kind == "numpy":
         return "NumPy"
-    others = [other for other in measurements if other is not m and other.threads <= m.threads]
-    exceeded = any((other.gflops or 0.0) > EXCEEDING * (m.gflops or 0.0) for other in others)
-    return "noisy peak" if exceeded else "peak"
+    return "noisy peak" if exceeds(m, measurements) else "peak"
 
 
 def _rate(m: Measurement, rated: bool) -> float:

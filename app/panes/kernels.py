@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from app.artifacts import Kernel, ModelRace, OwnKernel, Unit
-from app.panes.numbers import DISTURBED, count, duration
+from app.panes.numbers import BUSY, DISTURBED, count, duration
 from app.panes.pane import Pane
 from app.panes.selection import Selection
 from app.panes.sources import wording
@@ -108,9 +108,12 @@ class KernelTable:
     def facts(self) -> list[str]:
         """The statistics in the title."""
         hint = f"times {wording('script').label}" if self.measured else self.unit.unmeasured or "Run measures each"
-        if any(kernel.disturbed for kernel in self.unit.kernels):
-            hint += f", some {DISTURBED}"
         return [count(len(self.unit.kernels), "kernel"), *self.unit.memory, *([hint] if self.unit.kernels else [])]
+
+    @property
+    def busy(self) -> str:
+        """The mark in the heading if some times were taken while others used the machine."""
+        return BUSY if any(kernel.disturbed for kernel in self.unit.kernels) else ""
 
     @property
     def scripts(self) -> dict[str, str]:

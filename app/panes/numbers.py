@@ -86,15 +86,20 @@ def percent(share: float) -> str:
     return f"{share:.0%}"
 
 
+BUSY = "measured while the machine was busy"
+"""What the heading of measurements says, of which some are marked."""
 DISTURBED = "disturbed: processor time"
 """What is said of times of a thread that others kept from running."""
+CROWDED = "disturbed: others used the processors too"
+"""What is said of those of several threads, which only the clock tells."""
 
 
 def how_measured(measurement: Measurement) -> str:
     """Format the conditions of a measurement; empty for an estimate, whose note has them."""
     if measurement.estimated:
         return ""
-    threads = count(measurement.threads, "thread") + (f", {DISTURBED}" if measurement.disturbed else "")
+    disturbed = DISTURBED if measurement.threads == 1 else CROWDED
+    threads = count(measurement.threads, "thread") + (f", {disturbed}" if measurement.disturbed else "")
     if measurement.repeats < 2:
         return f"single run of {count(measurement.number, 'call')}, {threads}"
     where = f" on {measurement.host}" if measurement.host else ""
@@ -108,6 +113,23 @@ def machine_of(measurement: Measurement) -> str:
     return f"{measurement.host} ({measurement.cpu})" if measurement.host else measurement.cpu
 
 
+EXCEEDING = 1.1
+"""Ratio to the peak beyond which the measurement of the peak must have been disturbed."""
+
+
+def exceeds(peak: Measurement, measurements: Sequence[Measurement]) -> bool:
+    """Return whether something with no more threads was faster than a measured peak."""
+    others = [other for other in measurements if other is not peak and other.threads <= peak.threads]
+    return any((other.gflops or 0.0) > EXCEEDING * (peak.gflops or 0.0) for other in others)
+
+
+def busy(measurements: Sequence[Measurement]) -> str:
+    """Return the mark in the heading of measurements taken while others used the machine; empty for others."""
+    peaks = [m for m in measurements if m.kind == "peak"]
+    marked = any(m.disturbed for m in measurements) or any(exceeds(peak, measurements) for peak in peaks)
+    return BUSY if marked else ""
+
+
 def conditions(measurements: Sequence[Measurement]) -> list[str]:
     """Format the common conditions of measurements: threads, processor, source, whether they were checked."""
     kernels = [m for m in measurements if m.kind in ("kernel", "prefix")]
@@ -115,7 +137,8 @@ def conditions(measurements: Sequence[Measurement]) -> list[str]:
         return []
     shared = [count(kernels[-1].threads, "thread"), *sorted({machine_of(m) for m in kernels})]
     if all(m.checked == "ok" for m in kernels):
-        shared.append("✓ results of the unscheduled definition")
+        mark = "same results as" if busy(measurements) else "✓ results of"
+        shared.append(f"{mark} the unscheduled definition")
     if len({m.source for m in kernels}) == 1:
         shared.append(wording(kernels[-1].source).label)
     return [text for text in shared if text]

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from app.artifacts import Measurement
 from app.panes.charts import MAX_RATE, MIN_RATE, by_threads
-from app.panes.numbers import number
+from app.panes.numbers import EXCEEDING, number
 
 LEFT, RIGHT, TOP, BOTTOM = 56, 30, 22, 34
 """Around the plot; at the top stand the unit and the roof's figures, where no point comes."""
@@ -40,6 +40,8 @@ class Point:
     y: float
     label: str
     title: str
+    above: bool = False
+    """Whether it is above the roof, so that the machine was not the same when they were measured."""
     label_y: float = 0.0
     """Of its label's middle, away from those of other points."""
 
@@ -72,6 +74,11 @@ class Roofline:
     lower: list[tuple[float, float]] = field(default_factory=list)
     """Of arithmetic that this kernel does little of: where its roof leaves the other, and where it ends."""
     lower_peak: str = ""
+
+    @property
+    def above(self) -> int:
+        """How many points are above the roof."""
+        return sum(point.above for point in self.points)
 
     @property
     def summary(self) -> str:
@@ -169,4 +176,5 @@ def _free_below(point: Point, label_y: float, placed: Sequence[Point], points: S
 
 def _point(m: Measurement, x: float, y: float, across: Scale, up: Scale, roof: float) -> Point:
     title = f"{m.name}: {number(y)} GFLOP/s at {number(x)} FLOP/byte (modelled), {y / roof:.0%} of the roof there"
-    return Point(across.place(x), up.place(min(y, up.high)), str(m.step if m.step is not None else "•"), title)
+    label, above = str(m.step if m.step is not None else "•"), y > EXCEEDING * roof
+    return Point(across.place(x), up.place(min(y, up.high)), f"{label} !" if above else label, title, above)

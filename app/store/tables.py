@@ -87,6 +87,7 @@ PASSED_STEPS = Table(
     Column("step", Integer, primary_key=True),
     Column("milliseconds", Float),
     Column("times_numpy", Float),
+    Column("disturbed", Integer, nullable=False, server_default="0"),
     ForeignKeyConstraint(["class", "key"], ["class_students.class", "class_students.key"], ondelete="CASCADE"),
 )
 

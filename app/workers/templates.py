@@ -16,7 +16,7 @@ from app.panes.kernels import race_words, short_name
 from app.panes.listings import blocks
 from app.panes.messages import message_words
 from app.panes.names import layer_name
-from app.panes.numbers import conditions, count, duration, how_measured, number, operations
+from app.panes.numbers import busy, conditions, count, duration, how_measured, number, operations
 from app.panes.sources import sources, wording
 from app.panes.steps import describe
 from app.units import size
@@ -40,6 +40,7 @@ FILTERS: Mapping[str, Callable[..., object]] = {
         access_title,
         blocks,
         climb,
+        busy,
         conditions,
         count,
         data_block,

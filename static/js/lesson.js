@@ -9,6 +9,9 @@ import { typedNumber } from "./typed-number.js";
 
 const REVISION_MS = 1000;
 const OWN_WORK = "[data-lesson-step], [data-take-answer], .lesson-foot button"; // whoever uses it follows nobody any more
+const TRIES = 3; // measurements of a busy machine before its figures are left unjudged
+const AGAIN = "The machine is too busy to judge this: measuring again …";
+const PAUSE_MS = 3000; // before the next of them
 const MEASURERS = { ladder: "/api/ladders", kernel: "/api/measure" };
 
 const lesson = $("#lesson") && readJson("lesson-data"); // {name, revision, own, steps}
@@ -143,17 +146,32 @@ async function check() {
   return undefined;
 }
 
-async function judge(number, workspace) {
+async function judge(number, workspace, left = TRIES) {
   const { measuring } = step();
-  say(measuring ? "Measuring …" : "Checking …");
+  say(left < TRIES ? AGAIN : measuring ? "Measuring …" : "Checking …");
   const ladder = measuring ? await measure(MEASURERS[measuring], workspace) : "";
   if (ladder === null) return say("It could not be measured; the Benchmark pane says why.");
   const response = await post(`/api/lessons/${lesson.name}/steps/${number}/check`, { workspace, ladder, predictions: predictions() });
   const answer = await response.json();
   if (!response.ok) return say(`It could not be checked: ${answer.error.message}.`);
   if (number === progress.step) show(answer);
+  if (isUnsure(answer)) return judgeAgain(number, workspace, left - 1);
   if (answer.passed) tell("lesson-passed", { number, workspace, ladder, predictions: predictions() });
   return undefined;
+}
+
+/** Whether nothing failed but by times that were measured while others used the machine. */
+function isUnsure({ verdicts }) {
+  const failed = verdicts.filter(({ passed }) => !passed);
+  return failed.length > 0 && failed.every(({ unsure }) => unsure);
+}
+
+/** Measure again, unless the student has gone on meanwhile. */
+async function judgeAgain(number, workspace, left) {
+  if (!left) return undefined;
+  say(AGAIN);
+  await new Promise((done) => { setTimeout(done, PAUSE_MS); });
+  return number === progress.step && workspace.script === editor.text ? judge(number, workspace, left) : undefined;
 }
 
 /** The fields of the step that numbers are typed into. */
@@ -166,14 +184,18 @@ function predictions() {
 
 function show({ passed, verdicts }) {
   $$(".checks li", article()).forEach((item, index) => {
-    item.className = verdicts[index].passed ? "passed" : "failed";
+    item.className = verdicts[index].passed ? "passed" : verdicts[index].unsure ? "unsure" : "failed";
     $("small", item).textContent = verdicts[index].detail;
   });
   if (passed) pass();
   $("#lesson-verdict").scrollIntoView({ block: "nearest" });
-  const wrong = verdicts.find((verdict) => !verdict.passed);
+  const wrong = verdicts.find((verdict) => !verdict.passed && !verdict.unsure);
+  if (!passed && !wrong) {
+    say("The machine is too busy to judge this. Measure again when it is quieter: nothing is wrong with your answer so far.");
+    return announce($("#lesson-verdict").textContent);
+  }
   say(passed ? "Done. Go on when you like." : "Not yet.", passed);
-  announce(passed ? "This step is done" : `Not yet: ${wrong.words}, ${wrong.detail}`);
+  return announce(passed ? "This step is done" : `Not yet: ${wrong.words}, ${wrong.detail}`);
 }
 
 function say(text, passed = false) {

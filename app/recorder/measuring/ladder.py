@@ -29,7 +29,7 @@ from compiler.runtime.parallel.threads import set_num_threads
 from compiler.target.cpu.bandwidth import measure_bandwidth
 from compiler.target.cpu.caches import TYPICAL
 from compiler.target.cpu.frequency import measure_frequency
-from compiler.target.cpu.peak import measure_peak
+from compiler.target.cpu.peak import fastest_run
 from compiler.target.target import Target
 from compiler.te.definition.numpy_reference import NoNumPyProgram
 from compiler.tir.analysis.memory_traffic import memory_traffic
@@ -244,12 +244,13 @@ class Ladder:
     def _peak(self) -> Measurement | None:
         if not self._program.flops:
             return None
-        gflops = measure_peak("float32", self._options.threads)
+        operations, fastest = fastest_run("float32", self._options.threads)
         return Measurement(
             name="peak",
             kind="peak",
             seconds=0.0,
-            gflops=gflops,
+            gflops=operations / fastest / 1e9,
+            disturbed=fastest.is_disturbed,
             threads=self._options.threads,
             cpu=CPU,
             note="measured FMA peak of this machine",
@@ -314,7 +315,8 @@ def steadied(first: Measurement, second: Measurement) -> Measurement:
     apart = f"{change * 100:.0f} %" if change < 1 else f"{change + 1:.1f} ×"
     drift = f"{apart} apart before and after: the machine was busy" if change > NOISE else ""
     note = " · ".join(text for text in (faster.note, "the faster of two measurements", drift) if text)
-    return msgspec.structs.replace(faster, spread=max(faster.spread, distance), note=note)
+    disturbed = faster.disturbed or change > NOISE
+    return msgspec.structs.replace(faster, spread=max(faster.spread, distance), disturbed=disturbed, note=note)
 
 
 def _modelled_traffic(module: IRModule) -> float | None:

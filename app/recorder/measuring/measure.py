@@ -34,7 +34,7 @@ class Timing:
 
     @property
     def is_disturbed(self) -> bool:
-        """Whether other programs kept the thread from running for more than a tenth of the time."""
+        """Whether other programs kept its threads from running."""
         return is_disturbed(self.seconds)
 
     @property

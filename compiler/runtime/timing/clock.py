@@ -24,6 +24,9 @@ TOLERANCE = 0.1
 """The share by which clock and processor time may differ, which also tells one thread's work from several's."""
 _RESOLUTION = 2e-5
 """Seconds that reading the clocks and the counters may take."""
+_SWITCHES = 2, 20.0
+"""How often the threads of a process must be taken off their processors to have been disturbed: at least so often, and
+so often a second.  The kernel's own threads do it a few times a second, a program that competes a hundred times."""
 
 
 class Duration(float):
@@ -35,28 +38,33 @@ class Duration(float):
         Seconds by the clock.
     processor : float or None
         Seconds of processor time of the thread; None where that does not say how long the work takes.
+    is_crowded : bool
+        Whether several threads did the work, and others took processors from them meanwhile.
     """
 
     clock: float
     processor: float | None
+    is_crowded: bool
 
-    def __new__(cls, clock: float, processor: float | None = None) -> Duration:
+    def __new__(cls, clock: float, processor: float | None = None, is_crowded: bool = False) -> Duration:
         """Create a duration."""
         made = super().__new__(cls, clock if processor is None else min(clock, processor))
-        made.clock, made.processor = clock, processor
+        made.clock, made.processor, made.is_crowded = clock, processor, is_crowded
         return made
 
     @property
     def is_disturbed(self) -> bool:
-        """Whether the thread waited for a processor for more than a tenth of the time."""
-        return self.processor is not None and self.clock - self.processor > TOLERANCE * self.clock
+        """Whether the only thread waited for a processor for more than a tenth of the time, or several were crowded."""
+        waited = self.processor is not None and self.clock - self.processor > TOLERANCE * self.clock
+        return waited or self.is_crowded
 
-    def __reduce__(self) -> tuple[type[Duration], tuple[float, float | None]]:
-        return Duration, (self.clock, self.processor)
+    def __reduce__(self) -> tuple[type[Duration], tuple[float, float | None, bool]]:
+        return Duration, (self.clock, self.processor, self.is_crowded)
 
     def per(self, count: float) -> Duration:
         """Return the time of one of several calls."""
-        return Duration(self.clock / count, None if self.processor is None else self.processor / count)
+        processor = None if self.processor is None else self.processor / count
+        return Duration(self.clock / count, processor, self.is_crowded)
 
 
 class _Reading(NamedTuple):
@@ -65,6 +73,8 @@ class _Reading(NamedTuple):
     process: float
     waits: int
     interruptions: int
+    switches: int
+    """How often any thread of the process was taken off its processor."""
 
 
 def stopwatch() -> Callable[[], Duration]:
@@ -77,9 +87,16 @@ def stopwatch() -> Callable[[], Duration]:
         thread, process = after.thread - before.thread, after.process - before.process
         is_alone = after.waits == before.waits and process - thread <= max(TOLERANCE * process, _RESOLUTION)
         is_interrupted = after.interruptions > before.interruptions and clock - thread > _RESOLUTION
-        return Duration(clock, thread if is_alone and is_interrupted else None)
+        if is_alone:
+            return Duration(clock, thread if is_interrupted else None)
+        return Duration(clock, is_crowded=_crowded(before, after, clock))
 
     return elapsed
+
+
+def _crowded(before: _Reading, after: _Reading, clock: float) -> bool:
+    least, rate = _SWITCHES
+    return after.switches - before.switches >= max(least, rate * clock)
 
 
 def time_together(tasks: Sequence[Callable[[], object]]) -> Duration:
@@ -98,32 +115,36 @@ def time_together(tasks: Sequence[Callable[[], object]]) -> Duration:
     for worker in workers:
         worker.start()
     gate.wait()
-    started = time.perf_counter()
+    before = _read()
     for worker in workers:
         worker.join()
-    return Duration(time.perf_counter() - started)
+    clock = time.perf_counter() - before.clock
+    return Duration(clock, is_crowded=_crowded(before, _read(), clock))
 
 
 def _read() -> _Reading:
     """Read the clock last, so that what follows is not part of the other readings."""
-    waits = interruptions = 0
+    waits = interruptions = switches = 0
     if resource is not None:
         usage = resource.getrusage(getattr(resource, "RUSAGE_THREAD", resource.RUSAGE_SELF))
         waits, interruptions = usage.ru_nvcsw, usage.ru_nivcsw
+        switches = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
     process, thread = time.process_time(), time.thread_time()
-    return _Reading(time.perf_counter(), thread, process, waits, interruptions)
+    return _Reading(time.perf_counter(), thread, process, waits, interruptions, switches)
 
 
 def is_disturbed(times: Iterable[float]) -> bool:
-    """Return whether most of some times are those of a thread that waited for a processor."""
+    """Return whether most of some times are those of threads that waited for a processor."""
     marks = [isinstance(seconds, Duration) and seconds.is_disturbed for seconds in times]
     return 2 * sum(marks) > len(marks)
 
 
 def disturbed_words(times: Iterable[float]) -> str:
-    """Return that times are of processor time, as the thread was interrupted; nothing where it was not."""
+    """Return that times are of processor time, or that threads were interrupted; nothing where none was."""
     marked = [seconds for seconds in times if isinstance(seconds, Duration) and seconds.is_disturbed]
     if not marked:
         return ""
     most = max(seconds.clock / max(seconds, 1e-9) for seconds in marked)
+    if all(seconds.is_crowded for seconds in marked):
+        return "disturbed: other programs took processors from its threads"
     return f"disturbed: processor time, by the clock up to {most:.2g} times as long"

@@ -330,14 +330,17 @@ async function copyLink() {
 }
 
 function table(caption, heads, rows) {
-  const cells = (row, tag) => element("tr", {}, ...row.map((cell) => element(tag, {}, String(cell))));
+  const cells = (row, tag) => element("tr", {}, ...row.map((cell) => element(tag, {}, cell instanceof Node ? cell : String(cell))));
   return element("table", {}, element("caption", {}, caption), element("thead", {}, cells(heads, "th")), element("tbody", {}, ...rows.map((row) => cells(row, "td"))));
 }
+
+/** A time, which is rough where others used the machine. */
+const timed = (milliseconds, disturbed) => element("span", {}, `${milliseconds.toPrecision(3)} ms `, ...(disturbed ? [element("span", { class: "busy-mark" }, "! machine busy")] : []));
 
 function drawRoom() {
   const parts = [];
   if (secret) parts.push(students(), door());
-  const rows = news.board.map(({ name: who, step, milliseconds, times_numpy: times }) => [who, step, `${milliseconds.toPrecision(3)} ms`, times ? `${times.toPrecision(3)} ×` : ""]);
+  const rows = news.board.map(({ name: who, step, milliseconds, times_numpy: times, disturbed }) => [who, step, timed(milliseconds, disturbed), times ? `${times.toPrecision(3)} ×` : ""]);
   parts.push(rows.length ? table("Leaderboard, measured by the server", ["Name", "Step", "Time", "NumPy"], rows) : element("p", { class: "hint" }, "The leaderboard shows the results of steps that are measured."));
   swap($("#class-room-body"), parts);
 }

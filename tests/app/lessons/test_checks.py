@@ -55,6 +55,7 @@ LADDER = [
     measurement("prefix", 1e-3, step=1, flops=1e6, gflops=1.0, checked="ok", definition="float32[16]: 1f"),
 ]
 
+PREDICTED = {"kind": "prediction", "name": "ms", "ask": "Milliseconds", "of": "milliseconds"}
 CASES: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"kind": "loops", "order": ["i", "j"]}, {"kind": "loops", "order": ["j", "i"]}, "its loops are i, k, j"),
     ({"kind": "loops", "order": ["i"], "stage": "C"}, {"kind": "loops", "order": ["i"], "stage": "D"}, "no such stage"),
@@ -238,3 +239,13 @@ def test_a_strange_prediction_is_a_wrong_one(typed: float) -> None:
     verdicts = judge(msgspec.convert(questions, list[Check]), Evidence(ANSWER, LADDER, {"n": typed}))
     assert [one.passed for one in verdicts] == [False, False]
     assert all(len(one.detail) < 60 for one in verdicts)
+
+
+@pytest.mark.parametrize("asked", [{"kind": "faster", "times": 9}, PREDICTED])
+def test_times_of_a_busy_machine_fail_nobody(asked: dict[str, Any]) -> None:
+    check = msgspec.convert(asked, Check)
+    right = msgspec.convert({"kind": "right"}, Check)
+    for disturbed in (False, True):
+        ladder = [*LADDER[:1], msgspec.structs.replace(LADDER[1], disturbed=disturbed), LADDER[2]]
+        verdicts = judge([check, right], Evidence(ANSWER, ladder, {"ms": 300.0}))
+        assert [(verdict.passed, verdict.unsure) for verdict in verdicts] == [(False, disturbed), (True, False)]

@@ -104,6 +104,8 @@ def test_the_board_has_the_best_of_each(one: LessonClass) -> None:
     for key, seconds in ((MARY, 3e-3), (MARY, 1e-3), (MARY, 2e-3), (JOHN, 0.5e-3)):
         one.credit(key, 2, seconds, 2.0)
     assert [(row.name, row.milliseconds) for row in news_of(one).board] == [(john, 0.5), (mary, 1.0)]
+    one.credit(MARY, 2, 0.25e-3, 2.0, disturbed=True)
+    assert [(row.name, row.disturbed) for row in news_of(one).board] == [(mary, True), (john, False)]
     with pytest.raises(NotFound):
         one.credit("c" * 32, 2, 1e-9, None)
 

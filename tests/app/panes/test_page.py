@@ -10,7 +10,7 @@ from app.panes import table
 from app.panes.kernels import KernelTable, kernel_rows
 from app.panes.limits import MAX_KERNELS, MAX_OPERATORS, MAX_STEPS, MAX_UNITS
 from app.panes.listing_pane import PaneListing
-from app.panes.numbers import conditions, duration, how_measured, operations
+from app.panes.numbers import busy, conditions, duration, how_measured, operations
 from app.panes.page import Page, page
 from app.panes.schedule import ScheduleNest
 from app.panes.selection import PREVIOUS, View
@@ -166,6 +166,19 @@ def test_a_measurement_says_how_it_was_taken() -> None:
     assert how_measured(busy) == "median of 20, ± 5.0%, 1 thread, disturbed: processor time"
     once = Measurement(name="k", kind="kernel", seconds=0.01, number=3)
     assert how_measured(once) == "single run of 3 calls, 1 thread"
+
+
+def test_figures_of_a_busy_machine_have_no_tick() -> None:
+    good = Measurement(name="k", kind="kernel", seconds=0.01, gflops=30.0, checked="ok")
+    peak = Measurement(name="peak", kind="peak", seconds=0.0, gflops=98.0)
+    assert (busy([good, peak]), conditions([good, peak])[1]) == ("", "✓ results of the unscheduled definition")
+    for disturbed in (
+        [msgspec.structs.replace(good, disturbed=True), peak],
+        [good, msgspec.structs.replace(peak, disturbed=True)],
+        [good, msgspec.structs.replace(peak, gflops=3.0)],
+    ):
+        assert busy(disturbed) == "measured while the machine was busy"
+        assert conditions(disturbed)[1] == "same results as the unscheduled definition"
 
 
 def test_a_benchmark_says_what_its_measurements_share() -> None:

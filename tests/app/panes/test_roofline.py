@@ -24,3 +24,15 @@ def test_a_bandwidth_that_took_no_time_is_none() -> None:
         Measurement(name="memory bandwidth", kind="bandwidth", seconds=0.0, traffic=1.0),
     ]
     assert roofline(measured, 600) is None
+
+
+def test_points_above_the_roof_are_marked() -> None:
+    measured = [
+        Measurement(name="default", kind="prefix", step=0, seconds=1e-3, flops=1e6, traffic=1e5, gflops=1.0),
+        Measurement(name="split", kind="prefix", step=1, seconds=1e-3, flops=1e6, traffic=1e5, gflops=60.0),
+        Measurement(name="peak", kind="peak", seconds=0.0, gflops=50.0),
+        Measurement(name="memory bandwidth", kind="bandwidth", seconds=1.0, traffic=1e11),
+    ]
+    drawn = roofline(measured, 600)
+    assert drawn is not None
+    assert (drawn.above, [(point.label, point.above) for point in drawn.points]) == (1, [("1 !", True), ("0", False)])

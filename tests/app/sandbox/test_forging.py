@@ -45,7 +45,7 @@ for module in (app.recorder.measuring.ladder, app.recorder.measuring.measure):
     module.time_calls = lambda *args, **options: fast
     module.time_call = lambda *args: 1e-12
     module.compare = lambda *args: app.recorder.measuring.measure.Check(True, 0.0)
-app.recorder.measuring.ladder.measure_peak = lambda *args: 1e9
+app.recorder.measuring.ladder.fastest_run = lambda *args: (10**18, 1e-9)
 
 forged = {"name": "forged", "kind": "prefix", "seconds": 1e-12, "gflops": 1e12, "checked": "ok", "step": 0,
           "source": "server", "cpu": "the fastest one"}

@@ -19,12 +19,12 @@ class Machine:
     """Clocks and counters of a thread, moved by a test."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
-        self.now, self.thread, self.process, self.waits, self.interruptions = 0.0, 0.0, 0.0, 0, 0
+        self.now, self.thread, self.process, self.waits, self.interruptions, self.switches = 0.0, 0.0, 0.0, 0, 0, 0
         patch.setattr(clock, "_read", self.read)
         patch.setattr(clock.time, "perf_counter", lambda: self.now)
 
     def read(self) -> clock._Reading:
-        return clock._Reading(self.now, self.thread, self.process, self.waits, self.interruptions)
+        return clock._Reading(self.now, self.thread, self.process, self.waits, self.interruptions, self.switches)
 
     def run(self, seconds: float, others: float = 0.0, waits: int = 0, stolen: float = 0.0) -> None:
         self.now += seconds + stolen
@@ -55,6 +55,18 @@ def test_threads_devices_and_sleep_are_measured_by_the_clock(machine: Machine) -
         elapsed = stopwatch()
         machine.run(1.0, stolen=2.0, **how)
         assert (elapsed(), elapsed().is_disturbed) == (3.0, False), how
+
+
+@pytest.mark.parametrize(("switches", "disturbed"), [(40, True), (4, False)])
+def test_several_threads_are_disturbed_by_what_often_takes_processors_from_them(
+    machine: Machine, switches: int, disturbed: bool
+) -> None:
+    elapsed = stopwatch()
+    machine.run(1.0, others=1.0)
+    machine.switches += switches
+    taken = elapsed().per(4)
+    assert (taken, taken.is_disturbed, pickle.loads(pickle.dumps(taken)).is_disturbed) == (0.25, disturbed, disturbed)
+    assert disturbed_words([taken]) == "disturbed: other programs took processors from its threads" * disturbed
 
 
 def test_an_undisturbed_thread_is_measured_by_the_clock(machine: Machine) -> None:
