@@ -9,8 +9,6 @@ __all__ = ["COMPLETED_BY", "DEFINITIONS", "MODULES"]
 
 MODULES = {
     "tvm.arith": "compiler.arith",
-    "tvm.autotvm": "compiler.autotvm",
-    "tvm.autotvm.env": "compiler.autotvm.env",
     "tvm.driver": "compiler.driver",
     "tvm.error": "compiler.ir.error",
     "tvm.instrument": "compiler.ir.instrument",
@@ -83,7 +81,6 @@ COMPLETED_BY = {
     "tvm.topi.image": ("compiler.relay.op",),
     "tvm.topi.nn": ("compiler.relay.op",),
     "tvm.topi.vision": ("compiler.relay.op",),
-    "autotvm templates": ("compiler.driver.relay.operator_templates",),
     "differentiation": ("compiler.relay.transform.derivatives.first_order_gradient",),
     "functions": (
         "compiler.runtime.modules.packed_func",

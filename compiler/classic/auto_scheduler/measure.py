@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from compiler.autotvm.measure import MeasureErrorNo
+from compiler.classic.autotvm.measure import MeasureErrorNo
 from compiler.classic.autotvm.measure_methods import LocalRunner as _Runner
 from compiler.classic.contrib.popen_pool import PopenWorker
 from compiler.classic.contrib.unavailable import UnavailableName

@@ -11,10 +11,10 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from compiler.autotvm.task.record import append_lines, whole_lines
 from compiler.classic.auto_scheduler.measure import MeasureInput, MeasureResult
 from compiler.classic.auto_scheduler.sketch import State
 from compiler.classic.auto_scheduler.transform_steps import StepState
+from compiler.classic.autotvm.task.record import append_lines, whole_lines
 from compiler.ir.error import ArgumentError
 from compiler.target.target import Target, TargetLike
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from statistics import fmean
 
-from compiler.autotvm.task.workload import deserialize_args, serialize_args
+from compiler.classic.autotvm.task.workload import deserialize_args, serialize_args
 from compiler.classic.autotvm.utils import get_func_name
 from compiler.topi.utils import get_const_int, get_const_tuple
 

@@ -7,8 +7,8 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from compiler.autotvm.task.workload import deserialize_args, serialize_args
 from compiler.classic.auto_scheduler.dag_text import operation_text
+from compiler.classic.autotvm.task.workload import deserialize_args, serialize_args
 from compiler.ir.error import ArgumentError, expected
 from compiler.ir.expr.primexpr import IntImm, IterVar, PrimExpr, convert
 from compiler.te.definition.flops import schedule_flops

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Callable, Sequence
 from os import PathLike
 
-from compiler.autotvm.measure import MeasureInput, MeasureResult
-from compiler.autotvm.task.record import append_lines, encode
+from compiler.classic.autotvm.measure import MeasureInput, MeasureResult
+from compiler.classic.autotvm.task.record import append_lines, encode
 from compiler.classic.autotvm.tuner import Tuner, flops
 from compiler.runtime.timing.clock import is_disturbed
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from compiler.autotvm.task import DispatchContext, Task, create, deserialize_args
-from compiler.autotvm.task.space import ConfigSpace, FallbackConfigEntity
-from compiler.autotvm.task.workload import Workload
-from compiler.driver.relay.operator_templates import workload_of
+from compiler.classic.autotvm.operator_templates import workload_of
+from compiler.classic.autotvm.task import DispatchContext, Task, create, deserialize_args
+from compiler.classic.autotvm.task.space import ConfigSpace, FallbackConfigEntity
+from compiler.classic.autotvm.task.workload import Workload
+from compiler.classic.relay.op_strategy.selection import program_strategy, select_implementation
 from compiler.driver.relay.params import bind_params
 from compiler.ir.module import IRModule
 from compiler.ir.passes.context import PassContext
 from compiler.relay.analysis.traversal import operands, post_order
 from compiler.relay.expr import Call, GraphExpr
 from compiler.relay.function import Function
-from compiler.relay.op_strategy import program_strategy, select_implementation
 from compiler.relay.operator import RelayOp, operator_of
 from compiler.relay.transform.infer_type import InferType
 from compiler.relay.transform.pipeline import optimize

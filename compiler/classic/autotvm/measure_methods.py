@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from compiler.autotvm.measure import Builder, BuildResult, MeasureErrorNo, MeasureInput, MeasureResult, Runner
-from compiler.autotvm.task import Task
-from compiler.autotvm.task.space import InstantiationError
+from compiler.classic.autotvm.measure import Builder, BuildResult, MeasureErrorNo, MeasureInput, MeasureResult, Runner
+from compiler.classic.autotvm.task import Task
+from compiler.classic.autotvm.task.space import InstantiationError
 from compiler.classic.contrib.unavailable import UnavailableName
 from compiler.driver.build import build
 from compiler.ir.error import TVMError, expected

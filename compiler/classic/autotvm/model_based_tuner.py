@@ -9,9 +9,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from compiler.autotvm.measure import MeasureInput, MeasureResult
-from compiler.autotvm.task import Task
 from compiler.classic.autotvm.boosted_trees import BoostedTrees
+from compiler.classic.autotvm.measure import MeasureInput, MeasureResult
+from compiler.classic.autotvm.task import Task
 from compiler.classic.autotvm.tuner import Tuner, flops
 from compiler.ir.error import expected
 

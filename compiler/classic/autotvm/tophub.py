@@ -10,8 +10,8 @@ import logging
 from collections.abc import Iterable
 from os import PathLike
 
-from compiler.autotvm.env import GLOBAL_SCOPE
-from compiler.autotvm.task.history import ApplyHistoryBest
+from compiler.classic.autotvm.env import GLOBAL_SCOPE
+from compiler.classic.autotvm.task.history import ApplyHistoryBest
 from compiler.classic.autotvm.utils import EmptyContext
 from compiler.target.target import Target
 

@@ -7,9 +7,9 @@ import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from compiler.autotvm.measure import MeasureInput, MeasureResult
-from compiler.autotvm.task import ConfigEntity, Task
+from compiler.classic.autotvm.measure import MeasureInput, MeasureResult
 from compiler.classic.autotvm.measure_methods import create_measure_batch
+from compiler.classic.autotvm.task import ConfigEntity, Task
 from compiler.ir.error import ArgumentError
 from compiler.ir.extension import public_module
 

@@ -4,15 +4,27 @@ from __future__ import annotations
 
 from compiler.classic.names.older import OLDER_MODULES
 
-__all__ = ["COMPLETED_BY", "DEFINITIONS", "MODULES", "STANDARD_MODULES"]
+__all__ = ["COMPLETED_BY", "DEFINITIONS", "FUNCTIONS", "MODULES"]
 
-STANDARD_MODULES = {
-    "core.rly": "compiler.relay.standard_modules:define_storage",
-    "gradient.rly": "compiler.relay.standard_modules:define_gradients",
-    "nat.rly": "compiler.classic.testing.relay.nat:define_nat",
-    "prelude.rly": "compiler.classic.relay.prelude:Prelude",
+FUNCTIONS = {
+    "implementations of operators": {
+        "configuration_of": "compiler.classic.autotvm.operator_templates:configuration_of",
+        "implementation_of": "compiler.classic.relay.op_strategy.selection:implementation_of",
+        "is_tuned": "compiler.classic.autotvm.operator_templates:is_tuned",
+    },
+    "relay operator attributes": {
+        "FTVMStrategy": "compiler.classic.relay.op_strategy.selection:own_strategy",
+    },
+    "standard modules": {
+        "core.rly": "compiler.relay.standard_modules:define_storage",
+        "gradient.rly": "compiler.relay.standard_modules:define_gradients",
+        "nat.rly": "compiler.classic.testing.relay.nat:define_nat",
+        "prelude.rly": "compiler.classic.relay.prelude:Prelude",
+    },
 }
-"""Functions that add the definitions of a file to a module, for ``IRModule.import_from_std``."""
+"""By extension point of the core, the functions that it calls by a name; of standard modules they add the definitions
+of a file to a module, for ``IRModule.import_from_std``.
+"""
 
 MODULES = {
     **OLDER_MODULES,
@@ -30,9 +42,11 @@ MODULES = {
     "tvm.auto_scheduler.loop_state": "compiler.classic.auto_scheduler.sketch",
     "tvm.auto_scheduler.measure_record": "compiler.classic.auto_scheduler.record",
     "tvm.auto_scheduler.workload_registry": "compiler.classic.auto_scheduler.workload",
+    "tvm.autotvm": "compiler.classic.autotvm",
     "tvm.autotvm.callback": "compiler.classic.autotvm.callback",
+    "tvm.autotvm.env": "compiler.classic.autotvm.env",
     "tvm.autotvm.measure.measure_methods": "compiler.classic.autotvm.measure_methods",
-    "tvm.autotvm.record": "compiler.autotvm.task.record",
+    "tvm.autotvm.record": "compiler.classic.autotvm.task.record",
     "tvm.autotvm.task.relay_integration": "compiler.classic.autotvm.extraction",
     "tvm.autotvm.tophub": "compiler.classic.autotvm.tophub",
     "tvm.autotvm.tuner": "compiler.classic.autotvm.tuner",
@@ -206,8 +220,8 @@ DEFINITIONS = {
     "compiler.arith": {
         "tvm.arith.int_set": ("estimate_region_lower_bound estimate_region_strict_bound estimate_region_upper_bound")
     },
-    "compiler.autotvm.env": {"tvm.autotvm": "GLOBAL_SCOPE"},
-    "compiler.autotvm.task.history": {"tvm.autotvm.record": "ApplyHistoryBest"},
+    "compiler.classic.autotvm.env": {"tvm.autotvm": "GLOBAL_SCOPE"},
+    "compiler.classic.autotvm.task.history": {"tvm.autotvm.record": "ApplyHistoryBest"},
     "compiler.classic.autotvm.extraction": {"tvm.autotvm.task": "extract_from_multiple_program extract_from_program"},
     "compiler.classic.autotvm.measure_methods": {
         "tvm.autotvm": "LocalBuilder LocalRunner RPCRunner measure_option",
@@ -309,6 +323,7 @@ DEFINITIONS = {
 """By the module that defines them, the names of other modules of TVM; ``Object=Node`` is called ``Node`` there."""
 
 COMPLETED_BY = {
+    "autotvm templates": ("compiler.classic.autotvm.operator_templates",),
     "tvm.te.schedule": ("compiler.classic.te.schedule_steps",),
     "functions": (
         "compiler.classic.contrib.cblas",

@@ -8,7 +8,7 @@ from functools import partial
 from compiler import public_names
 from compiler.classic.names.older import OLDER, OLDER_MODULES
 from compiler.classic.names.package_modules import MODULES_OF_PACKAGES
-from compiler.classic.names.public import COMPLETED_BY, DEFINITIONS, MODULES, STANDARD_MODULES
+from compiler.classic.names.public import COMPLETED_BY, DEFINITIONS, FUNCTIONS, MODULES
 from compiler.classic.names.unavailable import UNAVAILABLE, unavailable_module
 from compiler.ir.deprecation import deprecated
 from compiler.ir.extension import complete, extension_point, load, places
@@ -54,8 +54,9 @@ def extend() -> None:
         parent, _, name = older.rpartition(".")
         extension_point(parent).add(name, partial(_load_older, older), listed=False)
     complete(_OWN, COMPLETED_BY, unlisted=OLDER_MODULES)
-    for name, place in STANDARD_MODULES.items():
-        extension_point("standard modules").add(name, partial(load, place))
+    for point, functions in FUNCTIONS.items():
+        for name, place in functions.items():
+            extension_point(point).add(name, partial(load, place))
     for public in UNAVAILABLE:
         parent, _, name = public.rpartition(".")
         extension_point(parent).add(name, partial(unavailable_module, public), listed=False)

@@ -6,13 +6,14 @@ import typing
 from collections.abc import Callable
 from typing import Any
 
+from compiler.classic.relay.op_strategy.selection import OpImplementation, OpSpecialization, OpStrategy
 from compiler.classic.relay.program_op import ProgramOp
 from compiler.ir.attrs import Attrs
 from compiler.ir.error import ArgumentError
 from compiler.ir.extension import offer, public_module
 from compiler.ir.op import Op, add_op, register_op_attr, registered_ops
 from compiler.ir.types import Type
-from compiler.relay.op_strategy import OpImplementation, OpSpecialization, OpStrategy, ScheduleMaker
+from compiler.relay.implementations import ScheduleMaker
 from compiler.relay.operator import OpPattern
 from compiler.target.generic_func import GenericFunc
 from compiler.target.target import Target

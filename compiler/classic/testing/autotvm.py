@@ -6,9 +6,10 @@ import random
 import time
 from collections.abc import Sequence
 
-from compiler import autotvm, te
-from compiler.autotvm.measure import BuildResult, MeasureInput, MeasureResult, Runner
-from compiler.autotvm.task import Task
+from compiler import te
+from compiler.classic import autotvm
+from compiler.classic.autotvm.measure import BuildResult, MeasureInput, MeasureResult, Runner
+from compiler.classic.autotvm.task import Task
 from compiler.target.target import Target
 from compiler.te.definition.tensor import Tensor
 from compiler.te.scheduling.schedule import Schedule

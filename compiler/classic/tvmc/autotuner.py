@@ -7,12 +7,12 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from compiler.autotvm.task import Task
 from compiler.classic import auto_scheduler
 from compiler.classic.autotvm.callback import log_to_file, progress_bar
 from compiler.classic.autotvm.extraction import extract_from_program
 from compiler.classic.autotvm.measure_methods import LocalBuilder, LocalRunner, measure_option
 from compiler.classic.autotvm.model_based_tuner import XGBTuner
+from compiler.classic.autotvm.task import Task
 from compiler.classic.autotvm.tuner import GATuner, GridSearchTuner, RandomTuner, Tuner
 from compiler.classic.tvmc.errors import TVMCException
 from compiler.classic.tvmc.model import TVMCModel

@@ -7,8 +7,8 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from compiler.autotvm.task import ApplyHistoryBest
 from compiler.classic import auto_scheduler
+from compiler.classic.autotvm.task import ApplyHistoryBest
 from compiler.classic.tvmc.errors import TVMCException
 from compiler.target.target import Target, TargetLike
 

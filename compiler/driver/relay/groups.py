@@ -12,7 +12,7 @@ from compiler.ir.expr import RelayExpr
 from compiler.relay.analysis.traversal import operands, post_order
 from compiler.relay.expr import Call, Constant, GraphExpr, Tuple, TupleGetItem
 from compiler.relay.function import Function
-from compiler.relay.op_strategy import program_strategy
+from compiler.relay.implementations import implementation_of
 from compiler.relay.operator import RelayOp, operator_of
 from compiler.relay.ty import tensor_types
 
@@ -60,12 +60,12 @@ def can_lower(function: Function) -> bool:
 
 def _is_defined(call: Call) -> bool:
     op = call.op
-    return isinstance(op, RelayOp) and (op.compute is not None or program_strategy(op) is not None)
+    return isinstance(op, RelayOp) and (op.compute is not None or implementation_of(op) is not None)
 
 
-def has_program_strategy(function: Function) -> bool:
+def has_own_implementation(function: Function) -> bool:
     """Return whether a program says how an operator of a fused function is computed."""
-    return any(program_strategy(operator_of(call)) is not None for call in group_calls(function))
+    return any(implementation_of(operator_of(call)) is not None for call in group_calls(function))
 
 
 def _has_code(dtype: str) -> bool:

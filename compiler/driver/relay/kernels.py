@@ -14,15 +14,15 @@ from compiler.driver.build_device import is_device, kernel_module
 from compiler.driver.device_pipeline import SplitModule, split_for_device
 from compiler.driver.emulate import lower_for_emulation
 from compiler.driver.narrow_floats import legalize_narrow_floats
-from compiler.driver.relay.groups import KernelNames, StructuralKey, has_program_strategy, structural_key
+from compiler.driver.relay.groups import KernelNames, StructuralKey, has_own_implementation, structural_key
 from compiler.driver.relay.lower import LoweredKernel, lower_group
-from compiler.driver.relay.operator_templates import is_tuned
 from compiler.ir.error import BuildError
 from compiler.ir.function import BaseFunc, GlobalVar
 from compiler.ir.instrument import active_instruments, first_answer, uninstrumented
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
 from compiler.relay.function import Function
+from compiler.relay.implementations import is_tuned
 from compiler.runtime.cuda.execution import launch_on_cuda
 from compiler.runtime.modules.function import Function as NativeFunction
 from compiler.runtime.modules.library import library_content
@@ -182,7 +182,7 @@ class KernelCompiler:
 
     def _compiled(self, function: Function, name: str, key: StructuralKey) -> CompiledKernel:
         # Instruments hear of every kernel, made from its own lines; what programs and records say may change.
-        is_own = bool(active_instruments()) or is_tuned() or has_program_strategy(function)
+        is_own = bool(active_instruments()) or is_tuned() or has_own_implementation(function)
         if is_own or self._options is None:
             return self._compile(function, name)
         cache_key = (self._options, key)

@@ -17,7 +17,7 @@ from compiler.ir.instrument import Instrument, first_answer
 from compiler.ir.origin import lowering_to
 from compiler.relay.expr import Call, Constant, Tuple, TupleGetItem, Var
 from compiler.relay.function import Function
-from compiler.relay.op_strategy import ScheduleMaker, program_strategy, select_implementation
+from compiler.relay.implementations import ScheduleMaker, implementation_of
 from compiler.relay.operator import RelayOp, operator_of
 from compiler.relay.ty import TensorType, tensor_types
 from compiler.runtime.arrays.ndarray import NDArray
@@ -156,9 +156,8 @@ class _Group:
         return made
 
     def _made(self, op: RelayOp, call: Call, inputs: list[Tensor]) -> list[Tensor]:
-        if program_strategy(op) is not None:
-            chosen, made = select_implementation(op, call.attrs, inputs, call.checked_type, self._target)
-            self.schedules[call] = chosen.schedule
+        if (implementation := implementation_of(op)) is not None:
+            self.schedules[call], made = implementation(call.attrs, inputs, call.checked_type, self._target)
             return made
         if op.compute is None:
             raise ArgumentError(f"relay.build: {op.name} has no tensor expression definition")

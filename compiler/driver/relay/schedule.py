@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from compiler.driver.relay.operator_templates import configuration_of
 from compiler.relay.expr import Call
-from compiler.relay.op_strategy import ScheduleMaker
+from compiler.relay.implementations import ScheduleMaker, configuration_of
 from compiler.relay.operator import OpPattern, operator_of
 from compiler.target.target import Target
 from compiler.te.definition.tensor import Tensor

@@ -9,19 +9,35 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any, Protocol
 
-from compiler.autotvm.task.space import ConfigSpace
 from compiler.ir.error import ArgumentError, show
 
-__all__ = ["choose", "chosen_by"]
+__all__ = ["Configuration", "choose", "chosen_by"]
 
-Configuration = Callable[[], ConfigSpace | None]
 
-_CONFIGURATION: ContextVar[Configuration | None] = ContextVar("configuration of a schedule", default=None)
+class Configuration(Protocol):
+    """Numbers that somebody chose for a schedule, by their names, or a space that is being defined."""
+
+    is_fallback: bool
+    """Whether nobody chose them, so that the usual ones are taken."""
+    is_defined: bool
+    """Whether all have values; otherwise the schedule says what may be chosen."""
+
+    def define_knob(self, name: str, candidate: list[int]) -> None:
+        """Say which values a number may have, the usual one first."""
+
+    def __getitem__(self, name: str) -> Any:
+        """Return what holds a number as its ``val``."""
+
+
+_CONFIGURATION: ContextVar[Callable[[], Configuration | None] | None] = ContextVar(
+    "configuration of a schedule", default=None
+)
 
 
 @contextmanager
-def chosen_by(configuration: Configuration) -> Iterator[None]:
+def chosen_by(configuration: Callable[[], Configuration | None]) -> Iterator[None]:
     """Let a configuration choose the numbers of the schedules that are made meanwhile.
 
     ``configuration`` is called for schedules that have numbers to choose only.  It returns the configuration, or the

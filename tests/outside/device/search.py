@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 import compiler as tvm
-from compiler import autotvm, relay, te
+from compiler import relay, te
+from compiler.classic import autotvm
 from compiler.runtime.graph.graph_module import GraphModule
 from tests.outside.device import gpu
 from tests.outside.device.cases import Case, Record

@@ -8,6 +8,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from compiler import te
+from compiler.classic.relay.op_strategy.selection import (
+    OpImplementation,
+    get_valid_implementations,
+    select_implementation,
+)
 from compiler.driver.build import build
 from compiler.driver.relay.groups import StructuralKey, kernel_name, structural_key
 from compiler.driver.relay.kernels import clear_cache
@@ -20,7 +25,6 @@ from compiler.ir.module import IRModule
 from compiler.ir.types import Type
 from compiler.relay.expr import Call
 from compiler.relay.function import Function
-from compiler.relay.op_strategy import OpImplementation, get_valid_implementations, select_implementation
 from compiler.relay.operator import operator_of
 from compiler.relay.ty import AnyDim
 from compiler.runtime.modules.module import Module

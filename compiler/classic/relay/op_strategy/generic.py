@@ -15,11 +15,11 @@ from compiler.classic.relay.op_strategy.channels import (
     get_conv2d_out_channels,
     is_depthwise_conv2d,
 )
+from compiler.classic.relay.op_strategy.selection import own_strategy, strategy_name
 from compiler.classic.relay.op_strategy.wrappers import Compute, Definition, wrapper_of_name
 from compiler.ir.attrs import Attrs
 from compiler.ir.error import unknown_name
 from compiler.ir.types import Type
-from compiler.relay.op_strategy import own_strategy, strategy_name
 from compiler.relay.operator import relay_ops
 from compiler.relay.ty import TensorType
 from compiler.target.generic_func import GenericFunc

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 import compiler as tvm
-from compiler import autotvm
-from compiler.autotvm import env
-from compiler.classic.autotvm import tophub, utils
+from compiler.classic import autotvm
+from compiler.classic.autotvm import env, tophub, utils
 
 
 @pytest.mark.parametrize(

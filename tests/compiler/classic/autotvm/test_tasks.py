@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import compiler as tvm
-from compiler import autotvm, relay, te, topi
-from compiler.autotvm.task.space import FallbackConfigEntity, InstantiationError, SplitEntity
+from compiler import relay, te, topi
+from compiler.classic import autotvm
+from compiler.classic.autotvm.task.space import FallbackConfigEntity, InstantiationError, SplitEntity
 from compiler.classic.testing.relay import run_infer_type
 
 

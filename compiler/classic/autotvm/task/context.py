@@ -6,9 +6,9 @@ import warnings
 from collections.abc import Sequence
 from typing import ClassVar, Self
 
-from compiler.autotvm.env import GLOBAL_SCOPE
-from compiler.autotvm.task.space import ConfigSpace, FallbackConfigEntity
-from compiler.autotvm.task.workload import Workload
+from compiler.classic.autotvm.env import GLOBAL_SCOPE
+from compiler.classic.autotvm.task.space import ConfigSpace, FallbackConfigEntity
+from compiler.classic.autotvm.task.workload import Workload
 from compiler.target.target import Target
 
 __all__ = [

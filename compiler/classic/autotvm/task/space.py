@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from compiler.autotvm.task import knobs
-from compiler.autotvm.task.entities import (
+from compiler.classic.autotvm.task import knobs
+from compiler.classic.autotvm.task.entities import (
     AnnotateEntity,
     Entity,
     OtherOptionEntity,
@@ -14,8 +14,8 @@ from compiler.autotvm.task.entities import (
     SplitEntity,
     entity_of_json,
 )
-from compiler.autotvm.task.index_space import IndexSpace
-from compiler.autotvm.task.knobs import Axis, Knob, VirtualAxis, get_factors, get_pow2s
+from compiler.classic.autotvm.task.index_space import IndexSpace
+from compiler.classic.autotvm.task.knobs import Axis, Knob, VirtualAxis, get_factors, get_pow2s
 from compiler.ir.error import TVMError
 from compiler.ir.expr.primexpr import IterVar
 

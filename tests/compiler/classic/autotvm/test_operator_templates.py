@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import compiler as tvm
-from compiler import autotvm, relay
-from compiler.autotvm.measure import MeasureInput, MeasureResult
-from compiler.driver.relay.operator_templates import template_name
+from compiler import relay
+from compiler.classic import autotvm
+from compiler.classic.autotvm.measure import MeasureInput, MeasureResult
+from compiler.classic.autotvm.operator_templates import template_name
 from compiler.ir.error import ArgumentError
 
 TARGET = "llvm -mcpu=haswell"

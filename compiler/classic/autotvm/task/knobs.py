@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from compiler.autotvm.task.entities import AnnotateEntity, Entity, OtherOptionEntity, ReorderEntity, SplitEntity
+from compiler.classic.autotvm.task.entities import AnnotateEntity, Entity, OtherOptionEntity, ReorderEntity, SplitEntity
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import IntImm, IterVar
 

@@ -8,31 +8,31 @@ name.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 from compiler.arith import Analyzer
-from compiler.autotvm.task import DispatchContext, FallbackContext, get_workload
+from compiler.classic.autotvm.task import DispatchContext, FallbackContext, get_workload
 from compiler.ir.attrs import Attrs
 from compiler.ir.error import BuildError
 from compiler.ir.expr.primexpr import IntImm
-from compiler.ir.extension import extension_point
 from compiler.ir.op import Op
 from compiler.ir.types import Type
+from compiler.relay.implementations import Implementation, ScheduleMaker
 from compiler.relay.operator import RelayOp
 from compiler.target.generic_func import GenericFunc, get_native_generic_func
 from compiler.target.target import Target
 from compiler.te.definition.tensor import Tensor
 from compiler.te.lowering.specialized_condition import SpecializedCondition
+from compiler.te.scheduling.schedule import Schedule
 from compiler.topi.schedules import schedule_rule_for
-
-if TYPE_CHECKING:
-    from compiler.te.scheduling.schedule import Schedule
 
 __all__ = [
     "OpImplementation",
     "OpSpecialization",
     "OpStrategy",
     "get_valid_implementations",
+    "implementation_of",
     "program_strategy",
     "select_implementation",
 ]
@@ -41,7 +41,6 @@ _ATTRIBUTE = "FTVMStrategy"
 _LEVEL = 10
 
 Compute = Callable[[Attrs, "list[Tensor]", Type], Any]
-ScheduleMaker = Callable[[Attrs, "list[Tensor]", Target], "Schedule"]
 Strategy = Callable[[Attrs, "list[Tensor]", Type, Target], "OpStrategy"]
 
 
@@ -125,9 +124,6 @@ def strategy_name(op_name: str) -> str:
     return op_name.rpartition(".")[2].removeprefix("contrib_") + "_strategy"
 
 
-extension_point("relay operator attributes").add(_ATTRIBUTE, lambda: own_strategy)
-
-
 class _RowStrategy:
     """The strategy of an operator's row: its definition, and its schedule or the usual one for its pattern."""
 
@@ -151,6 +147,18 @@ def program_strategy(op: Op) -> Strategy | None:
     if isinstance(strategy, GenericFunc) and strategy.is_default and isinstance(strategy.default, _RowStrategy):
         return None
     return strategy
+
+
+def implementation_of(op: RelayOp) -> Implementation | None:
+    """Return how the strategy of a program computes an operator; None if there is none."""
+    return None if program_strategy(op) is None else partial(_implement, op)
+
+
+def _implement(
+    op: RelayOp, attrs: Attrs, inputs: Sequence[Tensor], out_type: Type, target: Target
+) -> tuple[ScheduleMaker, list[Tensor]]:
+    implementation, made = select_implementation(op, attrs, inputs, out_type, target)
+    return implementation.schedule, made
 
 
 def get_valid_implementations(

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import compiler as tvm
-from compiler import autotvm, te
-from compiler.autotvm import MeasureErrorNo
+from compiler import te
+from compiler.classic import autotvm
+from compiler.classic.autotvm import MeasureErrorNo
 from compiler.classic.autotvm.boosted_trees import BoostedTrees
 
 _N = 96

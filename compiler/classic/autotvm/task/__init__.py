@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from compiler.autotvm.task import dispatcher, record, space, topi_integration
-from compiler.autotvm.task.dispatcher import (
+from compiler.classic.autotvm.task import dispatcher, record, space, topi_integration
+from compiler.classic.autotvm.task.dispatcher import (
     ApplyConfig,
     ApplyFixedConfig,
     ApplyGraphBest,
@@ -12,10 +12,10 @@ from compiler.autotvm.task.dispatcher import (
     FallbackContext,
     clear_fallback_cache,
 )
-from compiler.autotvm.task.space import ConfigEntity, ConfigSpace
-from compiler.autotvm.task.task import Task, create, get_config, template
-from compiler.autotvm.task.topi_integration import get_workload, register_topi_compute, register_topi_schedule
-from compiler.autotvm.task.workload import args_to_workload, deserialize_args, serialize_args
+from compiler.classic.autotvm.task.space import ConfigEntity, ConfigSpace
+from compiler.classic.autotvm.task.task import Task, create, get_config, template
+from compiler.classic.autotvm.task.topi_integration import get_workload, register_topi_compute, register_topi_schedule
+from compiler.classic.autotvm.task.workload import args_to_workload, deserialize_args, serialize_args
 from compiler.ir.extension import public_module
 
 __all__ = [

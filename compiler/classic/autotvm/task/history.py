@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
 
-from compiler.autotvm.measure import MeasureInput, MeasureResult
-from compiler.autotvm.task.context import DispatchContext
-from compiler.autotvm.task.record import load_from_file
-from compiler.autotvm.task.space import ConfigSpace
-from compiler.autotvm.task.workload import Workload
+from compiler.classic.autotvm.measure import MeasureInput, MeasureResult
+from compiler.classic.autotvm.task.context import DispatchContext
+from compiler.classic.autotvm.task.record import load_from_file
+from compiler.classic.autotvm.task.space import ConfigSpace
+from compiler.classic.autotvm.task.workload import Workload
 from compiler.ir.error import ArgumentError
 from compiler.target.target import Target
 

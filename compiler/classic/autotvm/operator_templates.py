@@ -9,10 +9,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from compiler.autotvm.task import DispatchContext, FallbackContext
-from compiler.autotvm.task.space import ConfigSpace
-from compiler.autotvm.task.task import get_config, template
-from compiler.autotvm.task.workload import Workload, args_to_workload
+from compiler.classic.autotvm.task import DispatchContext, FallbackContext
+from compiler.classic.autotvm.task.space import ConfigSpace
+from compiler.classic.autotvm.task.task import get_config, template
+from compiler.classic.autotvm.task.workload import Workload, args_to_workload
 from compiler.ir.module import IRModule
 from compiler.ir.op import registered_ops
 from compiler.relay.expr import Call, Var

@@ -11,8 +11,8 @@ from compiler.runtime.machine import available_cores
 from compiler.target.target import Target
 
 if TYPE_CHECKING:
-    from compiler.autotvm.task.space import ConfigEntity
-    from compiler.autotvm.task.task import Task
+    from compiler.classic.autotvm.task.space import ConfigEntity
+    from compiler.classic.autotvm.task.task import Task
     from compiler.runtime.modules.module import Module
     from compiler.te.definition.tensor import Tensor
 

@@ -1,13 +1,13 @@
 """Dispatch contexts: choose the configuration of a template."""
 
-from compiler.autotvm.task.context import (
+from compiler.classic.autotvm.task.context import (
     ApplyConfig,
     ApplyFixedConfig,
     DispatchContext,
     FallbackContext,
     clear_fallback_cache,
 )
-from compiler.autotvm.task.history import ApplyGraphBest, ApplyHistoryBest
+from compiler.classic.autotvm.task.history import ApplyGraphBest, ApplyHistoryBest
 
 __all__ = [
     "ApplyConfig",

@@ -6,9 +6,9 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from compiler.autotvm.task.context import ApplyConfig, DispatchContext
-from compiler.autotvm.task.space import ConfigSpace, InstantiationError
-from compiler.autotvm.task.workload import Workload, args_to_workload, deserialize_args, serialize_args
+from compiler.classic.autotvm.task.context import ApplyConfig, DispatchContext
+from compiler.classic.autotvm.task.space import ConfigSpace, InstantiationError
+from compiler.classic.autotvm.task.workload import Workload, args_to_workload, deserialize_args, serialize_args
 from compiler.ir.error import ArgumentError, TVMError, unknown_name
 from compiler.ir.extension import extension_point
 from compiler.target.target import Target, TargetLike

@@ -12,10 +12,10 @@ from os import SEEK_END, PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
-from compiler.autotvm.measure import MeasureInput, MeasureResult
-from compiler.autotvm.task.space import ConfigEntity
-from compiler.autotvm.task.task import Task
-from compiler.autotvm.task.workload import Workload
+from compiler.classic.autotvm.measure import MeasureInput, MeasureResult
+from compiler.classic.autotvm.task.space import ConfigEntity
+from compiler.classic.autotvm.task.task import Task
+from compiler.classic.autotvm.task.workload import Workload
 from compiler.ir.error import ArgumentError
 from compiler.ir.extension import public_module
 from compiler.target.target import Target

@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Sequence
 
-from compiler.autotvm.task.context import DispatchContext
-from compiler.autotvm.task.task import TASK_TABLE, TaskTemplate
-from compiler.autotvm.task.workload import Workload, args_to_workload
+from compiler.classic.autotvm.task.context import DispatchContext
+from compiler.classic.autotvm.task.task import TASK_TABLE, TaskTemplate
+from compiler.classic.autotvm.task.workload import Workload, args_to_workload
 from compiler.ir.error import ArgumentError
 from compiler.ir.node import rebuild
 from compiler.target.target import Target

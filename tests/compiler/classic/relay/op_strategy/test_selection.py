@@ -12,12 +12,12 @@ import compiler as tvm
 from compiler import relay, te, topi
 from compiler.classic.relay import op_strategy as strategy
 from compiler.classic.relay.backend import te_compiler
+from compiler.classic.relay.op_strategy.selection import program_strategy
 from compiler.classic.testing.relay.temp_op_attr import TempOpAttr
 from compiler.ir.attrs import Attrs
 from compiler.ir.error import ArgumentError, BuildError
 from compiler.ir.types import Type
 from compiler.relay.inference import infer_expr
-from compiler.relay.op_strategy import program_strategy
 from compiler.target.target import Target
 from compiler.te.definition.tensor import Tensor
 
