@@ -16,7 +16,6 @@ MODULES = {
     "tvm.nd": "compiler.runtime.arrays.ndarray",
     "tvm.parser": "compiler.relay.parser",
     "tvm.relay": "compiler.relay",
-    "tvm.relay.dataflow_pattern": "compiler.relay.dataflow_pattern",
     "tvm.relay.frontend": "compiler.relay.frontend",
     "tvm.relay.function": "compiler.relay.function",
     "tvm.relay.transform": "compiler.relay.transform",

@@ -6,9 +6,9 @@ import pytest
 
 import compiler as tvm
 from compiler import relay
+from compiler.classic.relay.dataflow_pattern import TupleGetItemPattern, TypePattern, VarPattern, wildcard
 from compiler.classic.relay.with_fields import FunctionWithFields
 from compiler.ir.diagnostics import override_renderer
-from compiler.relay.dataflow_pattern import TupleGetItemPattern, TypePattern, VarPattern, wildcard
 from compiler.relay.expr import Let
 from compiler.relay.inference.errors import TypeInferenceError
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from compiler.classic.relay.dataflow_pattern import DFPattern
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
 from compiler.relay.analysis import post_order
-from compiler.relay.dataflow_pattern import DFPattern
 from compiler.relay.expr import GraphExpr
 from compiler.relay.function import Function
 from compiler.relay.transform.function_pass import FunctionPass

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from compiler.relay.dataflow_pattern.builders import (
+from compiler.classic.relay.dataflow_pattern.builders import (
     dominates,
     has_attr,
     has_dtype,
@@ -21,7 +21,7 @@ from compiler.relay.dataflow_pattern.builders import (
     is_var,
     wildcard,
 )
-from compiler.relay.dataflow_pattern.pattern import (
+from compiler.classic.relay.dataflow_pattern.pattern import (
     AltPattern,
     AttrPattern,
     CallPattern,
@@ -35,8 +35,8 @@ from compiler.relay.dataflow_pattern.pattern import (
     VarPattern,
     WildcardPattern,
 )
-from compiler.relay.dataflow_pattern.rewriting import DFPatternCallback, rewrite
-from compiler.relay.dataflow_pattern.structures import (
+from compiler.classic.relay.dataflow_pattern.rewriting import DFPatternCallback, rewrite
+from compiler.classic.relay.dataflow_pattern.structures import (
     FunctionPattern,
     IfPattern,
     LetPattern,

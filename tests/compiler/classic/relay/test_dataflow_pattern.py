@@ -8,11 +8,7 @@ import numpy as np
 import pytest
 
 from compiler import relay
-from compiler.ir import structural_equal
-from compiler.ir.error import ArgumentError, TVMError
-from compiler.ir.op import Op
-from compiler.relay.analysis import post_order
-from compiler.relay.dataflow_pattern import (
+from compiler.classic.relay.dataflow_pattern import (
     CallPattern,
     DFPatternCallback,
     FunctionPattern,
@@ -31,6 +27,10 @@ from compiler.relay.dataflow_pattern import (
     rewrite,
     wildcard,
 )
+from compiler.ir import structural_equal
+from compiler.ir.error import ArgumentError, TVMError
+from compiler.ir.op import Op
+from compiler.relay.analysis import post_order
 from compiler.relay.interpreter import Interpreter
 from compiler.relay.operator import op_name
 

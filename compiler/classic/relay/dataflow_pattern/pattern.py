@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
+from compiler.classic.relay.dataflow_pattern.groups import Partition, groups
+from compiler.classic.relay.dataflow_pattern.matcher import Graph, Matcher
 from compiler.ir.attrs.dict_attrs import DictAttrs
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.op import Op
 from compiler.ir.structural import structural_equal
 from compiler.ir.types import Type
-from compiler.relay.dataflow_pattern.groups import Partition, groups
-from compiler.relay.dataflow_pattern.matcher import Graph, Matcher
 from compiler.relay.expr import Call, Constant, GraphExpr, Var
 from compiler.relay.inference import infer_expr
 from compiler.relay.ty import Dim, TensorType, same_dim

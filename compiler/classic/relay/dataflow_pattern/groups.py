@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from compiler.classic.relay.dataflow_pattern.matcher import Graph, Matcher, Pattern
 from compiler.ir.attrs.dict_attrs import DictAttrs
 from compiler.ir.expr import RelayExpr
 from compiler.ir.op import Op
 from compiler.ir.origin import derived_from
 from compiler.relay.analysis.traversal import operands, post_order
 from compiler.relay.analysis.variables import free_vars
-from compiler.relay.dataflow_pattern.matcher import Graph, Matcher, Pattern
 from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, TupleGetItem, Var
 from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.function import Function

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from compiler.classic.relay.dataflow_pattern.groups import Group, groups
+from compiler.classic.relay.dataflow_pattern.pattern import DFPattern
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.origin import derived_from
 from compiler.ir.structural import structural_equal
-from compiler.relay.dataflow_pattern.groups import Group, groups
-from compiler.relay.dataflow_pattern.pattern import DFPattern
 from compiler.relay.expr import GraphExpr
 from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.inference import infer_expr

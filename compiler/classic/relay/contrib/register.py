@@ -10,7 +10,7 @@ __all__ = ["get_pattern_table", "register_pattern_table"]
 
 Table = Callable[[], Any]
 _TABLES: dict[str, Table] = {}
-_PROVIDED = {"dnnl": "compiler.relay.op.contrib.dnnl"}
+_PROVIDED = {"dnnl": "compiler.classic.relay.contrib.dnnl"}
 """Modules that set a compiler's table when they are imported, which needs the operators to be there already."""
 
 

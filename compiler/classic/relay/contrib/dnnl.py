@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from compiler.classic.relay.contrib.register import register_pattern_table
+from compiler.classic.relay.dataflow_pattern import DFPattern, is_constant, is_op, wildcard
 from compiler.ir.expr import RelayExpr
 from compiler.ir.expr.primexpr import IntImm
 from compiler.ir.op import register_op_attr
-from compiler.relay.dataflow_pattern import DFPattern, is_constant, is_op, wildcard
 from compiler.relay.expr import Call
-from compiler.relay.op.contrib.register import register_pattern_table
 from compiler.relay.operator import op_name
 from compiler.relay.ty import TensorType
 

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from compiler.classic.relay.contrib.register import get_pattern_table, register_pattern_table
 from compiler.ir.extension import public_module
-from compiler.relay.op.contrib.register import get_pattern_table, register_pattern_table
 
 __all__ = ["get_pattern_table", "register_pattern_table"]
 

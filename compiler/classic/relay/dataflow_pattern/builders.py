@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from compiler.ir.op import Op
-from compiler.ir.types import Type
-from compiler.relay.dataflow_pattern.pattern import (
+from compiler.classic.relay.dataflow_pattern.pattern import (
     AttrPattern,
     ConstantPattern,
     DataTypePattern,
@@ -20,7 +18,9 @@ from compiler.relay.dataflow_pattern.pattern import (
     checked,
     checked_all,
 )
-from compiler.relay.dataflow_pattern.structures import IfPattern, LetPattern, TupleGetItemPattern, TuplePattern
+from compiler.classic.relay.dataflow_pattern.structures import IfPattern, LetPattern, TupleGetItemPattern, TuplePattern
+from compiler.ir.op import Op
+from compiler.ir.types import Type
 from compiler.relay.expr import GraphExpr
 from compiler.relay.ty import Dim, TensorType
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from compiler.classic.relay.dataflow_pattern.matcher import Matcher
+from compiler.classic.relay.dataflow_pattern.pattern import DFPattern
 from compiler.relay.analysis.traversal import operands
-from compiler.relay.dataflow_pattern.matcher import Matcher
-from compiler.relay.dataflow_pattern.pattern import DFPattern
 from compiler.relay.expr import GraphExpr, If, Let, Tuple, TupleGetItem
 from compiler.relay.function import Function
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from compiler import relay
+from compiler.classic.relay.contrib import get_pattern_table
 from compiler.ir.module import IRModule
 from compiler.ir.transform import Sequential
 from compiler.relay import transform
-from compiler.relay.op.contrib import get_pattern_table
 
 op: Any = relay.op
 passes: Any = transform
