@@ -26,6 +26,8 @@ WALL_MARGIN_SECONDS = 4.0
 """Time in addition to a script's budget, for uninterruptible calls and the last snapshot."""
 PATIENCE = 2.5
 """Factor by which a short budget is extended if the job gets too little CPU time."""
+STARVING = 4.0
+"""Factor by which any budget is extended while the job waits for a processor, which is no time of its own."""
 SHORT: tuple[Mode, ...] = ("compile", "propose", "trace", "define", "cuda", "sass")
 """Modes for which a visitor waits: they have the budget of a compilation, which a busy machine may exceed."""
 FREE_THREADS = 32
@@ -257,7 +259,7 @@ class Launcher:
         copies = min(COPIES * stored_bytes, MAX_COPIES_BYTES)
         limits = Limits(
             own_cpus=threads if mode in MEASURING else 0,
-            wall_seconds=patience + WALL_MARGIN_SECONDS,
+            wall_seconds=STARVING * patience + WALL_MARGIN_SECONDS,
             cpu_seconds=(budget + WALL_MARGIN_SECONDS) * max(2, threads),
             threads=FREE_THREADS + 2 * threads,
             memory_bytes=base.memory_bytes + 2 * min(threads, available_cores()) * THREAD_BYTES + copies,
@@ -272,7 +274,8 @@ class Launcher:
         try:
             return self._runner.start(encoded, {**workspace.files, **stored}, self._cores.assign(limits))
         except SandboxError as error:
-            raise Unavailable("scripts cannot be run now: the sandbox does not start", retry_after=10) from error
+            words = "the server is too busy to start a process for the script, or its sandbox does not start"
+            raise Unavailable(words, retry_after=5) from error
 
 
 def _in_parts(size: int) -> int:

@@ -95,6 +95,7 @@ class Page(Selection):
         """The data of an answer for the page's scripts."""
         return {
             "status": self.answer.status,
+            "mode": self.answer.mode,
             "target": self.target,
             "machine": self.machine,
             "origins": origin_rows(self.answer),

@@ -23,7 +23,7 @@ from app.recorder.recorder import Recorder
 from app.recorder.scripts.allowance import Allowance
 from app.recorder.scripts.built_files import send_file
 from app.recorder.scripts.frames import current_line, main_thread_line
-from app.recorder.scripts.policy import MOMENT_SECONDS, CallPolicy
+from app.recorder.scripts.policy import MOMENT_PATIENCE_SECONDS, MOMENT_SECONDS, CallPolicy
 from app.recorder.scripts.script import Script
 from app.recorder.scripts.shell import system
 from app.recorder.scripts.watchdog import Watchdog
@@ -76,7 +76,8 @@ class Session:
         )
         note = self._script.transcript.note
         self._completion = Completion(request.mode, request.options, self._recorder, request.compiles_cuda, note)
-        kernels = Watchdog(MOMENT_SECONDS, self._give_up_kernel) if guarded and request.mode in MOMENTARY else None
+        moment = Watchdog(MOMENT_SECONDS, self._give_up_kernel, MOMENT_PATIENCE_SECONDS)
+        kernels = moment if guarded and request.mode in MOMENTARY else None
         self._policy = CallPolicy(request, self._recorder, self._script.transcript, self._before_native, kernels)
         seconds, patience = (time + GRACE_SECONDS for time in allowed)
         self._guard = Watchdog(seconds, self._give_up, patience) if guarded else None

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from app.sandbox import attached, files, landlock, namespaces, priority, readable, rlimits, seccomp, syscalls, wire
-from app.sandbox.handler import EXIT_DAMAGED, EXIT_SETUP_FAILED, Handler, serve
+from app.sandbox.handler import EXIT_DAMAGED, EXIT_SETUP_FAILED, STATISTICS, Handler, serve
 from app.sandbox.tier import FileAccess, Mechanism, Tier
 
 _exit = os._exit
 OUTPUT, STATUS, JOB = 3, 4, 5
-"""File descriptors of the child, after the standard streams."""
-_FIRST_STORED = 6
+"""File descriptors of the child, after the standard streams; :data:`~app.sandbox.handler.STATISTICS` follows."""
+_FIRST_STORED = STATISTICS + 1
 """Descriptor of the first stored file; the others are consecutive."""
 
 
@@ -96,11 +96,20 @@ def _arrange(descriptors: Descriptors, processes: int) -> None:
     above = 64
     null = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
     standard = (null, descriptors.console, descriptors.console)
-    sources = (*standard, descriptors.output, descriptors.status, descriptors.job, *descriptors.stored)
+    own = (descriptors.output, descriptors.status, descriptors.job, _statistics(processes, null))
+    sources = (*standard, *own, *descriptors.stored)
     moved = [fcntl.fcntl(source, fcntl.F_DUPFD_CLOEXEC, above) for source in sources]
     for target, source in enumerate(moved):
         os.dup2(source, target)
     syscalls.close_all_but(len(moved))
+
+
+def _statistics(processes: int, otherwise: int) -> int:
+    """Open what the kernel says of this thread's waits for a processor; a kernel without it has an empty file."""
+    try:
+        return os.open("self/schedstat", os.O_RDONLY | os.O_CLOEXEC, dir_fd=processes)
+    except OSError:
+        return otherwise
 
 
 def _set_up(surroundings: Surroundings) -> bytes:

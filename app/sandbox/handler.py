@@ -32,6 +32,9 @@ class Execute(BaseException):
 INTERRUPT = signal.SIGUSR1 if sys.platform != "win32" else signal.SIGTERM
 """Signal that asks a process to finish early with partial results."""
 
+STATISTICS = 6
+"""Descriptor of what the kernel says of a sandboxed child's main thread: how long it ran, and waited to run."""
+
 _exit = os._exit
 EXIT_RAISED = 70
 EXIT_SETUP_FAILED = 71

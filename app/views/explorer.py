@@ -275,6 +275,10 @@ class RunMessage(msgspec.Struct, frozen=True, kw_only=True):
     html: str
     line: int | None = None
     """The line of the script that is running native code."""
+    place: int = 0
+    """The place in the queue; 0 while running."""
+    retry: int | None = None
+    """The seconds after which a busy server may be asked again."""
 
 
 @bp.post("/run")
@@ -286,7 +290,7 @@ def run() -> Response:
         workspace = _read_workspace()
         claim = current_services().memory.bodies.claim(content_bytes(workspace), tab.address)
     except RequestError as error:
-        messages.end(_line(RunMessage(kind="refused", html=_refused_html(error))))
+        messages.end(_line(RunMessage(kind="refused", html=_refused_html(error), retry=error.retry_after)))
     else:
         follow = _follow(workspace, tab, _view(), request.form.get("seq", 0, type=int))
         produce = copy_current_request_context(lambda: _produce(messages, follow, claim))
@@ -321,7 +325,7 @@ def _follow(workspace: Workspace, tab: Client, view: View, seq: int) -> Iterator
                 message, sent = _run_message(update, view, workspace.options), update
             yield message
     except RequestError as error:
-        yield RunMessage(kind="refused", html=_refused_html(error))
+        yield RunMessage(kind="refused", html=_refused_html(error), retry=error.retry_after)
 
 
 def _run_message(update: RunUpdate, view: View, options: Options) -> RunMessage:
@@ -329,7 +333,7 @@ def _run_message(update: RunUpdate, view: View, options: Options) -> RunMessage:
     if update.answer is not None:
         return RunMessage(kind="answer", html=_answer_html(update.answer, view, options))
     if update.snapshot is None:
-        return RunMessage(kind="update", html=render_template("panes/_run_update.html", place=update.place))
+        return RunMessage(kind="update", html=render_template("panes/_run_update.html"), place=update.place)
     task = RenderUpdate(update.snapshot, view, options)
     drawn = current_services().renderer.perform(task, Update, client=current_client().address)
     return RunMessage(kind="update", html=drawn.html, line=drawn.line)

@@ -2,7 +2,7 @@
 import { $, $$, announce, toast, readJson } from "./dom.js";
 import { editor } from "./editor.js";
 import { PANES } from "./panes.js";
-import { ask, unreached } from "./server.js";
+import { ask, busyWords, retryAfter, unreached } from "./server.js";
 import { on, state, tell } from "./state.js";
 
 const PAUSE = { usual: 250, short: 150 }; // milliseconds without a key after which the text is compiled
@@ -48,9 +48,8 @@ export function compile() {
     done();
     if (response.status === 204) return; // another request took its place
     if (response.ok) swap(html, arrived);
-    else if (response.headers.has("Strata-Fragment")) swap(html, () => refused(response));
-    else if (response.status === 429) tooMany(response, compile);
-    else fail("something went wrong on the server");
+    else if (response.headers.has("Strata-Fragment")) swap(html, () => refused(compile, retryAfter(response)));
+    else if (!again(compile, retryAfter(response))) fail("something went wrong on the server");
   });
 }
 
@@ -65,7 +64,7 @@ async function sayWhy(seq) {
   const response = await fetch(`/api/queue?tab=${state.tab}`).catch(() => null); // the request itself tells of a lost network
   const { compiling: [place] = [] } = response?.ok ? await response.json() : {};
   if (!current(seq) || !document.body.classList.contains("pending")) return;
-  $("#state").textContent = place ? `place ${place} in the queue …` : "compiling …";
+  $("#state").textContent = place ? busyWords(place) : "compiling …";
   slow = setTimeout(sayWhy, PATIENCE, seq);
 }
 
@@ -77,26 +76,52 @@ export function run() {
   send(state.seq, "/run", async (response) => {
     if (!response.ok) {
       done();
-      if (response.status === 429) tooMany(response, run);
-      else fail("something went wrong on the server");
+      if (!again(run, retryAfter(response))) fail("something went wrong on the server");
       return;
     }
     for await (const message of messages(response.body)) {
       if (!current(response.seq)) return;
-      if (message.kind === "update") swap(message.html, () => editor.running(message.line));
+      if (message.kind === "update") swap(message.html, () => showRun(message));
       else {
         done();
-        swap(message.html, message.kind === "answer" ? ran : () => refused(response));
+        swap(message.html, message.kind === "answer" ? ran : () => refused(run, message.retry));
       }
     }
   });
 }
 
+/** Where a run is: in the queue, or at a line. */
+function showRun({ line, place }) {
+  editor.running(line);
+  if (place) $("#state").textContent = busyWords(place);
+}
+
+const TRIES = 6; // of what a busy server did not come to
+let tries = TRIES;
+
+/** Do again after some seconds what the server had no time for, unless something newer is asked for until then.
+ * @returns {boolean} false where it was tried often enough */
+function again(action, seconds) {
+  if (!seconds || !tries) return false;
+  tries -= 1;
+  timer = setTimeout(action, seconds * 1000);
+  outdate();
+  sayBusy();
+  return true;
+}
+
+function sayBusy() {
+  $("#state").textContent = busyWords();
+  $("#state").className = "state waiting";
+}
+
 export function startCompiling() {
+  on("busy", () => { if (document.body.classList.contains("pending")) sayBusy(); else toast(busyWords()); });
   on("edited", () => {
     clearTimeout(timer);
     asking?.abort();
     delete state.options.prefix;
+    tries = TRIES;
     keyed = performance.now();
     timer = setTimeout(compile, pause);
     outdate();
@@ -175,18 +200,10 @@ function done() {
   running(false);
 }
 
-function tooMany(response, again) {
-  const seconds = Number(response.headers.get("Retry-After")) || 5;
-  fail(`too many requests; next try in ${seconds} s`);
-  timer = setTimeout(again, seconds * 1000);
-}
-
-/** Busy servers say when to come back. */
-function refused(response) {
-  const seconds = Number(response.headers.get("Retry-After"));
+function refused(action, seconds) {
   markStale(staleNames());
+  again(action, seconds);
   announce($("#state").textContent.trim());
-  if (response.status === 429 && seconds) timer = setTimeout(compile, seconds * 1000);
 }
 
 function fail(message) {
@@ -202,8 +219,11 @@ function arrived() {
   if ($(".code[data-omitted]")) return compile();
   const answer = readJson("answer");
   markStale(staleNames());
-  hear(answer);
   editor.mark(answer.problems);
+  // A script that had no processor may come to its end the next time.
+  const starved = answer.mode === "compile" && answer.problems.some((problem) => problem.starved);
+  if (!starved) tries = TRIES;
+  if (!starved || !again(compile, AGAIN / 1000)) hear(answer);
   tell("answered", answer);
 }
 

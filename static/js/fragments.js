@@ -1,6 +1,6 @@
 // What the server draws of a step, at an address that holds the hash of its content: fetched once, parsed ahead while nothing
 // else is to be done, kept.
-import { ask, unreached } from "./server.js";
+import { askPatiently, unreached } from "./server.js";
 
 const MAX_CHARACTERS = 4_000_000; // of all that is kept; what was asked for longest ago goes first
 const whenIdle = window.requestIdleCallback ?? setTimeout; // Safari has no other
@@ -19,7 +19,7 @@ class Fragment {
   }
 
   async #fetch(address, priority) {
-    const answer = await ask(address, { priority, headers: { "HX-Request": "true" } });
+    const answer = await askPatiently(address, { priority, headers: { "HX-Request": "true" } });
     if (unreached(answer)) this.problem = (await answer.json()).error.message;
     if (answer.ok || answer.headers.has("Strata-Fragment")) this.#html = await answer.text().catch(() => ""); // it broke off
     this.characters = this.#html.length;

@@ -4,7 +4,7 @@ import { editor } from "./editor.js";
 import { pack, told, unpack } from "./ladder-link.js";
 import { recall, remember } from "./memory.js";
 import { closeForm, forgetPredictions, predictions, togglePredicting } from "./predict.js";
-import { ask, post, unreached } from "./server.js";
+import { ask, busyWords, post, unreached } from "./server.js";
 import { keepInLinks, on, state, tell, workspaceJson } from "./state.js";
 
 let running = null; // {id, source, seen}
@@ -89,7 +89,7 @@ async function start(address, workspace) {
   $("#pane-bench").classList.remove("stale");
   buttons(true);
   const handle = (name, update) => source.addEventListener(name, ({ data }) => { update(JSON.parse(data)); draw(); });
-  handle("queued", ({ place }) => { shown.label = place === 1 ? "next in the queue" : `place ${place} in the queue`; });
+  handle("queued", ({ place }) => { shown.label = busyWords(place); });
   handle("progress", ({ done, total, label }) => Object.assign(shown, { done, total, label: `${done} of ${total} · ${label}`, began: Date.now() }));
   handle("source", ({ source, reason }) => { if (source === "script") shown.reasons.push(reason); });
   handle("measured", ({ measurement }) => {

@@ -1,7 +1,46 @@
 // Requests to the server that always come back: one that cannot be reached answers too, in words.
 
+import { tell } from "./state.js";
+
 const UNREACHED = "Strata-Unreached";
 const GATEWAY = [502, 503, 504]; // what a proxy says in the place of a server that is gone
+
+const BUSY = [429, 503];
+const PATIENCE_MS = 60_000; // for which a busy server is asked again and again
+
+/** Ask as fetch does, and again as often as a busy server says when to come back.
+ * @param {string} address
+ * @param {RequestInit} [init]
+ * @returns {Promise<Response>} what the server says in the end */
+export async function askPatiently(address, init) {
+  const until = Date.now() + PATIENCE_MS;
+  for (;;) {
+    const answer = await ask(address, init);
+    const seconds = retryAfter(answer);
+    if (!seconds || Date.now() + seconds * 1000 > until) return answer;
+    tell("busy", seconds);
+    await pause(seconds * 1000, init?.signal);
+  }
+}
+
+/** The seconds after which a busy server wants to be asked again; 0 from any other.
+ * @param {Response} answer */
+export const retryAfter = ({ status, headers }) => (BUSY.includes(status) ? Number(headers.get("Retry-After")) : 0);
+
+/** Wait; who gives a request up meanwhile is told as by fetch. */
+const pause = (milliseconds, signal) => new Promise((done, failed) => {
+  const timer = setTimeout(done, milliseconds);
+  signal?.addEventListener("abort", () => { clearTimeout(timer); failed(new DOMException("", "AbortError")); }, { once: true });
+});
+
+const ORDINALS = ["next", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"];
+
+/** What is said while a server has no time yet.
+ * @param {number} [place] in its queue, from 1 on */
+export function busyWords(place) {
+  const turn = place ? ` you are ${ORDINALS[place - 1] ?? `number ${place}`};` : "";
+  return `the server is busy;${turn} still trying …`;
+}
 
 /** Ask as fetch does.  Where no server answers, the answer says so as the server's own errors do.
  * @param {string} address
@@ -15,10 +54,10 @@ export async function ask(address, init) {
   return answer && !fromProxy(answer) ? answer : unanswered();
 }
 
-/** Post a value as JSON.
+/** Post a value as JSON; a busy server is asked again.
  * @param {string} address
  * @param {unknown} value */
-export const post = (address, value) => ask(address, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(value) });
+export const post = (address, value) => askPatiently(address, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(value) });
 
 /** Whether an answer stands for that of a server that was not reached.
  * @param {Response} answer */

@@ -31,6 +31,7 @@ export const state = {
 /** Events between modules, and what comes with each. */
 const EVENTS = {
   edited: "the script changed",
+  busy: "the server has no time yet, and is asked again; comes with the seconds until then",
   options: "the options, the files or the view changed: compile anew",
   answered: "an answer was swapped in; comes with its data",
   unmeasured: "a run ended well, and the script measured nothing",

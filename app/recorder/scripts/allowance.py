@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import time
+
+from app.sandbox.handler import STATISTICS
 
 
 class Allowance:
     """A time limit, starting now.
 
     The limit is ``seconds`` of wall-clock time.  If the process has used less CPU time by then, because the machine is
-    busy or the process waits, it is extended until that much CPU time is used, but at most to ``patience``.
+    busy or the process waits, it is extended until that much CPU time is used, but at most to ``patience``, in which
+    the time does not count that its main thread waited for a processor.
 
     Parameters
     ----------
@@ -22,6 +27,7 @@ class Allowance:
         self._patience = patience
         self._began = time.monotonic()
         self._began_processor = time.process_time()
+        self._began_waited = waited()
 
     @property
     def elapsed(self) -> float:
@@ -34,6 +40,11 @@ class Allowance:
         return time.process_time() - self._began_processor
 
     @property
+    def lacked(self) -> float:
+        """Seconds in which the main thread waited for a processor."""
+        return waited() - self._began_waited
+
+    @property
     def starved(self) -> bool:
         """Whether it ran out of time for lack of CPU time."""
         return self.processor < self.seconds * (1.0 if self._patience > self.seconds else 0.5)
@@ -44,4 +55,23 @@ class Allowance:
         elapsed = self.elapsed
         if elapsed < self.seconds:
             return self.seconds - elapsed
-        return min(self._patience - elapsed, self.seconds - self.processor)
+        return min(self._patience + self.lacked - elapsed, self.seconds - self.processor)
+
+
+def waited() -> float:
+    """Return how many seconds the main thread waited for a processor so far; 0 where the kernel does not tell."""
+    for source in _SOURCES:
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            return int(_read(source).split()[1]) / 1e9
+    return 0.0
+
+
+_SOURCES: tuple[int | str, ...] = (STATISTICS, "/proc/self/schedstat")
+"""What the kernel says of the main thread: the file that a sandboxed child is given, or that of any other process."""
+
+
+def _read(source: int | str) -> bytes:
+    if isinstance(source, int):
+        return os.pread(source, 100, 0)
+    with open(source, "rb") as file:
+        return file.read()

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 MOMENT_SECONDS = 2.0
 """How long a kernel may run while the user types."""
+MOMENT_PATIENCE_SECONDS = 5 * MOMENT_SECONDS
+"""How long it may while it waits for a processor."""
 GRAPH_SECONDS = 2.5
 """How long a model may run while the user types, its kernels compiled on the way."""
 GRAPH_PATIENCE_SECONDS = 5 * GRAPH_SECONDS

@@ -204,7 +204,9 @@ class Script:
                     afterwards()
         except BudgetExceeded as exc:
             message = self._stopped(deepest_line(exc.__traceback__), allowance)
-            stopped = msgspec.structs.replace(problem("Timeout", message, exc), cut_short=True)
+            stopped = msgspec.structs.replace(
+                problem("Timeout", message, exc), cut_short=True, starved=allowance.lacked > allowance.elapsed / 2
+            )
             self._end(_Ending((stopped,), timed_out=True))
         except SystemExit as exc:
             code = exit_code(exc)
@@ -236,7 +238,7 @@ class Script:
 
     def give_up(self, line: int | None, allowance: Allowance) -> None:
         """Note that the script did not stop at the end of its time."""
-        self._give_up(self._stopped(line, allowance), line)
+        self._give_up(self._stopped(line, allowance), line, allowance.lacked > allowance.elapsed / 2)
 
     def left(self, line: int | None, code: int) -> None:
         """Note that the script ended its process by itself."""
@@ -256,12 +258,13 @@ class Script:
         more = "; Run allows more time" if self._hurried else ""
         return f"the script was stopped{where} after {allowance.seconds:g} s{more}"
 
-    def _give_up(self, message: str, line: int | None) -> None:
+    def _give_up(self, message: str, line: int | None, starved: bool = False) -> None:
         """Note the verdict of a watchdog, which counts only while the script's own end has not been noted.
 
         On a busy machine the script may still come to its end while the watchdog, in its thread, shows what was seen.
         """
-        self._given_up = _Ending((Problem(kind="Timeout", message=message, line=line, cut_short=True),), timed_out=True)
+        stopped = Problem(kind="Timeout", message=message, line=line, cut_short=True, starved=starved)
+        self._given_up = _Ending((stopped,), timed_out=True)
 
     def _end(self, ending: _Ending) -> None:
         """Note the script's own end; the first one counts."""

@@ -146,7 +146,7 @@ def test_measurements_of_a_script_that_left_its_process_say_so() -> None:
 def test_a_script_that_has_ended_was_not_stopped(status: Literal["timeout", "memory"], words: str) -> None:
     answer = Answer(units=[Unit(name="matmul")])
     messages = [msgspec.json.encode(Snapshot(answer=answer, traces_passes=traces)) for traces in (True, False)]
-    outcome = Outcome(status=status, wall_seconds=9)
+    outcome = Outcome(status=status, wall_seconds=9, cpu_seconds=9)
     assert [problem.message for problem in assemble(messages[:1], outcome).problems] == [words]
     assert assemble(messages, outcome).problems[0].message.startswith("the script ")
 
@@ -162,7 +162,7 @@ def test_a_script_that_has_ended_was_not_stopped(status: Literal["timeout", "mem
 )
 @pytest.mark.parametrize("told_by", ["script", "server"])
 def test_who_was_stopped_is_told_what_is_shown_where_something_is(answer: Answer, shown: bool, told_by: str) -> None:
-    outcome = Outcome(status="timeout", wall_seconds=9)
+    outcome = Outcome(status="timeout", wall_seconds=9, cpu_seconds=9)
     if told_by == "script":
         problem = Problem(kind="Timeout", message="the script was stopped after 2 s", cut_short=True)
         answer = msgspec.structs.replace(answer, status="timeout", problems=[problem])
@@ -170,3 +170,14 @@ def test_who_was_stopped_is_told_what_is_shown_where_something_is(answer: Answer
     assert [problem.message.endswith("; what was done until then is shown") for problem in assembled.problems] == [
         shown
     ]
+
+
+@pytest.mark.parametrize(
+    ("cpu_seconds", "interrupted", "starved"), [(2.0, False, True), (7.0, False, False), (2.0, True, False)]
+)
+def test_a_script_that_had_no_processor_is_told_that_the_server_is_busy(
+    cpu_seconds: float, interrupted: bool, starved: bool
+) -> None:
+    outcome = Outcome(status="timeout", wall_seconds=9, cpu_seconds=cpu_seconds, interrupted=interrupted)
+    [problem] = assemble([], outcome).problems
+    assert (problem.starved, "in which it had a processor for 2.0 s" in problem.message) == (starved, starved)

@@ -239,7 +239,7 @@ def test_no_script_has_more_measured_than_a_number_of_functions(client: FlaskCli
     ("outcome", "words"),
     [
         (Outcome(status="crash", detail="SIGFPE"), "the process of this run ended: SIGFPE"),
-        (Outcome(status="timeout", wall_seconds=9), "this run was stopped after 9.0 s"),
+        (Outcome(status="timeout", wall_seconds=9, cpu_seconds=9), "this run was stopped after 9.0 s"),
     ],
 )
 def test_a_measurement_that_fails_says_that_it_did(

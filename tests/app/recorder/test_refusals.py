@@ -91,9 +91,10 @@ class TestAllowance:
 
     @pytest.fixture
     def times(self, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
-        times = SimpleNamespace(clock=100.0, processor=7.0)
+        times = SimpleNamespace(clock=100.0, processor=7.0, waited=50.0)
         moved = SimpleNamespace(monotonic=lambda: times.clock, process_time=lambda: times.processor)
         monkeypatch.setattr(allowance_module, "time", moved)
+        monkeypatch.setattr(allowance_module, "waited", lambda: times.waited)
         return times
 
     def test_the_clock_counts_where_there_is_no_patience(self, times: SimpleNamespace) -> None:
@@ -115,6 +116,13 @@ class TestAllowance:
         assert allowance.left == 0.0
         times.clock, times.processor = 102.0, 9.0
         assert allowance.left == 0.0, "both are over"
+
+    def test_what_it_waits_for_a_processor_does_not_count(self, times: SimpleNamespace) -> None:
+        short, long = Allowance(2.0, 10.0), Allowance(20.0, 20.0)
+        times.clock, times.waited, times.processor = 160.0, 105.0, 8.0
+        assert (short.lacked, short.left, long.left) == (55.0, 1.0, 15.0)
+        times.clock = 166.0
+        assert short.left == -1.0, "it slept for eleven seconds"
 
     def test_it_starved_if_it_had_less_than_it_was_given(self, times: SimpleNamespace) -> None:
         patient, hasty = Allowance(2.0, 10.0), Allowance(2.0, 2.0)
