@@ -60,11 +60,11 @@ def make_app(config: Config) -> Flask:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read the command line and serve until interrupted."""
-    logs.configure()
     given = {name: value for name, value in vars(parser().parse_args(arguments)).items() if value is not None}
     try:
         config = Config.read(given)
-        print("Strata is starting", file=sys.stderr, flush=True)
+        logs.configure()
+        print(f"Strata {__version__} is starting: it loads the compiler and the page", file=sys.stderr, flush=True)
         logging.getLogger("app.access").setLevel(logging.INFO if config.access_log else logging.WARNING)
         app = make_app(config)
     except ConfigurationError as error:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
@@ -67,6 +67,10 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Keep-alive timeout between requests."""
     access_log: bool = False
     """Log a line for each request."""
+    log: Literal["text", "json"] = "text"
+    """Format of the log; JSON has one object a line."""
+    metrics_token: str = ""
+    """Bearer token that lets other machines read ``/metrics``; empty for this machine only."""
     hosts: str = ""
     """Allowed host names, separated by commas; empty for any, or for this machine's names on loopback."""
     pool: int = 2
@@ -137,21 +141,37 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     def read(cls, settings: Mapping[str, object] | None = None, environment: Mapping[str, str] = os.environ) -> Config:
         """Read settings given by name, in upper or lower case; take the others from the environment.
 
+        ``STRATA_DATABASE_FILE`` names a file with the value of ``STRATA_DATABASE``, and so on for every setting, so
+        that secrets need not be in the environment.
+
         Raises
         ------
         ConfigurationError
-            If a name is unknown or a value has the wrong type.
+            If a name is unknown, a value has the wrong type, or a file cannot be read.
         """
         values: dict[str, object] = {
-            name: environment[PREFIX + name.upper()]
+            name: value
             for name in cls.__struct_fields__
-            if PREFIX + name.upper() in environment
+            if (value := _from_environment(PREFIX + name.upper(), environment)) is not None
         }
         values.update({name.lower(): value for name, value in (settings or {}).items()})
         try:
             return msgspec.convert(values, cls, strict=False, dec_hook=_path)
         except msgspec.ValidationError as error:
             raise ConfigurationError(f"configuration: {error}") from error
+
+
+def _from_environment(name: str, environment: Mapping[str, str]) -> str | None:
+    """Return a variable's value, or what the file holds that the variable with ``_FILE`` at its end names."""
+    file = environment.get(f"{name}_FILE")
+    if not file:
+        return environment.get(name)
+    if name in environment:
+        raise ConfigurationError(f"configuration: {name} and {name}_FILE are both set; expected one of them")
+    try:
+        return Path(file).read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"configuration: {name}_FILE: {file} cannot be read: {error}") from error
 
 
 def _path(kind: type, value: object) -> object:

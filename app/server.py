@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +16,7 @@ from app.memory import Memory, give_freed_memory_back
 from app.runners import start_runner
 from app.sandbox import Runner
 from app.store.data_directory import open_data_directory
+from app.store.database import without_password
 from app.views import BLUEPRINTS
 from app.web import assets, error_responses, security
 from app.web.bodies import FORM_BYTES
@@ -23,6 +25,7 @@ from app.workers.in_process import InProcess
 from app.workers.tasks import Renderer
 from compiler.runtime.machine import available_cores
 
+log = logging.getLogger(__name__)
 ROOT = Path(__file__).parent.parent
 
 
@@ -66,6 +69,7 @@ def create_app(
     if renderer is None:
         renderer = start_renderer(config)
         atexit.register(renderer.close)
+    log.info("opening the links: %s", without_password(config.links_database))
     services.install(app, services.build_services(config, runner, renderer))
     assets.install(app, ROOT / "static")
     error_responses.install(app)

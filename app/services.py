@@ -110,8 +110,8 @@ def build_services(config: Config, runner: Runner, renderer: Renderer) -> Servic
         waiting_per_client=config.waiting_per_client,
         seats=classes.seats.at,
     )
-    compiling = queue(config.compiling, overtime=config.compiling // 2)
-    measuring = queue(1, typical_seconds=15.0, quantum_seconds=MEASURING_QUANTUM_SECONDS)
+    compiling = queue(config.compiling, name="compiling", overtime=config.compiling // 2)
+    measuring = queue(1, name="measuring", typical_seconds=15.0, quantum_seconds=MEASURING_QUANTUM_SECONDS)
     memory = Memory(config.memory)
     results = SharedResults(config.store, f"{FORMAT}-{__version__}") if config.store else None
     launcher = Launcher(runner, config, _cores(runner, compiling, measuring), workspace_limits)

@@ -113,10 +113,10 @@ async def work(config: Config, host: Host) -> None:
 
 def main() -> None:
     """Read the settings and work."""
-    logs.configure()
-    config = Config.read()
     dask.config.set({"distributed.worker.daemon": False})
     try:
+        config = Config.read()
+        logs.configure()
         host = make_host(config)
     except ConfigurationError as error:
         sys.exit(f"strata: {error}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing, suppress
 from types import TracebackType
@@ -11,9 +12,11 @@ import msgspec
 
 from app.artifacts import Problem, Source
 from app.built_files import PART, BuiltFile
+from app.counts import ENDS
 from app.errors import Overrun, Superseded, TooLarge, Unavailable
 from app.jobs.answers import StoredAnswer, attributed, refused
 from app.jobs.callers import waiting
+from app.logs import quoted, request_id
 from app.machine_code import (
     MAX_CODE_BYTES,
     MAX_PROGRAMS,
@@ -29,6 +32,7 @@ from app.sandbox import Job, Outcome
 from app.traces import TracedProgram
 from app.webgpu import MAX_PREPARED_BYTES, GPUPrepared
 
+log = logging.getLogger(__name__)
 MAX_EVENT_BYTES = 64 << 10
 """The maximum size of a ladder event, which takes less than a millisecond to decode."""
 MAX_RECORDED_BYTES = 2 << 20
@@ -101,6 +105,8 @@ class AnswerReader:
         self._client = client
         self._assemble = incoming.assemble
         self._claim = incoming.budget.claim(0, client)
+        self._request = request_id.get()
+        self._ended = False
         self._messages: list[bytes] = []
         self.programs: list[CudaProgram] = []
 
@@ -189,7 +195,12 @@ class AnswerReader:
         Unavailable
             If the sandbox could not be set up, or the machine of the job disappeared.
         """
-        outcome = self._job.outcome
+        outcome = msgspec.structs.replace(self._job.outcome, request=self._request)
+        if not self._ended:
+            self._ended = True
+            ENDS.add(outcome.status)
+            if outcome.status not in ("ok", "cancelled"):
+                log.info("a script's process ended: %s, %s", outcome.status, quoted(outcome.detail))
         if outcome.status == "cancelled":
             raise Superseded("a newer request replaced this one")
         if outcome.status == "lost":

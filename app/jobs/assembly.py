@@ -75,9 +75,11 @@ def _crash(outcome: Outcome, line: int | None, who: str) -> Problem:
     if outcome.exit_code == EXIT_DAMAGED:
         return Problem(kind="Crash", message=_DAMAGED, line=line, cut_short=True)
     if outcome.exit_code == EXIT_RAISED:
-        log.error("the recorder failed: %s", quoted(outcome.console, MAX_TRACE))  # a script may have written it
+        written = quoted(outcome.console, MAX_TRACE)  # a script may have written it
+        log.error("the recorder failed: %s", written, extra={"request": outcome.request})
         last = outcome.console.strip().rpartition("\n")[2][:MAX_LAST_LINE]
-        return Problem(kind="InternalError", message=f"the explorer itself failed on {who}: {last}", line=line)
+        where = f" (logged as {outcome.request})" if outcome.request else ""
+        return Problem(kind="InternalError", message=f"the explorer itself failed on {who}: {last}{where}", line=line)
     where = f" in the native code that line {line} ran" if line else ""
     crashed = crashed_line(split_report(outcome.console)[1], SCRIPT_NAME)
     if crashed is not None:

@@ -11,11 +11,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from app.logs import request_id
+
 
 class Caller:
-    """A client that waits for an answer, and may disconnect before."""
+    """A client that waits for an answer, and may disconnect before.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    request : str
+        Id of its request; by default that of the current one.
+    """
+
+    def __init__(self, request: str = "") -> None:
+        self.request = request or request_id.get()
         self._cancels: list[Callable[[], object]] = []
         self._gone = False
         self._lock = threading.Lock()
@@ -68,11 +77,12 @@ _current: ContextVar[Caller | None] = ContextVar("caller", default=None)
 @contextmanager
 def calling(caller: Caller) -> Iterator[None]:
     """Run the context on behalf of a caller."""
-    token = _current.set(caller)
+    token, named = _current.set(caller), request_id.set(caller.request)
     try:
         yield
     finally:
         _current.reset(token)
+        request_id.reset(named)
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 
 from app.artifacts import Workspace
+from app.counts import ANSWERS
 from app.errors import RequestError, Superseded
 from app.jobs.answer_reader import AnswerReader, IncomingMessages
 from app.jobs.answers import StoredAnswer
@@ -162,10 +163,15 @@ class Compiler:
         pending = self._enrol(client, seq)
         key = content_key("compile", workspace)
         cached = self._cache.get(key)
+        ANSWERS.add("work" if cached is None else "cache")
         if cached is not None:
             return cached
-
         return self._single_flight.join(key, lambda: self._compile(workspace, client, pending, key))
+
+    @property
+    def cached_bytes(self) -> int:
+        """Size of the cached answers."""
+        return self._cache.size
 
     def cached(self, workspace: Workspace) -> StoredAnswer | None:
         """Return a workspace's cached answer, or None."""

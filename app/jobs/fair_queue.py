@@ -25,6 +25,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import NamedTuple, Self, TypeVar
 
+from app.counts import WAITS
 from app.errors import Busy, Superseded
 from app.jobs.callers import waiting
 from app.jobs.slot_time import SlotTime
@@ -121,6 +122,8 @@ class FairQueue:
     ----------
     capacity : int
         The number of slots.
+    name : str
+        What it is called where waits are counted.
     waiting : int
         The maximum number of waiting requests, besides those that have a seat.
     waiting_per_client : int
@@ -141,6 +144,7 @@ class FairQueue:
         self,
         capacity: int,
         *,
+        name: str = "",
         waiting: int,
         waiting_per_client: int,
         typical_seconds: float = 1.0,
@@ -150,6 +154,7 @@ class FairQueue:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.capacity = capacity
+        self._name = name
         self.quantum_seconds = quantum_seconds
         self._max_held = max(1, capacity - 1)
         self._max_overtime = overtime
@@ -337,6 +342,7 @@ class FairQueue:
             self._holding.append(ticket)
             ticket.granted = True
             ticket.began = self._clock()
+            WAITS.add(self._name, ticket.began - ticket.entered)
             self._ordered = False
         while not self._queue and self._overtime and len(self._holding) < self.capacity:
             self._holding.append(self._overtime.pop(0))

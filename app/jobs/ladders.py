@@ -24,6 +24,7 @@ from app.jobs.fair_queue import FairQueue, Ticket
 from app.jobs.launcher import Launcher
 from app.jobs.measurer import Measurer, What
 from app.jobs.shared_ladders import SharedLadders, State
+from app.logs import reference, request_id
 from app.memory import Budget
 from app.protocol import Event, Measured
 from app.sandbox import Job
@@ -301,7 +302,10 @@ class Ladders:
             self._shared.publish(ladder)
         measurer = Measurer(self._launcher, self._incoming, client, partial(_hold, ladder, ticket))
 
+        request = request_id.get()
+
         def work() -> None:
+            request_id.set(request)  # of a thread of its own
             with claim:
                 self._climb(ladder, ticket, measurer, what, workspace)
 
@@ -360,7 +364,7 @@ class Ladders:
             ended = Ended(status="error", message=error.message)
         except Exception:
             log.exception("a ladder failed")
-            ended = Ended(status="error", message="an internal error occurred; it has been logged")
+            ended = Ended(status="error", message=f"an internal error occurred; it has been logged{reference()}")
         finally:
             ticket.end()
         ladder.send(ended)

@@ -10,6 +10,7 @@ import msgspec
 from app.artifacts import MEASURING, Mode, Options, Workspace
 from app.built_files import PART_BYTES, PART_HEAD, FileSubject
 from app.config import Config
+from app.counts import JOBS
 from app.errors import Unavailable
 from app.jobs.cores import Cores
 from app.machine_code import CUBIN, CudaProgram
@@ -249,6 +250,7 @@ class Launcher:
 
     def _start(self, request: Request, workspace: Workspace) -> Job:
         mode = request.mode
+        JOBS.add(mode)
         stored = self._workspace_limits.check(workspace)
         stored_bytes = sum(file.size for file in stored.values())
         attached_bytes = sum(map(len, workspace.files.values()))

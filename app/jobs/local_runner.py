@@ -26,6 +26,7 @@ def start_local_runner(config: Config) -> Runner:
     elif sys.platform == "linux":
         from app.sandbox import Sandbox
 
+        log.info("starting the processes that scripts are forked from")
         try:
             runner = Sandbox(
                 HANDLER,

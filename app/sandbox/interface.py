@@ -51,6 +51,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """Start of the native output to the standard streams; untrusted."""
     machine: Machine | None = None
     """The machine that ran the job, if not the server's."""
+    request: str = ""
+    """Id of the request that it ran for."""
 
 
 class Job(Protocol):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, cast
 
 import h11
 
+from app.counts import REQUESTS
 from app.errors import MalformedBody, RequestError, TooLarge
 from app.logs import quoted
 from app.serving.environ import Address, add_body, make_environ
@@ -67,6 +68,7 @@ class Connection(asyncio.BufferedProtocol):
         self._closed = False
         self._refused = False
         self._caller: RequestCaller | None = None
+        self._request_id = ""
         self.address = ""
 
     # What the event loop calls
@@ -147,15 +149,19 @@ class Connection(asyncio.BufferedProtocol):
     async def _exchange(self) -> bool:
         """Read a request and send its response; return whether another may follow."""
         began = time.monotonic()
-        request = None
+        request, self._request_id = None, ""
         try:
             request = await self._read_head()
             if request is None:
                 return False
             began = time.monotonic()
+            self._request_id = self._gateway.request_id(request)
             reply = await self._answer(request)
         except RequestError as error:
-            reply = refusal(error)
+            reply = refusal(error, self._request_id)
+        if self._request_id:
+            reply.headers.append(("X-Request-ID", self._request_id))
+        REQUESTS.add(str(reply.status))
         close = self._http.their_state is not h11.DONE
         try:
             sent = await self._send(reply, request, close)
@@ -195,7 +201,7 @@ class Connection(asyncio.BufferedProtocol):
             await self._read_body(environ, body)
             self._gateway.busy(self)
             add_body(environ, body)
-            self._caller = self._gateway.caller(environ, client)
+            self._caller = self._gateway.caller(environ, client, self._request_id)
             self._transport.resume_reading()  # to notice that the client goes
             return await self._gateway.handle(environ, client, self._caller)
         finally:
@@ -370,4 +376,5 @@ class Connection(asyncio.BufferedProtocol):
         """Write a line into the access log: the client's own words are quoted, and no line's end is among them."""
         if access.isEnabledFor(logging.INFO):
             request_line = f"{request.method.decode()} {request.target.decode()}" if request else "no request"
-            access.info("%s %s %d %d bytes %.0f ms", self.address, quoted(request_line), status, size, seconds * 1000)
+            line = self.address, quoted(request_line), status, size, seconds * 1000
+            access.info("%s %s %d %d bytes %.0f ms", *line, extra={"request": self._request_id})

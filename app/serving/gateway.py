@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import secrets
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import h11
 from flask import Flask
 
 from app.config import Config
@@ -29,8 +32,9 @@ from app.web.streams import Stream
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
-HEALTH = "/healthz"
-"""The path whose requests have a turn of their own."""
+PROBES = frozenset({"/healthz", "/readyz", "/metrics"})
+"""The paths of monitors, whose requests have a turn of their own."""
+_REQUEST_ID = re.compile(rb"[\w.-]{1,64}", re.ASCII)
 
 
 class RequestCaller(Caller):
@@ -42,10 +46,12 @@ class RequestCaller(Caller):
         Where the request has its turn from.
     waiting : ClientQuota
         Requests that wait for jobs.
+    request : str
+        Id of the request.
     """
 
-    def __init__(self, client: str, turns: Turns, waiting: ClientQuota) -> None:
-        super().__init__()
+    def __init__(self, client: str, turns: Turns, waiting: ClientQuota, request: str) -> None:
+        super().__init__(request)
         self._client = client
         self._turns = turns
         self._waiting = waiting
@@ -88,11 +94,12 @@ class Gateway:
         self.threads = Threads("request")
         self.client_of = client_reader(config.proxies)
         self.body_rule = body_rules(app, config, bounds.bare_bytes)
+        self._named_by_proxy = config.proxies > 0
         self._application = app.wsgi_app
         self._bodies = memory.bodies
         self._spooled = Budget("bodies on their way", bounds.spooled_bytes)
         self._turns = Turns(bounds.working, bounds.working_per_client)
-        self._health = Turns(1, 1)
+        self._probes = Turns(1, 1)
         self._waiting = ClientQuota(bounds.waiting, bounds.waiting_per_client)
         self._streams = ClientQuota(bounds.streams, bounds.streams_per_client)
         self._connections: dict[Connection, str] = {}
@@ -168,9 +175,14 @@ class Gateway:
         """Return a place for a body of a client's."""
         return Spool(self._spooled.claim(0, client), self.bounds.memory_bytes)
 
-    def caller(self, environ: WSGIEnvironment, client: str) -> RequestCaller:
+    def request_id(self, request: h11.Request) -> str:
+        """Return the id of a request: that of a trusted proxy, so that its log and ours go together, or a new one."""
+        named = dict(request.headers).get(b"x-request-id", b"") if self._named_by_proxy else b""
+        return named.decode() if _REQUEST_ID.fullmatch(named) else secrets.token_hex(6)
+
+    def caller(self, environ: WSGIEnvironment, client: str, request: str) -> RequestCaller:
         """Return the caller that a request is handled for."""
-        return RequestCaller(client, self._turns_of(environ), self._waiting)
+        return RequestCaller(client, self._turns_of(environ), self._waiting, request)
 
     async def handle(self, environ: WSGIEnvironment, client: str, caller: RequestCaller) -> Reply:
         """Return the application's response to a complete request.
@@ -195,7 +207,7 @@ class Gateway:
         return reply
 
     def _turns_of(self, environ: WSGIEnvironment) -> Turns:
-        return self._health if environ["PATH_INFO"] == HEALTH else self._turns
+        return self._probes if environ["PATH_INFO"] in PROBES else self._turns
 
     async def _wait_for_turn(self, turns: Turns, client: str, caller: Caller) -> None:
         place = asyncio.ensure_future(turns.take(client))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import h11
 import msgspec
 
+from app.counts import REFUSALS
 from app.errors import RequestError
 from app.spool import Spool
 from app.web.error_responses import ErrorBody, ErrorDetail
@@ -70,9 +71,12 @@ class Reply:
         self.closed()
 
 
-def refusal(error: RequestError) -> Reply:
-    """Return the response to a request that never reached the application."""
-    detail = ErrorDetail(code=error.code, message=error.message, field=error.field, expected=error.expected)
+def refusal(error: RequestError, request: str = "") -> Reply:
+    """Return the response to a request, of this id, that never reached the application."""
+    REFUSALS.add(error.code)
+    detail = ErrorDetail(
+        code=error.code, message=error.message, field=error.field, expected=error.expected, request=request or None
+    )
     headers = [("Content-Type", "application/json"), ("Cache-Control", "no-store")]
     if error.retry_after is not None:
         headers.append(("Retry-After", str(error.retry_after)))

@@ -21,10 +21,16 @@ class ByteSemaphore:
     """
 
     def __init__(self, total: int, patience_seconds: float) -> None:
-        self._total = total
+        self.total = total
         self._patience_seconds = patience_seconds
         self._held = 0
         self._freed = threading.Condition()
+
+    @property
+    def held(self) -> int:
+        """The number of bytes that are acquired."""
+        with self._freed:
+            return self._held
 
     @contextmanager
     def acquire(self, size: int) -> Iterator[None]:
@@ -35,9 +41,9 @@ class ByteSemaphore:
         Unavailable
             If the wait times out.
         """
-        size = min(size, self._total)
+        size = min(size, self.total)
         with self._freed:
-            if not self._freed.wait_for(lambda: self._held + size <= self._total, self._patience_seconds):
+            if not self._freed.wait_for(lambda: self._held + size <= self.total, self._patience_seconds):
                 raise Unavailable(
                     "too many large links are being saved or opened", retry_after=max(1, round(self._patience_seconds))
                 )

@@ -14,6 +14,7 @@ from app.views import (
     health,
     lessons,
     links,
+    metrics,
     proposals,
     targets,
     traces,
@@ -36,5 +37,6 @@ BLUEPRINTS = (
     webgpu.bp,
     proposals.bp,
     health.bp,
+    metrics.bp,
 )
 """All blueprints of the application."""

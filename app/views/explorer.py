@@ -28,12 +28,14 @@ from msgspec import Meta
 
 from app.artifacts import Options, Workspace
 from app.built_files import FILE_KINDS
+from app.counts import REFUSALS
 from app.errors import InvalidBody, NotFound, RequestError, Superseded
 from app.jobs.answers import StoredAnswer
 from app.jobs.callers import calling
 from app.jobs.clients import Client
 from app.jobs.compile_service import RunUpdate
 from app.lessons import Lesson
+from app.logs import reference
 from app.memory import Claim
 from app.panes import table
 from app.panes.selection import View
@@ -308,7 +310,7 @@ def _produce(messages: Messages, follow: Iterator[RunMessage], workspace: Claim)
                     messages.put(_line(last))
         except Exception:
             log.exception("a run failed")
-            error = RequestError("an internal error occurred; it has been logged")
+            error = RequestError(f"an internal error occurred; it has been logged{reference()}")
             last = RunMessage(kind="refused", html=_refused_html(error))
     messages.end(_line(last))
 
@@ -361,6 +363,7 @@ def _shown() -> tuple[str, ...]:
 
 def _refused_html(error: RequestError) -> str:
     """Return the fragment for a rejected request, which marks the panes as stale."""
+    REFUSALS.add(error.code)
     stale = [*(pane.name for pane in table.PANES if table.compiled(pane)), "strip"]
     return render_template("panes/_refused.html", error=error, stale=stale)
 

@@ -16,6 +16,7 @@ from app.views.api import answer_json
 from app.web.openapi import json_of, operation
 
 bp = Blueprint("health", __name__)
+SILENT = "the database of the links does not answer"
 FULL_SHARE = 0.9
 """Fraction of the space for uploads beyond which the health is degraded."""
 
@@ -74,6 +75,23 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     measuring: Load
 
 
+class Readiness(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether requests can be sent here."""
+
+    ready: bool
+    problems: list[str]
+    """Why not."""
+
+
+@bp.get("/readyz")
+def readyz() -> Response:
+    """Report whether this server can answer: its database does, and there is something that runs scripts."""
+    services = current_services()
+    problems = [SILENT] if _links(services) == "failing" else []
+    problems += _problems_of_machines(services)
+    return answer_json(Readiness(ready=not problems, problems=problems), 503 if problems else 200)
+
+
 @bp.get("/healthz")
 @operation(answers={200: json_of(Health), 503: json_of(Health)})
 def healthz() -> Response:
@@ -81,7 +99,7 @@ def healthz() -> Response:
     services = current_services()
     tier = services.runner.tier
     links = _links(services)
-    storage = _storage(services)
+    storage = storage_of(services)
     problems = [
         *_problems_of_links(services, links),
         *_problems_of_storage(services, storage),
@@ -108,7 +126,8 @@ def _links(services: Services) -> Literal["ok", "damaged", "failing"]:
     return "ok" if services.links.damage is None else "damaged"
 
 
-def _storage(services: Services) -> Storage | None:
+def storage_of(services: Services) -> Storage | None:
+    """Return the space for links and files; None if the data directory cannot be read."""
     space, backups = services.uploads.space, services.links.backups
     try:
         free, newest = space.free, backups.newest if backups is not None else None
@@ -124,7 +143,7 @@ def _storage(services: Services) -> Storage | None:
 
 def _problems_of_links(services: Services, links: str) -> Iterator[str]:
     if links == "failing":
-        yield "the database of the links does not answer"
+        yield SILENT
     if services.links.damage is not None:
         yield f"{services.links.damage}; the log names the newest backup"
 

@@ -9,8 +9,9 @@ import msgspec
 from flask import Flask, Response, make_response, render_template, request
 from werkzeug.exceptions import HTTPException, MethodNotAllowed, RequestEntityTooLarge, SecurityError
 
+from app.counts import REFUSALS
 from app.errors import RequestError, TooLarge
-from app.logs import quoted
+from app.logs import quoted, reference, request_id
 from app.store.faults import disk_full, is_disk_full
 
 log = logging.getLogger(__name__)
@@ -26,6 +27,8 @@ class ErrorDetail(msgspec.Struct, frozen=True, kw_only=True):
     """Path of the offending value in the request, e.g. ``$.options.threads``."""
     expected: str | None = None
     """Description of valid values."""
+    request: str | None = None
+    """Id of the request, which the server's log names."""
 
 
 class ErrorBody(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,10 +39,11 @@ class ErrorBody(msgspec.Struct, frozen=True, kw_only=True):
 
 def wants_json() -> bool:
     """Return whether the current request comes from a program instead of the page."""
-    return request.path.startswith("/api/") or request.path == "/healthz"
+    return request.path.startswith("/api/") or request.path in ("/healthz", "/readyz", "/metrics")
 
 
 def _json(status: int, detail: ErrorDetail) -> Response:
+    detail = msgspec.structs.replace(detail, request=request_id.get() or None)
     return Response(msgspec.json.encode(ErrorBody(error=detail)), status=status, mimetype="application/json")
 
 
@@ -47,7 +51,8 @@ def _answer(status: int, title: str, detail: ErrorDetail, retry_after: int | Non
     if wants_json():
         response = _json(status, detail)
     else:
-        page = render_template("error.html", status=status, title=title, message=detail.message)
+        shown = {"title": title, "message": detail.message, "request": request_id.get()}
+        page = render_template("error.html", status=status, **shown)
         response = make_response(page, status)
     if retry_after is not None:
         response.headers["Retry-After"] = str(retry_after)
@@ -56,6 +61,7 @@ def _answer(status: int, title: str, detail: ErrorDetail, retry_after: int | Non
 
 
 def _request_error(error: RequestError) -> Response:
+    REFUSALS.add(error.code)
     detail = ErrorDetail(code=error.code, message=error.message, field=error.field, expected=error.expected)
     return _answer(error.status, error.title, detail, error.retry_after)
 
@@ -83,7 +89,7 @@ def _unexpected(error: Exception) -> Response:
     if is_disk_full(error):  # request bodies are spooled to disk
         return _request_error(disk_full("the request"))
     log.exception("%s failed", quoted(f"{request.method} {request.path}"), exc_info=error)
-    message = "an internal error occurred; it has been logged, and your work is untouched"
+    message = f"an internal error occurred; it has been logged{reference()}, and your work is untouched"
     return _answer(500, "Something went wrong", ErrorDetail(code="internal", message=message))
 
 

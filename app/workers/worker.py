@@ -13,6 +13,7 @@ from collections import deque
 
 import msgspec
 
+from app import logs
 from app.errors import TooLarge
 from app.patience import Patience
 from app.sandbox.readable import SEARCHED, facts
@@ -49,7 +50,7 @@ class ForkServer:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "app.workers.fork_server", str(theirs.fileno()), msgspec.json.encode(settings)],
                 cwd=SEARCHED,
-                env=ENVIRONMENT | facts(),
+                env=ENVIRONMENT | facts() | logs.inherited(),
                 stdin=subprocess.DEVNULL,
                 pass_fds=(theirs.fileno(),),
                 start_new_session=True,

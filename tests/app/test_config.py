@@ -33,3 +33,14 @@ def test_loopback(host: str, loopback: bool) -> None:
     assert config.loopback is loopback
     assert (config.trusted_hosts is None) is not loopback
     assert Config(host=host, hosts="a.example, b.example").trusted_hosts == ["a.example", "b.example"]
+
+
+def test_secrets_are_read_from_files(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("postgresql://me:secret@host/x\n")
+    assert Config.read({}, {"STRATA_DATABASE_FILE": str(secret)}).database == "postgresql://me:secret@host/x"
+    assert Config.read({}, {"STRATA_PORT_FILE": "", "STRATA_PORT": "1"}).port == 1
+    with pytest.raises(ConfigurationError, match="STRATA_DATABASE and STRATA_DATABASE_FILE are both set"):
+        Config.read({}, {"STRATA_DATABASE_FILE": str(secret), "STRATA_DATABASE": "sqlite://"})
+    with pytest.raises(ConfigurationError, match=r"STRATA_DATABASE_FILE: .*nothing cannot be read"):
+        Config.read({}, {"STRATA_DATABASE_FILE": str(tmp_path / "nothing")})

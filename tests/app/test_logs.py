@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import logging
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.logs import CONTINUED, MAX_RECORD, LineFormatter, quoted
+from app.logs import CONTINUED, MAX_RECORD, JsonFormatter, LineFormatter, quoted, request_id
 
 FORGED = [
     "x\nINFO app.server: FORGED",
@@ -47,3 +48,21 @@ def test_what_is_quoted_is_one_short_line_of_ascii(text: str, characters: int) -
 def test_a_record_is_bounded() -> None:
     assert len(record_of("%s", "x" * 10**6)) < MAX_RECORD + 100
     assert record_of("%s", "begins" + "x" * 10**6 + "ends").endswith("ends")
+
+
+@pytest.mark.parametrize("text", [*FORGED, '"}\n{"level": "INFO"'])
+def test_a_record_in_json_is_one_object_on_one_line(text: str) -> None:
+    error = ValueError(text)
+    record = logging.LogRecord("app.test", logging.ERROR, "", 0, "%s", (text,), (ValueError, error, None))
+    token = request_id.set("3f2a")
+    try:
+        written = JsonFormatter().format(record)
+        assert LineFormatter().format(record).splitlines()[0].endswith(" [request 3f2a]")
+    finally:
+        request_id.reset(token)
+    assert written.isascii()
+    assert written.isprintable()
+    told = json.loads(written)
+    assert (told["level"], told["logger"], told["message"], told["request"]) == ("ERROR", "app.test", text, "3f2a")
+    assert text in told["traceback"]
+    assert told["time"].endswith("Z")

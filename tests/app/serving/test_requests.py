@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import logging
 import time
 
 import pytest
 from flask import Flask, request
 
+from app.logs import request_id
+from app.sandbox import Outcome
+from app.sandbox.handler import EXIT_RAISED
 from app.serving.bounds import Bounds
+from tests.app.runners import Script, ScriptedRunner
 from tests.app.serving.served import Client, served
 
 JSON = "Content-Type: application/json"
@@ -45,6 +50,7 @@ def test_a_body_larger_than_its_route_accepts_is_refused_before_it_is_read(app: 
             "message": "the request is larger than this server accepts",
             "field": None,
             "expected": "at most 100,000 bytes",
+            "request": refused.headers["x-request-id"],
         }
         assert refused.headers["connection"] == "close"
 
@@ -53,6 +59,35 @@ def test_a_request_that_needs_no_body_has_a_small_one(app: Flask) -> None:
     with served(app) as server, Client(server) as client:
         client.send("GET /healthz HTTP/1.1", HOST, "Content-Length: 70000")
         assert client.read().status == 413
+
+
+@pytest.mark.parametrize("proxies", [0, 1])
+def test_a_request_has_one_id_in_the_response_the_message_and_the_log(
+    app: Flask, runner: ScriptedRunner, caplog: pytest.LogCaptureFixture, proxies: int
+) -> None:
+    @app.get("/fails")
+    def fails() -> str:
+        raise RuntimeError("no")
+
+    named: list[str] = []
+    caplog.handler.addFilter(lambda record: named.append(f"{record.name} {request_id.get()}") is None)
+    caplog.set_level(logging.INFO)
+    runner.scripts["raises"] = Script([], Outcome(status="crash", exit_code=EXIT_RAISED, console="RuntimeError: no"))
+    with served(app, proxies=proxies) as server, Client(server) as client:
+        for sent, kept in (("from-proxy.1", proxies), ('x"\x7f', False), ("y" * 65, False)):
+            client.send("GET /fails HTTP/1.1", HOST, f"X-Request-ID: {sent}", "Accept: text/html")
+            page = client.read()
+            known = page.headers["x-request-id"]
+            assert (known == sent) == kept
+            assert f"logged as {known}," in page.body.decode()
+            assert f"app.web.error_responses {known}" in named
+        missing = client.get("/api/nothing")
+        assert missing.json["error"]["request"] == missing.headers["x-request-id"] != known
+        crashed = client.post("/api/compile", {"script": "raises"})
+        known = crashed.headers["x-request-id"]
+        assert f"app.jobs.answer_reader {known}" in named
+        assert crashed.json["problems"][-1]["message"].endswith(f"RuntimeError: no (logged as {known})")
+    assert request_id.get() == ""
 
 
 def test_many_tiny_chunks_are_refused(app: Flask) -> None:

@@ -34,7 +34,7 @@ def test_programs_get_json(client: FlaskClient, method: str, path: str, status: 
     error = response.get_json()["error"]
     assert error["code"] == code
     assert error["message"]
-    assert set(error) == {"code", "message", "field", "expected"}
+    assert set(error) == {"code", "message", "field", "expected", "request"}
     assert response.headers["Cache-Control"] == "no-store"
 
 
