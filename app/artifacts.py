@@ -67,10 +67,24 @@ class Options(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkn
     """Show the LLVM IR after each pass of LLVM's optimizer."""
 
 
+EXAMPLE = """\
+import tvm
+from tvm import te
+
+A = te.placeholder((1024,), name="A")
+B = te.compute((1024,), lambda i: A[i] * 2.0, name="B")
+s = te.create_schedule(B.op)
+outer, inner = s[B].split(B.op.axis[0], factor=16)
+s[B].vectorize(inner)
+f = tvm.build(s, [A, B], target="llvm")
+"""
+"""A script for the API's documentation."""
+
+
 class Workspace(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """Everything that a user edits: a script, the files attached to it, and a few options."""
 
-    script: Annotated[str, Meta(max_length=1_000_000)]
+    script: Annotated[str, Meta(max_length=1_000_000, examples=[EXAMPLE])]
     files: dict[Annotated[str, Meta(max_length=120)], bytes] = {}
     """Attached files by name; base64 in JSON."""
     uploads: dict[Annotated[str, Meta(max_length=120)], Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]] = {}

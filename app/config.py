@@ -57,6 +57,9 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Run scripts without a sandbox, on loopback only."""
     unsafe_public: bool = False
     """Accept public connections without a sandbox."""
+    origins: str = ""
+    """Other sites whose pages may use the stateless routes of the API, such as ``https://course.example``, separated by
+    commas, or ``*`` for any; empty for any, or for none on loopback.  None may where there is no sandbox."""
     proxies: int = 0
     """Number of trusted proxies in front of the server, whose ``X-Forwarded-For`` identifies the client."""
     connections: Annotated[int, msgspec.Meta(ge=16)] = 2048

@@ -73,11 +73,19 @@ def create_app(
     services.install(app, services.build_services(config, runner, renderer))
     assets.install(app, ROOT / "static")
     error_responses.install(app)
-    security.install(app, config.rate_limit, config.trusted_hosts)
+    security.install(app, config.rate_limit, config.trusted_hosts, other_origins(config, runner))
     app.add_template_global(lambda: runner.tier.safe_for_public, "sandboxed")
     for blueprint in BLUEPRINTS:
         app.register_blueprint(blueprint)
     return app
+
+
+def other_origins(config: Config, runner: Runner) -> list[str]:
+    """Return the other sites whose pages may use the API: a script of theirs runs here, so none without a sandbox."""
+    if not runner.tier.safe_for_public:
+        return []
+    named = [origin.strip() for origin in config.origins.split(",") if origin.strip()]
+    return named or ([] if config.loopback else ["*"])
 
 
 def start_renderer(config: Config) -> Renderer:

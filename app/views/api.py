@@ -72,7 +72,7 @@ def _answer(answer: StoredAnswer) -> Response:
 
 
 @bp.post("/compile")
-@operation(body=CompileRequest, answers={200: json_of(Answer)})
+@operation(body=CompileRequest, answers={200: json_of(Answer)}, stateless=True)
 def compile_() -> Response:
     """Run a script briefly, and return everything recorded of its compilation.
 
@@ -84,7 +84,7 @@ def compile_() -> Response:
 
 
 @bp.post("/run")
-@operation(body=CompileRequest, answers={200: json_of(Answer)})
+@operation(body=CompileRequest, answers={200: json_of(Answer)}, stateless=True)
 def run() -> Response:
     """Run a script in full, including measurements, with no other measurement on the same cores."""
     asked = read_body(CompileRequest)
@@ -112,7 +112,7 @@ def queue() -> Response:
 
 
 @bp.post("/ladders")
-@operation(body=Workspace, answers={202: json_of(LadderStarted)})
+@operation(body=Workspace, answers={202: json_of(LadderStarted)}, stateless=True)
 def start_ladder() -> Response:
     """Measure every prefix of the script's last schedule.
 
@@ -123,7 +123,7 @@ def start_ladder() -> Response:
 
 
 @bp.post("/measure")
-@operation(body=Workspace, answers={202: json_of(LadderStarted)})
+@operation(body=Workspace, answers={202: json_of(LadderStarted)}, stateless=True)
 def measure() -> Response:
     """Measure each scheduled function of the script, in processes that never run the script."""
     return _started("record")
@@ -139,6 +139,7 @@ def _started(what: What) -> Response:
 @operation(
     answers={200: Content("text/event-stream", LadderEvent)},
     optional_headers={"Last-Event-ID": "Number of the last received event, to continue after it."},
+    stateless=True,
 )
 def ladder_events(ladder: str) -> Response:
     """Stream the events of a ladder: position in the queue, progress, measurements, end."""
@@ -186,7 +187,7 @@ class EventStream(Stream):
 
 
 @bp.delete("/ladders/<ladder>")
-@operation(answers={204: None})
+@operation(answers={204: None}, stateless=True)
 def stop_ladder(ladder: str) -> Response:
     """Stop a ladder; measurements made so far remain."""
     current_services().ladders.get(ladder).stop()
@@ -194,7 +195,7 @@ def stop_ladder(ladder: str) -> Response:
 
 
 @bp.get("/openapi.json")
-@operation(answers={200: json_of(dict[str, Any])})
+@operation(answers={200: json_of(dict[str, Any])}, stateless=True)
 def openapi() -> Response:
     """Return the OpenAPI description of this API."""
     return answer_json(describe(current_app._get_current_object(), __version__))  # type: ignore[attr-defined]

@@ -28,7 +28,7 @@ StudentKey = Annotated[str, Meta(pattern=r"^[0-9a-f]{32}\Z")]
 class NewClass(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The lesson to create a class for."""
 
-    lesson: Annotated[str, Meta(max_length=100)]
+    lesson: Annotated[str, Meta(max_length=100, examples=["first-compute"])]
 
 
 class ClassMade(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from flask import Blueprint, render_template, request, url_for
+from flask import Blueprint, current_app, render_template, request, url_for
 
+from app import __version__
 from app.docs import Library, search
 from app.errors import NotFound
+from app.web.api_reference import routes_of
+from app.web.openapi import describe
+from app.web.other_sites import allowed_in
 
 MAX_QUERY = 200
 
@@ -20,6 +24,21 @@ def index() -> str:
     pages = _library.pages
     hits = search(pages.values(), query) if query else []
     return render_template("docs.html", pages=pages.values(), page=None, query=query, hits=hits)
+
+
+@bp.get("/docs/api")
+def api() -> str:
+    """The routes of the API, with examples that run from the page."""
+    app = current_app._get_current_object()  # type: ignore[attr-defined]
+    return render_template(
+        "docs_api.html",
+        pages=_library.pages.values(),
+        page=None,
+        query="",
+        routes=routes_of(describe(app, __version__)),
+        other_sites=sorted(allowed_in(app)),
+        host=request.host_url.rstrip("/"),
+    )
 
 
 @bp.get("/docs/<name>")

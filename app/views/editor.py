@@ -11,7 +11,7 @@ from flask import Blueprint, Response, make_response, render_template
 from markupsafe import Markup, escape
 from msgspec import Meta
 
-from app.editor.completions import Completion, completions, ranked
+from app.editor.completions import completions, ranked
 from app.editor.documentation import documentation
 from app.editor.formatting import format_script
 from app.errors import NotFound
@@ -51,7 +51,7 @@ class Formatted(msgspec.Struct, frozen=True):
 
 
 @bp.post("/api/format")
-@operation(body=FormatRequest, answers={200: json_of(Formatted)})
+@operation(body=FormatRequest, answers={200: json_of(Formatted)}, stateless=True)
 def format_() -> Response:
     """Format a script as ruff does; nothing of it runs."""
     asked = read_body(FormatRequest)
@@ -60,7 +60,6 @@ def format_() -> Response:
 
 
 @bp.get("/completions/<name>")
-@operation(answers={200: json_of(list[Completion])})
 def complete(name: str) -> Response:
     """The names that may follow a module or class and a dot, such as ``tvm.relay.nn``."""
     names = completions(name)

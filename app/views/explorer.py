@@ -44,7 +44,6 @@ from app.store.links import OpenedLink
 from app.store.workspace_limits import content_bytes
 from app.views.opening import opened
 from app.web.messages import Messages
-from app.web.openapi import Content, operation
 from app.web.requests import current_client, json_field
 from app.web.security import allow_embedding
 from app.web.spooling import spooled
@@ -122,12 +121,12 @@ def index() -> str:
 
 
 @bp.get("/z/<link>")
-@operation(
-    answers={200: Content("text/html")},
-    query={"view": "`read` for a projector: large type, nothing to edit; `embed` for a frame of another page."},
-)
 def open_link(link: str) -> Response:
-    """The page with the workspace of a permalink; the embedded view may be framed by other sites."""
+    """The page with the workspace of a permalink.
+
+    With ``?view=read`` it is for a projector: large type, nothing to edit.  With ``?view=embed`` other sites may frame
+    it.
+    """
     if request.args.get("view") == EMBED:
         allow_embedding()
     with opened(link) as content:
@@ -137,7 +136,6 @@ def open_link(link: str) -> Response:
 
 
 @bp.get("/z/<link>/code")
-@operation(answers={200: Content("text/plain")})
 def open_code(link: str) -> Response:
     """The script of a permalink."""
     with opened(link) as content:
@@ -284,7 +282,6 @@ class RunMessage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @bp.post("/run")
-@operation(answers={200: Content("application/x-ndjson", RunMessage)})
 def run() -> Response:
     """Run the workspace in full; stream JSON lines with progress, the last one with all panes."""
     messages, tab = Messages(), _tab()

@@ -36,7 +36,7 @@ class ExportRequest(SharedState, frozen=True, kw_only=True, omit_defaults=True):
 
 
 @bp.post("/api/export")
-@operation(body=ExportRequest, answers={200: Content("text/html")})
+@operation(body=ExportRequest, answers={200: Content("text/html")}, stateless=True)
 def export() -> Response:
     """Export a workspace as a self-contained page, which needs no server or network."""
     asked, services, client = read_body(ExportRequest), current_services(), current_client()
@@ -63,7 +63,6 @@ def export() -> Response:
 
 
 @bp.get("/listings/<key>/file")
-@operation(answers={200: Content("text/plain")})
 def file(key: str) -> Response:
     """Download the text of a pane: loop IR, LLVM IR, assembly, a graph."""
     services = current_services()
@@ -83,7 +82,7 @@ class FileRequest(Workspace, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 @bp.post("/api/files")
-@operation(body=FileRequest, answers={200: Content("application/octet-stream")})
+@operation(body=FileRequest, answers={200: Content("application/octet-stream")}, stateless=True)
 def build_file() -> Response:
     """Build a file from a function or model: a library, object code, C, LLVM IR, TVMScript."""
     asked, services = read_body(FileRequest), current_services()

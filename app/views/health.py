@@ -13,7 +13,6 @@ from app import __version__
 from app.sandbox import Machine, RemoteRunner
 from app.services import Services, current_services
 from app.views.api import answer_json
-from app.web.openapi import json_of, operation
 
 bp = Blueprint("health", __name__)
 SILENT = "the database of the links does not answer"
@@ -93,7 +92,6 @@ def readyz() -> Response:
 
 
 @bp.get("/healthz")
-@operation(answers={200: json_of(Health), 503: json_of(Health)})
 def healthz() -> Response:
     """Report the health of the server: isolation of scripts, storage, and load."""
     services = current_services()

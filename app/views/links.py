@@ -34,7 +34,7 @@ def create() -> Response:
 
 
 @bp.get("/<link>")
-@operation(answers={200: json_of(OpenedLink)})
+@operation(answers={200: json_of(OpenedLink)}, stateless=True)
 def open_(link: str) -> Response:
     """Return the content of a link."""
     with opened(link) as content:
@@ -52,7 +52,7 @@ class LinkedTexts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @bp.post("/<link>/texts")
-@operation(answers={200: json_of(LinkedTexts)})
+@operation(answers={200: json_of(LinkedTexts)}, stateless=True)
 def texts(link: str) -> Response:
     """Compile the workspace of a link, and return the keys of its panes' texts for comparisons."""
     services, client = current_services(), current_client()

@@ -26,7 +26,7 @@ class ProposalRequest(Workspace, frozen=True, kw_only=True, forbid_unknown_field
 
 
 @bp.post("/api/proposals")
-@operation(body=ProposalRequest, answers={200: json_of(Proposed)})
+@operation(body=ProposalRequest, answers={200: json_of(Proposed)}, stateless=True)
 def propose() -> Response:
     """Propose primitives for a loop or stage, tried on its schedule: each with its edit, or why it fails."""
     asked = read_body(ProposalRequest)

@@ -22,7 +22,7 @@ class Architecture(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @bp.get("/api/cpus")
-@operation(answers={200: json_of(list[Architecture])})
+@operation(answers={200: json_of(list[Architecture])}, stateless=True)
 def list_cpus() -> Response:
     """List the CPUs that assembly can be generated for."""
     return answer_json([Architecture(name=name, cpus=list(cpus(name))) for name in TRIPLES])

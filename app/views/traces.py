@@ -30,7 +30,7 @@ class TraceRequest(Workspace, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 @bp.post("/api/traces")
-@operation(body=TraceRequest, answers={200: json_of(TraceAnswer)})
+@operation(body=TraceRequest, answers={200: json_of(TraceAnswer)}, stateless=True)
 def trace() -> Response:
     """Trace the memory accesses of a function at a small size, with simulated caches."""
     asked = read_body(TraceRequest)

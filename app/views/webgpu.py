@@ -32,7 +32,7 @@ class GPURequest(Workspace, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 @bp.post("/api/webgpu")
-@operation(body=GPURequest, answers={200: json_of(GPUAnswer)})
+@operation(body=GPURequest, answers={200: json_of(GPUAnswer)}, stateless=True)
 def prepare() -> Response:
     """Return the WGSL kernels of a function, with their launches and expected results on random inputs."""
     asked = read_body(GPURequest)

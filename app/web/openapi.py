@@ -17,6 +17,10 @@ from werkzeug.routing import Rule
 from app.errors import RequestError
 from app.web.error_responses import ErrorBody
 
+API = "/api/"
+"""What the paths of the API begin with."""
+STATELESS = "x-from-any-page"
+"""Marks the operations that pages of other sites may use."""
 View = TypeVar("View", bound=Callable[..., Any])
 REFERENCE = "#/components/schemas/{name}"
 _ARGUMENT = re.compile(r"<(?:(?P<converter>\w+)(?:\([^)]*\))?:)?(?P<name>\w+)>")
@@ -32,15 +36,13 @@ class Content:
     """The type of a JSON body, or of the ``data`` of server-sent events."""
 
 
-PAGE = Content("text/html")
-
 
 @dataclass(frozen=True)
 class Operation:
     """Request and responses of a view, in addition to its route and docstring."""
 
     body: Any = None
-    answers: Mapping[int, Content | None] = field(default_factory=lambda: {200: PAGE})
+    answers: Mapping[int, Content | None] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     """Required request headers, with descriptions."""
     optional_headers: Mapping[str, str] = field(default_factory=dict)
@@ -48,6 +50,8 @@ class Operation:
     """Query arguments, with descriptions."""
     form: Mapping[str, str] = field(default_factory=dict)
     """Files of a form body, with descriptions."""
+    stateless: bool = False
+    """Whether it changes and tells nothing of anybody's, so that pages of other sites may use it."""
 
 
 _operations: dict[Callable[..., Any], Operation] = {}
@@ -66,6 +70,7 @@ def operation(
     optional_headers: Mapping[str, str] | None = None,
     query: Mapping[str, str] | None = None,
     form: Mapping[str, str] | None = None,
+    stateless: bool = False,
 ) -> Callable[[View], View]:
     """Decorate a view with the description of its request and responses.
 
@@ -77,20 +82,29 @@ def operation(
         Response body by status; None for an empty body.  Errors are implicit, as all have the same type.
     headers, optional_headers, query, form
         Request headers, query arguments and form files, with descriptions.
+    stateless
+        Whether it changes and tells nothing of anybody's, so that pages of other sites may use it.
     """
 
     def note(view: View) -> View:
-        _operations[view] = Operation(body, answers, headers or {}, optional_headers or {}, query or {}, form or {})
+        named = headers or {}, optional_headers or {}, query or {}, form or {}
+        _operations[view] = Operation(body, answers, *named, stateless)
         return view
 
     return note
 
 
+def is_stateless(view: Callable[..., Any] | None) -> bool:
+    """Return whether pages of other sites may use a view."""
+    return view in _operations and _operations[view].stateless
+
+
 def describe(app: Flask, version: str) -> dict[str, Any]:
-    """Return the OpenAPI 3.1 document of an application."""
+    """Return the OpenAPI 3.1 document of an application's API, without the page and its fragments."""
     kinds = [ErrorBody]
     routes = []
-    for rule in sorted(app.url_map.iter_rules(), key=lambda rule: rule.rule):
+    rules = (rule for rule in app.url_map.iter_rules() if rule.rule.startswith(API))
+    for rule in sorted(rules, key=lambda rule: rule.rule):
         view = app.view_functions[rule.endpoint]
         described = _operations.get(view, Operation())
         routes.append((rule, view, described))
@@ -103,7 +117,7 @@ def describe(app: Flask, version: str) -> dict[str, Any]:
         methods = (rule.methods or set()) - {"HEAD", "OPTIONS"}
         for method in sorted(methods):
             path = paths.setdefault(_ARGUMENT.sub(r"{\g<name>}", rule.rule), {})
-            path[method.lower()] = _describe_one(rule, method, view, described, schema_of)
+            path[method.lower()] = _describe_one(rule, method, view, described, schema_of, components)
     return {
         "openapi": "3.1.0",
         "info": {"title": "Strata", "version": version, "description": "A compiler explorer for tensor programs."},
@@ -125,12 +139,17 @@ def _with_endings(schema: object) -> object:
 
 
 def _describe_one(
-    rule: Rule, method: str, view: Callable[..., Any], described: Operation, schema_of: Mapping[int, Any]
+    rule: Rule,
+    method: str,
+    view: Callable[..., Any],
+    described: Operation,
+    schema_of: Mapping[int, Any],
+    components: Mapping[str, Any],
 ) -> dict[str, Any]:
     summary, _, description = (inspect.getdoc(view) or "").partition("\n")
     out: dict[str, Any] = {
         "operationId": f"{rule.endpoint}.{method.lower()}",
-        "summary": "A file of the page" if rule.endpoint == "static" else summary,
+        "summary": summary,
         "responses": {
             str(status): _response(HTTPStatus(status).phrase, content, schema_of)
             for status, content in described.answers.items()
@@ -143,13 +162,33 @@ def _describe_one(
     if parameters:
         out["parameters"] = parameters
     if described.body is not None:
-        content = {"application/json": {"schema": schema_of[id(described.body)]}}
+        schema = schema_of[id(described.body)]
+        content = {"application/json": {"schema": schema, "example": example_of(schema, components)}}
         out["requestBody"] = {"required": True, "content": content}
+    if described.stateless:
+        out[STATELESS] = True
     if described.form:
         files = {name: {"type": "string", "format": "binary", "description": w} for name, w in described.form.items()}
         schema = {"type": "object", "properties": files, "required": list(files)}
         out["requestBody"] = {"required": True, "content": {"multipart/form-data": {"schema": schema}}}
     return out
+
+
+def example_of(schema: Mapping[str, Any], components: Mapping[str, Any]) -> Any:
+    """Return a value that has a schema: the schema's own example, or a simple one with what is required."""
+    if "$ref" in schema:
+        return example_of(components[schema["$ref"].rpartition("/")[2]], components)
+    if "examples" in schema:
+        return schema["examples"][0]
+    if "enum" in schema:
+        return schema["enum"][0]
+    if "anyOf" in schema:
+        return example_of(schema["anyOf"][0], components)
+    if schema.get("type") == "object":
+        properties = schema.get("properties", {})
+        return {name: example_of(properties[name], components) for name in schema.get("required", ())}
+    simple: dict[str, Any] = {"string": "", "integer": schema.get("minimum", 0), "number": 0.0, "array": []}
+    return simple.get(schema.get("type", ""), False)
 
 
 def _failures() -> str:

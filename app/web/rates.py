@@ -50,6 +50,16 @@ class Rate:
         if cost and not self._limiter.hit(self._item, client, cost=cost):
             raise self._exceeded(client)
 
+    @property
+    def policy(self) -> str:
+        """The limit as the field ``RateLimit-Policy`` says it: ``"requests";q=3000;w=60``."""
+        return f'"{self._unit}";q={self._item.amount};w={self._item.get_expiry()}'
+
+    def standing(self, client: str) -> str:
+        """Return what is left to a client as the field ``RateLimit`` says it: ``"requests";r=2999;t=60``."""
+        stats = self._limiter.get_window_stats(self._item, client)
+        return f'"{self._unit}";r={max(0, stats.remaining)};t={max(0, round(stats.reset_time - time.time()))}'
+
     def of(self, client: str) -> ClientRate:
         """Return the rate limit of one client."""
         return ClientRate(self, client)

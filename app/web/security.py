@@ -11,6 +11,7 @@ from limits import RateLimitItemPerMinute
 from werkzeug.exceptions import SecurityError
 
 from app.errors import Forbidden
+from app.web import other_sites
 from app.web.hosts import host_check
 from app.web.rates import Rate
 from app.web.requests import current_client
@@ -71,7 +72,7 @@ def _refuse_other_sites() -> None:
     foreign = site not in (None, "same-origin", "none")
     if site is None and origin is not None:
         foreign = urlsplit(origin).netloc != request.host
-    if foreign:
+    if foreign and "other_sites" not in g:
         raise Forbidden("this request was sent by a page of another site", expected="a page of this site")
 
 
@@ -85,7 +86,9 @@ def _guard(response: Response) -> Response:
     return response
 
 
-def install(app: Flask, per_minute: int, trusted_hosts: Collection[str] | None) -> None:
+def install(
+    app: Flask, per_minute: int, trusted_hosts: Collection[str] | None, origins: Collection[str] = frozenset()
+) -> None:
     """Install the security checks and headers of an application.
 
     Parameters
@@ -94,6 +97,8 @@ def install(app: Flask, per_minute: int, trusted_hosts: Collection[str] | None) 
         Maximum number of requests with side effects per minute and client; 0 for no limit.
     trusted_hosts : collection of str or None
         Allowed host names; None for any.
+    origins : collection of str
+        Other sites whose pages may use the stateless routes; ``*`` for any.
     """
     trusts = host_check(trusted_hosts)
 
@@ -102,14 +107,23 @@ def install(app: Flask, per_minute: int, trusted_hosts: Collection[str] | None) 
             raise SecurityError
 
     app.before_request(refuse_other_hosts)
+    other_sites.install(app, origins)
     app.before_request(_refuse_other_sites)
     if per_minute:
         rate = Rate(RateLimitItemPerMinute(per_minute), "requests")
 
         def limit() -> None:
             if request.method not in SAFE:
-                rate.charge(current_client().address, COSTS.get(request.endpoint or "", 1))
+                g.charged = current_client().address
+                rate.charge(g.charged, COSTS.get(request.endpoint or "", 1))
+
+        def tell(response: Response) -> Response:
+            if "charged" in g:
+                response.headers["RateLimit-Policy"] = rate.policy
+                response.headers["RateLimit"] = rate.standing(g.charged)
+            return response
 
         app.before_request(limit)
+        app.after_request(tell)
     app.after_request(_guard)
     app.add_template_global(csp_nonce)

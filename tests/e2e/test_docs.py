@@ -26,3 +26,15 @@ def test_a_search_leads_to_its_section(fixed: str, open_page: Callable[..., Page
     page.keyboard.press("Enter")
     page.get_by_role("link", name="What we ask of a change").click()
     expect(page.get_by_role("heading", name="What we ask of a change")).to_be_in_viewport()
+
+
+def test_an_example_of_the_api_is_sent_from_its_page(fixed: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{fixed}/docs/api", width=390, height=800)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert [v["id"] for v in Axe().run(page).response["violations"]] == []
+    route = page.locator("#editor-format_-post")
+    expect(route).to_contain_text("Format a script as ruff does")
+    route.get_by_label("Body").fill('{"script": "x=1"}')
+    route.get_by_role("button", name="Send").click()
+    expect(route.locator("output p")).to_contain_text("200")
+    expect(route.locator("output pre")).to_contain_text('"script": "x = 1\\n"')
