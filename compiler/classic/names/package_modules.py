@@ -7,6 +7,8 @@ __all__ = ["MODULES_OF_PACKAGES"]
 MODULES_OF_PACKAGES = {
     "tvm.script.ir_builder.tir": "ir",
     "tvm.relay.analysis": "count_layers",
+    "tvm.relay.transform": "recast",
+    "tvm.target": "generic_func",
     **{f"tvm.{name}": name.rpartition(".")[2] for name in ("autotvm.measure", "relay.quantize")},
     **{f"tvm.relay.op.{name}": name for name in ("annotation", "image", "memory", "nn", "vm")},
     "tvm.relay.op.random": "kernel",

@@ -81,6 +81,9 @@ MODULES = {
     "tvm.ir.type_relation": "compiler.ir",
     "tvm.meta_schedule.testing.te_workload": "compiler.classic.testing.te_workload",
     "tvm.relay.analysis.analysis": "compiler.relay.analysis",
+    "tvm.relay.analysis.annotated_regions": "compiler.classic.relay.analysis.annotated_regions",
+    "tvm.relay.analysis.call_graph": "compiler.classic.relay.analysis.call_graph",
+    "tvm.relay.analysis.feature": "compiler.classic.relay.analysis.feature",
     "tvm.relay.analysis.sparse_conv2d": "compiler.classic.relay.data_dep_optimization.sparse_conv2d",
     "tvm.relay.analysis.sparse_dense": "compiler.classic.relay.data_dep_optimization.sparse_dense",
     "tvm.relay.backend": "compiler.classic.relay.backend",
@@ -162,6 +165,7 @@ MODULES = {
     "tvm.target.compilation_config": "compiler.target.virtual_device",
     "tvm.target.datatype": "compiler.tir.expressions.datatype",
     "tvm.target.intrin": "compiler.ir",
+    "tvm.target.tag": "compiler.classic.target.tag",
     "tvm.target.x86": "compiler.classic.target.x86",
     "tvm.te.hybrid": "compiler.classic.te.hybrid",
     "tvm.te.operation": "compiler.te.definition.operation",
@@ -234,6 +238,36 @@ DEFINITIONS = {
     "compiler.classic.frontend.attr_cvt": {"tvm.relay.frontend.common": "AttrCvt Renamer RequiredAttr"},
     "compiler.classic.frontend.change_datatype": {"tvm.relay.frontend": "ChangeDatatype"},
     "compiler.classic.older_build_config": {"tvm": "build_config", "tvm.relay": "build_config=relay_build_config"},
+    "compiler.classic.relay.analysis.annotated_regions": {"tvm.relay.analysis": "AnnotatedRegionSet"},
+    "compiler.classic.relay.analysis.call_graph": {"tvm.relay.analysis": "CallGraph"},
+    "compiler.classic.relay.analysis.extraction": {
+        "tvm.relay.analysis": "all_dtypes check_constant extract_intermdeiate_expr"
+    },
+    "compiler.classic.relay.analysis.feature": {"tvm.relay.analysis": "Feature detect_feature"},
+    "compiler.classic.relay.analysis.layers": {"tvm.relay.analysis": "LayerCounter count_layers search_fc_transpose"},
+    "compiler.classic.relay.analysis.mac_count": {"tvm.relay.analysis": "get_total_mac_number"},
+    "compiler.classic.relay.transform.cps": {"tvm.relay.transform": "ToCPS=to_cps to_cps un_cps"},
+    "compiler.classic.relay.transform.defunctionalize": {"tvm.relay.transform": "Defunctionalization"},
+    "compiler.classic.relay.transform.recast": {"tvm.relay.transform": "RecastMutator recast"},
+    "compiler.classic.target.devices": {
+        "tvm.target tvm.target.target": (
+            "adreno arm_cpu bifrost cuda hexagon intel_graphics mali micro rasp riscv_cpu rocm stm32 vta"
+        ),
+        "tvm.target": "opengl",
+    },
+    "compiler.classic.target.generic_func": {
+        "tvm.target": "GenericFunc generic_func get_native_generic_func override_native_generic_func"
+    },
+    "compiler.classic.target.tag": {"tvm.target": "list_tags register_tag"},
+    "compiler.classic.tir.analysis.anchor_block": {"tvm.tir.analysis": "find_anchor_block"},
+    "compiler.classic.tir.analysis.buffer_access_lca": {"tvm.tir.analysis": "detect_buffer_access_lca"},
+    "compiler.classic.tir.analysis.flops": {"tvm.tir.analysis": "estimate_tir_flops"},
+    "compiler.classic.tir.analysis.memory_constraints": {
+        "tvm.tir.analysis": (
+            "apply_prim_func_arg_and_result_memory_constraints get_prim_func_arg_and_result_memory_constraints"
+        )
+    },
+    "compiler.classic.tir.analysis.purity": {"tvm.tir.analysis": "assert_pure_function is_pure_function"},
     "compiler.classic.relay.backend.utils": {"tvm.relay.transform": "mangle_module_name"},
     "compiler.classic.relay.build_module": {"tvm.relay": "optimize"},
     "compiler.classic.relay.calibration_data": {"tvm.relay.analysis": "get_calibration_data"},
@@ -291,11 +325,6 @@ DEFINITIONS = {
     "compiler.classic.runtime.ffi": {"tvm tvm._ffi.registry": "register_extension register_object"},
     "compiler.runtime.modules.library": {"tvm.runtime.module": "load_module load_static_library system_lib"},
     "compiler.runtime.parallel.threads": {"tvm.runtime.module": "num_threads"},
-    "compiler.target": {
-        "tvm.target.target": (
-            "adreno arm_cpu bifrost cuda hexagon intel_graphics mali micro rasp riscv_cpu rocm stm32 vta"
-        )
-    },
     "compiler.target.codegen": {"tvm.script.tir": "llvm_lookup_intrinsic_id"},
     "compiler.classic.target.global_info": {
         "tvm.ir": "DummyGlobalInfo GlobalInfo VDevice",

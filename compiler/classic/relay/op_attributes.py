@@ -8,6 +8,7 @@ from typing import Any
 
 from compiler.classic.relay.op_strategy.selection import OpImplementation, OpSpecialization, OpStrategy
 from compiler.classic.relay.program_op import ProgramOp
+from compiler.classic.target.generic_func import GenericFunc
 from compiler.ir.attrs import Attrs
 from compiler.ir.error import ArgumentError
 from compiler.ir.extension import offer, public_module
@@ -15,7 +16,6 @@ from compiler.ir.op import Op, add_op, register_op_attr, registered_ops
 from compiler.ir.types import Type
 from compiler.relay.implementations import ScheduleMaker
 from compiler.relay.operator import OpPattern
-from compiler.target.generic_func import GenericFunc
 from compiler.target.target import Target
 from compiler.te.definition.tensor import Tensor
 from compiler.te.scheduling.schedule import Schedule

@@ -14,7 +14,3 @@ def __getattr__(name: str) -> object:
     if (load := extension_point("tvm.relay.op").find(name)) is not None:
         return load()
     return find_public("", name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *extension_point("tvm.relay.op").names()})

@@ -9,34 +9,24 @@ from compiler.relay.transform.fold.fold_constant import FoldConstantExpr
 from compiler.relay.transform.function_pass import FunctionPass, function_pass
 from compiler.relay.transform.infer_type import InferTypeLocal
 from compiler.relay.transform.layout.layout_config import LayoutConfig
-from compiler.relay.transform.normal_form.cps import to_cps, un_cps
-from compiler.relay.transform.normal_form.defunctionalize import Defunctionalization
 from compiler.relay.transform.normal_form.to_a_normal_form import ToANormalFormExpr
 from compiler.relay.transform.pipeline import build_passes, optimization_passes, optimize
-from compiler.relay.transform.recast import recast
 from compiler.relay.transform.simplify.combine_parallel import BatchingOps
 
 __all__ = [
     "BatchingOps",
-    "Defunctionalization",
     "FoldConstantExpr",
     "FunctionPass",
     "InferTypeLocal",
     "LayoutConfig",
     "ToANormalFormExpr",
-    "ToCPS",
     "build_passes",
     "function_pass",
     "gradient",
     "optimization_passes",
     "optimize",
-    "recast",
-    "to_cps",
-    "un_cps",
     *load_passes(globals()),
 ]
-
-ToCPS = to_cps
 
 _load, __dir__ = public_module("tvm.relay.transform", __all__)
 

@@ -8,21 +8,13 @@ from compiler.ir.expr.primexpr import IterVar, PrimExpr, Var
 from compiler.ir.expr.substitute import free_vars, post_order_visit
 from compiler.ir.extension import public_module
 from compiler.ir.structural import structural_equal
-from compiler.tir.analysis.anchor_block import find_anchor_block
 from compiler.tir.analysis.block_access import get_block_access_region, get_block_read_write_region
-from compiler.tir.analysis.buffer_access_lca import detect_buffer_access_lca
-from compiler.tir.analysis.flops import estimate_tir_flops
 from compiler.tir.analysis.memory import (
     calculate_allocated_bytes,
     calculate_constant_bytes,
     calculate_workspace_bytes,
     used_buffers,
 )
-from compiler.tir.analysis.memory_constraints import (
-    apply_prim_func_arg_and_result_memory_constraints,
-    get_prim_func_arg_and_result_memory_constraints,
-)
-from compiler.tir.analysis.purity import assert_pure_function, is_pure_function
 from compiler.tir.analysis.verify import is_lowered, verify_memory, verify_ssa
 from compiler.tir.analysis.verify_gpu_code import verify_gpu_code
 from compiler.tir.analysis.well_formed import verify_well_formed
@@ -30,20 +22,13 @@ from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import THREAD_KEYS, AttrStmt, Stmt
 
 __all__ = [
-    "apply_prim_func_arg_and_result_memory_constraints",
-    "assert_pure_function",
     "calculate_allocated_bytes",
     "calculate_constant_bytes",
     "calculate_workspace_bytes",
-    "detect_buffer_access_lca",
-    "estimate_tir_flops",
     "expr_deep_equal",
-    "find_anchor_block",
     "get_block_access_region",
     "get_block_read_write_region",
-    "get_prim_func_arg_and_result_memory_constraints",
     "is_lowered",
-    "is_pure_function",
     "undefined_vars",
     "used_buffers",
     "verify_gpu_code",

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from compiler.classic.relay.analysis.layers import search_fc_transpose
 from compiler.ir.module import IRModule
-from compiler.relay.analysis import search_fc_transpose
 from compiler.relay.function import Function
 from compiler.relay.transform import SimplifyFCTranspose
 from compiler.runtime.arrays.ndarray import NDArray, array

@@ -17,12 +17,12 @@ from compiler.classic.relay.op_strategy.channels import (
 )
 from compiler.classic.relay.op_strategy.selection import own_strategy, strategy_name
 from compiler.classic.relay.op_strategy.wrappers import Compute, Definition, wrapper_of_name
+from compiler.classic.target.generic_func import GenericFunc
 from compiler.ir.attrs import Attrs
 from compiler.ir.error import unknown_name
 from compiler.ir.types import Type
 from compiler.relay.operator import relay_ops
 from compiler.relay.ty import TensorType
-from compiler.target.generic_func import GenericFunc
 from compiler.target.target import Target
 from compiler.te.definition.tensor import Tensor
 from compiler.te.scheduling.schedule import Schedule, create_schedule

@@ -13,6 +13,7 @@ from typing import Any
 
 from compiler.arith import Analyzer
 from compiler.classic.autotvm.task import DispatchContext, FallbackContext, get_workload
+from compiler.classic.target.generic_func import GenericFunc, get_native_generic_func
 from compiler.ir.attrs import Attrs
 from compiler.ir.error import BuildError
 from compiler.ir.expr.primexpr import IntImm
@@ -20,7 +21,6 @@ from compiler.ir.op import Op
 from compiler.ir.types import Type
 from compiler.relay.implementations import Implementation, ScheduleMaker
 from compiler.relay.operator import RelayOp
-from compiler.target.generic_func import GenericFunc, get_native_generic_func
 from compiler.target.target import Target
 from compiler.te.definition.tensor import Tensor
 from compiler.te.lowering.specialized_condition import SpecializedCondition

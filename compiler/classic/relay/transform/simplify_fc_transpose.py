@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from compiler.classic.relay.analysis.layers import transposed_weight
 from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext
-from compiler.relay.analysis.layers import transposed_weight
 from compiler.relay.analysis.variables import free_vars
 from compiler.relay.expr import Call, Var
 from compiler.relay.function import Function

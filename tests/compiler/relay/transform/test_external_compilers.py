@@ -10,12 +10,12 @@ import pytest
 
 import compiler as tvm
 from compiler import relay
+from compiler.classic.relay.analysis.annotated_regions import AnnotatedRegionSet
 from compiler.classic.relay.contrib.register import get_pattern_table, register_pattern_table
 from compiler.classic.relay.dataflow_pattern import is_op, wildcard
 from compiler.ir.error import BuildError
 from compiler.relay import transform
 from compiler.relay.analysis import post_order
-from compiler.relay.analysis.annotated_regions import AnnotatedRegionSet
 from compiler.relay.operator import get, op_name
 
 

@@ -9,9 +9,9 @@ import pytest
 
 import compiler as tvm
 from compiler.classic.relay.data_dep_optimization import simplify_fc_transpose
+from compiler.classic.relay.transform.recast import RecastMutator
 from compiler.ir.error import ArgumentError
 from compiler.relay.analysis import list_op_freqs
-from compiler.relay.transform.recast import RecastMutator
 from tests.compiler.relay.transform.reading import after, module_of, relay, shown, transform
 from tests.properties.graphs import evaluate, random_inputs
 

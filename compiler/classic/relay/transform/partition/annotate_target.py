@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from compiler.classic.relay.analysis.annotated_regions import BEGIN, END
 from compiler.ir.expr import RelayExpr, set_checked_type
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.op import Op
 from compiler.ir.transform import PassContext
 from compiler.relay.analysis import bottom_up
-from compiler.relay.analysis.annotated_regions import BEGIN, END
 from compiler.relay.expr import Call, GraphExpr, If, Let, Tuple, TupleGetItem, Var
 from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.function import Function

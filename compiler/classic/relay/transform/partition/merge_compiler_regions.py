@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from compiler.classic.relay.analysis.annotated_regions import BEGIN, END, AnnotatedRegion, AnnotatedRegionSet
 from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext
 from compiler.relay.analysis import bottom_up
-from compiler.relay.analysis.annotated_regions import BEGIN, END, AnnotatedRegion, AnnotatedRegionSet
 from compiler.relay.expr import Call, Let, expect
 from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.function import Function

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from compiler.classic.relay.analysis.annotated_regions import BEGIN, END, AnnotatedRegion, AnnotatedRegionSet
 from compiler.classic.relay.transform.partition.annotate_target import DEFAULT
 from compiler.classic.relay.transform.partition.merge_compiler_regions import without_empty_regions
 from compiler.ir.expr import RelayExpr
@@ -12,7 +13,6 @@ from compiler.ir.function import GlobalVar
 from compiler.ir.module import IRModule
 from compiler.ir.transform import ModulePass, PassContext
 from compiler.relay.analysis import bottom_up
-from compiler.relay.analysis.annotated_regions import BEGIN, END, AnnotatedRegion, AnnotatedRegionSet
 from compiler.relay.binding import bind
 from compiler.relay.expr import Call, Constant, GraphExpr, Tuple, TupleGetItem, Var, expect
 from compiler.relay.expr_functor import ExprMutator

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from compiler.classic.tir.analysis.flops import estimate_tir_flops
 from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
-from compiler.tir.analysis.flops import estimate_tir_flops
 from compiler.tir.statements.block import Block
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import For

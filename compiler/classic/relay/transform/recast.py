@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from compiler.classic.relay.analysis.layers import count_layers
 from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.relay.analysis import bottom_up, count_layers, operands, post_order
+from compiler.relay.analysis import bottom_up, operands, post_order
 from compiler.relay.expr import Call, GraphExpr, Tuple
 from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.inference import infer_expr
