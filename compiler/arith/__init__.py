@@ -27,8 +27,6 @@ from compiler.arith.iterators.iter_map import (
 from compiler.arith.iterators.subspace_divide import subspace_divide
 from compiler.arith.linear.deduce_bound import deduce_bound
 from compiler.arith.linear.detect_linear_equation import detect_clip_bound, detect_linear_equation
-from compiler.arith.linear.solve_linear_equations import solve_linear_equations
-from compiler.arith.linear.solve_linear_inequalities import solve_linear_inequalities
 from compiler.arith.modular_set import ModularSet
 from compiler.arith.region_bounds import (
     estimate_region_lower_bound,
@@ -70,8 +68,6 @@ __all__ = [
     "normalize_iter_map_to_expr",
     "normalize_to_iter_sum",
     "pos_inf",
-    "solve_linear_equations",
-    "solve_linear_inequalities",
     "subspace_divide",
     "union",
 ]

@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING
 
 from compiler.ir.extension import public_module
-from compiler.te.autodiff import gradient
 from compiler.te.definition.axis import reduce_axis, size_var, thread_axis, var
 from compiler.te.definition.extern import ExternOp, extern, extern_primfunc
 from compiler.te.definition.hybrid_op import HybridOp
@@ -42,7 +41,6 @@ __all__ = [
     "decl_tensor_intrin",
     "extern",
     "extern_primfunc",
-    "gradient",
     "placeholder",
     "reduce_axis",
     "scan",

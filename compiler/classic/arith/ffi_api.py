@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from compiler.arith.linear.solve_linear_inequalities import solve_inequalities_as_condition
 from compiler.classic.arith.narrow_predicate import narrow_predicate_expression
+from compiler.classic.arith.solve_linear_inequalities import solve_inequalities_as_condition
 from compiler.ir.extension import public_module
 
 __all__ = ["NarrowPredicateExpression", "SolveInequalitiesAsCondition"]

@@ -167,6 +167,7 @@ MODULES = {
     "tvm.target.intrin": "compiler.ir",
     "tvm.target.tag": "compiler.classic.target.tag",
     "tvm.target.x86": "compiler.classic.target.x86",
+    "tvm.te.autodiff": "compiler.classic.te.autodiff",
     "tvm.te.hybrid": "compiler.classic.te.hybrid",
     "tvm.te.operation": "compiler.te.definition.operation",
     "tvm.te.schedule": "compiler.te.scheduling.schedule",
@@ -227,6 +228,8 @@ DEFINITIONS = {
     "compiler.arith": {
         "tvm.arith.int_set": ("estimate_region_lower_bound estimate_region_strict_bound estimate_region_upper_bound")
     },
+    "compiler.classic.arith.solve_linear_equations": {"tvm.arith": "solve_linear_equations"},
+    "compiler.classic.arith.solve_linear_inequalities": {"tvm.arith": "solve_linear_inequalities"},
     "compiler.classic.autotvm.env": {"tvm.autotvm": "GLOBAL_SCOPE"},
     "compiler.classic.autotvm.task.history": {"tvm.autotvm.record": "ApplyHistoryBest"},
     "compiler.classic.autotvm.extraction": {"tvm.autotvm.task": "extract_from_multiple_program extract_from_program"},
@@ -259,6 +262,7 @@ DEFINITIONS = {
         "tvm.target": "GenericFunc generic_func get_native_generic_func override_native_generic_func"
     },
     "compiler.classic.target.tag": {"tvm.target": "list_tags register_tag"},
+    "compiler.classic.te.autodiff.gradient": {"tvm.te": "gradient"},
     "compiler.classic.tir.analysis.anchor_block": {"tvm.tir.analysis": "find_anchor_block"},
     "compiler.classic.tir.analysis.buffer_access_lca": {"tvm.tir.analysis": "detect_buffer_access_lca"},
     "compiler.classic.tir.analysis.flops": {"tvm.tir.analysis": "estimate_tir_flops"},

@@ -6,6 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from compiler.arith.deep_equal import deep_equal
+from compiler.classic.te.autodiff.derivative import differential
+from compiler.classic.te.autodiff.reduction import is_sum, share_of_source, share_of_start
+from compiler.classic.te.autodiff.tensors import axis_names, sum_of
+from compiler.classic.te.autodiff.zero_elimination import iterations_that_read
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import (
     And,
@@ -21,10 +25,6 @@ from compiler.ir.expr.primexpr import (
 )
 from compiler.ir.expr.substitute import post_order_visit, substitute
 from compiler.ir.node import Node
-from compiler.te.autodiff.derivative import differential
-from compiler.te.autodiff.reduction import is_sum, share_of_source, share_of_start
-from compiler.te.autodiff.tensors import axis_names, sum_of
-from compiler.te.autodiff.zero_elimination import iterations_that_read
 from compiler.te.definition.compute_body import substitute_body
 from compiler.te.definition.operation import ComputeOp, compute, domain
 from compiler.te.definition.tensor import Tensor

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from compiler.arith import Analyzer, IntConstraints, eval_set
 from compiler.arith.deep_equal import deep_equal
 from compiler.arith.linear.detect_linear_equation import detect_linear_equation
-from compiler.arith.linear.solve_linear_equations import solve_linear_equations
+from compiler.classic.arith.solve_linear_equations import solve_linear_equations
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import And, FloorDiv, FloorMod, IntImm, IterVar, PrimExpr, Range, Var, binary, const
 from compiler.ir.expr.substitute import free_vars, substitute

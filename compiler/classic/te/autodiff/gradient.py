@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compiler.arith import Analyzer
+from compiler.classic.te.autodiff.adjoint import vector_jacobian_product
+from compiler.classic.te.autodiff.tensors import identity, sum_of, zeros
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.origin import derived_from, mint_source
-from compiler.te.autodiff.adjoint import vector_jacobian_product
-from compiler.te.autodiff.tensors import identity, sum_of, zeros
 from compiler.te.definition.dataflow import post_dfs_order
 from compiler.te.definition.tensor import Operation, Tensor
 

@@ -9,8 +9,8 @@ import pytest
 
 import compiler.tir  # noqa: F401  (which writes expressions)
 from compiler.arith import Analyzer, IntConstraints, IntConstraintsTransform
-from compiler.arith.linear.solve_linear_equations import extended_gcd, solve_linear_equations
-from compiler.arith.linear.solve_linear_inequalities import solve_inequalities_as_condition, solve_linear_inequalities
+from compiler.classic.arith.solve_linear_equations import extended_gcd, solve_linear_equations
+from compiler.classic.arith.solve_linear_inequalities import solve_inequalities_as_condition, solve_linear_inequalities
 from compiler.classic.testing.constraints import check_int_constraints_trans_consistency
 from compiler.ir.expr.primexpr import EQ, GE, GT, LE, LT, IntImm, PrimExpr, Range, Var, const
 from compiler.ir.expr.substitute import substitute

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from compiler.classic.te.autodiff.derivative import differential
+from compiler.classic.te.autodiff.tensors import axis_names
 from compiler.ir.expr.primexpr import Add, CommReducer, IterVar, PrimExpr, Reduce, Var, const
 from compiler.ir.expr.substitute import substitute
 from compiler.ir.node import Node
-from compiler.te.autodiff.derivative import differential
-from compiler.te.autodiff.tensors import axis_names
 from compiler.te.definition.compute_body import reducer_at
 from compiler.te.definition.operation import ComputeOp, compute, domain
 from compiler.te.definition.tensor import Tensor

@@ -1,5 +1,5 @@
 """Reverse-mode differentiation of tensor expressions."""
 
-from compiler.te.autodiff.gradient import gradient
+from compiler.classic.te.autodiff.gradient import gradient
 
 __all__ = ["gradient"]

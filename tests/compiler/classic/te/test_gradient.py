@@ -10,7 +10,7 @@ import pytest
 
 import compiler as tvm
 from compiler import te, tir, topi
-from tests.compiler.te.gradient_programs import random_definition
+from tests.compiler.classic.te.gradient_programs import random_definition
 
 Array = np.ndarray[Any, Any]
 
